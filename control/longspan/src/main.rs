@@ -1,0 +1,2 @@
+//! The `longspan` command.
+fn main() {}

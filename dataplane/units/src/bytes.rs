@@ -1,0 +1,115 @@
+//! Bytes in a buffer and bytes on a wire, which are not the same.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Sub, SubAssign};
+
+/// Buffered bytes: frames as they are stored, without FCS, preamble or gap. Buffers, thresholds,
+/// watermarks and counters are kept in these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// More than any buffer: "no limit".
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `self - other`, or zero where `other` is larger.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// Saturates.
+impl Add for Bytes {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// Saturates.
+impl AddAssign for Bytes {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Saturates at zero.
+impl Sub for Bytes {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        self.saturating_sub(other)
+    }
+}
+
+/// Saturates at zero.
+impl SubAssign for Bytes {
+    #[inline]
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        terms.fold(Self::ZERO, |sum, term| sum + term)
+    }
+}
+
+/// `9.7MiB`-like: binary units where they are exact, decimal units otherwise.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KIB: u64 = 1 << 10;
+        const MIB: u64 = 1 << 20;
+        const GIB: u64 = 1 << 30;
+        let bytes = self.0;
+        let (unit, size) = match bytes {
+            GIB.. if bytes % GIB == 0 => ("GiB", GIB),
+            MIB.. if bytes % MIB == 0 => ("MiB", MIB),
+            KIB.. if bytes % KIB == 0 => ("KiB", KIB),
+            1_000_000_000.. => ("GB", 1_000_000_000),
+            1_000_000.. => ("MB", 1_000_000),
+            10_000.. => ("kB", 1_000),
+            _ => ("B", 1),
+        };
+        crate::quantity::write_decimal(f, bytes, size, unit)
+    }
+}
+
+/// Bytes that occupy a link: the frame, padded to the minimum, with FCS, preamble and gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WireBytes(pub u64);
+
+impl WireBytes {
+    /// FCS (4), preamble and start delimiter (8) and inter-packet gap (12): IEEE 802.3 clauses
+    /// 3.1.1 and 4.4.2.
+    pub const OVERHEAD: u64 = 24;
+    /// The shortest frame without FCS (IEEE 802.3 clause 4.4.2, minFrameSize): shorter ones are
+    /// padded by the MAC.
+    pub const MINIMUM_FRAME: u64 = 60;
+
+    /// What a stored frame of `length` occupies on the link.
+    #[inline]
+    pub const fn of_frame(length: Bytes) -> Self {
+        let padded = if length.0 < Self::MINIMUM_FRAME { Self::MINIMUM_FRAME } else { length.0 };
+        Self(padded + Self::OVERHEAD)
+    }
+}
+
+/// Saturates.
+impl Add for WireBytes {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}

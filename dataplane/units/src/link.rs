@@ -1,0 +1,120 @@
+//! When a link is free, and how long a pause quantum lasts on it.
+
+use crate::{BitRate, Interval, Nanos, SerializationTime, WireBytes};
+
+/// A count of pause quanta, as PFC and PAUSE frames carry it. One quantum is 512 bit times at
+/// the rate of the port (IEEE 802.3 clause 31B.2): 5.12 ns at 100G, 1.28 ns at 400G.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PauseQuanta(pub u16);
+
+impl PauseQuanta {
+    /// Resume at once.
+    pub const ZERO: Self = Self(0);
+    /// The longest pause that a frame can carry.
+    pub const MAX: Self = Self(u16::MAX);
+    /// Bit times in a quantum (IEEE 802.3 clause 31B.2).
+    pub const BIT_TIMES: u64 = 512;
+
+    /// The time that these quanta last at `rate`, rounded up: who is paused stays silent for the
+    /// whole of it.
+    #[inline]
+    pub const fn interval_at(self, rate: BitRate) -> Interval {
+        let bit_nanos = self.0 as u64 * Self::BIT_TIMES * 1_000_000_000;
+        Interval(bit_nanos.div_ceil(rate.bits_per_second()))
+    }
+
+    /// The fewest quanta that last at least `interval` at `rate`, or [`PauseQuanta::MAX`] where
+    /// no frame can ask for so long.
+    pub const fn covering(interval: Interval, rate: BitRate) -> Self {
+        let bits = interval.0 as u128 * rate.bits_per_second() as u128;
+        let quanta = bits.div_ceil(Self::BIT_TIMES as u128 * 1_000_000_000);
+        Self(if quanta > u16::MAX as u128 { u16::MAX } else { quanta as u16 })
+    }
+}
+
+/// When a transmitter is free again, exactly.
+///
+/// A minimum frame lasts 1.7 ns at 400G, so the instant is kept with its fraction of a
+/// nanosecond. What is rounded is only what the outside sees, and always upwards.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkClock {
+    per_byte: SerializationTime,
+    free_at: Nanos,
+    /// Fraction of a nanosecond past `free_at`, in units of `1 / per_byte.denominator`.
+    remainder: u64,
+}
+
+impl LinkClock {
+    /// A link of `rate` that is free from the epoch on.
+    pub const fn new(rate: BitRate) -> Self {
+        Self { per_byte: rate.serialization(), free_at: Nanos::ZERO, remainder: 0 }
+    }
+
+    /// The first whole nanosecond at which the link is free.
+    #[inline]
+    pub fn free_at(&self) -> Nanos {
+        self.free_at + Interval(u64::from(self.remainder != 0))
+    }
+
+    /// Occupies the link with `bytes`, from `now` or, where it is still busy, from the exact
+    /// instant at which it becomes free. Returns the start, rounded up.
+    #[inline]
+    pub fn occupy(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
+        if now > self.free_at() {
+            self.free_at = now;
+            self.remainder = 0;
+        }
+        let start = self.free_at();
+        (self.free_at, self.remainder) = self.per_byte.advance(self.free_at, self.remainder, bytes);
+        start
+    }
+
+    /// Changes the rate from the next frame on; the frame on the wire keeps its end, rounded up.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        self.free_at = self.free_at();
+        self.remainder = 0;
+        self.per_byte = rate.serialization();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantum_lasts_512_bit_times() {
+        assert_eq!(PauseQuanta(100).interval_at(BitRate::gigabits(100)), Interval(512));
+        assert_eq!(PauseQuanta(1).interval_at(BitRate::gigabits(400)), Interval(2), "1.28 ns, rounded up");
+        assert_eq!(PauseQuanta::MAX.interval_at(BitRate::gigabits(100)), Interval(335_540));
+    }
+
+    #[test]
+    fn covering_quanta_are_never_shorter_than_asked_and_never_one_too_many() {
+        let rate = BitRate::gigabits(100);
+        for nanos in 0..10_000 {
+            let quanta = PauseQuanta::covering(Interval(nanos), rate);
+            assert!(quanta.0 as u64 * 512 >= nanos * 100);
+            assert!(nanos == 0 || (quanta.0 as u64 - 1) * 512 < nanos * 100);
+        }
+        assert_eq!(PauseQuanta::covering(Interval::from_secs(1), rate), PauseQuanta::MAX);
+    }
+
+    #[test]
+    fn a_long_train_of_minimum_frames_ends_on_the_exact_nanosecond() {
+        let mut link = LinkClock::new(BitRate::gigabits(400));
+        for _ in 0..1_000_000 {
+            link.occupy(Nanos(5), WireBytes(84));
+        }
+        assert_eq!(link.free_at(), Nanos(5 + 1_680_000), "1.68 ns each, a million times");
+    }
+
+    #[test]
+    fn an_idle_link_starts_now_and_a_busy_one_when_it_is_free() {
+        let mut link = LinkClock::new(BitRate::gigabits(100));
+        assert_eq!(link.occupy(Nanos(1_000), WireBytes(84)), Nanos(1_000));
+        assert_eq!(link.occupy(Nanos(1_000), WireBytes(84)), Nanos(1_007), "6.72 ns later, rounded up");
+        assert_eq!(link.free_at(), Nanos(1_014), "13.44 ns");
+        assert_eq!(link.occupy(Nanos(1_014), WireBytes(84)), Nanos(1_014), "the wire saw no gap");
+        assert_eq!(link.free_at(), Nanos(1_021), "20.16 ns: the fraction was kept");
+    }
+}

@@ -1,0 +1,173 @@
+//! The eight priorities of IEEE 802.1Q, and sets of them.
+
+use core::fmt;
+
+/// A priority, 0 to 7: also the traffic class, the priority group and the queue, which are one
+/// and the same here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(u8);
+
+/// A number that is no priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("priority {0} is not one of 0 to 7")]
+pub struct PriorityOutOfRange(pub u8);
+
+impl Priority {
+    /// How many there are.
+    pub const COUNT: usize = 8;
+
+    /// Priority `number`, 0 to 7.
+    ///
+    /// # Errors
+    /// [`PriorityOutOfRange`] for 8 and above.
+    pub const fn new(number: u8) -> Result<Self, PriorityOutOfRange> {
+        if number < 8 { Ok(Self(number)) } else { Err(PriorityOutOfRange(number)) }
+    }
+
+    /// The priority in the low three bits, as a PCP field carries it.
+    #[inline]
+    pub const fn from_low_bits(bits: u8) -> Self {
+        Self(bits & 7)
+    }
+
+    /// All eight, lowest first.
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
+        (0..8).map(Self)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its number, to index a table of [`Priority::COUNT`] rows.
+    #[inline]
+    pub const fn index(self) -> usize {
+        // The mask costs nothing and tells the compiler that a table of eight never overflows.
+        (self.0 & 7) as usize
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = PriorityOutOfRange;
+
+    fn try_from(number: u8) -> Result<Self, PriorityOutOfRange> {
+        Self::new(number)
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A set of priorities, one bit each: bit n for priority n, as in a class-enable vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PrioritySet(u8);
+
+impl PrioritySet {
+    /// None of them.
+    pub const EMPTY: Self = Self(0);
+    /// All eight.
+    pub const ALL: Self = Self(0xff);
+
+    /// The set whose bits are `bits`.
+    #[inline]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// One bit per member.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether `priority` is a member.
+    #[inline]
+    pub const fn contains(self, priority: Priority) -> bool {
+        self.0 & (1 << priority.0) != 0
+    }
+
+    /// Whether it has no member.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// This set and `priority`.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, priority: Priority) -> Self {
+        Self(self.0 | (1 << priority.0))
+    }
+
+    /// This set without `priority`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, priority: Priority) -> Self {
+        Self(self.0 & !(1 << priority.0))
+    }
+
+    /// The members of both sets.
+    #[inline]
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The members of this set that are not in `other`.
+    #[inline]
+    #[must_use]
+    pub const fn difference(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The highest member.
+    #[inline]
+    pub const fn highest(self) -> Option<Priority> {
+        if self.0 == 0 { None } else { Some(Priority(7 - self.0.leading_zeros() as u8)) }
+    }
+
+    /// Its members, lowest first.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Priority> {
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let lowest = rest.trailing_zeros() as u8;
+            (rest != 0).then(|| {
+                rest &= rest - 1;
+                Priority(lowest)
+            })
+        })
+    }
+}
+
+impl FromIterator<Priority> for PrioritySet {
+    fn from_iter<I: IntoIterator<Item = Priority>>(priorities: I) -> Self {
+        priorities.into_iter().fold(Self::EMPTY, Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_is_no_priority() {
+        assert_eq!(Priority::new(8), Err(PriorityOutOfRange(8)));
+        assert_eq!(Priority::new(7).map(Priority::number), Ok(7));
+    }
+
+    #[test]
+    fn a_set_gives_back_what_was_put_in_lowest_first() {
+        let members = [Priority(6), Priority(0), Priority(3)];
+        let set: PrioritySet = members.into_iter().collect();
+        assert_eq!(set.iter().map(Priority::number).collect::<Vec<_>>(), [0, 3, 6]);
+        assert_eq!(set.highest(), Some(Priority(6)));
+        assert!(set.without(Priority(3)).difference(set).is_empty());
+        assert_eq!(set.bits(), 0b0100_1001);
+    }
+}

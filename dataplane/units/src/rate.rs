@@ -1,0 +1,100 @@
+//! Bit rates and the exact time that bytes take at them.
+
+use crate::{Interval, Nanos, WireBytes};
+use core::fmt;
+use core::num::NonZeroU64;
+
+/// A rate in bits per second, never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(NonZeroU64);
+
+impl BitRate {
+    /// A rate of `bits_per_second`; `None` for zero, which is no rate at which anything is sent.
+    pub const fn new(bits_per_second: u64) -> Option<Self> {
+        match NonZeroU64::new(bits_per_second) {
+            Some(rate) => Some(Self(rate)),
+            None => None,
+        }
+    }
+
+    /// A rate of `gigabits` times 10^9 bits per second.
+    ///
+    /// # Panics
+    /// At compile time where `gigabits` is zero; use it for constants.
+    pub const fn gigabits(gigabits: u64) -> Self {
+        match Self::new(gigabits * 1_000_000_000) {
+            Some(rate) => rate,
+            None => panic!("a rate of zero"),
+        }
+    }
+
+    /// Bits per second.
+    #[inline]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The time that one byte takes, in lowest terms.
+    pub const fn serialization(self) -> SerializationTime {
+        const NANOS_PER_SECOND_TIMES_BITS: u64 = 8_000_000_000;
+        let rate = self.bits_per_second();
+        let divisor = greatest_common_divisor(NANOS_PER_SECOND_TIMES_BITS, rate);
+        SerializationTime { numerator: NANOS_PER_SECOND_TIMES_BITS / divisor, denominator: rate / divisor }
+    }
+
+    /// Whole bytes that pass in `interval`, rounded down.
+    pub const fn bytes_in(self, interval: Interval) -> u64 {
+        let bits_times_nanos = self.bits_per_second() as u128 * interval.0 as u128;
+        let bytes = bits_times_nanos / 8_000_000_000;
+        if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// `100G`, `2.5G`, `64k`: the form that configuration accepts.
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.bits_per_second();
+        let (unit, size) = match rate {
+            1_000_000_000_000.. => ("T", 1_000_000_000_000),
+            1_000_000_000.. => ("G", 1_000_000_000),
+            1_000_000.. => ("M", 1_000_000),
+            1_000.. => ("k", 1_000),
+            _ => ("bps", 1),
+        };
+        crate::quantity::write_decimal(f, rate, size, unit)
+    }
+}
+
+/// Nanoseconds per byte as a fraction in lowest terms: 2/25 at 100G, 1/50 at 400G.
+///
+/// A link clock adds these without ever rounding, so that a long train of frames ends on the
+/// nanosecond at which the last bit has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SerializationTime {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl SerializationTime {
+    /// The time that `bytes` take, rounded up to a whole nanosecond; saturates.
+    pub const fn time_of(self, bytes: WireBytes) -> Interval {
+        let nanos = (bytes.0 as u128 * self.numerator as u128).div_ceil(self.denominator as u128);
+        Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
+    }
+
+    /// Moves the exact instant `at + remainder / denominator` forward by the time of `bytes`.
+    #[inline]
+    pub(crate) fn advance(self, at: Nanos, remainder: u64, bytes: WireBytes) -> (Nanos, u64) {
+        match bytes.0.checked_mul(self.numerator).and_then(|product| product.checked_add(remainder)) {
+            Some(total) => (at + Interval(total / self.denominator), total % self.denominator),
+            None => (Nanos::NEVER, 0),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Instants and durations in whole nanoseconds.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Mul, Sub};
+
+/// An instant: nanoseconds since an epoch that the caller chose (TSC start, Unix time of a
+/// capture, the start of a simulation). The switch core only ever compares instants and adds
+/// intervals to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The epoch.
+    pub const ZERO: Self = Self(0);
+    /// An instant that never comes: "no deadline".
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The time since `earlier`; zero if `earlier` lies in the future.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> Interval {
+        Interval(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Saturates at [`Nanos::NEVER`].
+impl Add<Interval> for Nanos {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, interval: Interval) -> Self {
+        Self(self.0.saturating_add(interval.0))
+    }
+}
+
+/// Saturates at [`Nanos::NEVER`].
+impl AddAssign<Interval> for Nanos {
+    #[inline]
+    fn add_assign(&mut self, interval: Interval) {
+        *self = *self + interval;
+    }
+}
+
+/// Saturates at [`Nanos::ZERO`].
+impl Sub<Interval> for Nanos {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, interval: Interval) -> Self {
+        Self(self.0.saturating_sub(interval.0))
+    }
+}
+
+/// Seconds with nine decimals.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// A duration in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval(pub u64);
+
+impl Interval {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `count` microseconds; saturates.
+    pub const fn from_micros(count: u64) -> Self {
+        Self(count.saturating_mul(1_000))
+    }
+
+    /// `count` milliseconds; saturates.
+    pub const fn from_millis(count: u64) -> Self {
+        Self(count.saturating_mul(1_000_000))
+    }
+
+    /// `count` seconds; saturates.
+    pub const fn from_secs(count: u64) -> Self {
+        Self(count.saturating_mul(1_000_000_000))
+    }
+
+    /// The same time in seconds, for reports.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Saturates.
+impl Add for Interval {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// Saturates.
+impl AddAssign for Interval {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Saturates at zero.
+impl Sub for Interval {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// Saturates.
+impl Mul<u64> for Interval {
+    type Output = Self;
+
+    #[inline]
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+
+/// The largest unit in which the figure is a short decimal: `400us`, `1.5ms`, `0ns`.
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0;
+        let (unit, size) = match nanos {
+            0..1_000 => ("ns", 1),
+            1_000..1_000_000 => ("us", 1_000),
+            1_000_000..1_000_000_000 => ("ms", 1_000_000),
+            _ => ("s", 1_000_000_000),
+        };
+        crate::quantity::write_decimal(f, nanos, size, unit)
+    }
+}
