@@ -1,0 +1,81 @@
+//! Reading and writing at fixed offsets without a way to panic.
+//!
+//! A view has checked its length when it was parsed, and `AsRef` is expected to give the same
+//! bytes every time. Should an implementation not keep to that, reads give zeroes and writes do
+//! nothing: no bytes and no buffer can make the data path panic. Where parse and accessor are
+//! inlined into one function, the second check folds into the first.
+
+use crate::error::{BufferTooSmall, ParseError, Protocol, truncated};
+
+/// The first `N` bytes.
+#[inline(always)]
+pub(crate) fn head<const N: usize>(bytes: &[u8]) -> &[u8; N] {
+    match bytes.first_chunk() {
+        Some(head) => head,
+        None => const { &[0; N] },
+    }
+}
+
+/// The first `N` bytes, or why they are not there.
+#[inline(always)]
+pub(crate) fn checked_head<const N: usize>(protocol: Protocol, bytes: &[u8]) -> Result<&[u8; N], ParseError> {
+    bytes.first_chunk().ok_or_else(|| truncated(protocol, N, bytes.len()))
+}
+
+/// Room for `N` bytes at the start of `out`.
+#[inline(always)]
+pub(crate) fn room<const N: usize>(out: &mut [u8]) -> Result<&mut [u8; N], BufferTooSmall> {
+    let available = out.len();
+    out.first_chunk_mut().ok_or(BufferTooSmall { needed: N, available })
+}
+
+/// `K` bytes of a header, from `at`.
+#[inline(always)]
+pub(crate) fn array<const N: usize, const K: usize>(header: &[u8; N], at: usize) -> [u8; K] {
+    match header[at..].first_chunk() {
+        Some(bytes) => *bytes,
+        None => [0; K],
+    }
+}
+
+/// A big-endian 16-bit field.
+#[inline(always)]
+pub(crate) fn u16_at<const N: usize>(header: &[u8; N], at: usize) -> u16 {
+    u16::from_be_bytes([header[at], header[at + 1]])
+}
+
+/// A big-endian 24-bit field.
+#[inline(always)]
+pub(crate) fn u24_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
+    u32::from_be_bytes([0, header[at], header[at + 1], header[at + 2]])
+}
+
+/// A big-endian 32-bit field.
+#[inline(always)]
+pub(crate) fn u32_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
+    u32::from_be_bytes(array(header, at))
+}
+
+/// A big-endian 64-bit field.
+#[inline(always)]
+pub(crate) fn u64_at<const N: usize>(header: &[u8; N], at: usize) -> u64 {
+    u64::from_be_bytes(array(header, at))
+}
+
+/// Writes `value` from `at` on, where there is room for all of it.
+#[inline(always)]
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(target) = bytes.get_mut(at..at + value.len()) {
+        target.copy_from_slice(value);
+    }
+}
+
+/// Exchanges the `K` bytes from `a` with those from `b`.
+#[inline(always)]
+pub(crate) fn swap<const K: usize>(bytes: &mut [u8], a: usize, b: usize) {
+    let read = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk::<K>).copied();
+    if let (Some(first), Some(second)) = (read(a), read(b)) {
+        put(bytes, a, &second);
+        put(bytes, b, &first);
+    }
+}

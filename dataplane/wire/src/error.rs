@@ -1,0 +1,107 @@
+//! Why bytes were refused.
+
+use core::fmt;
+
+/// Bytes that are not what they were parsed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// There are fewer bytes than the header, or a length stated in it, asks for.
+    #[error("{protocol}: {needed} bytes needed, {available} available")]
+    Truncated {
+        /// What was being parsed.
+        protocol: Protocol,
+        /// Bytes needed, from the first byte of the header.
+        needed: usize,
+        /// Bytes available, from the first byte of the header.
+        available: usize,
+    },
+    /// A field holds a value with which the rest cannot be read.
+    #[error("{protocol}: {field} is {value} ({value:#x})")]
+    Invalid {
+        /// What was being parsed.
+        protocol: Protocol,
+        /// The field, in the words of its standard.
+        field: &'static str,
+        /// The value found.
+        value: u32,
+    },
+}
+
+/// A protocol of this crate, to say in an error what was being parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// Ethernet II header.
+    Ethernet,
+    /// IEEE 802.1Q tag.
+    Vlan,
+    /// ARP for IPv4 over Ethernet.
+    Arp,
+    /// IPv4 header.
+    Ipv4,
+    /// IPv6 header or one of its extension headers.
+    Ipv6,
+    /// UDP header.
+    Udp,
+    /// ICMP for IPv4.
+    Icmpv4,
+    /// ICMP for IPv6.
+    Icmpv6,
+    /// MAC control frame.
+    MacControl,
+    /// Priority-based flow control frame.
+    Pfc,
+    /// IEEE 802.3x PAUSE frame.
+    Pause,
+    /// InfiniBand base transport header.
+    Bth,
+    /// InfiniBand extended transport header.
+    ExtendedTransport,
+    /// InfiniBand connection management datagram.
+    Cm,
+    /// InfiniBand invariant CRC.
+    Icrc,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ethernet => "Ethernet",
+            Self::Vlan => "VLAN tag",
+            Self::Arp => "ARP",
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+            Self::Udp => "UDP",
+            Self::Icmpv4 => "ICMPv4",
+            Self::Icmpv6 => "ICMPv6",
+            Self::MacControl => "MAC control",
+            Self::Pfc => "PFC",
+            Self::Pause => "PAUSE",
+            Self::Bth => "BTH",
+            Self::ExtendedTransport => "extended transport header",
+            Self::Cm => "CM datagram",
+            Self::Icrc => "ICRC",
+        })
+    }
+}
+
+/// The caller's buffer cannot hold what was to be written; nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{needed} bytes needed to write it, the buffer has {available}")]
+pub struct BufferTooSmall {
+    /// Bytes that the header or frame takes.
+    pub needed: usize,
+    /// Bytes in the buffer.
+    pub available: usize,
+}
+
+/// A truncation, kept out of the hot path's instructions.
+#[cold]
+pub(crate) const fn truncated(protocol: Protocol, needed: usize, available: usize) -> ParseError {
+    ParseError::Truncated { protocol, needed, available }
+}
+
+/// A wrong field, kept out of the hot path's instructions.
+#[cold]
+pub(crate) const fn invalid(protocol: Protocol, field: &'static str, value: u32) -> ParseError {
+    ParseError::Invalid { protocol, field, value }
+}

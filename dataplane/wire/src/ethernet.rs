@@ -1,0 +1,284 @@
+//! Ethernet II: IEEE 802.3 clause 3.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::bytes::{array, checked_head, head, put, room, swap, u16_at};
+use crate::{BufferTooSmall, ParseError, Protocol};
+
+/// Bytes of the header: two addresses and the EtherType.
+pub const HEADER_LEN: usize = 14;
+
+/// The shortest frame, in bytes without the frame check sequence.
+pub const MIN_FRAME_LEN: usize = 60;
+
+const DESTINATION: usize = 0;
+const SOURCE: usize = 6;
+const ETHER_TYPE: usize = 12;
+
+/// A MAC address, in transmission order.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl MacAddress {
+    /// All zeroes: unknown, as in an ARP request's target.
+    pub const ZERO: Self = Self([0; 6]);
+    /// All ones: everyone.
+    pub const BROADCAST: Self = Self([0xff; 6]);
+    /// 01-80-C2-00-00-01, to which PFC and PAUSE frames go (IEEE 802.3 clause 31B).
+    pub const MAC_CONTROL: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x01]);
+    /// 01-80-C2-00-00-0E, nearest bridge: LLDP (IEEE 802.1AB).
+    pub const NEAREST_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
+
+    /// Whether it is a group address, broadcast included.
+    #[inline]
+    pub const fn is_multicast(self) -> bool {
+        self.0[0] & 1 != 0
+    }
+
+    /// Whether it addresses one station: neither a group nor zero.
+    #[inline]
+    pub const fn is_unicast(self) -> bool {
+        !self.is_multicast() && self.bits() != 0
+    }
+
+    /// Whether it is all ones.
+    #[inline]
+    pub const fn is_broadcast(self) -> bool {
+        self.bits() == 0xffff_ffff_ffff
+    }
+
+    /// Whether it is one of 01-80-C2-00-00-00 to 0F, which no bridge forwards (IEEE 802.1Q
+    /// reserved addresses): PFC, PAUSE, LLDP, LACP, spanning tree.
+    #[inline]
+    pub const fn is_link_local_control(self) -> bool {
+        self.bits() & !0xf == 0x0180_c200_0000
+    }
+
+    /// The group address of an IPv6 multicast address, 33-33 and its low four bytes (RFC 2464
+    /// section 7).
+    #[inline]
+    pub const fn of_ipv6_multicast(group: core::net::Ipv6Addr) -> Self {
+        let [.., a, b, c, d] = group.octets();
+        Self([0x33, 0x33, a, b, c, d])
+    }
+
+    const fn bits(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, f] = self.0;
+        write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+    }
+}
+
+impl fmt::Debug for MacAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+/// Text that is no MAC address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a MAC address is six pairs of hexadecimal digits, such as 02:00:5e:10:00:01")]
+pub struct ParseMacAddressError;
+
+impl FromStr for MacAddress {
+    type Err = ParseMacAddressError;
+
+    /// Reads six pairs of hexadecimal digits, all separated by colons or all by hyphens.
+    fn from_str(text: &str) -> Result<Self, ParseMacAddressError> {
+        let separator = if text.contains('-') { '-' } else { ':' };
+        let mut octets = [0; 6];
+        let mut pairs = text.split(separator);
+        for octet in &mut octets {
+            let pair = pairs.next().ok_or(ParseMacAddressError)?;
+            // from_str_radix alone would let "+1" pass.
+            if pair.len() != 2 || !pair.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return Err(ParseMacAddressError);
+            }
+            *octet = u8::from_str_radix(pair, 16).map_err(|_| ParseMacAddressError)?;
+        }
+        if pairs.next().is_some() { Err(ParseMacAddressError) } else { Ok(Self(octets)) }
+    }
+}
+
+/// An EtherType (IEEE registry). Below 0x0600 the field is a length (IEEE 802.3 clause 3.2.6).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EtherType(pub u16);
+
+impl EtherType {
+    /// IPv4.
+    pub const IPV4: Self = Self(0x0800);
+    /// ARP.
+    pub const ARP: Self = Self(0x0806);
+    /// Customer VLAN tag (IEEE 802.1Q).
+    pub const VLAN: Self = Self(0x8100);
+    /// IPv6.
+    pub const IPV6: Self = Self(0x86dd);
+    /// MAC control: PAUSE and PFC (IEEE 802.3 clause 31).
+    pub const MAC_CONTROL: Self = Self(0x8808);
+    /// Slow protocols: LACP, OAM (IEEE 802.3 annex 57A).
+    pub const SLOW_PROTOCOLS: Self = Self(0x8809);
+    /// Service VLAN tag (IEEE 802.1Q, formerly 802.1ad).
+    pub const SERVICE_VLAN: Self = Self(0x88a8);
+    /// LLDP (IEEE 802.1AB).
+    pub const LLDP: Self = Self(0x88cc);
+    /// RoCE version 1 (InfiniBand annex A16).
+    pub const ROCE_V1: Self = Self(0x8915);
+    /// Local experimental EtherType 1 (IEEE 802).
+    pub const LOCAL_EXPERIMENTAL_1: Self = Self(0x88b5);
+    /// Local experimental EtherType 2 (IEEE 802).
+    pub const LOCAL_EXPERIMENTAL_2: Self = Self(0x88b6);
+
+    /// Whether a VLAN tag follows, customer or service.
+    #[inline]
+    pub const fn is_vlan(self) -> bool {
+        matches!(self, Self::VLAN | Self::SERVICE_VLAN)
+    }
+
+    /// Whether the field is the length of an LLC frame instead.
+    #[inline]
+    pub const fn is_length(self) -> bool {
+        self.0 < 0x0600
+    }
+}
+
+impl fmt::Display for EtherType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#06x}", self.0)
+    }
+}
+
+impl fmt::Debug for EtherType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A checked view of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct View<T>(T);
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Views `frame`, which starts with the destination address and has no frame check sequence.
+    ///
+    /// # Errors
+    /// Truncated below [`HEADER_LEN`] bytes.
+    #[inline]
+    pub fn parse(frame: T) -> Result<Self, ParseError> {
+        checked_head::<HEADER_LEN>(Protocol::Ethernet, frame.as_ref())?;
+        Ok(Self(frame))
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &[u8; HEADER_LEN] {
+        head(self.0.as_ref())
+    }
+
+    /// To whom it goes.
+    #[inline]
+    pub fn destination(&self) -> MacAddress {
+        MacAddress(array(self.raw(), DESTINATION))
+    }
+
+    /// From whom it comes.
+    #[inline]
+    pub fn source(&self) -> MacAddress {
+        MacAddress(array(self.raw(), SOURCE))
+    }
+
+    /// What follows the header.
+    #[inline]
+    pub fn ether_type(&self) -> EtherType {
+        EtherType(u16_at(self.raw(), ETHER_TYPE))
+    }
+
+    /// Everything after the header, padding included.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.0.as_ref().get(HEADER_LEN..).unwrap_or_default()
+    }
+
+    /// The header as a value.
+    #[inline]
+    pub fn header(&self) -> Header {
+        Header { destination: self.destination(), source: self.source(), ether_type: self.ether_type() }
+    }
+
+    /// The bytes back.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<'a> View<&'a [u8]> {
+    /// As [`View::payload`], for as long as the frame lives.
+    #[inline]
+    pub fn into_payload(self) -> &'a [u8] {
+        self.0.get(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Sets to whom it goes.
+    #[inline]
+    pub fn set_destination(&mut self, address: MacAddress) {
+        put(self.0.as_mut(), DESTINATION, &address.0);
+    }
+
+    /// Sets from whom it comes.
+    #[inline]
+    pub fn set_source(&mut self, address: MacAddress) {
+        put(self.0.as_mut(), SOURCE, &address.0);
+    }
+
+    /// Sets what follows the header.
+    #[inline]
+    pub fn set_ether_type(&mut self, ether_type: EtherType) {
+        put(self.0.as_mut(), ETHER_TYPE, &ether_type.0.to_be_bytes());
+    }
+
+    /// Exchanges the addresses, as a reply written over its request needs.
+    #[inline]
+    pub fn swap_addresses(&mut self) {
+        swap::<6>(self.0.as_mut(), DESTINATION, SOURCE);
+    }
+
+    /// Everything after the header, to write.
+    #[inline]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        self.0.as_mut().get_mut(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
+/// The header as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// To whom it goes.
+    pub destination: MacAddress,
+    /// From whom it comes.
+    pub source: MacAddress,
+    /// What follows.
+    pub ether_type: EtherType,
+}
+
+impl Header {
+    /// Writes the header; returns [`HEADER_LEN`].
+    ///
+    /// # Errors
+    /// [`BufferTooSmall`] below that.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let out = room::<HEADER_LEN>(out)?;
+        put(out, DESTINATION, &self.destination.0);
+        put(out, SOURCE, &self.source.0);
+        put(out, ETHER_TYPE, &self.ether_type.0.to_be_bytes());
+        Ok(HEADER_LEN)
+    }
+}

@@ -1,0 +1,42 @@
+//! MAC control frames: IEEE 802.3 clause 31. Which of them it is, before it is read.
+
+use crate::bytes::{checked_head, u16_at};
+use crate::{ParseError, Protocol, pause, pfc};
+
+/// What a MAC control frame asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Opcode(pub u16);
+
+impl Opcode {
+    /// PAUSE (IEEE 802.3 annex 31B).
+    pub const PAUSE: Self = Self(0x0001);
+    /// Priority-based flow control (IEEE 802.3 annex 31D, IEEE 802.1Q clause 36).
+    pub const PFC: Self = Self(0x0101);
+}
+
+/// A MAC control frame, told apart by its opcode.
+#[derive(Clone, Copy, Debug)]
+pub enum Message<'a> {
+    /// Priority-based flow control.
+    Pfc(pfc::View<&'a [u8]>),
+    /// PAUSE.
+    Pause(pause::View<&'a [u8]>),
+    /// One that we do not know; a receiver ignores it.
+    Other(Opcode),
+}
+
+impl<'a> Message<'a> {
+    /// Reads `bytes`, the payload of EtherType 0x8808: opcode, parameters, padding.
+    ///
+    /// # Errors
+    /// Truncated, where the opcode or its parameters are not all there.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let opcode = Opcode(u16_at(checked_head::<2>(Protocol::MacControl, bytes)?, 0));
+        Ok(match opcode {
+            Opcode::PFC => Self::Pfc(pfc::View::parse(bytes)?),
+            Opcode::PAUSE => Self::Pause(pause::View::parse(bytes)?),
+            other => Self::Other(other),
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! UDP: RFC 768; over IPv6, RFC 8200 section 8.1.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::bytes::{checked_head, head, put, room, u16_at};
+use crate::checksum::Sum;
+use crate::error::{invalid, truncated};
+use crate::ip::IpProtocol;
+use crate::{BufferTooSmall, ParseError, Protocol};
+
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 8;
+
+const SOURCE_PORT: usize = 0;
+const DESTINATION_PORT: usize = 2;
+const LENGTH: usize = 4;
+const CHECKSUM: usize = 6;
+
+/// A checked view of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct View<T>(T);
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Views `bytes`, the payload of an IP packet. The checksum is not looked at.
+    ///
+    /// # Errors
+    /// Truncated, where the header or the length reaches past the bytes; invalid, where the length
+    /// is less than the header's.
+    #[inline]
+    pub fn parse(bytes: T) -> Result<Self, ParseError> {
+        let length_on_wire = bytes.as_ref().len();
+        Self::parse_head(bytes, length_on_wire)
+    }
+
+    /// As [`View::parse`], but only the header has to be in `bytes`: the length is checked against
+    /// `length_on_wire`, in bytes from the start of the header.
+    ///
+    /// # Errors
+    /// As [`View::parse`].
+    #[inline]
+    pub fn parse_head(bytes: T, length_on_wire: usize) -> Result<Self, ParseError> {
+        let header = checked_head::<HEADER_LEN>(Protocol::Udp, bytes.as_ref())?;
+        let length = u16_at(header, LENGTH);
+        if usize::from(length) < HEADER_LEN {
+            return Err(invalid(Protocol::Udp, "length", u32::from(length)));
+        }
+        if usize::from(length) > length_on_wire {
+            return Err(truncated(Protocol::Udp, usize::from(length), length_on_wire));
+        }
+        Ok(Self(bytes))
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &[u8; HEADER_LEN] {
+        head(self.0.as_ref())
+    }
+
+    /// The sender's port.
+    #[inline]
+    pub fn source_port(&self) -> u16 {
+        u16_at(self.raw(), SOURCE_PORT)
+    }
+
+    /// The receiver's port.
+    #[inline]
+    pub fn destination_port(&self) -> u16 {
+        u16_at(self.raw(), DESTINATION_PORT)
+    }
+
+    /// Length of header and payload, in bytes.
+    #[inline]
+    pub fn length(&self) -> usize {
+        usize::from(u16_at(self.raw(), LENGTH))
+    }
+
+    /// The checksum as it stands there; 0 means none.
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.raw(), CHECKSUM)
+    }
+
+    /// The payload that the length gives, as far as it is in the bytes at hand.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.datagram().get(HEADER_LEN..).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn datagram(&self) -> &[u8] {
+        let bytes = self.0.as_ref();
+        bytes.get(..self.length()).unwrap_or(bytes)
+    }
+
+    /// Whether the checksum is right between these IPv4 addresses, or zero, which means that
+    /// there is none. The whole datagram has to be at hand.
+    #[inline]
+    pub fn verify_checksum_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr) -> bool {
+        let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
+        self.checksum() == 0 || sum.bytes(self.datagram()).folded() == 0xffff
+    }
+
+    /// Whether the checksum is right between these IPv6 addresses. Zero is not, by RFC 8200;
+    /// who accepts it for a tunnel or for RoCEv2 (RFC 6935) looks at [`View::checksum`] first.
+    /// The whole datagram has to be at hand.
+    #[inline]
+    pub fn verify_checksum_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr) -> bool {
+        let length = u32::from(u16_at(self.raw(), LENGTH));
+        let sum = Sum::pseudo_ipv6(source, destination, IpProtocol::UDP, length);
+        self.checksum() != 0 && sum.bytes(self.datagram()).folded() == 0xffff
+    }
+
+    /// The header as a value.
+    #[inline]
+    pub fn header(&self) -> Header {
+        Header {
+            source_port: self.source_port(),
+            destination_port: self.destination_port(),
+            length: u16_at(self.raw(), LENGTH),
+            checksum: self.checksum(),
+        }
+    }
+}
+
+impl<'a> View<&'a [u8]> {
+    /// As [`View::payload`], for as long as the bytes live.
+    #[inline]
+    pub fn into_payload(self) -> &'a [u8] {
+        self.0.get(HEADER_LEN..self.length().min(self.0.len())).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Sets the sender's port; the checksum stays as it is.
+    #[inline]
+    pub fn set_source_port(&mut self, port: u16) {
+        put(self.0.as_mut(), SOURCE_PORT, &port.to_be_bytes());
+    }
+
+    /// Sets the receiver's port; the checksum stays as it is.
+    #[inline]
+    pub fn set_destination_port(&mut self, port: u16) {
+        put(self.0.as_mut(), DESTINATION_PORT, &port.to_be_bytes());
+    }
+
+    /// Writes the checksum field as given.
+    #[inline]
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
+    }
+
+    /// Computes the checksum between these IPv4 addresses, and writes it. The whole datagram has
+    /// to be at hand.
+    #[inline]
+    pub fn fill_checksum_ipv4(&mut self, source: Ipv4Addr, destination: Ipv4Addr) {
+        let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
+        self.fill_checksum(sum);
+    }
+
+    /// Computes the checksum between these IPv6 addresses, and writes it. The whole datagram has
+    /// to be at hand.
+    #[inline]
+    pub fn fill_checksum_ipv6(&mut self, source: Ipv6Addr, destination: Ipv6Addr) {
+        let length = u32::from(u16_at(self.raw(), LENGTH));
+        self.fill_checksum(Sum::pseudo_ipv6(source, destination, IpProtocol::UDP, length));
+    }
+
+    #[inline]
+    fn fill_checksum(&mut self, pseudo_header: Sum) {
+        self.set_checksum(0);
+        let checksum = pseudo_header.bytes(self.datagram()).checksum();
+        // Zero would say that there is none; its other form stands for it (RFC 768).
+        self.set_checksum(if checksum == 0 { 0xffff } else { checksum });
+    }
+
+    /// As [`View::payload`], to write.
+    #[inline]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let end = self.length();
+        let bytes = self.0.as_mut();
+        let end = end.min(bytes.len());
+        bytes.get_mut(HEADER_LEN..end).unwrap_or_default()
+    }
+}
+
+/// The header as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// Length of header and payload, in bytes.
+    pub length: u16,
+    /// The checksum, 0 for none.
+    pub checksum: u16,
+}
+
+impl Header {
+    /// Writes the header; returns [`HEADER_LEN`].
+    ///
+    /// # Errors
+    /// [`BufferTooSmall`] below that.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let out = room::<HEADER_LEN>(out)?;
+        put(out, SOURCE_PORT, &self.source_port.to_be_bytes());
+        put(out, DESTINATION_PORT, &self.destination_port.to_be_bytes());
+        put(out, LENGTH, &self.length.to_be_bytes());
+        put(out, CHECKSUM, &self.checksum.to_be_bytes());
+        Ok(HEADER_LEN)
+    }
+}

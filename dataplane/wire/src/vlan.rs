@@ -1,0 +1,212 @@
+//! VLAN tags: IEEE 802.1Q clause 9.6.
+
+use units::Priority;
+
+use crate::bytes::{checked_head, head, put, room, u16_at};
+use crate::ethernet::{self, EtherType};
+use crate::{BufferTooSmall, ParseError, Protocol};
+
+/// Bytes that a tag adds to a frame.
+pub const TAG_LEN: usize = 4;
+
+/// How many tags [`Stack::parse`] looks behind: a service and a customer tag.
+pub const MAX_TAGS: usize = 2;
+
+const DROP_ELIGIBLE: u16 = 1 << 12;
+
+/// A VLAN identifier, 0 to 4095. 0 tags a priority and no VLAN; 4095 is reserved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VlanId(u16);
+
+/// A number that is no VLAN identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("VLAN identifier {0} is not one of 0 to 4095")]
+pub struct VlanIdOutOfRange(pub u16);
+
+impl VlanId {
+    /// The null identifier of a priority tag.
+    pub const PRIORITY_ONLY: Self = Self(0);
+
+    /// Identifier `number`, 0 to 4095.
+    ///
+    /// # Errors
+    /// [`VlanIdOutOfRange`] for 4096 and above.
+    pub const fn new(number: u16) -> Result<Self, VlanIdOutOfRange> {
+        if number < 4096 { Ok(Self(number)) } else { Err(VlanIdOutOfRange(number)) }
+    }
+
+    /// Its number, 0 to 4095.
+    #[inline]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}
+
+/// The tag control information as a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// Priority code point.
+    pub priority: Priority,
+    /// Drop eligible indicator.
+    pub drop_eligible: bool,
+    /// The VLAN.
+    pub id: VlanId,
+}
+
+impl Tag {
+    /// The tag whose control information is `tci`.
+    #[inline]
+    pub const fn from_tci(tci: u16) -> Self {
+        Self {
+            priority: Priority::from_low_bits((tci >> 13) as u8),
+            drop_eligible: tci & DROP_ELIGIBLE != 0,
+            id: VlanId(tci & 0x0fff),
+        }
+    }
+
+    /// The tag control information: PCP, DEI, VID.
+    #[inline]
+    pub const fn tci(self) -> u16 {
+        (self.priority.number() as u16) << 13 | (self.drop_eligible as u16) << 12 | self.id.0
+    }
+}
+
+/// A checked view of what follows a VLAN EtherType: the control information, the next EtherType
+/// and the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct View<T>(T);
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Views `bytes`, which start right after the EtherType that announced the tag.
+    ///
+    /// # Errors
+    /// Truncated below [`TAG_LEN`] bytes.
+    #[inline]
+    pub fn parse(bytes: T) -> Result<Self, ParseError> {
+        checked_head::<TAG_LEN>(Protocol::Vlan, bytes.as_ref())?;
+        Ok(Self(bytes))
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &[u8; TAG_LEN] {
+        head(self.0.as_ref())
+    }
+
+    /// Priority code point.
+    #[inline]
+    pub fn priority(&self) -> Priority {
+        self.tag().priority
+    }
+
+    /// Drop eligible indicator.
+    #[inline]
+    pub fn drop_eligible(&self) -> bool {
+        self.tag().drop_eligible
+    }
+
+    /// The VLAN.
+    #[inline]
+    pub fn id(&self) -> VlanId {
+        self.tag().id
+    }
+
+    /// The three together.
+    #[inline]
+    pub fn tag(&self) -> Tag {
+        Tag::from_tci(u16_at(self.raw(), 0))
+    }
+
+    /// What follows the tag.
+    #[inline]
+    pub fn ether_type(&self) -> EtherType {
+        EtherType(u16_at(self.raw(), 2))
+    }
+
+    /// Everything after the tag.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.0.as_ref().get(TAG_LEN..).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Sets priority, drop eligibility and VLAN.
+    #[inline]
+    pub fn set_tag(&mut self, tag: Tag) {
+        put(self.0.as_mut(), 0, &tag.tci().to_be_bytes());
+    }
+
+    /// Sets what follows the tag.
+    #[inline]
+    pub fn set_ether_type(&mut self, ether_type: EtherType) {
+        put(self.0.as_mut(), 2, &ether_type.0.to_be_bytes());
+    }
+}
+
+/// A tag and the EtherType behind it, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// Priority, drop eligibility and VLAN.
+    pub tag: Tag,
+    /// What follows the tag.
+    pub ether_type: EtherType,
+}
+
+impl Header {
+    /// Writes what follows the VLAN EtherType; returns [`TAG_LEN`].
+    ///
+    /// # Errors
+    /// [`BufferTooSmall`] below that.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let out = room::<TAG_LEN>(out)?;
+        put(out, 0, &self.tag.tci().to_be_bytes());
+        put(out, 2, &self.ether_type.0.to_be_bytes());
+        Ok(TAG_LEN)
+    }
+}
+
+/// What lies between a frame's addresses and its network layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// The first tag.
+    pub outer: Option<Tag>,
+    /// The second tag.
+    pub inner: Option<Tag>,
+    /// The EtherType behind the tags. After [`MAX_TAGS`] it may announce yet another one.
+    pub ether_type: EtherType,
+    /// Where the payload behind the tags starts, in bytes from the start of the frame.
+    pub payload_offset: usize,
+}
+
+impl Stack {
+    /// Walks over no, one or two tags of `frame`, which starts with the destination address.
+    ///
+    /// # Errors
+    /// Truncated, where the frame ends within the Ethernet header or a tag.
+    #[inline]
+    pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
+        let ethernet = ethernet::View::parse(frame)?;
+        let mut stack = Self {
+            outer: None,
+            inner: None,
+            ether_type: ethernet.ether_type(),
+            payload_offset: ethernet::HEADER_LEN,
+        };
+        if stack.ether_type.is_vlan() {
+            stack.outer = Some(stack.step(frame)?);
+            if stack.ether_type.is_vlan() {
+                stack.inner = Some(stack.step(frame)?);
+            }
+        }
+        Ok(stack)
+    }
+
+    #[inline]
+    fn step(&mut self, frame: &[u8]) -> Result<Tag, ParseError> {
+        let view = View::parse(frame.get(self.payload_offset..).unwrap_or_default())?;
+        self.ether_type = view.ether_type();
+        self.payload_offset += TAG_LEN;
+        Ok(view.tag())
+    }
+}
