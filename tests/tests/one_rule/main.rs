@@ -1,0 +1,128 @@
+//! The design's one rule, enforced: the switch, and all it stands on, is sans-IO.
+//!
+//! Three lines of defence. The crate graph says what the core can reach at all (`crate_graph`).
+//! Clippy refuses clocks, files, threads, locks, logs and ambient randomness where they are written
+//! down, by the `clippy.toml` of each core crate. A scan of the tokens (`source_scan`) does not
+//! depend on either and also sees what clippy was told to allow.
+
+mod crate_graph;
+mod source_scan;
+#[path = "../source_tree/mod.rs"]
+mod source_tree;
+
+use std::fs;
+use std::path::Path;
+
+use source_tree::{files_under, is_rust, root, shown};
+
+/// The crates that the rule binds, from the ground up.
+const CORE: [&str; 3] = ["units", "wire", "switch"];
+
+/// The only directories in which `unsafe` may be written: the bindings, and the ports over them.
+const UNSAFE_ALLOWED: [&str; 2] = ["dataplane/dpdk-sys", "dataplane/dpdk"];
+
+fn assert_none(found: Vec<String>, rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n  {}\n", found.join("\n  "));
+}
+
+#[test]
+fn the_core_holds_no_clock_file_thread_lock_log_or_ambient_randomness() {
+    let mut found = Vec::new();
+    for krate in CORE {
+        found.extend(source_scan::effects_in_crate(&root().join("dataplane").join(krate).join("src")));
+    }
+    assert_none(found, "the core is given `now`, frames and a seed, and touches nothing else");
+}
+
+#[test]
+fn unsafe_stands_in_the_two_dpdk_crates_only() {
+    let mut found = Vec::new();
+    for path in files_under(root(), is_rust) {
+        if UNSAFE_ALLOWED.iter().any(|allowed| path.starts_with(root().join(allowed))) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a listed file can be read");
+        found.extend(source_scan::unsafe_in(&text).into_iter().map(|it| format!("{}:{it}", shown(&path))));
+    }
+    assert_none(found, "`unsafe` belongs in dataplane/dpdk-sys and dataplane/dpdk");
+}
+
+#[test]
+fn every_member_inherits_the_workspace_lints_and_they_forbid_unsafe() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
+    assert!(
+        manifest.lines().any(|line| line.trim() == r#"unsafe_code = "forbid""#),
+        "Cargo.toml: [workspace.lints.rust] must say unsafe_code = \"forbid\""
+    );
+    let mut found = Vec::new();
+    for member in crate_graph::members() {
+        let exempt = UNSAFE_ALLOWED.contains(&member.directory.as_str());
+        let manifest = fs::read_to_string(root().join(&member.directory).join("Cargo.toml"));
+        let manifest = manifest.expect("a member has a manifest");
+        let mut lints = manifest.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
+        if !exempt && lines_until_next_table(&mut lints).all(|line| line != "workspace = true") {
+            found.push(format!("{}/Cargo.toml: add [lints] workspace = true", member.directory));
+        }
+    }
+    assert_none(found, "the workspace's lints bind every member");
+}
+
+fn lines_until_next_table<'a>(lines: &mut dyn Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    lines.take_while(|line| !line.starts_with('['))
+}
+
+#[test]
+fn imports_point_one_way() {
+    assert_none(
+        crate_graph::imports_against_the_grain(&crate_graph::members()),
+        "units <- wire <- switch <- {worker, replay, simulation} <- control: nothing knows what stands above it",
+    );
+}
+
+#[test]
+fn the_core_stands_on_nothing_but_the_allow_list() {
+    assert_none(
+        crate_graph::strangers_below(&CORE),
+        "a library below the core is reviewed for I/O, clocks, logs and ambient randomness, and then \
+         listed in tests/tests/one_rule/crate_graph.rs with what it is for",
+    );
+}
+
+#[test]
+fn clippy_holds_the_core_to_one_and_the_same_list() {
+    let shared = fs::read_to_string(root().join("dataplane/sans-io.clippy.toml")).expect("the list exists");
+    for krate in CORE {
+        let path = root().join("dataplane").join(krate).join("clippy.toml");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(text, shared, "{} must be a link to ../sans-io.clippy.toml", shown(&path));
+    }
+    let workspace = fs::read_to_string(root().join("clippy.toml")).expect("the workspace configures clippy");
+    for setting in workspace.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        assert!(
+            shared.contains(setting),
+            "clippy merges nothing: repeat {setting:?} in dataplane/sans-io.clippy.toml"
+        );
+    }
+}
+
+#[test]
+fn the_core_does_not_overrule_its_lints_outside_tests() {
+    let mut found = Vec::new();
+    for krate in CORE {
+        for path in files_under(&root().join("dataplane").join(krate).join("src"), is_rust) {
+            let text = fs::read_to_string(&path).expect("a listed file can be read");
+            found.extend(
+                source_scan::overruled_lints_in(&text).into_iter().map(|it| format!("{}:{it}", shown(&path))),
+            );
+        }
+    }
+    assert_none(found, "the disallowed_* lints are the rule itself: no allow or expect in the core");
+}
+
+#[test]
+fn the_files_that_the_rule_reads_are_where_it_looks() {
+    for krate in CORE {
+        let source: &Path = &root().join("dataplane").join(krate).join("src");
+        assert!(!files_under(source, is_rust).is_empty(), "{} holds no source", shown(source));
+    }
+}
