@@ -18,6 +18,8 @@ mod bytes;
 pub mod checksum;
 mod error;
 pub mod ethernet;
+pub mod icmpv4;
+pub mod icmpv6;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;

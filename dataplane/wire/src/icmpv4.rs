@@ -1,0 +1,152 @@
+//! ICMP for IPv4: RFC 792. Echo, which the gateway answers.
+
+use crate::bytes::{checked_head, head, put, u16_at};
+use crate::checksum::{self, Sum};
+use crate::{BufferTooSmall, ParseError, Protocol};
+
+/// Bytes of the header of an echo message, and of most others.
+pub const HEADER_LEN: usize = 8;
+
+const CHECKSUM: usize = 2;
+const IDENTIFIER: usize = 4;
+const SEQUENCE: usize = 6;
+
+/// The type of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type(pub u8);
+
+impl Type {
+    /// Echo reply.
+    pub const ECHO_REPLY: Self = Self(0);
+    /// Echo request.
+    pub const ECHO_REQUEST: Self = Self(8);
+}
+
+/// A checked view of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct View<T>(T);
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Views `bytes`, the payload of an IPv4 packet that is no later fragment, without padding. The
+    /// checksum is not looked at.
+    ///
+    /// # Errors
+    /// Truncated below [`HEADER_LEN`] bytes.
+    #[inline]
+    pub fn parse(bytes: T) -> Result<Self, ParseError> {
+        checked_head::<HEADER_LEN>(Protocol::Icmpv4, bytes.as_ref())?;
+        Ok(Self(bytes))
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &[u8; HEADER_LEN] {
+        head(self.0.as_ref())
+    }
+
+    /// What kind of message it is.
+    #[inline]
+    pub fn message_type(&self) -> Type {
+        Type(self.raw()[0])
+    }
+
+    /// The code within the type.
+    #[inline]
+    pub fn code(&self) -> u8 {
+        self.raw()[1]
+    }
+
+    /// The checksum as it stands there.
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.raw(), CHECKSUM)
+    }
+
+    /// Whether the checksum over the whole message is right.
+    #[inline]
+    pub fn verify_checksum(&self) -> bool {
+        Sum::ZERO.bytes(self.0.as_ref()).folded() == 0xffff
+    }
+
+    /// Identifier of an echo message.
+    #[inline]
+    pub fn identifier(&self) -> u16 {
+        u16_at(self.raw(), IDENTIFIER)
+    }
+
+    /// Sequence number of an echo message.
+    #[inline]
+    pub fn sequence(&self) -> u16 {
+        u16_at(self.raw(), SEQUENCE)
+    }
+
+    /// The data of an echo message.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.0.as_ref().get(HEADER_LEN..).unwrap_or_default()
+    }
+
+    /// Whether it is an echo request.
+    #[inline]
+    pub fn is_echo_request(&self) -> bool {
+        self.message_type() == Type::ECHO_REQUEST && self.code() == 0
+    }
+
+    /// An echo message's fields as a value; `None` for any other.
+    #[inline]
+    pub fn echo(&self) -> Option<Echo> {
+        let reply = match (self.message_type(), self.code()) {
+            (Type::ECHO_REQUEST, 0) => false,
+            (Type::ECHO_REPLY, 0) => true,
+            _ => return None,
+        };
+        Some(Echo { reply, identifier: self.identifier(), sequence: self.sequence() })
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Turns an echo request into its reply and updates the checksum (RFC 1624); data and
+    /// identifiers stay. Returns whether it was one; another message stays as it is. Addresses
+    /// and TTL of the layers below are the caller's.
+    #[inline]
+    pub fn turn_request_into_reply(&mut self) -> bool {
+        let is_request = self.is_echo_request();
+        if is_request {
+            let word = |message_type: Type| u16::from_be_bytes([message_type.0, 0]);
+            let checksum =
+                checksum::updated(self.checksum(), word(Type::ECHO_REQUEST), word(Type::ECHO_REPLY));
+            put(self.0.as_mut(), 0, &[Type::ECHO_REPLY.0]);
+            put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
+        }
+        is_request
+    }
+}
+
+/// An echo message as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Echo {
+    /// Whether it is the reply.
+    pub reply: bool,
+    /// Identifier: of the process that asks.
+    pub identifier: u16,
+    /// Sequence number.
+    pub sequence: u16,
+}
+
+impl Echo {
+    /// Writes the message with `data` and its checksum; returns its length in bytes.
+    ///
+    /// # Errors
+    /// [`BufferTooSmall`], where header and data do not fit.
+    pub fn emit(&self, data: &[u8], out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let (needed, available) = (HEADER_LEN + data.len(), out.len());
+        let out = out.get_mut(..needed).ok_or(BufferTooSmall { needed, available })?;
+        let message_type = if self.reply { Type::ECHO_REPLY } else { Type::ECHO_REQUEST };
+        put(out, 0, &[message_type.0, 0, 0, 0]);
+        put(out, IDENTIFIER, &self.identifier.to_be_bytes());
+        put(out, SEQUENCE, &self.sequence.to_be_bytes());
+        put(out, HEADER_LEN, data);
+        let checksum = Sum::ZERO.bytes(out).checksum();
+        put(out, CHECKSUM, &checksum.to_be_bytes());
+        Ok(needed)
+    }
+}

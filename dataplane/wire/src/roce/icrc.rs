@@ -1,0 +1,114 @@
+//! Invariant CRC of RoCEv2: InfiniBand specification volume 1, section 7.8 and annex A17.
+//!
+//! CRC-32, as Ethernet and zlib have it, over eight bytes of ones (in place of InfiniBand's local
+//! route header), the IP header, the UDP header and all that follows up to the ICRC itself. What
+//! a switch or router may change on the way counts as ones: type of service or traffic class, TTL
+//! or hop limit, flow label, both checksums, and the BTH byte with FECN and BECN. So marking CE and
+//! forwarding leave it as it is. It is stored with its least significant byte first.
+
+use super::bth;
+use crate::error::{invalid, truncated};
+use crate::ip::IpProtocol;
+use crate::{ParseError, Protocol, ipv4, ipv6, udp};
+
+/// Bytes of the ICRC.
+pub const LEN: usize = 4;
+
+const ONES: usize = 8;
+const MAX_HEADERS_LEN: usize = ONES + ipv6::HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN;
+
+/// Where the pieces of a packet lie, in bytes from the start of its IP header.
+struct Layout {
+    udp: usize,
+    icrc: usize,
+}
+
+/// The ICRC that belongs to `packet`, as it stands on the wire. The packet starts with its IP
+/// header and has room for the ICRC at its end; padding may follow.
+///
+/// # Errors
+/// As the IP and UDP views; truncated, where BTH and ICRC do not fit into the datagram; invalid for
+/// IP options, extension headers and fragments, over which no ICRC is defined, and where the
+/// upper layer is not UDP. The port is not looked at.
+#[inline]
+pub fn compute(packet: &[u8]) -> Result<[u8; LEN], ParseError> {
+    locate(packet).map(|layout| crc(packet, &layout))
+}
+
+/// Whether the ICRC at the end of `packet` is right.
+///
+/// # Errors
+/// As [`compute`].
+#[inline]
+pub fn verify(packet: &[u8]) -> Result<bool, ParseError> {
+    let layout = locate(packet)?;
+    Ok(packet.get(layout.icrc..layout.icrc + LEN) == Some(&crc(packet, &layout)))
+}
+
+/// Writes the ICRC at the end of `packet`.
+///
+/// # Errors
+/// As [`compute`].
+#[inline]
+pub fn fill(packet: &mut [u8]) -> Result<(), ParseError> {
+    let layout = locate(packet)?;
+    let icrc = crc(packet, &layout);
+    crate::bytes::put(packet, layout.icrc, &icrc);
+    Ok(())
+}
+
+fn locate(packet: &[u8]) -> Result<Layout, ParseError> {
+    let (protocol, datagram, udp) = match packet.first().map(|byte| byte >> 4) {
+        Some(6) => {
+            let ip = ipv6::View::parse(packet)?;
+            (ip.next_header(), ip.into_payload(), ipv6::HEADER_LEN)
+        }
+        // IPv4, and whatever its view has to say about the rest.
+        _ => {
+            let ip = ipv4::View::parse(packet)?;
+            if ip.header_len() != ipv4::MIN_HEADER_LEN {
+                return Err(invalid(Protocol::Icrc, "IPv4 header length", ip.header_len() as u32));
+            }
+            if ip.is_fragment() {
+                return Err(invalid(Protocol::Icrc, "fragment offset", u32::from(ip.fragment_offset())));
+            }
+            (ip.protocol(), ip.into_payload(), ipv4::MIN_HEADER_LEN)
+        }
+    };
+    if protocol != IpProtocol::UDP {
+        return Err(invalid(Protocol::Icrc, "upper layer", u32::from(protocol.0)));
+    }
+    let length = udp::View::parse(datagram)?.length();
+    let needed = udp::HEADER_LEN + bth::HEADER_LEN + LEN;
+    if length < needed {
+        return Err(truncated(Protocol::Icrc, needed, length));
+    }
+    Ok(Layout { udp, icrc: udp + length - LEN })
+}
+
+fn crc(packet: &[u8], layout: &Layout) -> [u8; LEN] {
+    let headers_len = layout.udp + udp::HEADER_LEN + bth::HEADER_LEN;
+    let mut masked = [0xff; MAX_HEADERS_LEN];
+    let headers = masked.get_mut(ONES..ONES + headers_len).unwrap_or_default();
+    if let Some(source) = packet.get(..headers.len()) {
+        headers.copy_from_slice(source);
+    }
+    let (ip, transport) = headers.split_at_mut_checked(layout.udp).unwrap_or_default();
+    if let Ok(ip) = <&mut [u8; ipv4::MIN_HEADER_LEN]>::try_from(&mut *ip) {
+        // Type of service, TTL, checksum.
+        (ip[1], ip[8], ip[10], ip[11]) = (0xff, 0xff, 0xff, 0xff);
+    } else if let Some(ip) = ip.first_chunk_mut::<8>() {
+        // Traffic class and flow label, hop limit.
+        ip[0] |= 0x0f;
+        (ip[1], ip[2], ip[3], ip[7]) = (0xff, 0xff, 0xff, 0xff);
+    }
+    if let Some(transport) = transport.first_chunk_mut::<{ udp::HEADER_LEN + bth::HEADER_LEN }>() {
+        // UDP checksum; FECN, BECN and the reserved bits beside them.
+        (transport[6], transport[7]) = (0xff, 0xff);
+        transport[udp::HEADER_LEN + 4] = 0xff;
+    }
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(masked.get(..ONES + headers_len).unwrap_or_default());
+    hasher.update(packet.get(headers_len..layout.icrc).unwrap_or_default());
+    hasher.finalize().to_le_bytes()
+}
