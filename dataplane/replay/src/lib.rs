@@ -1,1 +1,3 @@
-//! Under construction.
+//! Captures through the switch core: the clock comes from the capture.
+
+pub mod capture;
