@@ -1,0 +1,165 @@
+//! How fast captures are played.
+
+use core::fmt;
+use core::num::NonZeroU64;
+use core::str::FromStr;
+use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+
+/// How the instants of a capture become instants of the clock of the replay.
+///
+/// The clock starts at the first instant of all captures that are played together, the origin, so
+/// instants of the replay are still Unix time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// Every frame comes when it was captured.
+    #[default]
+    AsCaptured,
+    /// Every frame comes at its distance from the origin divided by the speed, rounded down to
+    /// the nanosecond.
+    Scaled(Speed),
+    /// As fast as the link can: the instants of the capture are ignored. Its first frame starts at
+    /// the origin, and each further frame starts when the one before it, at its original length
+    /// and with FCS, preamble and gap, has left a link of this rate.
+    LineRate(BitRate),
+}
+
+/// A factor of speed as an exact fraction: 1000 plays a second in a millisecond, 1/2 in two
+/// seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    numerator: NonZeroU64,
+    denominator: NonZeroU64,
+}
+
+impl Speed {
+    /// `numerator / denominator` times as fast; `None` where one of them is zero.
+    pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
+        let (numerator, denominator) = (NonZeroU64::new(numerator)?, NonZeroU64::new(denominator)?);
+        Some(Self { numerator, denominator })
+    }
+
+    /// What is left of `interval` at this speed, rounded down; saturates.
+    #[inline]
+    pub fn divide(self, interval: Interval) -> Interval {
+        let scaled = u128::from(interval.0) * u128::from(self.denominator.get());
+        let nanos = scaled / u128::from(self.numerator.get());
+        Interval(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// `3/2`, or the whole number alone.
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.numerator.fmt(f)?;
+        if self.denominator.get() == 1 { Ok(()) } else { write!(f, "/{}", self.denominator) }
+    }
+}
+
+/// Text that is no speed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is no speed; write for example \"1000\", \"0.5\" or \"2/3\", above zero")]
+pub struct ParseSpeedError {
+    /// What was given.
+    pub text: String,
+}
+
+/// A whole number, a decimal fraction or a fraction, all read exactly.
+impl FromStr for Speed {
+    type Err = ParseSpeedError;
+
+    fn from_str(text: &str) -> Result<Self, ParseSpeedError> {
+        let number = |digits: &str| -> Option<u64> {
+            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            plain.then(|| digits.parse().ok()).flatten()
+        };
+        let trimmed = text.trim();
+        let speed = if let Some((numerator, denominator)) = trimmed.split_once('/') {
+            number(numerator).zip(number(denominator))
+        } else if let Some((whole, fraction)) = trimmed.split_once('.') {
+            let places = u32::try_from(fraction.len()).ok();
+            let denominator = places.and_then(|places| 10_u64.checked_pow(places));
+            let complete = !whole.is_empty() && !fraction.is_empty();
+            let numerator = if complete { number(&format!("{whole}{fraction}")) } else { None };
+            numerator.zip(denominator)
+        } else {
+            number(trimmed).zip(Some(1))
+        };
+        speed
+            .and_then(|(numerator, denominator)| Self::new(numerator, denominator))
+            .ok_or_else(|| ParseSpeedError { text: text.into() })
+    }
+}
+
+/// The pace of one source, under way.
+pub(super) struct Pacer {
+    pace: Pace,
+    origin: Nanos,
+    link: LinkClock,
+}
+
+impl Pacer {
+    pub(super) fn new(pace: Pace, origin: Nanos) -> Self {
+        // Another pace than the line rate never asks the link.
+        let rate = if let Pace::LineRate(rate) = pace { rate } else { BitRate::gigabits(1) };
+        Self { pace, origin, link: LinkClock::new(rate) }
+    }
+
+    /// When the next frame of the source comes, which was captured at `at`.
+    #[inline]
+    pub(super) fn instant(&mut self, at: Nanos, original_length: u32) -> Nanos {
+        match self.pace {
+            Pace::AsCaptured => at,
+            Pace::Scaled(speed) => self.origin + speed.divide(at.since(self.origin)),
+            Pace::LineRate(_) => {
+                self.link.occupy(self.origin, WireBytes::of_frame(Bytes(u64::from(original_length))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(pace: Pace, frames: &[(u64, u32)]) -> Vec<u64> {
+        let mut pacer = Pacer::new(pace, Nanos(1_000));
+        frames.iter().map(|&(at, length)| pacer.instant(Nanos(at), length).0).collect()
+    }
+
+    #[test]
+    fn a_thousand_times_faster_is_a_thousandth_of_the_distance_from_the_origin() {
+        let pace = Pace::Scaled("1000".parse().unwrap());
+        assert_eq!(
+            played(pace, &[(1_000, 60), (1_999, 60), (2_000, 60), (6_001_000, 60)]),
+            [1_000, 1_000, 1_001, 7_000]
+        );
+    }
+
+    #[test]
+    fn a_scaled_instant_is_exact_decades_from_the_origin() {
+        let speed: Speed = "1/3".parse().unwrap();
+        assert_eq!(speed.divide(Interval(1_700_000_000_000_000_001)), Interval(5_100_000_000_000_000_003));
+        assert_eq!(speed.divide(Interval(u64::MAX)), Interval(u64::MAX), "saturates");
+    }
+
+    #[test]
+    fn at_line_rate_frames_follow_each_other_whenever_they_were_captured() {
+        let pace = Pace::LineRate(BitRate::gigabits(100));
+        assert_eq!(
+            played(pace, &[(9_000, 60), (5_000, 60), (1, 1_000), (2, 60)]),
+            [1_000, 1_007, 1_014, 1_096]
+        );
+    }
+
+    #[test]
+    fn a_speed_is_read_exactly_or_refused_with_an_example() {
+        assert_eq!("0.25".parse(), Ok(Speed::new(25, 100).unwrap()));
+        assert_eq!(" 2/3 ".parse::<Speed>().unwrap().to_string(), "2/3");
+        for text in
+            ["", "0", "1/0", "0.0", "-1", "+1", "1.", ".5", "1e3", "x", "1/2/3", "99999999999999999999"]
+        {
+            let error = text.parse::<Speed>().unwrap_err();
+            assert!(error.to_string().contains("write for example"), "{text}");
+        }
+    }
+}

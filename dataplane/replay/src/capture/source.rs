@@ -1,0 +1,47 @@
+//! Where frames come from, one at a time.
+
+use super::CaptureError;
+use units::Nanos;
+
+/// One frame of a capture, lent by its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured<'a> {
+    /// When it was captured, in nanoseconds of Unix time.
+    pub at: Nanos,
+    /// Its bytes from the destination address on, without FCS. Shorter than `original_length`
+    /// where the capture cut it.
+    pub data: &'a [u8],
+    /// Its length on the link in bytes, without FCS; never less than `data.len()`.
+    pub original_length: u32,
+}
+
+impl Captured<'_> {
+    /// Whether bytes are missing that the frame had on the link.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.data.len() < self.original_length as usize
+    }
+}
+
+/// A stream of frames that lends each of them until the next is asked for.
+pub trait FrameSource {
+    /// Moves to the next frame; `false` at the end, and from then on.
+    ///
+    /// # Errors
+    /// What keeps the next frame from being read. There are no frames behind an error: the next
+    /// call returns `false`.
+    fn advance(&mut self) -> Result<bool, CaptureError>;
+
+    /// The frame that the last call of [`FrameSource::advance`] moved to; `None` before the
+    /// first, at the end, and after an error.
+    fn current(&self) -> Option<Captured<'_>>;
+
+    /// Moves to the next frame and lends it; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of [`FrameSource::advance`].
+    #[inline]
+    fn next_frame(&mut self) -> Result<Option<Captured<'_>>, CaptureError> {
+        Ok(if self.advance()? { self.current() } else { None })
+    }
+}

@@ -1,0 +1,155 @@
+//! What Wireshark's tools make of the same captures. Skipped, with a message, where they are not
+//! installed.
+
+use super::testing::*;
+use super::{CaptureFile, CaptureWriter};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use units::Nanos;
+
+/// The standard output of a tool, or `None` where it is not installed.
+fn run(tool: &str, arguments: &[&str], files: &[&Path]) -> Option<String> {
+    let output = match Command::new(tool).args(arguments).args(files).output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("skipped: {tool} cannot be run: {error}");
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Instant, captured length and original length of each frame, as tshark sees them.
+fn dissected(path: &Path) -> Option<Vec<(u64, usize, u32)>> {
+    let fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.cap_len", "-e", "frame.len", "-r"];
+    let table = run("tshark", &fields, &[path])?;
+    let row = |line: &str| {
+        let cells: Vec<_> = line.split('\t').collect();
+        let (seconds, nanos) = cells[0].split_once('.').unwrap();
+        assert_eq!(nanos.len(), 9);
+        let at = seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap();
+        (at, cells[1].parse().unwrap(), cells[2].parse().unwrap())
+    };
+    Some(table.lines().map(row).collect())
+}
+
+fn ours(path: &Path) -> Vec<Kept> {
+    let (frames, error) = drain(&mut CaptureFile::open(path).unwrap());
+    assert!(error.is_none(), "{error:?}");
+    frames
+}
+
+fn summary(frames: &[Kept]) -> Vec<(u64, usize, u32)> {
+    frames.iter().map(|(at, data, original)| (*at, data.len(), *original)).collect()
+}
+
+fn saved(directory: &TempDir, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = directory.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Two sections of different byte order, interfaces of many resolutions, some with an offset.
+fn many_interfaces() -> Vec<u8> {
+    let mut capture = Vec::new();
+    // The fraction of a picosecond timestamp is small, because tshark multiplies it in 64 bits.
+    for order in [LITTLE, BIG] {
+        let offset = order.i64(1_000_000_000);
+        let resolutions: [&[(u16, &[u8])]; 8] = [
+            &[],
+            &[(9, &[9])],
+            &[(9, &[3]), (14, &offset)],
+            &[(9, &[0])],
+            &[(9, &[12])],
+            &[(9, &[0x80 | 32])],
+            &[(9, &[0x80 | 20]), (14, &offset)],
+            &[(2, b"eth7"), (9, &[0x80 | 10]), (0, &[])],
+        ];
+        capture.extend(order.section());
+        for options in resolutions {
+            capture.extend(order.interface(1, 0, options));
+        }
+        let units =
+            [10, 1_700_000_000_123_456_789, 1_234_567, 1_700_000_000, 99_000_000_012_345, 7 << 32 | 12_345]
+                .into_iter()
+                .chain([(3 << 20) | 777, (5 << 10) | 33]);
+        for (interface, timestamp) in (0_u32..).zip(units) {
+            let data = vec![interface as u8; 14 + interface as usize];
+            capture.extend(order.enhanced(interface, timestamp, &data, 14 + interface * 100));
+        }
+    }
+    capture
+}
+
+#[test]
+fn tshark_sees_the_same_instants_and_lengths_in_a_capture_of_many_resolutions() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(&directory, "many.pcapng", &many_interfaces());
+    let Some(dissected) = dissected(&path) else { return };
+    assert_eq!(dissected.len(), 16);
+    assert_eq!(summary(&ours(&path)), dissected);
+}
+
+#[test]
+fn tshark_reads_what_we_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ours.pcap");
+    let mut writer = CaptureWriter::create(&path).unwrap();
+    for number in 0..300_u32 {
+        let at = Nanos(1_700_000_000_000_000_001 + u64::from(number) * 333);
+        writer.write(at, &vec![1; number as usize], number + 5).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap(), 300);
+    let Some(dissected) = dissected(&path) else { return };
+    assert_eq!(summary(&ours(&path)), dissected);
+}
+
+#[test]
+fn a_capture_that_editcap_converted_has_the_same_frames_in_every_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let records: Vec<_> =
+        (0..50_u32).map(|n| LITTLE.record(9, n * 1_000, &vec![n as u8; 20 + n as usize], 90)).collect();
+    let bytes = [LITTLE.pcap(NANOSECONDS, 1), records.concat()].concat();
+    let original = saved(&directory, "original.pcap", &bytes);
+    for format in ["pcap", "nsecpcap", "pcapng"] {
+        let converted = directory.path().join(format);
+        if run("editcap", &["-F", format], &[&original, &converted]).is_none() {
+            return;
+        }
+        assert_eq!(ours(&converted), ours(&original), "{format}");
+    }
+    let cut = directory.path().join("cut");
+    run("editcap", &["-F", "pcapng", "-s", "30"], &[&original, &cut]).unwrap();
+    let shortened = ours(&original).into_iter().map(|(at, mut data, original)| {
+        data.truncate(30);
+        (at, data, original)
+    });
+    let expected: Vec<_> = shortened.collect();
+    assert_eq!(ours(&cut), expected);
+}
+
+#[test]
+fn a_capture_that_mergecap_merged_is_the_one_that_we_merge() {
+    use super::{Merge, Pace};
+    let directory = tempfile::tempdir().unwrap();
+    // The steps make no two instants equal, for which mergecap promises no order.
+    let capture = |name: &str, step: u32| {
+        let records: Vec<_> =
+            (0..40_u32).map(|n| LITTLE.record(1, n * step + step + step % 100, &[n as u8; 14], 64)).collect();
+        saved(&directory, name, &[LITTLE.pcap(NANOSECONDS, 1), records.concat()].concat())
+    };
+    let (left, right) = (capture("left.pcap", 700), capture("right.pcap", 1_101));
+    let merged = directory.path().join("merged.pcapng");
+    if run("mergecap", &["-w"], &[&merged, &left, &right]).is_none() {
+        return;
+    }
+    let sources = [&left, &right].map(|path| (CaptureFile::open(path).unwrap(), Pace::AsCaptured));
+    let mut merge = Merge::new(sources).unwrap();
+    let mut frames = Vec::new();
+    while let Some(next) = merge.next_frame().unwrap() {
+        frames.push((next.now.0, next.frame.data.to_vec(), next.frame.original_length));
+    }
+    assert_eq!(frames, ours(&merged));
+}
