@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# Shared set-up of the scripts beside this file. Source it, do not run it.
+#
+# It leaves the caller in the root of the repository, and offers:
+#   die MESSAGE                 one line on stderr, exit status 1
+#   heading TEXT                a line that stands out
+#   need_packages WHY PKG...    Debian packages, installed where they are missing
+#   need_command CMD PKG WHY    a command, and the Debian package that brings it
+#   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
+#   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
+#   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+die() {
+    printf '%s: %s\n' "scripts/$(basename "$0")" "$*" >&2
+    exit 1
+}
+
+heading() {
+    printf '\n=== %s\n' "$*"
+}
+
+# The directory into which cargo builds.
+target_directory() {
+    printf '%s\n' "${CARGO_TARGET_DIR:-target}"
+}
+
+# Runs a command as root, or says that it cannot. Asks for a password only where somebody sits at a
+# terminal.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 2 ]; }; then
+        sudo "$@"
+    else
+        return 1
+    fi
+}
+
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
+}
+
+is_installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+need_packages() {
+    local why=$1 package missing=()
+    shift
+    if ! command -v dpkg-query >/dev/null; then
+        printf 'not a Debian system: taking it that %s is there (%s)\n' "$*" "$why" >&2
+        return
+    fi
+    for package in "$@"; do
+        is_installed "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    printf 'installing %s: %s\n' "${missing[*]}" "$why"
+    local log
+    log=$(mktemp)
+    if ! { apt_get update && apt_get install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        rm -f "$log"
+        die "cannot install ${missing[*]} ($why): run 'apt-get install ${missing[*]}' as root, then try again"
+    fi
+    rm -f "$log"
+}
+
+need_command() {
+    command -v "$1" >/dev/null || need_packages "$3" "$2"
+    command -v "$1" >/dev/null || die "$1 is not on the PATH ($3)"
+}
+
+# Whether version $1 is at least version $2.
+at_least() {
+    [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+need_rust() {
+    local wanted have
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+    command -v cargo >/dev/null ||
+        die "cargo is not on the PATH: install Rust $wanted or later with rustup (https://rustup.rs)"
+    have=$(cargo --version | cut -d ' ' -f 2)
+    at_least "$have" "$wanted" ||
+        die "cargo is $have, Longspan needs $wanted or later: run 'rustup update stable'"
+    need_command cc build-essential "the linker, and crates that build C"
+}
+
+need_rust_component() {
+    local component
+    for component in "$@"; do
+        cargo "$component" --version >/dev/null 2>&1 ||
+            die "cargo $component is missing: run 'rustup component add ${component/fmt/rustfmt}'"
+    done
+}
+
+# Puts `cargo-NAME` at VERSION on the PATH. A version other than the one asked for is left alone and
+# not used: the tools are pinned like every library. Optimising a checker takes longer than it
+# saves, so it is built without.
+need_cargo_tool() {
+    local name=$1 version=$2 root
+    if [ "$("$name" --version 2>/dev/null | awk '{ print $2 }')" = "$version" ]; then
+        return
+    fi
+    root=${XDG_CACHE_HOME:-$HOME/.cache}/longspan/$name-$version
+    export PATH=$root/bin:$PATH
+    [ ! -x "$root/bin/$name" ] || return 0
+    printf 'building %s %s, once, into %s\n' "$name" "$version" "$root"
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+        CARGO_TARGET_DIR="$(target_directory)/tools" \
+        cargo install --quiet --locked --root "$root" --version "$version" "$name" ||
+        die "cannot build $name $version"
+    rm -rf "$(target_directory)/tools"
+}
