@@ -1,1 +1,42 @@
-//! Under construction.
+//! The switch core: admission, accounts, queues, schedulers, flow control, marking, forwarding.
+//!
+//! It is sans-IO: `now` comes in, frames come in, frames and the next deadline go out. It reads
+//! no clock, opens no file, spawns no thread, logs nothing and draws from no randomness but a
+//! seeded generator. The same code runs on the wire, in replay and in simulation; everything
+//! else is a thin shell around the calls of [`Shard`]:
+//!
+//! | call | what happens |
+//! |---|---|
+//! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, queued |
+//! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
+//! | [`Shard::next_deadline`] | when to call again if nothing arrives |
+//! | [`Shard::install`] | another [`Program`] is in force from the next burst on |
+
+mod admission;
+mod congestion;
+mod descriptor;
+mod egress;
+mod flow_control;
+mod forwarding;
+mod frame;
+mod histogram;
+mod ingress;
+mod ledger;
+pub mod program;
+mod queue;
+mod reason;
+mod shard;
+mod watermark;
+
+pub use egress::{PausesReceived, QueueCounters};
+pub use flow_control::pause_time::PauseMeter;
+pub use flow_control::pfc::{PauseCause, PausesSent};
+pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+pub use frame::{ControlFrame, Frame, Transmitter};
+pub use histogram::DelayHistogram;
+pub use ingress::IngressCounters;
+pub use ledger::{Ledger, ShardId, Volume};
+pub use program::{Program, Settings};
+pub use reason::{Consumed, DropReason};
+pub use shard::{GroupReport, Handoff, PoolLevel, PoolReport, QueueReport, Shard};
+pub use watermark::Watermark;

@@ -72,9 +72,9 @@ impl fmt::Display for Bytes {
         const GIB: u64 = 1 << 30;
         let bytes = self.0;
         let (unit, size) = match bytes {
-            GIB.. if bytes % GIB == 0 => ("GiB", GIB),
-            MIB.. if bytes % MIB == 0 => ("MiB", MIB),
-            KIB.. if bytes % KIB == 0 => ("KiB", KIB),
+            GIB.. if bytes.is_multiple_of(GIB) => ("GiB", GIB),
+            MIB.. if bytes.is_multiple_of(MIB) => ("MiB", MIB),
+            KIB.. if bytes.is_multiple_of(KIB) => ("KiB", KIB),
             1_000_000_000.. => ("GB", 1_000_000_000),
             1_000_000.. => ("MB", 1_000_000),
             10_000.. => ("kB", 1_000),

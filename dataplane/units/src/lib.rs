@@ -15,7 +15,7 @@ mod time;
 
 pub use bytes::{Bytes, WireBytes};
 pub use link::{LinkClock, PauseQuanta};
-pub use port::PortId;
+pub use port::{PortId, PortSet};
 pub use priority::{Priority, PriorityOutOfRange, PrioritySet};
 pub use quantity::{Distance, ParseQuantityError};
 pub use rate::{BitRate, SerializationTime};

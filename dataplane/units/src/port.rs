@@ -19,3 +19,69 @@ impl fmt::Display for PortId {
         write!(f, "port {}", self.0)
     }
 }
+
+/// A set of ports, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PortSet(u64);
+
+impl PortSet {
+    /// No port.
+    pub const EMPTY: Self = Self(0);
+    /// How many ports a set, and so a switch, can have.
+    pub const CAPACITY: usize = 64;
+
+    /// Ports 0 to `count - 1`.
+    pub const fn first(count: usize) -> Self {
+        if count >= Self::CAPACITY { Self(u64::MAX) } else { Self((1 << count) - 1) }
+    }
+
+    /// Whether `port` is a member.
+    #[inline]
+    pub const fn contains(self, port: PortId) -> bool {
+        port.index() < Self::CAPACITY && self.0 & (1 << port.index()) != 0
+    }
+
+    /// Whether it has no member.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Adds `port`; a number beyond [`PortSet::CAPACITY`] is no port of a switch and is ignored.
+    #[inline]
+    pub const fn insert(&mut self, port: PortId) {
+        if port.index() < Self::CAPACITY {
+            self.0 |= 1 << port.index();
+        }
+    }
+
+    /// Removes `port`.
+    #[inline]
+    pub const fn remove(&mut self, port: PortId) {
+        if port.index() < Self::CAPACITY {
+            self.0 &= !(1 << port.index());
+        }
+    }
+
+    /// Its members, lowest first.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = PortId> {
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let lowest = rest.trailing_zeros() as u16;
+            (rest != 0).then(|| {
+                rest &= rest - 1;
+                PortId(lowest)
+            })
+        })
+    }
+}
+
+impl FromIterator<PortId> for PortSet {
+    fn from_iter<I: IntoIterator<Item = PortId>>(ports: I) -> Self {
+        ports.into_iter().fold(Self::EMPTY, |mut set, port| {
+            set.insert(port);
+            set
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! Feedback to the senders.
+
+pub(crate) mod mark;
+pub(crate) mod red;

@@ -1,0 +1,273 @@
+//! One port's egress: what waits, and what leaves next.
+
+use super::{ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
+use crate::admission::{LossyAccount, Pools};
+use crate::congestion::mark::{Marking, mark_congestion};
+use crate::congestion::red::Red;
+use crate::frame::Frame;
+use crate::histogram::DelayHistogram;
+use crate::ledger::Volume;
+use crate::program::{MarkAt, PortSettings, QueueSettings};
+use crate::queue::{Fifo, Queued, Store};
+use crate::reason::DropReason;
+use crate::watermark::Watermark;
+use rand_core::Rng;
+use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
+
+/// What one egress queue has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames sent.
+    pub transmitted: Volume,
+    /// Frames marked with congestion experienced.
+    pub marked: u64,
+    /// Frames that came marked already and were to be marked.
+    pub already_marked: u64,
+}
+
+impl QueueCounters {
+    /// Marks a frame that understands ECN.
+    fn mark<F: Frame>(&mut self, queued: &mut Queued<F>) {
+        match mark_congestion(queued.frame.headers_mut(), queued.ip_offset) {
+            Marking::Marked => self.marked += 1,
+            Marking::Already => self.already_marked += 1,
+        }
+    }
+}
+
+/// One queue.
+pub(crate) struct Queue {
+    fifo: Fifo,
+    bytes: u64,
+    lossy: LossyAccount,
+    red: Option<Red>,
+    shaper: Option<Shaper>,
+    pub counters: QueueCounters,
+    pub watermark: Watermark,
+    pub delay: DelayHistogram,
+}
+
+impl Queue {
+    fn new(settings: &QueueSettings) -> Self {
+        Self {
+            fifo: Fifo::default(),
+            bytes: 0,
+            lossy: LossyAccount::new(settings.lossy),
+            red: settings.red.as_ref().map(Red::new),
+            shaper: settings.rate_limit.as_ref().map(Shaper::new),
+            counters: QueueCounters::default(),
+            watermark: Watermark::default(),
+            delay: DelayHistogram::default(),
+        }
+    }
+
+    /// Starts the cleared watermark again from what waits now.
+    pub fn clear_watermark(&mut self) {
+        self.watermark.clear(self.bytes);
+    }
+
+    /// What waits now.
+    pub fn waiting(&self) -> Volume {
+        Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
+    }
+}
+
+/// The egress half of a port.
+pub(crate) struct EgressPort {
+    link: LinkClock,
+    tx_window: Interval,
+    shaper: Option<Shaper>,
+    scheduler: Scheduler,
+    /// Queues that hold frames.
+    backlog: PrioritySet,
+    /// Queues with a shaper of their own.
+    shaped: PrioritySet,
+    queues: [Queue; Priority::COUNT],
+    pub pauses: ReceivedPauses,
+    /// Control frames sent.
+    pub control: Volume,
+    /// Frames that were admitted and then dropped here, by priority and reason.
+    pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
+}
+
+/// A frame that leaves, with its start on the wire.
+pub(crate) struct Departure<F> {
+    pub start: Nanos,
+    pub priority: Priority,
+    pub queued: Queued<F>,
+}
+
+impl EgressPort {
+    pub fn new(settings: &PortSettings) -> Self {
+        Self {
+            link: LinkClock::new(settings.rate),
+            tx_window: settings.tx_window,
+            shaper: settings.rate_limit.as_ref().map(Shaper::new),
+            scheduler: Scheduler::new(&settings.queues),
+            backlog: PrioritySet::EMPTY,
+            shaped: shaped(settings),
+            queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
+            pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
+            control: Volume::default(),
+            dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
+        }
+    }
+
+    /// New settings; what waits stays where it is. Shapers whose limit is new start full.
+    pub fn configure(&mut self, now: Nanos, old: &PortSettings, new: &PortSettings) {
+        if new.rate != old.rate {
+            self.link.set_rate(new.rate);
+        }
+        self.tx_window = new.tx_window;
+        if new.rate_limit != old.rate_limit {
+            self.shaper = new.rate_limit.as_ref().map(Shaper::new);
+        }
+        self.scheduler.configure(&new.queues);
+        self.shaped = shaped(new);
+        for ((queue, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
+            queue.lossy.configure(new.lossy);
+            queue.red = new.red.as_ref().map(Red::new);
+            if new.rate_limit != old.rate_limit {
+                queue.shaper = new.rate_limit.as_ref().map(Shaper::new);
+            }
+        }
+        self.pauses.configure(now, new.pfc.obey, new.rate);
+    }
+
+    pub fn queue(&self, priority: Priority) -> &Queue {
+        &self.queues[priority.index()]
+    }
+
+    pub fn queue_mut(&mut self, priority: Priority) -> &mut Queue {
+        &mut self.queues[priority.index()]
+    }
+
+    /// Queues a frame. Returns whether it is to be marked, or the frame and why it is dropped.
+    #[inline]
+    pub fn enqueue<F: Frame>(
+        &mut self,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+        priority: Priority,
+        mut queued: Queued<F>,
+        rng: &mut impl Rng,
+    ) -> Result<(), (DropReason, Queued<F>)> {
+        let queue = &mut self.queues[priority.index()];
+        let length = u64::from(queued.length);
+        if !queued.lossless
+            && let Err(reason) = queue.lossy.admit(length, pools)
+        {
+            return Err((reason, queued));
+        }
+        if let Some(red) = &queue.red
+            && red.at == MarkAt::Enqueue
+            && queued.ip_offset != 0
+            && red.marks(Bytes(queue.bytes), rng)
+        {
+            queue.counters.mark(&mut queued);
+        }
+        if let Err(queued) = store.push(&mut queue.fifo, queued) {
+            if !queued.lossless {
+                queue.lossy.release(length, pools);
+            }
+            return Err((DropReason::NoDescriptor, queued));
+        }
+        queue.bytes += length;
+        queue.watermark.note(queue.bytes);
+        self.backlog = self.backlog.with(priority);
+        Ok(())
+    }
+
+    /// Takes the next frame that may be handed to the device at `now`.
+    #[inline]
+    pub fn dequeue<F: Frame>(
+        &mut self,
+        now: Nanos,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+        rng: &mut impl Rng,
+    ) -> Option<Departure<F>> {
+        if self.backlog.is_empty() || self.link.free_at() > now + self.tx_window {
+            return None;
+        }
+        if let Some(shaper) = &self.shaper
+            && shaper.ready_at() > now
+        {
+            return None;
+        }
+        let eligible = self.eligible(now);
+        let queues = &self.queues;
+        let head = |priority: Priority| {
+            let front = store.front(&queues[priority.index()].fifo);
+            front.map_or(WireBytes(0), |queued| WireBytes::of_frame(queued.length()))
+        };
+        let priority = self.scheduler.choose(eligible, head)?;
+        let queue = &mut self.queues[priority.index()];
+        let mut queued = store.pop(&mut queue.fifo)?;
+        let (length, wire_bytes) = (u64::from(queued.length), WireBytes::of_frame(queued.length()));
+        queue.bytes -= length;
+        if !queued.lossless {
+            queue.lossy.release(length, pools);
+        }
+        let empty = queue.fifo.is_empty();
+        if empty {
+            self.backlog = self.backlog.without(priority);
+        }
+        self.scheduler.served(priority, wire_bytes, empty);
+        for shaper in [&mut self.shaper, &mut queue.shaper].into_iter().flatten() {
+            shaper.charge(now, wire_bytes);
+        }
+        let start = self.link.occupy(now, wire_bytes);
+        queue.delay.record(start.since(queued.since));
+        queue.counters.transmitted.count(Bytes(length));
+        if let Some(red) = &queue.red
+            && red.at == MarkAt::Dequeue
+            && queued.ip_offset != 0
+            && red.marks(Bytes(queue.bytes), rng)
+        {
+            queue.counters.mark(&mut queued);
+        }
+        Some(Departure { start, priority, queued })
+    }
+
+    /// Queues that hold frames and are neither paused nor held back by their rate limit.
+    #[inline]
+    fn eligible(&mut self, now: Nanos) -> PrioritySet {
+        let eligible = self.backlog.difference(self.pauses.paused(now));
+        let limited = eligible.intersection(self.shaped);
+        if limited.is_empty() {
+            return eligible;
+        }
+        limited
+            .iter()
+            .filter(|priority| self.shaped_until(*priority) > now)
+            .fold(eligible, |eligible, priority| eligible.without(priority))
+    }
+
+    fn shaped_until(&self, priority: Priority) -> Nanos {
+        self.queues[priority.index()].shaper.as_ref().map_or(Nanos::ZERO, Shaper::ready_at)
+    }
+
+    /// When the next frame can be handed to the device, if nothing more arrives.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        let first = self
+            .backlog
+            .iter()
+            .map(|priority| self.pauses.paused_until(priority).max(self.shaped_until(priority)));
+        let Some(first) = first.min() else { return Nanos::NEVER };
+        let port = self.shaper.as_ref().map_or(Nanos::ZERO, Shaper::ready_at);
+        first.max(port).max(self.link.free_at() - self.tx_window)
+    }
+
+    /// Puts a control frame on the wire at `now`: behind what was handed over, ahead of all that
+    /// waits, paused or not. Returns its start.
+    pub fn send_control(&mut self, now: Nanos, length: Bytes) -> Nanos {
+        self.control.count(length);
+        self.link.occupy(now, WireBytes::of_frame(length))
+    }
+}
+
+fn shaped(settings: &PortSettings) -> PrioritySet {
+    Priority::all().filter(|priority| settings.queues[priority.index()].rate_limit.is_some()).collect()
+}

@@ -1,0 +1,4 @@
+//! Feedback to the neighbour on a link.
+
+pub(crate) mod pause_time;
+pub(crate) mod pfc;

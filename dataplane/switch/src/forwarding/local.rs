@@ -1,0 +1,146 @@
+//! The gateway's own addresses: ARP, neighbour solicitation and echo, answered in place.
+//!
+//! The answer is written over the question and leaves through the port by which that came, so
+//! that answering neither allocates nor waits for a buffer.
+
+use super::Verdict;
+use super::address::readdress;
+use crate::descriptor::{Descriptor, Network};
+use crate::program::Settings;
+use crate::reason::Consumed;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use units::PortId;
+use wire::ethernet::{EtherType, MacAddress, View};
+use wire::ip::IpProtocol;
+use wire::{arp, icmpv4, icmpv6, ipv4, ipv6};
+
+/// TTL and hop limit of answers (RFC 1700).
+const ANSWER_TTL: u8 = 64;
+
+/// What one port answers for.
+pub(crate) struct Addresses {
+    mac: MacAddress,
+    /// The port's own: for these it answers ARP and neighbour solicitations.
+    resolved: Vec<IpAddr>,
+    /// Those of all ports: for these it answers echo requests that are sent to its MAC address.
+    gateway: Vec<IpAddr>,
+}
+
+impl Addresses {
+    pub fn new(port: PortId, settings: &Settings) -> Self {
+        let own = &settings.ports[port.index()];
+        let all = settings.ports.iter().flat_map(|port| &port.addresses);
+        Self {
+            mac: own.mac,
+            resolved: own.addresses.iter().map(|network| network.addr()).collect(),
+            gateway: all.map(|network| network.addr()).collect(),
+        }
+    }
+
+    /// Whether the port has any address, and so anything to answer.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.gateway.is_empty()
+    }
+
+    /// Answers what is asked of the gateway itself; `None` for all other frames, unchanged.
+    pub fn answer(&self, descriptor: &Descriptor, headers: &mut [u8]) -> Option<Verdict> {
+        let ethernet = View::parse(&*headers).ok()?;
+        let (source, destination) = (ethernet.source(), ethernet.destination());
+        if source.is_multicast() {
+            return None;
+        }
+        let to_us = destination == self.mac;
+        let packet = headers.get_mut(usize::from(descriptor.payload_offset)..)?;
+        let consumed = match descriptor.network {
+            Network::Other { .. } if descriptor.ether_type == EtherType::ARP => self.answer_arp(packet)?,
+            Network::Ipv4 if to_us => self.answer_echo_v4(packet)?,
+            Network::Ipv6 => {
+                if let Some(asker) = self.answer_solicitation(packet) {
+                    // An asker without address of its own is answered to all nodes.
+                    let group = asker.is_multicast().then(|| MacAddress::of_ipv6_multicast(asker));
+                    readdress(headers, self.mac, group.unwrap_or(source));
+                    return Some(Verdict::Answer(Consumed::NeighbourSolicitation));
+                }
+                if !to_us {
+                    return None;
+                }
+                self.answer_echo_v6(packet)?
+            }
+            _ => return None,
+        };
+        readdress(headers, self.mac, source);
+        Some(Verdict::Answer(consumed))
+    }
+
+    fn answer_arp(&self, packet: &mut [u8]) -> Option<Consumed> {
+        let mut arp = arp::View::parse(packet).ok()?;
+        let asked = arp.operation() == arp::Operation::REQUEST && self.resolves(arp.target_ip().into());
+        asked.then(|| {
+            arp.turn_request_into_reply(self.mac);
+            Consumed::ArpRequest
+        })
+    }
+
+    /// Returns the IPv6 destination of the answer.
+    fn answer_solicitation(&self, packet: &mut [u8]) -> Option<Ipv6Addr> {
+        let ip = ipv6::View::parse(&*packet).ok()?;
+        if ip.next_header() != IpProtocol::ICMPV6 {
+            return None;
+        }
+        let message = icmpv6::View::parse(ip.payload()).ok()?.message().ok()?;
+        let icmpv6::Message::NeighbourSolicitation(solicitation) = message else { return None };
+        if !self.resolves(solicitation.target.into()) {
+            return None;
+        }
+        icmpv6::turn_solicitation_into_advertisement(packet, self.mac).ok()
+    }
+
+    fn answer_echo_v4(&self, packet: &mut [u8]) -> Option<Consumed> {
+        let mut ip = ipv4::View::parse(packet).ok()?;
+        if ip.protocol() != IpProtocol::ICMPV4 || ip.is_fragment() || !ip.verify_checksum() {
+            return None;
+        }
+        if !self.is_ours(ip.destination().into()) || !is_station_v4(ip.source()) {
+            return None;
+        }
+        let mut echo = icmpv4::View::parse(ip.payload_mut()).ok()?;
+        if !echo.verify_checksum() || !echo.turn_request_into_reply() {
+            return None;
+        }
+        ip.swap_addresses();
+        ip.set_ttl(ANSWER_TTL);
+        Some(Consumed::Echo)
+    }
+
+    fn answer_echo_v6(&self, packet: &mut [u8]) -> Option<Consumed> {
+        let mut ip = ipv6::View::parse(packet).ok()?;
+        let (source, destination) = (ip.source(), ip.destination());
+        if ip.next_header() != IpProtocol::ICMPV6 || !self.is_ours(destination.into()) {
+            return None;
+        }
+        if source.is_unspecified() || source.is_multicast() {
+            return None;
+        }
+        let mut echo = icmpv6::View::parse(ip.payload_mut()).ok()?;
+        if !echo.verify_checksum(source, destination) || !echo.turn_echo_request_into_reply() {
+            return None;
+        }
+        ip.swap_addresses();
+        ip.set_hop_limit(ANSWER_TTL);
+        Some(Consumed::Echo)
+    }
+
+    fn resolves(&self, address: IpAddr) -> bool {
+        self.resolved.contains(&address)
+    }
+
+    fn is_ours(&self, address: IpAddr) -> bool {
+        self.gateway.contains(&address)
+    }
+}
+
+/// Whether an answer can be sent to `address` (RFC 1122 section 3.2.1.3).
+fn is_station_v4(address: Ipv4Addr) -> bool {
+    !(address.is_unspecified() || address.is_broadcast() || address.is_multicast())
+}

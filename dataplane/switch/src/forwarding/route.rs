@@ -1,0 +1,258 @@
+//! Routing: longest prefix, equal-cost paths by flow hash, static neighbours.
+//!
+//! One look-up answers all: the table holds the routes, a host route for each neighbour, one for
+//! each of the gateway's own addresses, and the prefixes of its ports, behind which an address
+//! without neighbour is unknown.
+
+use super::address::readdress;
+use super::flow::flow_hash;
+use super::{Verdict, known_port};
+use crate::descriptor::{Descriptor, Network};
+use crate::program::{PortSettings, ProgramError, Settings};
+use crate::reason::{Consumed, DropReason};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use foldhash::fast::FixedState;
+use ip_network_table_deps_treebitmap::IpLookupTable;
+use ipnet::IpNet;
+use std::collections::BTreeSet;
+use units::{Bytes, PortId};
+use wire::ethernet::{EtherType, MacAddress, View};
+use wire::{ipv4, ipv6};
+
+/// The routes and neighbours of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteSettings {
+    /// Where prefixes lead.
+    pub routes: Vec<Route>,
+    /// Who is reached directly.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The destinations that it is for.
+    pub prefix: IpNet,
+    /// Addresses of neighbours, at least one; several share the flows evenly (ECMP).
+    pub next_hops: Vec<IpAddr>,
+}
+
+/// A station on a port, reached directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its IP address.
+    pub address: IpAddr,
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// The port behind which it is.
+    pub port: PortId,
+}
+
+impl RouteSettings {
+    pub(super) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
+        let mut prefixes = BTreeSet::new();
+        for neighbour in &self.neighbours {
+            known_port(neighbour.port, &format!("the neighbour {}", neighbour.address), ports)?;
+            if neighbour.mac.is_multicast() {
+                return Err(ProgramError::NeighbourGroupAddress { neighbour: neighbour.address });
+            }
+            let host = IpNet::from(neighbour.address);
+            if !prefixes.insert(host) {
+                return Err(ProgramError::DuplicatePrefix { prefix: host.to_string() });
+            }
+        }
+        for route in &self.routes {
+            let prefix = route.prefix.to_string();
+            if route.prefix != route.prefix.trunc() {
+                return Err(ProgramError::Prefix { prefix });
+            }
+            if route.next_hops.is_empty() {
+                return Err(ProgramError::NoNextHop { prefix });
+            }
+            if let Some(&next_hop) = route.next_hops.iter().find(|hop| self.neighbour(**hop).is_none()) {
+                return Err(ProgramError::UnknownNextHop { prefix, next_hop });
+            }
+            if !prefixes.insert(route.prefix) {
+                return Err(ProgramError::DuplicatePrefix { prefix });
+            }
+        }
+        Ok(())
+    }
+
+    fn neighbour(&self, address: IpAddr) -> Option<&Neighbour> {
+        self.neighbours.iter().find(|neighbour| neighbour.address == address)
+    }
+}
+
+/// Where a look-up leads.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// To one of `count` next hops from `first` on.
+    Hops { first: u32, count: u32 },
+    /// To the gateway itself.
+    Local,
+    /// To a port's own network, where nobody is known by that address.
+    Connected,
+}
+
+#[derive(Clone, Copy)]
+struct NextHop {
+    port: PortId,
+    mac: MacAddress,
+}
+
+/// What a routed port needs to know of itself to send through it.
+#[derive(Clone, Copy)]
+struct Interface {
+    mac: MacAddress,
+    max_frame: Bytes,
+}
+
+/// The routes, ready for the turn.
+pub(crate) struct RouteTable {
+    v4: IpLookupTable<Ipv4Addr, Entry>,
+    v6: IpLookupTable<Ipv6Addr, Entry>,
+    hops: Vec<NextHop>,
+    interfaces: Vec<Interface>,
+    hash: FixedState,
+}
+
+impl RouteTable {
+    /// The table of `routes`, which have been validated.
+    pub fn new(routes: &RouteSettings, settings: &Settings) -> Self {
+        let interface = |port: &PortSettings| Interface { mac: port.mac, max_frame: port.max_frame };
+        let mut table = Self {
+            v4: IpLookupTable::new(),
+            v6: IpLookupTable::new(),
+            hops: Vec::new(),
+            interfaces: settings.ports.iter().map(interface).collect(),
+            hash: FixedState::with_seed(settings.seed),
+        };
+        let addresses = || settings.ports.iter().flat_map(|port| &port.addresses);
+        for network in addresses() {
+            table.insert(network.trunc(), Entry::Connected);
+        }
+        for route in &routes.routes {
+            let neighbours = route.next_hops.iter().filter_map(|hop| routes.neighbour(*hop));
+            let entry = table.add_hops(neighbours);
+            table.insert(route.prefix, entry);
+        }
+        for neighbour in &routes.neighbours {
+            let entry = table.add_hops(core::iter::once(neighbour));
+            table.insert(IpNet::from(neighbour.address), entry);
+        }
+        for network in addresses() {
+            table.insert(IpNet::from(network.addr()), Entry::Local);
+        }
+        table
+    }
+
+    fn add_hops<'a>(&mut self, neighbours: impl Iterator<Item = &'a Neighbour>) -> Entry {
+        let first = self.hops.len() as u32;
+        self.hops.extend(neighbours.map(|it| NextHop { port: it.port, mac: it.mac }));
+        Entry::Hops { first, count: self.hops.len() as u32 - first }
+    }
+
+    fn insert(&mut self, prefix: IpNet, entry: Entry) {
+        let length = u32::from(prefix.prefix_len());
+        match prefix.addr() {
+            IpAddr::V4(address) => self.v4.insert(address, length, entry),
+            IpAddr::V6(address) => self.v6.insert(address, length, entry),
+        };
+    }
+
+    /// Routes the frame: finds the next hop, takes one off the TTL and readdresses it.
+    #[inline]
+    pub fn verdict(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+        length: Bytes,
+    ) -> Verdict {
+        if let Some(verdict) = self.refuse_at_layer_two(ingress, descriptor, headers) {
+            return verdict;
+        }
+        let packet = headers.get_mut(usize::from(descriptor.payload_offset)..).unwrap_or_default();
+        let routed = match descriptor.network {
+            Network::Ipv4 => self.route_v4(packet),
+            Network::Ipv6 => self.route_v6(packet),
+            Network::Other { malformed: true } => Err(DropReason::MalformedIp),
+            Network::Other { malformed: false } => Err(DropReason::NotRoutable),
+        };
+        let hops = match routed {
+            Ok(hops) => hops,
+            Err(reason) => return Verdict::Drop(reason),
+        };
+        let hop = self.choose(hops, descriptor, headers);
+        let interface = self.interfaces[hop.port.index()];
+        if length > interface.max_frame {
+            return Verdict::Drop(DropReason::Oversize);
+        }
+        readdress(headers, interface.mac, hop.mac);
+        Verdict::Forward(hop.port)
+    }
+
+    fn refuse_at_layer_two(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Option<Verdict> {
+        let Ok(frame) = View::parse(headers) else { return Some(Verdict::Drop(DropReason::Runt)) };
+        if frame.source().is_multicast() {
+            return Some(Verdict::Drop(DropReason::InvalidSource));
+        }
+        if descriptor.ether_type == EtherType::ARP {
+            return Some(Verdict::Consume(Consumed::ArpOther));
+        }
+        if frame.destination().is_link_local_control() {
+            return Some(Verdict::Drop(DropReason::LinkLocal));
+        }
+        let ours = self.interfaces[ingress.index()].mac;
+        (frame.destination() != ours).then_some(Verdict::Drop(DropReason::NotForUs))
+    }
+
+    fn route_v4(&self, packet: &mut [u8]) -> Result<&[NextHop], DropReason> {
+        let mut ip = ipv4::View::parse_head(packet, usize::MAX).map_err(|_| DropReason::MalformedIp)?;
+        if !ip.verify_checksum() {
+            return Err(DropReason::IpChecksum);
+        }
+        let entry = self.v4.longest_match(ip.destination()).map(|(_, _, entry)| *entry);
+        let hops = self.hops_of(entry)?;
+        if ip.ttl() <= 1 {
+            return Err(DropReason::TtlExpired);
+        }
+        ip.decrement_ttl();
+        Ok(hops)
+    }
+
+    fn route_v6(&self, packet: &mut [u8]) -> Result<&[NextHop], DropReason> {
+        let mut ip = ipv6::View::parse_head(packet, usize::MAX).map_err(|_| DropReason::MalformedIp)?;
+        let entry = self.v6.longest_match(ip.destination()).map(|(_, _, entry)| *entry);
+        let hops = self.hops_of(entry)?;
+        if ip.hop_limit() <= 1 {
+            return Err(DropReason::TtlExpired);
+        }
+        ip.decrement_hop_limit();
+        Ok(hops)
+    }
+
+    fn hops_of(&self, entry: Option<Entry>) -> Result<&[NextHop], DropReason> {
+        match entry {
+            Some(Entry::Hops { first, count }) => Ok(&self.hops[first as usize..(first + count) as usize]),
+            Some(Entry::Local) => Err(DropReason::LocalUnserved),
+            Some(Entry::Connected) => Err(DropReason::NoNeighbour),
+            None => Err(DropReason::NoRoute),
+        }
+    }
+
+    /// One of equal paths, the same for all frames of a flow.
+    fn choose(&self, hops: &[NextHop], descriptor: &Descriptor, headers: &[u8]) -> NextHop {
+        if let [only] = hops {
+            return *only;
+        }
+        let hash = flow_hash(&self.hash, descriptor, headers);
+        hops[((u128::from(hash) * hops.len() as u128) >> 64) as usize]
+    }
+}

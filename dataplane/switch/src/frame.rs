@@ -1,0 +1,69 @@
+//! What the switch needs of a frame, and where it puts frames that leave.
+
+use units::{Bytes, Nanos};
+
+/// A frame's header bytes (mutable) and its length, nothing else.
+///
+/// Implemented by the mbuf on the wire, by an owned buffer in replay, and by the header-only
+/// frame of the simulator. Dropping it gives its memory back to whoever lent it.
+pub trait Frame: Sized {
+    /// The first bytes of the frame, from the destination MAC address on: all of it, or at least
+    /// its headers. May be shorter than [`Frame::length`].
+    fn headers(&self) -> &[u8];
+
+    /// The same bytes, to be rewritten in place.
+    fn headers_mut(&mut self) -> &mut [u8];
+
+    /// The stored length, without FCS.
+    fn length(&self) -> Bytes;
+
+    /// A second frame with the same content, for flooding; `None` where there is no memory left.
+    fn duplicate(&self) -> Option<Self>;
+}
+
+/// A frame that the switch itself made: short, and held in place so that making one never
+/// allocates and never waits for a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlFrame {
+    bytes: [u8; Self::CAPACITY],
+    length: u8,
+}
+
+impl ControlFrame {
+    /// Room for the longest control frame: a CNP over IPv6 with two VLAN tags takes 102 bytes.
+    pub const CAPACITY: usize = 128;
+
+    /// An empty frame of `length` zero bytes, at most [`ControlFrame::CAPACITY`].
+    pub const fn zeroed(length: u8) -> Self {
+        let length = if length as usize > Self::CAPACITY { Self::CAPACITY as u8 } else { length };
+        Self { bytes: [0; Self::CAPACITY], length }
+    }
+
+    /// The frame without FCS.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// The same, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..usize::from(self.length)]
+    }
+
+    /// Its length, without FCS.
+    pub fn length(&self) -> Bytes {
+        Bytes(u64::from(self.length))
+    }
+}
+
+/// Takes the frames that leave a port, in the order in which they are on the wire.
+pub trait Transmitter<F> {
+    /// How many more frames it can take in this call.
+    fn room(&self) -> usize;
+
+    /// A data frame whose first bit is on the wire at `start`.
+    fn frame(&mut self, start: Nanos, frame: F);
+
+    /// A control frame whose first bit is on the wire at `start`. Control frames come from a
+    /// pool of their own and are always taken.
+    fn control(&mut self, start: Nanos, frame: &ControlFrame);
+}

@@ -1,0 +1,138 @@
+//! One port's ingress.
+
+use crate::admission::{Group, Pools};
+use crate::flow_control::pfc::Generator;
+use crate::ledger::{Ledger, Volume};
+use crate::program::{Classification, PortSettings, Program};
+use crate::reason::{Consumed, DropReason};
+use units::{Bytes, PortId, Priority, PrioritySet};
+use wire::ethernet::MacAddress;
+
+/// What came in through one port. Every frame is in exactly one of `received` and `consumed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IngressCounters {
+    /// Frames that arrived to be forwarded, by priority; those that were dropped included.
+    pub received: [Volume; Priority::COUNT],
+    /// Further copies that flooding made of them.
+    pub copies: [Volume; Priority::COUNT],
+    /// Answers that the gateway made out of consumed frames.
+    pub answers: [Volume; Priority::COUNT],
+    /// Frames that the gateway kept.
+    pub consumed: [Volume; Consumed::COUNT],
+    /// Frames that were dropped before they were admitted.
+    pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
+}
+
+impl Default for IngressCounters {
+    fn default() -> Self {
+        Self {
+            received: Default::default(),
+            copies: Default::default(),
+            answers: Default::default(),
+            consumed: Default::default(),
+            dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
+        }
+    }
+}
+
+/// The ingress half of a port.
+pub(crate) struct IngressPort {
+    pub id: PortId,
+    pub mac: MacAddress,
+    pub max_frame: Bytes,
+    pub classification: Classification,
+    pub obey_global_pause: bool,
+    pub groups: [Group; Priority::COUNT],
+    pub pfc: Generator,
+    pub counters: IngressCounters,
+    /// Groups that may hold bytes.
+    holding: PrioritySet,
+    /// Groups that are paused.
+    paused: PrioritySet,
+}
+
+impl IngressPort {
+    pub fn new(id: PortId, program: &Program) -> Self {
+        let settings = program.port(id);
+        Self {
+            id,
+            mac: settings.mac,
+            max_frame: settings.max_frame,
+            classification: settings.classification.clone(),
+            obey_global_pause: settings.pfc.obey_global_pause,
+            groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
+            pfc: Generator::new(settings.pfc.pause, settings.rate),
+            counters: IngressCounters::default(),
+            holding: PrioritySet::EMPTY,
+            paused: PrioritySet::EMPTY,
+        }
+    }
+
+    /// New settings; what the groups hold stays, and their pauses are judged anew.
+    pub fn configure(&mut self, program: &Program, pools: &mut Pools) {
+        let settings: &PortSettings = program.port(self.id);
+        self.mac = settings.mac;
+        self.max_frame = settings.max_frame;
+        self.classification = settings.classification.clone();
+        self.obey_global_pause = settings.pfc.obey_global_pause;
+        self.pfc.configure(settings.pfc.pause, settings.rate);
+        for priority in Priority::all() {
+            self.groups[priority.index()].configure(settings.groups[priority.index()], pools);
+            self.announce(priority);
+        }
+        self.resume_where_low(pools);
+    }
+
+    /// Charges a frame to its group, or says why it may not enter.
+    #[inline]
+    pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
+        let group = &mut self.groups[priority.index()];
+        let admitted = group.admit(length.0, pools);
+        self.holding = self.holding.with(priority);
+        if group.paused().is_some() && !self.paused.contains(priority) {
+            self.announce(priority);
+        }
+        admitted
+    }
+
+    /// Tells the neighbour what the group says.
+    fn announce(&mut self, priority: Priority) {
+        match self.groups[priority.index()].paused() {
+            Some(cause) => {
+                self.paused = self.paused.with(priority);
+                self.pfc.stop(priority, cause);
+            }
+            None => {
+                self.paused = self.paused.without(priority);
+                self.pfc.resume(priority);
+            }
+        }
+    }
+
+    /// Takes off its groups what has left the switch.
+    #[inline]
+    pub fn settle(&mut self, ledger: &Ledger, pools: &mut Pools) {
+        for priority in self.holding.iter() {
+            let group = &mut self.groups[priority.index()];
+            group.settle(ledger.released(self.id, priority), pools);
+            if group.occupancy() == Bytes::ZERO {
+                self.holding = self.holding.without(priority);
+            }
+        }
+    }
+
+    /// Ends the pauses of groups that have fallen below their lower threshold.
+    #[inline]
+    pub fn resume_where_low(&mut self, pools: &Pools) {
+        for priority in self.paused.iter() {
+            if self.groups[priority.index()].resume_where_low(pools) {
+                self.announce(priority);
+            }
+        }
+    }
+
+    /// Counts a frame that was dropped before it was admitted.
+    pub fn count_drop(&mut self, priority: Priority, reason: DropReason, length: Bytes) {
+        self.counters.dropped[priority.index()][reason.index()].count(length);
+    }
+}

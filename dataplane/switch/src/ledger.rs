@@ -1,0 +1,277 @@
+//! Who holds how many bytes.
+//!
+//! The only facts are totals that never fall and that one core alone writes:
+//!
+//! | total | writer | readers |
+//! |---|---|---|
+//! | `admitted[ingress][egress][priority]` | owner of the ingress port | all |
+//! | `departed[egress][ingress][priority]` | owner of the egress port | all |
+//! | `discarded[egress][ingress][priority]` | owner of the egress port | all |
+//! | `released[shard][ingress][priority]` | that shard | owner of the ingress port |
+//! | `pool_use[shard]` | that shard | all |
+//!
+//! Occupancy is a difference of totals, and every other figure is a sum over the matrix.
+//! `released` is such a sum, kept by each shard over the egress ports it owns, so that the owner
+//! of an ingress port reads one line per shard and not one per egress port. A reader may see a
+//! writer's total late; since departures are what it then misses, occupancy is only ever
+//! overestimated. `pool_use` is the exception: see [`crate::admission`].
+//!
+//! A frame that is dropped at egress after it was admitted has departed too (and is `discarded`):
+//! the ledger never leaks.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use units::{Bytes, PortId, Priority};
+
+/// The shard, and so the core, that owns a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId(pub u16);
+
+impl ShardId {
+    /// The same number, to index a table that has one row per shard.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How much of the shared pools one shard's groups and queues hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Shared part of the ingress pool.
+    pub shared: Bytes,
+    /// Headroom pool.
+    pub headroom: Bytes,
+    /// Egress pool of lossy queues.
+    pub egress_lossy: Bytes,
+}
+
+/// One total per priority, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Row([AtomicU64; Priority::COUNT]);
+
+impl Row {
+    /// Adds to a total of which the caller is the only writer: a load and a store, no
+    /// read-modify-write. `Release` lets a reader that sees the sum see what led to it.
+    #[inline]
+    fn add(&self, priority: Priority, amount: u64) {
+        let total = &self.0[priority.index()];
+        total.store(total.load(Ordering::Relaxed) + amount, Ordering::Release);
+    }
+
+    #[inline]
+    fn total(&self, priority: Priority) -> u64 {
+        self.0[priority.index()].load(Ordering::Acquire)
+    }
+}
+
+/// Bytes and frames, by priority.
+#[derive(Default)]
+struct Totals {
+    bytes: Row,
+    frames: Row,
+}
+
+impl Totals {
+    #[inline]
+    fn add(&self, priority: Priority, bytes: Bytes) {
+        self.bytes.add(priority, bytes.0);
+        self.frames.add(priority, 1);
+    }
+
+    fn volume(&self, priority: Priority) -> Volume {
+        Volume { frames: self.frames.total(priority), bytes: Bytes(self.bytes.total(priority)) }
+    }
+}
+
+/// A number of frames and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Frames.
+    pub frames: u64,
+    /// Their stored length, without FCS.
+    pub bytes: Bytes,
+}
+
+impl Volume {
+    /// One more frame.
+    #[inline]
+    pub fn count(&mut self, length: Bytes) {
+        self.frames += 1;
+        self.bytes.0 += length.0;
+    }
+}
+
+impl core::ops::Add for Volume {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl core::ops::Sub for Volume {
+    type Output = Self;
+
+    /// Saturates at nothing.
+    fn sub(self, other: Self) -> Self {
+        Self { frames: self.frames.saturating_sub(other.frames), bytes: self.bytes - other.bytes }
+    }
+}
+
+impl core::iter::Sum for Volume {
+    fn sum<I: Iterator<Item = Self>>(volumes: I) -> Self {
+        volumes.fold(Self::default(), |sum, volume| sum + volume)
+    }
+}
+
+/// The ledger of one switch, shared by its shards.
+pub struct Ledger {
+    ports: usize,
+    shards: usize,
+    admitted: Box<[Totals]>,
+    departed: Box<[Totals]>,
+    discarded: Box<[Totals]>,
+    released: Box<[Row]>,
+    pool_use: Box<[Row]>,
+}
+
+/// Places of the pools in a `pool_use` row.
+const SHARED: Priority = Priority::from_low_bits(0);
+const HEADROOM: Priority = Priority::from_low_bits(1);
+const EGRESS_LOSSY: Priority = Priority::from_low_bits(2);
+
+impl Ledger {
+    /// An empty ledger for a switch of `ports` ports and `shards` shards.
+    pub fn new(ports: usize, shards: usize) -> Self {
+        Self {
+            ports,
+            shards,
+            admitted: table(ports * ports),
+            departed: table(ports * ports),
+            discarded: table(ports * ports),
+            released: table(shards * ports),
+            pool_use: table(shards),
+        }
+    }
+
+    /// How many ports it has rows for.
+    pub fn ports(&self) -> usize {
+        self.ports
+    }
+
+    /// How many shards it has rows for.
+    pub fn shards(&self) -> usize {
+        self.shards
+    }
+
+    #[inline]
+    fn cell(&self, row: PortId, column: PortId) -> usize {
+        row.index() * self.ports + column.index()
+    }
+
+    /// Charges a frame that came in through `ingress` and waits for `egress`. Only the shard that
+    /// owns `ingress` calls it.
+    #[inline]
+    pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, length: Bytes) {
+        self.admitted[self.cell(ingress, egress)].add(priority, length);
+    }
+
+    /// Credits a frame that has left through `egress`. Only `shard`, which owns `egress`, calls
+    /// it.
+    #[inline]
+    pub(crate) fn depart(
+        &self,
+        shard: ShardId,
+        ingress: PortId,
+        egress: PortId,
+        priority: Priority,
+        length: Bytes,
+    ) {
+        self.departed[self.cell(egress, ingress)].add(priority, length);
+        self.released[shard.index() * self.ports + ingress.index()].add(priority, length.0);
+    }
+
+    /// Credits a frame that was admitted and then dropped at `egress`.
+    pub(crate) fn discard(
+        &self,
+        shard: ShardId,
+        ingress: PortId,
+        egress: PortId,
+        priority: Priority,
+        length: Bytes,
+    ) {
+        self.discarded[self.cell(egress, ingress)].add(priority, length);
+        self.depart(shard, ingress, egress, priority, length);
+    }
+
+    /// All bytes that came in through `ingress` at `priority` and have gone since the start.
+    #[inline]
+    pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> u64 {
+        let rows = self.released.iter().skip(ingress.index()).step_by(self.ports);
+        rows.map(|row| row.total(priority)).sum()
+    }
+
+    /// Publishes what `shard` holds of the pools. Only that shard calls it.
+    #[inline]
+    pub(crate) fn publish_pool_use(&self, shard: ShardId, held: PoolUse) {
+        let row = &self.pool_use[shard.index()];
+        row.0[SHARED.index()].store(held.shared.0, Ordering::Release);
+        row.0[HEADROOM.index()].store(held.headroom.0, Ordering::Release);
+        row.0[EGRESS_LOSSY.index()].store(held.egress_lossy.0, Ordering::Release);
+    }
+
+    /// What all shards but `shard` hold of the pools.
+    #[inline]
+    pub(crate) fn pool_use_of_others(&self, shard: ShardId) -> PoolUse {
+        let mut sum = PoolUse::default();
+        for (index, row) in self.pool_use.iter().enumerate() {
+            if index != shard.index() {
+                sum.shared.0 += row.total(SHARED);
+                sum.headroom.0 += row.total(HEADROOM);
+                sum.egress_lossy.0 += row.total(EGRESS_LOSSY);
+            }
+        }
+        sum
+    }
+
+    /// Everything that `ingress` has sent toward `egress` at `priority`.
+    pub fn admitted(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+        self.admitted[self.cell(ingress, egress)].volume(priority)
+    }
+
+    /// The part of it that has left the switch, dropped frames included.
+    pub fn departed(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+        self.departed[self.cell(egress, ingress)].volume(priority)
+    }
+
+    /// The part of it that was dropped at egress.
+    pub fn discarded(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+        self.discarded[self.cell(egress, ingress)].volume(priority)
+    }
+
+    /// What is inside now: from `ingress`, for `egress`, at `priority`.
+    pub fn occupancy(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+        // Departures first: a frame that departs between the two reads is then still counted.
+        let departed = self.departed(ingress, egress, priority);
+        self.admitted(ingress, egress, priority) - departed
+    }
+
+    /// The ingress queue: all that came in through `ingress` at `priority` and is still inside.
+    pub fn ingress_queue(&self, ingress: PortId, priority: Priority) -> Volume {
+        self.all_ports().map(|egress| self.occupancy(ingress, egress, priority)).sum()
+    }
+
+    /// The egress queue: all that waits for `egress` at `priority`.
+    pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
+        self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority)).sum()
+    }
+
+    fn all_ports(&self) -> impl Iterator<Item = PortId> {
+        (0..self.ports as u16).map(PortId)
+    }
+}
+
+fn table<T: Default>(rows: usize) -> Box<[T]> {
+    (0..rows).map(|_| T::default()).collect()
+}

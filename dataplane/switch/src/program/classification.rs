@@ -1,0 +1,54 @@
+//! From code points to priorities.
+
+use units::Priority;
+
+/// Which field of a frame a port believes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The DSCP of IPv4 and IPv6. Other frames: the PCP where tagged, else the default.
+    #[default]
+    Dscp,
+    /// The PCP of the outer VLAN tag (IEEE 802.1Q clause 6.9.3). Untagged frames: the default.
+    Pcp,
+    /// Neither: every frame has the default priority.
+    Nothing,
+}
+
+/// How a port finds the priority of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classification {
+    /// What is believed.
+    pub trust: Trust,
+    /// Priority of each DSCP.
+    pub dscp: [Priority; 64],
+    /// Priority of each PCP.
+    pub pcp: [Priority; 8],
+    /// Priority of everything else.
+    pub default: Priority,
+}
+
+impl Default for Classification {
+    /// The class selector of the DSCP (its upper three bits, RFC 2474 section 4.2.2), and PCP as
+    /// it is; the default is priority 0.
+    fn default() -> Self {
+        Self {
+            trust: Trust::default(),
+            dscp: core::array::from_fn(|dscp| Priority::from_low_bits(dscp as u8 >> 3)),
+            pcp: core::array::from_fn(|pcp| Priority::from_low_bits(pcp as u8)),
+            default: Priority::default(),
+        }
+    }
+}
+
+impl Classification {
+    /// The priority of a frame whose headers show `dscp` and `pcp`.
+    #[inline]
+    pub fn priority(&self, dscp: Option<u8>, pcp: Option<u8>) -> Priority {
+        let by_pcp = || pcp.map_or(self.default, |pcp| self.pcp[usize::from(pcp & 7)]);
+        match (self.trust, dscp) {
+            (Trust::Dscp, Some(dscp)) => self.dscp[usize::from(dscp & 63)],
+            (Trust::Dscp, None) | (Trust::Pcp, _) => by_pcp(),
+            (Trust::Nothing, _) => self.default,
+        }
+    }
+}

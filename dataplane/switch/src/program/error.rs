@@ -1,0 +1,82 @@
+//! What makes a configuration invalid, with what a person needs to mend it.
+
+use core::net::IpAddr;
+use units::{Bytes, Priority};
+
+/// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum ProgramError {
+    #[error("a switch has 1 to {most} ports, not {count}")]
+    PortCount { count: usize, most: usize },
+    #[error("two ports are called \"{port}\"")]
+    DuplicateName { port: String },
+    #[error("port {port}: the longest frame is {least} to {most}, not {given}")]
+    MaxFrame { port: String, given: Bytes, least: Bytes, most: Bytes },
+    #[error("port {port}: its address is a group address")]
+    GroupAddress { port: String },
+    #[error(
+        "port {port}, priority {priority}: XON ({xon}) must not be above XOFF ({xoff}), or pauses would flap"
+    )]
+    XonAboveXoff { port: String, priority: Priority, xon: Bytes, xoff: Bytes },
+    #[error("port {port}, priority {priority}: XOFF ({xoff}) must be above the reserved bytes ({reserved})")]
+    XoffWithinReserved { port: String, priority: Priority, xoff: Bytes, reserved: Bytes },
+    #[error(
+        "port {port}, priority {priority}: XOFF ({xoff}) less the reserved bytes does not fit the shared pool ({shared})"
+    )]
+    XoffAbovePool { port: String, priority: Priority, xoff: Bytes, shared: Bytes },
+    #[error(
+        "port {port}, priority {priority}: its headroom ({headroom}) is larger than the headroom pool ({pool})"
+    )]
+    HeadroomAbovePool { port: String, priority: Priority, headroom: Bytes, pool: Bytes },
+    #[error("port {port}, priority {priority}: a pause is obeyed, but the priority is not lossless")]
+    ObeysLossy { port: String, priority: Priority },
+    #[error("port {port}: a PFC pause of zero quanta would resume at once")]
+    ZeroPause { port: String },
+    #[error("port {port}, priority {priority}: Kmin ({kmin}) must be below Kmax ({kmax})")]
+    RedOrder { port: String, priority: Priority, kmin: Bytes, kmax: Bytes },
+    #[error("port {port}, priority {priority}: Pmax is a probability above 0 and up to 1, not {pmax}")]
+    RedProbability { port: String, priority: Priority, pmax: f64 },
+    #[error("port {port}, priority {priority}: a weight is 1 to 255, not 0")]
+    ZeroWeight { port: String, priority: Priority },
+    #[error(
+        "the egress pool of lossy queues ({egress_lossy}) must not exceed the shared pool ({shared}), or lossy frames could take headroom"
+    )]
+    LossyAboveShared { egress_lossy: Bytes, shared: Bytes },
+    #[error("there must be 1 to {most} descriptors to queue frames with, not {count}")]
+    Descriptors { count: usize, most: usize },
+    #[error("{what} names port number {port}, but there are {count} ports")]
+    UnknownPort { what: String, port: usize, count: usize },
+    #[error("port {port} is patched to itself")]
+    PatchedToItself { port: String },
+    #[error("port {port} is patched to two others")]
+    PatchedTwice { port: String },
+    #[error("{prefix} is no prefix: bits are set behind its length, or the length is too long")]
+    Prefix { prefix: String },
+    #[error("the route to {prefix} has no next hop")]
+    NoNextHop { prefix: String },
+    #[error("the route to {prefix} leads to {next_hop}, which is no neighbour")]
+    UnknownNextHop { prefix: String, next_hop: IpAddr },
+    #[error("the neighbour {neighbour} has a group address")]
+    NeighbourGroupAddress { neighbour: IpAddr },
+    #[error("there are two entries for {prefix}")]
+    DuplicatePrefix { prefix: String },
+    #[error("a bridge table has room for 1 to {most} addresses, not {capacity}")]
+    BridgeCapacity { capacity: u32, most: u32 },
+}
+
+/// What cannot change while the switch runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum NotLive {
+    #[error("the number of ports cannot change while the gateway runs ({running} now, {wanted} wanted)")]
+    PortCount { running: usize, wanted: usize },
+    #[error(
+        "ports cannot be renamed or reordered while the gateway runs (\"{running}\" now, \"{wanted}\" wanted)"
+    )]
+    PortName { running: String, wanted: String },
+    #[error(
+        "the number of descriptors cannot change while the gateway runs ({running} now, {wanted} wanted)"
+    )]
+    Descriptors { running: usize, wanted: usize },
+}

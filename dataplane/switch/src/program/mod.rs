@@ -1,0 +1,132 @@
+//! One immutable, validated configuration.
+//!
+//! [`Settings`] is plain data, written by whoever reads a configuration. [`Program::new`] checks
+//! it once, at the edge; past that point no code can meet an invalid value.
+
+mod classification;
+mod error;
+mod port;
+mod validate;
+
+pub use classification::{Classification, Trust};
+pub use error::{NotLive, ProgramError};
+pub use port::{
+    DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
+    QueueSettings, RateLimit, Red, Scheduling, Threshold,
+};
+
+use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
+use units::{Bytes, PortId};
+
+/// A configuration before it is checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The ports, in the order of their numbers: one at least, [`units::PortSet::CAPACITY`] at
+    /// most.
+    pub ports: Vec<PortSettings>,
+    /// The buffer that they share.
+    pub buffer: BufferSettings,
+    /// Where frames go.
+    pub forwarding: ForwardingSettings,
+    /// Seed of every random choice (RED): the same seed and input give the same output.
+    pub seed: u64,
+}
+
+/// The pools of the SONiC buffer model ("Empowering Azure Storage with RDMA", section 6.2 and
+/// appendix A). They are counters over one memory, so their sum may exceed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSettings {
+    /// Shared part of the ingress pool, held by all frames (`size` of `ingress_pool`).
+    pub shared: Bytes,
+    /// Headroom pool, for lossless groups that are paused (`xoff` of `ingress_pool`). It may be
+    /// smaller than the sum of the groups' headrooms: oversubscribed.
+    pub headroom: Bytes,
+    /// Egress pool of lossy queues (`size` of `egress_lossy_pool`): at most `shared`, so that
+    /// lossy frames never take headroom.
+    pub egress_lossy: Bytes,
+    /// How many frames can be queued at once. A frame needs a descriptor whatever its length, so
+    /// fewer than the buffer divided by the shortest frame can cost a lossless frame.
+    pub descriptors: usize,
+}
+
+impl BufferSettings {
+    /// The most descriptors that can be asked for: 16 million frames, 640 MiB.
+    pub const MOST_DESCRIPTORS: usize = 1 << 24;
+
+    /// Descriptors for `bytes` of frames as short as Ethernet allows.
+    pub const fn descriptors_for(bytes: Bytes) -> usize {
+        bytes.0.div_ceil(units::WireBytes::MINIMUM_FRAME) as usize
+    }
+}
+
+/// A configuration that holds, with the tables that follow from it. Building and dropping one
+/// takes time and memory; using it takes neither.
+pub struct Program {
+    settings: Settings,
+    forwarding: Forwarding,
+    /// What each port answers for.
+    addresses: Vec<Addresses>,
+}
+
+impl core::fmt::Debug for Program {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Program").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Checks `settings`.
+    ///
+    /// # Errors
+    /// [`ProgramError`]: the first thing that does not hold, with its port and priority.
+    pub fn new(settings: Settings) -> Result<Self, ProgramError> {
+        validate::validate(&settings)?;
+        let ports = (0..settings.ports.len() as u16).map(PortId);
+        Ok(Self {
+            forwarding: Forwarding::new(&settings),
+            addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
+            settings,
+        })
+    }
+
+    /// What it consists of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The settings of one port.
+    pub fn port(&self, port: PortId) -> &PortSettings {
+        &self.settings.ports[port.index()]
+    }
+
+    pub(crate) fn forwarding(&self) -> &Forwarding {
+        &self.forwarding
+    }
+
+    #[inline]
+    pub(crate) fn addresses(&self, port: PortId) -> &Addresses {
+        &self.addresses[port.index()]
+    }
+
+    /// Whether it can take the place of `old` while frames are inside.
+    ///
+    /// # Errors
+    /// [`NotLive`] names what cannot change while the switch runs: the ports and their names, and
+    /// the number of descriptors.
+    pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
+        let (new, old) = (&self.settings, &old.settings);
+        if new.ports.len() != old.ports.len() {
+            return Err(NotLive::PortCount { running: old.ports.len(), wanted: new.ports.len() });
+        }
+        if let Some((running, wanted)) =
+            old.ports.iter().zip(&new.ports).find(|(running, wanted)| running.name != wanted.name)
+        {
+            return Err(NotLive::PortName { running: running.name.clone(), wanted: wanted.name.clone() });
+        }
+        if new.buffer.descriptors != old.buffer.descriptors {
+            let (running, wanted) = (old.buffer.descriptors, new.buffer.descriptors);
+            return Err(NotLive::Descriptors { running, wanted });
+        }
+        Ok(())
+    }
+}

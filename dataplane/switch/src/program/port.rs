@@ -1,0 +1,191 @@
+//! The settings of one port.
+
+use super::Classification;
+use ipnet::IpNet;
+use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
+use wire::ethernet::MacAddress;
+
+/// One port: its ingress groups and its egress queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSettings {
+    /// The name that operators use; unique.
+    pub name: String,
+    /// The address from which the port speaks, and to which routed frames are sent.
+    pub mac: MacAddress,
+    /// Addresses of the gateway on this port, with their prefixes: ARP, neighbour solicitations
+    /// and echo requests for them are answered.
+    pub addresses: Vec<IpNet>,
+    /// Rate of the link.
+    pub rate: BitRate,
+    /// Longest frame that passes, without FCS: 64 to [`PortSettings::LARGEST_FRAME`].
+    pub max_frame: Bytes,
+    /// How far ahead of the link clock frames are handed to the device. Zero where nothing lies
+    /// between the switch and the wire (replay, simulation). A received pause acts within this
+    /// and one frame.
+    pub tx_window: Interval,
+    /// How priorities are found.
+    pub classification: Classification,
+    /// Ingress: one priority group per priority.
+    pub groups: [GroupSettings; Priority::COUNT],
+    /// Egress: one queue per priority.
+    pub queues: [QueueSettings; Priority::COUNT],
+    /// Limit of the whole port below its link rate.
+    pub rate_limit: Option<RateLimit>,
+    /// Priority-based flow control.
+    pub pfc: PfcSettings,
+}
+
+impl PortSettings {
+    /// Longest frame that a port can be set to pass, in bytes without FCS.
+    pub const LARGEST_FRAME: Bytes = Bytes(9_216);
+
+    /// The priorities that are lossless at ingress.
+    pub fn lossless(&self) -> PrioritySet {
+        Priority::all().filter(|priority| self.groups[priority.index()].lossless().is_some()).collect()
+    }
+}
+
+/// What a priority group promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupSettings {
+    /// Nothing: frames are dropped at egress when their queue is full.
+    #[default]
+    Lossy,
+    /// No loss: the sender is paused in time.
+    Lossless(LosslessGroup),
+}
+
+impl GroupSettings {
+    /// The lossless settings, where it is lossless.
+    #[inline]
+    pub fn lossless(&self) -> Option<&LosslessGroup> {
+        match self {
+            Self::Lossy => None,
+            Self::Lossless(group) => Some(group),
+        }
+    }
+}
+
+/// A lossless priority group (`ingress_lossless_profile` of the SONiC model).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LosslessGroup {
+    /// Bytes that the group always has, outside the pool (`size`).
+    pub reserved: Bytes,
+    /// Where the sender is paused.
+    pub xoff: Threshold,
+    /// The sender is resumed when the group holds less than this (`xon`), or nothing.
+    pub xon: Bytes,
+    /// With a dynamic threshold, also when it holds less than the threshold minus this
+    /// (`xon_offset`), if that is more.
+    pub xon_offset: Bytes,
+    /// What it may hold in the headroom pool while it is paused (`xoff` of the profile).
+    pub headroom: Bytes,
+}
+
+/// How much of the shared pool something may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// A fixed level, reserved bytes included.
+    Static(Bytes),
+    /// A share of what is free: Choudhury and Hahne, "Dynamic queue length thresholds".
+    Dynamic(DynamicThreshold),
+}
+
+/// `alpha = 2^n`, for n from -8 to 8 (`dynamic_th`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicThreshold(i8);
+
+impl DynamicThreshold {
+    /// `alpha = 2^exponent`; `None` outside -8 to 8.
+    pub const fn new(exponent: i8) -> Option<Self> {
+        if exponent >= -8 && exponent <= 8 { Some(Self(exponent)) } else { None }
+    }
+
+    /// n, as `dynamic_th` has it.
+    pub const fn exponent(self) -> i8 {
+        self.0
+    }
+
+    /// Alpha times what is `free`, rounded down.
+    #[inline]
+    pub const fn of(self, free: u64) -> u64 {
+        if self.0 >= 0 { free << self.0 } else { free >> -self.0 }
+    }
+}
+
+/// One egress queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSettings {
+    /// When it is served.
+    pub scheduling: Scheduling,
+    /// How fast it is served at most.
+    pub rate_limit: Option<RateLimit>,
+    /// When it marks.
+    pub red: Option<Red>,
+    /// How much it holds of lossy frames. Lossless frames pass egress admission.
+    pub lossy: LossyQueue,
+}
+
+/// A queue's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Before all queues of lower priority and all weighted ones.
+    Strict,
+    /// Deficit weighted round robin (Shreedhar and Varghese) with the other weighted queues; the
+    /// weight is 1 to 255, and shares are shares of wire bytes.
+    Weighted(u8),
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Sustained rate, in wire bytes.
+    pub rate: BitRate,
+    /// How far it may run ahead of that rate after idling, in wire bytes. A frame is never cut:
+    /// the last one of a burst may reach beyond.
+    pub burst: Bytes,
+}
+
+/// Random early detection that marks and never drops (RFC 3168; DCQCN, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Red {
+    /// Up to here nothing is marked.
+    pub kmin: Bytes,
+    /// Above this everything is marked.
+    pub kmax: Bytes,
+    /// Probability of a mark at `kmax`, 0 to 1.
+    pub pmax: f64,
+    /// Which queue length decides.
+    pub mark_at: MarkAt,
+}
+
+/// The instant whose queue length decides about a mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkAt {
+    /// The queue that the frame leaves behind: the newest news.
+    #[default]
+    Dequeue,
+    /// The queue that the frame finds.
+    Enqueue,
+}
+
+/// Egress admission of lossy frames (`egress_lossy_profile`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossyQueue {
+    /// Bytes that the queue always has, outside the egress pool (`size`).
+    pub reserved: Bytes,
+    /// What it may hold of the egress pool.
+    pub threshold: Threshold,
+}
+
+/// PFC as a port speaks and obeys it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PfcSettings {
+    /// Time that each XOFF asks for. It is refreshed when half of it has passed.
+    pub pause: PauseQuanta,
+    /// Priorities whose received pauses are obeyed; pauses of others are counted and ignored.
+    pub obey: PrioritySet,
+    /// Whether a received 802.3x PAUSE stops all priorities. Off in a PFC network (IEEE 802.1Q
+    /// clause 36.1.1: a port uses one or the other).
+    pub obey_global_pause: bool,
+}

@@ -1,0 +1,104 @@
+//! The checks behind [`super::Program::new`]: structure and order. Physics (is the headroom
+//! enough for the distance?) is checked where distances are known, in the configuration.
+
+use super::{
+    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings, Threshold,
+};
+use units::{Bytes, PauseQuanta, PortSet, Priority};
+
+pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
+    let count = settings.ports.len();
+    if count == 0 || count > PortSet::CAPACITY {
+        return Err(ProgramError::PortCount { count, most: PortSet::CAPACITY });
+    }
+    validate_buffer(&settings.buffer)?;
+    for (index, port) in settings.ports.iter().enumerate() {
+        if settings.ports[..index].iter().any(|other| other.name == port.name) {
+            return Err(ProgramError::DuplicateName { port: port.name.clone() });
+        }
+        validate_port(port, &settings.buffer)?;
+    }
+    settings.forwarding.validate(&settings.ports)
+}
+
+fn validate_buffer(buffer: &BufferSettings) -> Result<(), ProgramError> {
+    if buffer.egress_lossy > buffer.shared {
+        let BufferSettings { egress_lossy, shared, .. } = *buffer;
+        return Err(ProgramError::LossyAboveShared { egress_lossy, shared });
+    }
+    let (count, most) = (buffer.descriptors, BufferSettings::MOST_DESCRIPTORS);
+    if count == 0 || count > most {
+        return Err(ProgramError::Descriptors { count, most });
+    }
+    Ok(())
+}
+
+fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), ProgramError> {
+    let name = || port.name.clone();
+    let (least, most) = (Bytes(64), PortSettings::LARGEST_FRAME);
+    if port.max_frame < least || port.max_frame > most {
+        return Err(ProgramError::MaxFrame { port: name(), given: port.max_frame, least, most });
+    }
+    if port.mac.is_multicast() {
+        return Err(ProgramError::GroupAddress { port: name() });
+    }
+    if port.pfc.pause == PauseQuanta::ZERO {
+        return Err(ProgramError::ZeroPause { port: name() });
+    }
+    if let Some(priority) = port.pfc.obey.difference(port.lossless()).highest() {
+        return Err(ProgramError::ObeysLossy { port: name(), priority });
+    }
+    for priority in Priority::all() {
+        if let Some(group) = port.groups[priority.index()].lossless() {
+            validate_group(port, priority, group, buffer)?;
+        }
+        validate_queue(port, priority, &port.queues[priority.index()])?;
+    }
+    Ok(())
+}
+
+fn validate_group(
+    port: &PortSettings,
+    priority: Priority,
+    group: &LosslessGroup,
+    buffer: &BufferSettings,
+) -> Result<(), ProgramError> {
+    let name = || port.name.clone();
+    if let Threshold::Static(xoff) = group.xoff {
+        let LosslessGroup { reserved, xon, .. } = *group;
+        if xoff <= reserved {
+            return Err(ProgramError::XoffWithinReserved { port: name(), priority, xoff, reserved });
+        }
+        if xon > xoff {
+            return Err(ProgramError::XonAboveXoff { port: name(), priority, xon, xoff });
+        }
+        if xoff - reserved > buffer.shared {
+            return Err(ProgramError::XoffAbovePool { port: name(), priority, xoff, shared: buffer.shared });
+        }
+    }
+    if group.headroom > buffer.headroom {
+        let (headroom, pool) = (group.headroom, buffer.headroom);
+        return Err(ProgramError::HeadroomAbovePool { port: name(), priority, headroom, pool });
+    }
+    Ok(())
+}
+
+fn validate_queue(
+    port: &PortSettings,
+    priority: Priority,
+    queue: &QueueSettings,
+) -> Result<(), ProgramError> {
+    let name = || port.name.clone();
+    if queue.scheduling == Scheduling::Weighted(0) {
+        return Err(ProgramError::ZeroWeight { port: name(), priority });
+    }
+    if let Some(red) = &queue.red {
+        if red.kmin >= red.kmax {
+            return Err(ProgramError::RedOrder { port: name(), priority, kmin: red.kmin, kmax: red.kmax });
+        }
+        if !(red.pmax > 0.0 && red.pmax <= 1.0) {
+            return Err(ProgramError::RedProbability { port: name(), priority, pmax: red.pmax });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! One bounded store of descriptors for all queues of a shard.
+//!
+//! A queue is a chain of segments of [`SEGMENT`] descriptors, so that neighbours in the queue are
+//! neighbours in memory, an empty queue costs nothing, and any queue can take the whole store.
+//! Nothing is allocated after construction: the memory is reserved as address space and touched
+//! only where a queue has grown.
+
+use super::Queued;
+
+/// Descriptors in a segment.
+const SEGMENT: usize = 32;
+/// "No segment."
+const NONE: u32 = u32::MAX;
+
+/// The segments, and the list of those that are free.
+pub(crate) struct Store<F> {
+    slots: Vec<Option<Queued<F>>>,
+    next: Vec<u32>,
+    free: u32,
+    /// Segments that may still be added to `slots`.
+    unused: usize,
+}
+
+/// One queue: its chain of segments, and how far its ends are into them.
+#[derive(Debug)]
+pub(crate) struct Fifo {
+    head: u32,
+    tail: u32,
+    head_offset: u32,
+    tail_offset: u32,
+    length: usize,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: 0, length: 0 }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many frames wait.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl<F> Store<F> {
+    /// Room for `descriptors` frames in `queues` queues: each queue can leave one segment partly
+    /// used at either end.
+    pub fn new(descriptors: usize, queues: usize) -> Self {
+        let segments = descriptors.div_ceil(SEGMENT) + 2 * queues;
+        Self {
+            slots: Vec::with_capacity(segments * SEGMENT),
+            next: Vec::with_capacity(segments),
+            free: NONE,
+            unused: segments,
+        }
+    }
+
+    /// Adds a frame at the end of `fifo`; gives it back where no segment is left.
+    #[inline]
+    pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) -> Result<(), Queued<F>> {
+        if fifo.tail == NONE || fifo.tail_offset as usize == SEGMENT {
+            let Some(segment) = self.take_segment() else { return Err(queued) };
+            match fifo.tail {
+                NONE => (fifo.head, fifo.head_offset) = (segment, 0),
+                tail => self.next[tail as usize] = segment,
+            }
+            (fifo.tail, fifo.tail_offset) = (segment, 0);
+        }
+        self.slots[fifo.tail as usize * SEGMENT + fifo.tail_offset as usize] = Some(queued);
+        fifo.tail_offset += 1;
+        fifo.length += 1;
+        Ok(())
+    }
+
+    /// The frame at the head of `fifo`.
+    #[inline]
+    pub fn front(&self, fifo: &Fifo) -> Option<&Queued<F>> {
+        if fifo.is_empty() {
+            return None;
+        }
+        self.slots[fifo.head as usize * SEGMENT + fifo.head_offset as usize].as_ref()
+    }
+
+    /// Takes the frame at the head of `fifo`.
+    #[inline]
+    pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
+        if fifo.is_empty() {
+            return None;
+        }
+        let queued = self.slots[fifo.head as usize * SEGMENT + fifo.head_offset as usize].take();
+        fifo.head_offset += 1;
+        fifo.length -= 1;
+        if fifo.length == 0 {
+            // An empty queue keeps its last segment and starts at its beginning again: a queue
+            // that never builds up stays within one warm segment.
+            (fifo.head_offset, fifo.tail_offset) = (0, 0);
+        } else if fifo.head_offset as usize == SEGMENT {
+            let segment = fifo.head;
+            (fifo.head, fifo.head_offset) = (self.next[segment as usize], 0);
+            self.next[segment as usize] = self.free;
+            self.free = segment;
+        }
+        queued
+    }
+
+    fn take_segment(&mut self) -> Option<u32> {
+        if self.free != NONE {
+            let segment = self.free;
+            self.free = self.next[segment as usize];
+            self.next[segment as usize] = NONE;
+            return Some(segment);
+        }
+        self.unused = self.unused.checked_sub(1)?;
+        let segment = self.next.len() as u32;
+        self.next.push(NONE);
+        self.slots.extend((0..SEGMENT).map(|_| None));
+        Some(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use units::{Nanos, PortId};
+
+    fn queued(number: u32) -> Queued<u32> {
+        Queued {
+            frame: number,
+            since: Nanos::ZERO,
+            length: number,
+            ingress: PortId(0),
+            ip_offset: 0,
+            lossless: false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queues_in_one_store_behave_as_queues_of_their_own(
+            steps in proptest::collection::vec((0..3_usize, any::<bool>()), 0..2_000)
+        ) {
+            let mut store = Store::new(2_000, 3);
+            let mut fifos = [Fifo::default(), Fifo::default(), Fifo::default()];
+            let mut model: [VecDeque<u32>; 3] = Default::default();
+            for (number, (queue, push)) in (0_u32..).zip(steps) {
+                if push {
+                    prop_assert!(store.push(&mut fifos[queue], queued(number)).is_ok());
+                    model[queue].push_back(number);
+                } else {
+                    prop_assert_eq!(store.front(&fifos[queue]).map(|it| it.frame), model[queue].front().copied());
+                    prop_assert_eq!(store.pop(&mut fifos[queue]).map(|it| it.frame), model[queue].pop_front());
+                }
+                prop_assert_eq!(fifos[queue].length(), model[queue].len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_store_takes_what_it_was_made_for_and_gives_back_what_it_cannot_take() {
+        let mut store = Store::new(64, 2);
+        let (mut full, mut other) = (Fifo::default(), Fifo::default());
+        for number in 0..64 {
+            assert!(store.push(&mut full, queued(number)).is_ok());
+        }
+        let mut beyond = 0;
+        while store.push(&mut full, queued(beyond)).is_ok() {
+            beyond += 1;
+        }
+        assert_eq!(beyond, 4 * SEGMENT as u32, "the segments kept for partly used ends");
+        assert_eq!(store.push(&mut other, queued(7)).unwrap_err().frame, 7);
+        assert_eq!(store.pop(&mut full).unwrap().frame, 0);
+    }
+
+    #[test]
+    fn a_store_never_grows_its_memory() {
+        let mut store = Store::new(1_000, 1);
+        let (slots, next) = (store.slots.capacity(), store.next.capacity());
+        let mut fifo = Fifo::default();
+        while store.push(&mut fifo, queued(0)).is_ok() {}
+        assert_eq!((store.slots.capacity(), store.next.capacity()), (slots, next));
+    }
+}

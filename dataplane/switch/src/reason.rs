@@ -1,0 +1,115 @@
+//! Why frames end here: every drop and every frame that the gateway keeps has a name.
+
+/// Names a closed set of reasons once: the variants, their order, their stable names.
+macro_rules! reasons {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name in reports, metrics and documentation; stable.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+
+            /// Its number, to index a table of `COUNT` rows.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why a frame was dropped. Each has a counter per port and priority and a line in
+    /// `docs/drops.md`.
+    DropReason {
+        /// Shorter than an Ethernet header.
+        Runt = "runt",
+        /// Longer than the port's largest frame.
+        Oversize = "oversize",
+        /// A source address that no station can have: multicast.
+        InvalidSource = "invalid_source",
+        /// A link-local group address (IEEE 802.1Q table 8-1), which no bridge forwards.
+        LinkLocal = "link_local",
+        /// A MAC control frame of an unknown opcode, or a malformed one.
+        MalformedControl = "malformed_control",
+        /// The port is not connected to another one.
+        NotConnected = "not_connected",
+        /// Its destination was learned on the port it came from.
+        SamePort = "same_port",
+        /// Addressed at layer 2 to somebody else, on a routed port.
+        NotForUs = "not_for_us",
+        /// An IPv4 or IPv6 header that is malformed, on a routed port.
+        MalformedIp = "malformed_ip",
+        /// An IPv4 header whose checksum is wrong, on a routed port.
+        IpChecksum = "ip_checksum",
+        /// Neither IPv4 nor IPv6 nor ARP, on a routed port.
+        NotRoutable = "not_routable",
+        /// The TTL or hop limit ran out.
+        TtlExpired = "ttl_expired",
+        /// No route to the destination.
+        NoRoute = "no_route",
+        /// A route, but no static neighbour for the address.
+        NoNeighbour = "no_neighbour",
+        /// Addressed to the gateway itself, which does not serve that protocol.
+        LocalUnserved = "local_unserved",
+        /// The shared pool has no room for a lossy frame.
+        SharedPoolFull = "shared_pool_full",
+        /// A lossless priority group used up its headroom: a sender did not obey PFC in time, or
+        /// the headroom is smaller than the link needs.
+        HeadroomExceeded = "headroom_exceeded",
+        /// The headroom pool, shared by all groups, is used up.
+        HeadroomPoolFull = "headroom_pool_full",
+        /// A lossy queue reached its dynamic or static threshold.
+        QueueThreshold = "queue_threshold",
+        /// The egress pool of lossy queues is full.
+        EgressPoolFull = "egress_pool_full",
+        /// No descriptor left to queue the frame.
+        NoDescriptor = "no_descriptor",
+        /// No buffer left for the copy of a flooded frame.
+        NoBuffer = "no_buffer",
+    }
+}
+
+reasons! {
+    /// Why a frame was taken by the gateway and went no further.
+    Consumed {
+        /// A PFC frame (IEEE 802.1Qbb), obeyed or not.
+        Pfc = "pfc",
+        /// An 802.3x PAUSE frame, obeyed or not.
+        Pause = "pause",
+        /// An ARP request for an address of the gateway: answered.
+        ArpRequest = "arp_request",
+        /// Any other ARP frame, on a routed port.
+        ArpOther = "arp_other",
+        /// An ICMP or ICMPv6 echo request to the gateway: answered.
+        Echo = "echo",
+        /// An IPv6 neighbour solicitation for an address of the gateway: answered.
+        NeighbourSolicitation = "neighbour_solicitation",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_name_and_number() {
+        for (number, reason) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason.index(), number);
+            assert_eq!(DropReason::ALL.iter().filter(|other| other.name() == reason.name()).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
+
+use super::{Fabric, Handoff};
+use crate::descriptor::Descriptor;
+use crate::forwarding::{Addresses, Verdict};
+use crate::frame::Frame;
+use crate::queue::Queued;
+use crate::reason::{Consumed, DropReason};
+use units::{Bytes, Nanos, PauseQuanta, PortId, Priority};
+use wire::ethernet::EtherType;
+use wire::mac_control::Message;
+
+impl<F: Frame> Fabric<F> {
+    #[inline]
+    pub fn ingress(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        burst: &mut Vec<F>,
+        addresses: &Addresses,
+        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+    ) {
+        self.read_other_shards();
+        for mut frame in burst.drain(..) {
+            let length = frame.length();
+            let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
+                self.receive_runt(port, length);
+                continue;
+            };
+            if descriptor.ether_type == EtherType::MAC_CONTROL {
+                self.receive_control(now, port, &descriptor, &frame);
+                continue;
+            }
+            let ingress = &self.ingress[port.index()];
+            let priority = ingress.classification.priority(descriptor.dscp(), descriptor.pcp);
+            let verdict = if length > ingress.max_frame {
+                Verdict::Drop(DropReason::Oversize)
+            } else {
+                let own = match addresses.is_empty() {
+                    true => None,
+                    false => addresses.answer(&descriptor, frame.headers_mut()),
+                };
+                own.unwrap_or_else(|| verdict(&descriptor, &mut frame))
+            };
+            let arrival = Arrival { now, port, priority, length, ip_offset: descriptor.markable_ip_offset() };
+            self.carry_out(verdict, arrival, frame);
+        }
+        self.settle();
+        self.publish();
+    }
+
+    #[inline]
+    fn carry_out(&mut self, verdict: Verdict, arrival: Arrival, frame: F) {
+        let Arrival { port, priority, length, .. } = arrival;
+        let counters = &mut self.ingress[port.index()].counters;
+        match verdict {
+            Verdict::Forward(egress) => {
+                counters.received[priority.index()].count(length);
+                self.admit(arrival, egress, frame);
+            }
+            Verdict::Flood => {
+                counters.received[priority.index()].count(length);
+                self.flood(arrival, frame);
+            }
+            Verdict::Answer(reason) => {
+                counters.consumed[reason.index()].count(length);
+                counters.answers[priority.index()].count(length);
+                self.admit(arrival, port, frame);
+            }
+            Verdict::Consume(reason) => counters.consumed[reason.index()].count(length),
+            Verdict::Drop(reason) => {
+                counters.received[priority.index()].count(length);
+                self.ingress[port.index()].count_drop(priority, reason, length);
+            }
+        }
+    }
+
+    /// Charges the frame to its group and passes it on to its egress port.
+    #[inline]
+    fn admit(&mut self, arrival: Arrival, egress: PortId, frame: F) {
+        let Arrival { now, port, priority, length, ip_offset } = arrival;
+        let ingress = &mut self.ingress[port.index()];
+        if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
+            ingress.count_drop(priority, reason, length);
+            return;
+        }
+        let lossless = ingress.groups[priority.index()].is_lossless();
+        self.ledger.admit(port, egress, priority, length);
+        let queued =
+            Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
+        if self.owned.contains(egress) {
+            self.enqueue(egress, priority, queued);
+        } else {
+            let owner = self.owners[egress.index()];
+            self.outboxes[owner.index()].push(Handoff { egress, priority, queued });
+        }
+    }
+
+    /// Queues a frame that is charged already, or drops it at egress.
+    #[inline]
+    pub(super) fn enqueue(&mut self, egress: PortId, priority: Priority, queued: Queued<F>) {
+        let port = &mut self.egress[egress.index()];
+        let refused = port.enqueue(&mut self.store, &mut self.pools, priority, queued, &mut self.rng);
+        if let Err((reason, queued)) = refused {
+            let (ingress, length) = (queued.ingress, queued.length());
+            port.dropped[priority.index()][reason.index()].count(length);
+            self.ledger.discard(self.id, ingress, egress, priority, length);
+            self.note_departure(ingress);
+        }
+    }
+
+    /// Sends a copy through every port but its own; the frame itself goes through the last one.
+    fn flood(&mut self, arrival: Arrival, frame: F) {
+        let ports = self.egress.len() as u16;
+        let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
+        let Some(last) = others.next_back() else {
+            let Arrival { port, priority, length, .. } = arrival;
+            self.ingress[port.index()].count_drop(priority, DropReason::NotConnected, length);
+            return;
+        };
+        for egress in others {
+            let counters = &mut self.ingress[arrival.port.index()].counters;
+            counters.copies[arrival.priority.index()].count(arrival.length);
+            match frame.duplicate() {
+                Some(copy) => self.admit(arrival, egress, copy),
+                None => {
+                    let Arrival { port, priority, length, .. } = arrival;
+                    self.ingress[port.index()].count_drop(priority, DropReason::NoBuffer, length);
+                }
+            }
+        }
+        self.admit(arrival, last, frame);
+    }
+
+    fn receive_runt(&mut self, port: PortId, length: Bytes) {
+        let ingress = &mut self.ingress[port.index()];
+        let priority = ingress.classification.default;
+        ingress.counters.received[priority.index()].count(length);
+        ingress.count_drop(priority, DropReason::Runt, length);
+    }
+
+    /// PFC and PAUSE frames end here, whatever they say.
+    fn receive_control(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, frame: &F) {
+        let message = frame.headers().get(usize::from(descriptor.payload_offset)..).map(Message::parse);
+        let ingress = &mut self.ingress[port.index()];
+        let pauses = &mut self.egress[port.index()].pauses;
+        let consumed = match message {
+            Some(Ok(Message::Pfc(pfc))) => {
+                for priority in pfc.enabled().iter() {
+                    pauses.receive(now, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
+                }
+                Consumed::Pfc
+            }
+            Some(Ok(Message::Pause(pause))) => {
+                if ingress.obey_global_pause {
+                    Priority::all().for_each(|priority| pauses.stop(now, priority, pause.time()));
+                }
+                Consumed::Pause
+            }
+            _ => {
+                let priority = ingress.classification.default;
+                ingress.counters.received[priority.index()].count(frame.length());
+                ingress.count_drop(priority, DropReason::MalformedControl, frame.length());
+                return;
+            }
+        };
+        ingress.counters.consumed[consumed.index()].count(frame.length());
+    }
+}
+
+/// What is known of a frame that came in.
+#[derive(Clone, Copy)]
+struct Arrival {
+    now: Nanos,
+    port: PortId,
+    priority: Priority,
+    length: Bytes,
+    ip_offset: u8,
+}

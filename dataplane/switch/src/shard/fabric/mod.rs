@@ -1,0 +1,150 @@
+//! Everything of a shard but the forwarding decision: ports, buffer, accounts.
+
+mod egress;
+mod ingress;
+
+use crate::admission::Pools;
+use crate::egress::EgressPort;
+use crate::frame::Frame;
+use crate::ingress::IngressPort;
+use crate::ledger::{Ledger, ShardId};
+use crate::program::Program;
+use crate::queue::{Queued, Store};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
+use std::sync::Arc;
+use units::{Nanos, PortId, PortSet, Priority};
+
+/// A frame on its way to the shard that owns its egress port. It is charged to the ledger
+/// already.
+pub struct Handoff<F> {
+    egress: PortId,
+    priority: Priority,
+    queued: Queued<F>,
+}
+
+pub(super) struct Fabric<F> {
+    id: ShardId,
+    ledger: Arc<Ledger>,
+    /// Which shard owns each port.
+    owners: Vec<ShardId>,
+    /// The ports that this shard owns. The halves of other ports stay unused.
+    owned: PortSet,
+    pub(super) ingress: Vec<IngressPort>,
+    pub(super) egress: Vec<EgressPort>,
+    store: Store<F>,
+    pub(super) pools: Pools,
+    rng: Pcg32,
+    /// Ports of this shard whose frames have departed since their groups were last settled.
+    unsettled: PortSet,
+    outboxes: Vec<Vec<Handoff<F>>>,
+}
+
+impl<F: Frame> Fabric<F> {
+    pub fn new(id: ShardId, program: &Program, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
+        let settings = program.settings();
+        let ports = settings.ports.len();
+        let numbers = || (0..ports as u16).map(PortId);
+        Self {
+            id,
+            owned: numbers().filter(|port| owners[port.index()] == id).collect(),
+            ingress: numbers().map(|port| IngressPort::new(port, program)).collect(),
+            egress: settings.ports.iter().map(EgressPort::new).collect(),
+            store: Store::new(settings.buffer.descriptors, ports * Priority::COUNT),
+            pools: Pools::new(&settings.buffer),
+            rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
+            unsettled: PortSet::EMPTY,
+            outboxes: (0..ledger.shards()).map(|_| Vec::new()).collect(),
+            ledger,
+            owners,
+        }
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub fn next_deadline(&self) -> Nanos {
+        self.owned.iter().map(|port| self.port_deadline(port)).min().unwrap_or(Nanos::NEVER)
+    }
+
+    #[inline]
+    pub fn port_deadline(&self, port: PortId) -> Nanos {
+        self.ingress[port.index()].pfc.deadline().min(self.egress[port.index()].deadline())
+    }
+
+    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program) {
+        self.settle();
+        self.pools.configure(&new.settings().buffer);
+        let settings = old.settings().ports.iter().zip(&new.settings().ports);
+        for (egress, (old, new)) in self.egress.iter_mut().zip(settings) {
+            egress.configure(now, old, new);
+        }
+        for port in self.owned.iter() {
+            self.ingress[port.index()].configure(new, &mut self.pools);
+        }
+        self.publish();
+    }
+
+    pub fn look_at_other_shards(&mut self) {
+        self.read_other_shards();
+        self.unsettled = self.owned;
+        self.settle();
+    }
+
+    pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
+        &mut self.outboxes[to.index()]
+    }
+
+    pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
+        self.read_other_shards();
+        for Handoff { egress, priority, mut queued } in frames.drain(..) {
+            queued.since = now;
+            self.enqueue(egress, priority, queued);
+        }
+        self.settle();
+        self.publish();
+    }
+
+    /// Remembers that groups of `ingress` have something to settle.
+    #[inline]
+    fn note_departure(&mut self, ingress: PortId) {
+        if self.owned.contains(ingress) {
+            self.unsettled.insert(ingress);
+        }
+    }
+
+    /// Takes off the groups what has departed, and resumes those that have fallen low enough.
+    #[inline]
+    fn settle(&mut self) {
+        if self.unsettled.is_empty() {
+            return;
+        }
+        for port in core::mem::take(&mut self.unsettled).iter() {
+            self.ingress[port.index()].settle(&self.ledger, &mut self.pools);
+        }
+        // What one group gave back may lift the dynamic threshold of another.
+        for port in self.owned.iter() {
+            self.ingress[port.index()].resume_where_low(&self.pools);
+        }
+    }
+
+    fn has_other_shards(&self) -> bool {
+        self.outboxes.len() > 1
+    }
+
+    /// Lets the other shards know what this one holds of the pools.
+    #[inline]
+    fn publish(&self) {
+        if self.has_other_shards() {
+            self.ledger.publish_pool_use(self.id, self.pools.held);
+        }
+    }
+
+    #[inline]
+    fn read_other_shards(&mut self) {
+        if self.has_other_shards() {
+            self.pools.others = self.ledger.pool_use_of_others(self.id);
+        }
+    }
+}

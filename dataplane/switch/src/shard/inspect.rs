@@ -1,0 +1,140 @@
+//! A look at a shard from outside: counters, levels, watermarks, pauses.
+
+use super::Shard;
+use crate::egress::{PausesReceived, QueueCounters};
+use crate::flow_control::pfc::{PauseCause, PausesSent};
+use crate::frame::Frame;
+use crate::histogram::DelayHistogram;
+use crate::ingress::IngressCounters;
+use crate::ledger::Volume;
+use crate::reason::DropReason;
+use crate::watermark::Watermark;
+use units::{Bytes, Interval, Nanos, PortId, Priority};
+
+/// One priority group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupReport {
+    /// Whether it is lossless.
+    pub lossless: bool,
+    /// What it holds, headroom included.
+    pub occupancy: Bytes,
+    /// What it holds of the headroom pool.
+    pub headroom: Bytes,
+    /// Of reserved and shared bytes.
+    pub watermark: Watermark,
+    /// Of headroom bytes.
+    pub headroom_watermark: Watermark,
+    /// Why its sender is paused, if it is.
+    pub paused: Option<PauseCause>,
+    /// PFC frames sent for it.
+    pub pauses: PausesSent,
+    /// How long it was paused, as the frames said, for each of [`PauseCause::ALL`].
+    pub paused_for: [Interval; PauseCause::ALL.len()],
+}
+
+/// One egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueReport {
+    /// What waits now.
+    pub waiting: Volume,
+    /// What has passed.
+    pub counters: QueueCounters,
+    /// Of the bytes that wait.
+    pub watermark: Watermark,
+    /// PFC frames received for it.
+    pub pauses: PausesReceived,
+    /// How long it was paused.
+    pub paused_for: Interval,
+    /// Frames that were admitted and then dropped here, for each of [`DropReason::ALL`].
+    pub dropped: [Volume; DropReason::COUNT],
+}
+
+/// A pool, as far as this shard holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLevel {
+    /// What is held now.
+    pub held: Bytes,
+    /// The most that was held.
+    pub watermark: Watermark,
+}
+
+/// The pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolReport {
+    /// Shared part of the ingress pool.
+    pub shared: PoolLevel,
+    /// Headroom pool.
+    pub headroom: PoolLevel,
+    /// Egress pool of lossy queues.
+    pub egress_lossy: PoolLevel,
+}
+
+impl<F: Frame> Shard<F> {
+    /// What came in through `port`.
+    pub fn ingress_counters(&self, port: PortId) -> &IngressCounters {
+        &self.fabric.ingress[port.index()].counters
+    }
+
+    /// Control frames that the switch sent through `port`.
+    pub fn control_sent(&self, port: PortId) -> Volume {
+        self.fabric.egress[port.index()].control
+    }
+
+    /// The group of `priority` on `port`, at `now`.
+    pub fn group(&self, now: Nanos, port: PortId, priority: Priority) -> GroupReport {
+        let ingress = &self.fabric.ingress[port.index()];
+        let group = &ingress.groups[priority.index()];
+        GroupReport {
+            lossless: group.is_lossless(),
+            occupancy: group.occupancy(),
+            headroom: group.headroom(),
+            watermark: group.watermark,
+            headroom_watermark: group.headroom_watermark,
+            paused: group.paused(),
+            pauses: ingress.pfc.sent(priority),
+            paused_for: PauseCause::ALL.map(|cause| ingress.pfc.paused_for(priority, cause, now)),
+        }
+    }
+
+    /// The queue of `priority` on `port`, at `now`.
+    pub fn queue(&self, now: Nanos, port: PortId, priority: Priority) -> QueueReport {
+        let egress = &self.fabric.egress[port.index()];
+        let queue = egress.queue(priority);
+        QueueReport {
+            waiting: queue.waiting(),
+            counters: queue.counters,
+            watermark: queue.watermark,
+            pauses: egress.pauses.received(priority),
+            paused_for: egress.pauses.paused_for(priority, now),
+            dropped: egress.dropped[priority.index()],
+        }
+    }
+
+    /// How long frames waited in the queue of `priority` on `port`.
+    pub fn queue_delay(&self, port: PortId, priority: Priority) -> &DelayHistogram {
+        &self.fabric.egress[port.index()].queue(priority).delay
+    }
+
+    /// The pools, as far as this shard holds them.
+    pub fn pools(&self) -> PoolReport {
+        let pools = &self.fabric.pools;
+        let (held, marks) = (pools.held, pools.watermarks);
+        PoolReport {
+            shared: PoolLevel { held: held.shared, watermark: marks.shared },
+            headroom: PoolLevel { held: held.headroom, watermark: marks.headroom },
+            egress_lossy: PoolLevel { held: held.egress_lossy, watermark: marks.egress_lossy },
+        }
+    }
+
+    /// Starts all cleared-on-read watermarks again from the present levels. The persistent ones
+    /// stay.
+    pub fn clear_watermarks(&mut self) {
+        for ingress in &mut self.fabric.ingress {
+            ingress.groups.iter_mut().for_each(crate::admission::Group::clear_watermarks);
+        }
+        for egress in &mut self.fabric.egress {
+            Priority::all().for_each(|priority| egress.queue_mut(priority).clear_watermark());
+        }
+        self.fabric.pools.clear_watermarks();
+    }
+}

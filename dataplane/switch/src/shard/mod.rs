@@ -1,0 +1,144 @@
+//! The switch state of one core, and the calls through which it is driven.
+//!
+//! On the wire there is one shard per worker core, each owning ports; replay and simulation use
+//! one shard per switch. Shards share the [`Ledger`] and pass frames that leave through another
+//! shard's port by [`Handoff`]; whoever drives them carries those over, through SPSC rings on the
+//! wire.
+
+mod fabric;
+mod inspect;
+
+pub use fabric::Handoff;
+pub use inspect::{GroupReport, PoolLevel, PoolReport, QueueReport};
+
+use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
+use crate::frame::{Frame, Transmitter};
+use crate::ledger::{Ledger, ShardId};
+use crate::program::{NotLive, Program, Settings};
+use fabric::Fabric;
+use std::sync::Arc;
+use units::{Nanos, PortId};
+
+/// The whole switch state of one core.
+pub struct Shard<F> {
+    program: Arc<Program>,
+    /// What it has learned, where it is a bridge.
+    bridge: Bridge,
+    fabric: Fabric<F>,
+}
+
+impl<F: Frame> Shard<F> {
+    /// A switch of one shard that owns every port.
+    pub fn single(program: Arc<Program>) -> Self {
+        let ports = program.settings().ports.len();
+        let ledger = Arc::new(Ledger::new(ports, 1));
+        Self::new(ShardId(0), program, ledger, vec![ShardId(0); ports])
+    }
+
+    /// Shard `id` of a switch whose port n belongs to shard `owners[n]`. All its shards are given
+    /// the same `program`, `ledger` and `owners`.
+    ///
+    /// # Panics
+    /// Where `owners` or `ledger` are not made for the ports of `program`, or `ledger` has no row
+    /// for `id`: a mistake in the caller, not in a configuration.
+    pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
+        let ports = program.settings().ports.len();
+        assert!(owners.len() == ports && ledger.ports() == ports && id.index() < ledger.shards());
+        Self {
+            bridge: Bridge::new(&bridge_settings(program.settings())),
+            fabric: Fabric::new(id, &program, ledger, owners),
+            program,
+        }
+    }
+
+    /// The configuration in force.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The ledger of the switch.
+    pub fn ledger(&self) -> &Ledger {
+        self.fabric.ledger()
+    }
+
+    /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty.
+    pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>) {
+        let addresses = self.program.addresses(port);
+        let fabric = &mut self.fabric;
+        // How frames are forwarded is matched here, once per burst; each arm is a loop of its own.
+        match self.program.forwarding() {
+            Forwarding::Patch(patch) => {
+                let verdict = patch.verdict(port);
+                fabric.ingress(now, port, burst, addresses, |_, _| verdict);
+            }
+            Forwarding::Bridge => {
+                let bridge = &mut self.bridge;
+                fabric.ingress(now, port, burst, addresses, |descriptor, frame| {
+                    bridge.verdict(now, port, descriptor, frame.headers())
+                });
+            }
+            Forwarding::Route(table) => {
+                fabric.ingress(now, port, burst, addresses, |descriptor, frame| {
+                    let length = frame.length();
+                    table.verdict(port, descriptor, frame.headers_mut(), length)
+                });
+            }
+        }
+    }
+
+    /// Gives `out` the frames whose turn on the wire of `port`, which this shard owns, has come.
+    /// Control frames go first.
+    pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        self.fabric.egress(now, port, out);
+    }
+
+    /// The next instant at which the shard wants to be called if nothing arrives: `egress` for
+    /// each port whose [`Shard::port_deadline`] has come. [`Nanos::NEVER`] while nothing waits.
+    pub fn next_deadline(&self) -> Nanos {
+        self.fabric.next_deadline()
+    }
+
+    /// When the next frame can leave through `port`, if nothing more arrives. An instant in the
+    /// past, [`Nanos::ZERO`] included, means now.
+    #[inline]
+    pub fn port_deadline(&self, port: PortId) -> Nanos {
+        self.fabric.port_deadline(port)
+    }
+
+    /// Swaps the configuration between two bursts. Frames inside, counters and learned addresses
+    /// stay. Returns the old one, to be dropped where dropping may take its time.
+    ///
+    /// # Errors
+    /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
+    pub fn install(&mut self, now: Nanos, program: Arc<Program>) -> Result<Arc<Program>, NotLive> {
+        program.can_replace(&self.program)?;
+        self.bridge.configure(&bridge_settings(program.settings()));
+        self.fabric.configure(now, &self.program, &program);
+        Ok(core::mem::replace(&mut self.program, program))
+    }
+
+    /// Reads what other shards have released, and resumes groups that have thereby fallen below
+    /// their thresholds. Called once per turn where there are several shards.
+    pub fn look_at_other_shards(&mut self) {
+        self.fabric.look_at_other_shards();
+    }
+
+    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`].
+    pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
+        self.fabric.outbox(to)
+    }
+
+    /// Queues frames that another shard admitted for ports of this one, and leaves `frames`
+    /// empty.
+    pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
+        self.fabric.accept(now, frames);
+    }
+}
+
+/// The settings of the learning table: as small as can be where the switch is no bridge.
+fn bridge_settings(settings: &Settings) -> BridgeSettings {
+    match &settings.forwarding {
+        ForwardingSettings::Bridge(bridge) => *bridge,
+        _ => BridgeSettings { capacity: 1, ..BridgeSettings::default() },
+    }
+}
