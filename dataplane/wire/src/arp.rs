@@ -154,3 +154,87 @@ impl Packet {
         Ok(PACKET_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    fn any_packet() -> impl Strategy<Value = Packet> {
+        (any::<u16>(), any_mac(), any_ipv4(), any_mac(), any_ipv4()).prop_map(
+            |(operation, sender_mac, sender_ip, target_mac, target_ip)| Packet {
+                operation: Operation(operation),
+                sender_mac,
+                sender_ip,
+                target_mac,
+                target_ip,
+            },
+        )
+    }
+
+    #[test]
+    fn a_packet_shorter_than_28_bytes_is_refused() {
+        let bytes = hex("0001080006040001520000000001c0a80001000000000000c0a80002");
+        assert_truncated_below(PACKET_LEN, &bytes, |bytes| View::parse(bytes).map(|_| ()));
+    }
+
+    #[test]
+    fn other_address_families_are_refused_by_name() {
+        for (at, value, field, found) in [
+            (1, 6, "hardware type", 6),
+            (3, 6, "protocol type", 0x0806),
+            (4, 8, "hardware address length", 8),
+            (5, 16, "protocol address length", 16),
+        ] {
+            let mut bytes = [0; PACKET_LEN];
+            bytes[..6].copy_from_slice(&FIXED);
+            bytes[at] = value;
+            let error = ParseError::Invalid { protocol: Protocol::Arp, field, value: found };
+            assert_eq!(View::parse(&bytes[..]).map(|_| ()), Err(error));
+        }
+    }
+
+    #[test]
+    fn the_captured_hosts_find_each_other() {
+        let packets: Vec<_> = frames(SOFT_ROCE)
+            .iter()
+            .filter_map(|frame| View::parse(frame.get(14..)?).ok().map(|view| view.packet()))
+            .collect();
+        assert_eq!(packets.len(), 4);
+        assert_eq!(packets.iter().filter(|packet| packet.operation == Operation::REPLY).count(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_is_that_of_etherparse(packet in any_packet()) {
+            let mut bytes = [0; PACKET_LEN];
+            prop_assert_eq!(packet.emit(&mut bytes), Ok(PACKET_LEN));
+            let theirs = etherparse::ArpPacket::from_slice(&bytes).unwrap().try_eth_ipv4().unwrap();
+            prop_assert_eq!(theirs.operation.0, packet.operation.0);
+            prop_assert_eq!(theirs.sender_mac, packet.sender_mac.0);
+            prop_assert_eq!(theirs.sender_ipv4, packet.sender_ip.octets());
+            prop_assert_eq!(theirs.target_mac, packet.target_mac.0);
+            prop_assert_eq!(theirs.target_ipv4, packet.target_ip.octets());
+            prop_assert_eq!(View::parse(&bytes[..]).unwrap().packet(), packet);
+        }
+
+        #[test]
+        fn a_reply_over_a_request_answers_its_sender(packet in any_packet(), mac in any_mac()) {
+            let mut bytes = [0; PACKET_LEN];
+            prop_assert!(packet.emit(&mut bytes).is_ok());
+            let mut view = View::parse(&mut bytes).unwrap();
+            view.turn_request_into_reply(mac);
+            let reply = view.packet();
+            prop_assert_eq!(reply.operation, Operation::REPLY);
+            prop_assert_eq!((reply.sender_mac, reply.sender_ip), (mac, packet.target_ip));
+            prop_assert_eq!((reply.target_mac, reply.target_ip), (packet.sender_mac, packet.sender_ip));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in any_bytes(40)) {
+            let _ = View::parse(&bytes[..]).map(|view| view.packet());
+        }
+    }
+}

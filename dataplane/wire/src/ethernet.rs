@@ -282,3 +282,77 @@ impl Header {
         Ok(HEADER_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        let mac = MacAddress([0x02, 0, 0x5e, 0x10, 0, 0xff]);
+        assert_eq!(mac.to_string(), "02:00:5e:10:00:ff");
+        assert_eq!("02:00:5E:10:00:ff".parse(), Ok(mac));
+        assert_eq!("02-00-5e-10-00-ff".parse(), Ok(mac));
+    }
+
+    #[test]
+    fn text_that_is_no_address_is_refused() {
+        for text in [
+            "",
+            "02:00:5e:10:00",
+            "02:00:5e:10:00:ff:00",
+            "2:0:5e:10:0:ff",
+            "+2:00:5e:10:00:ff",
+            "02:00-5e:10:00:ff",
+            "02:00:5e:10:00:fg",
+            "é:00:5e:10:00:ff",
+        ] {
+            assert_eq!(text.parse::<MacAddress>(), Err(ParseMacAddressError), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_sixteen_addresses_stay_on_the_link() {
+        let address = |last| MacAddress([0x01, 0x80, 0xc2, 0, 0, last]);
+        assert!((0..16).all(|last| address(last).is_link_local_control()));
+        assert!(!address(16).is_link_local_control());
+        assert!(!MacAddress::BROADCAST.is_link_local_control());
+        assert!(MacAddress::BROADCAST.is_multicast() && MacAddress::BROADCAST.is_broadcast());
+        assert!(MacAddress::MAC_CONTROL.is_multicast() && !MacAddress::ZERO.is_unicast());
+    }
+
+    #[test]
+    fn a_frame_shorter_than_its_header_is_refused() {
+        assert_truncated_below(HEADER_LEN, &[0; HEADER_LEN], |bytes| View::parse(bytes).map(|_| ()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_header_is_that_of_etherparse(destination in any_mac(), source in any_mac(), ether_type: u16) {
+            let header = Header { destination, source, ether_type: EtherType(ether_type) };
+            let mut bytes = [0; HEADER_LEN];
+            prop_assert_eq!(header.emit(&mut bytes), Ok(HEADER_LEN));
+            let (theirs, _) = etherparse::Ethernet2Header::from_slice(&bytes).unwrap();
+            prop_assert_eq!(theirs.destination, destination.0);
+            prop_assert_eq!(theirs.source, source.0);
+            prop_assert_eq!(theirs.ether_type.0, ether_type);
+            prop_assert_eq!(View::parse(theirs.to_bytes()).unwrap().header(), header);
+        }
+
+        #[test]
+        fn setters_write_what_accessors_read(mut frame: [u8; 20], destination in any_mac(), source in any_mac()) {
+            let payload = frame[HEADER_LEN..].to_vec();
+            let mut view = View::parse(&mut frame).unwrap();
+            view.set_destination(destination);
+            view.set_source(source);
+            view.set_ether_type(EtherType::LLDP);
+            view.swap_addresses();
+            let swapped = Header { destination: source, source: destination, ether_type: EtherType::LLDP };
+            prop_assert_eq!(view.header(), swapped);
+            prop_assert_eq!(view.payload(), payload);
+        }
+    }
+}

@@ -330,3 +330,6 @@ impl Header {
         Ok(MIN_HEADER_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -323,3 +323,6 @@ impl Header {
         Ok(HEADER_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests;

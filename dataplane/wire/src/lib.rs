@@ -31,3 +31,6 @@ pub mod udp;
 pub mod vlan;
 
 pub use error::{BufferTooSmall, ParseError, Protocol};
+
+#[cfg(test)]
+mod testing;

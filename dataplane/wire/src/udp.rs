@@ -210,3 +210,87 @@ impl Header {
         Ok(HEADER_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn a_datagram_cut_off_anywhere_is_refused() {
+        let bytes = hex("c1a212b7000a0000ffff");
+        assert_truncated_below(10, &bytes, |bytes| View::parse(bytes).map(|_| ()));
+    }
+
+    #[test]
+    fn a_length_below_that_of_the_header_is_refused() {
+        for length in 0..8u8 {
+            let error =
+                ParseError::Invalid { protocol: Protocol::Udp, field: "length", value: length.into() };
+            assert_eq!(View::parse([0, 1, 0, 2, 0, length, 0, 0]).map(|_| ()), Err(error));
+        }
+    }
+
+    #[test]
+    fn of_a_header_alone_the_length_is_checked_against_the_wire() {
+        let bytes = hex("c1a212b7000a0000ff");
+        assert_eq!(View::parse_head(&bytes[..], 10).unwrap().payload(), [0xff]);
+        assert!(View::parse_head(&bytes[..], 9).is_err());
+    }
+
+    #[test]
+    fn a_zero_checksum_is_none_over_ipv4_and_wrong_over_ipv6() {
+        let view = View::parse([0, 1, 0, 2, 0, 8, 0, 0]).unwrap();
+        assert!(view.verify_checksum_ipv4(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST));
+        assert!(!view.verify_checksum_ipv6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST));
+    }
+
+    #[test]
+    fn a_sum_of_zero_is_written_as_ones() {
+        // Addresses and ports are chosen so that all words add up to 0xffff.
+        let mut view = View::parse([0xff, 0xde, 0, 0, 0, 8, 0, 0]).unwrap();
+        let nobody = Ipv4Addr::UNSPECIFIED;
+        view.fill_checksum_ipv4(nobody, nobody);
+        assert_eq!(view.checksum(), 0xffff);
+        assert!(view.verify_checksum_ipv4(nobody, nobody));
+    }
+
+    proptest! {
+        #[test]
+        fn header_and_checksums_are_those_of_etherparse(
+            source_port: u16, destination_port: u16, payload in any_bytes(50),
+            (source4, destination4) in (any_ipv4(), any_ipv4()), (source6, destination6) in (any_ipv6(), any_ipv6()),
+        ) {
+            let length = (HEADER_LEN + payload.len()) as u16;
+            let header = Header { source_port, destination_port, length, checksum: 0 };
+            let mut bytes = vec![0; HEADER_LEN];
+            prop_assert_eq!(header.emit(&mut bytes), Ok(HEADER_LEN));
+            bytes.extend(&payload);
+            let (mut theirs, _) = etherparse::UdpHeader::from_slice(&bytes).unwrap();
+            prop_assert_eq!(&theirs.to_bytes(), &bytes[..HEADER_LEN]);
+            let mut view = View::parse(&mut bytes[..]).unwrap();
+            prop_assert_eq!(view.header(), header);
+
+            view.fill_checksum_ipv4(source4, destination4);
+            theirs.checksum =
+                theirs.calc_checksum_ipv4_raw(source4.octets(), destination4.octets(), &payload).unwrap();
+            prop_assert_eq!(view.checksum(), theirs.checksum);
+            prop_assert!(view.verify_checksum_ipv4(source4, destination4));
+
+            view.fill_checksum_ipv6(source6, destination6);
+            let theirs = theirs.calc_checksum_ipv6_raw(source6.octets(), destination6.octets(), &payload).unwrap();
+            prop_assert_eq!(view.checksum(), theirs);
+            prop_assert!(view.verify_checksum_ipv6(source6, destination6));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in any_bytes(40)) {
+            if let Ok(view) = View::parse(&bytes[..]) {
+                prop_assert_eq!(view.payload().len() + HEADER_LEN, view.length());
+                prop_assert_eq!(view.payload(), view.into_payload());
+            }
+        }
+    }
+}

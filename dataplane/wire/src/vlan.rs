@@ -210,3 +210,77 @@ impl Stack {
         Ok(view.tag())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn the_tagged_vector_has_priority_3_and_vlan_100() {
+        let stack = Stack::parse(&vector(VECTOR_TAGGED_WRITE)).unwrap();
+        assert_eq!(stack.outer, Some(Tag::from_tci(0x6064)));
+        assert_eq!(stack.outer.unwrap().priority.number(), 3);
+        assert_eq!(stack.outer.unwrap().id, VlanId::new(100).unwrap());
+        assert_eq!((stack.inner, stack.ether_type, stack.payload_offset), (None, EtherType::IPV4, 18));
+    }
+
+    #[test]
+    fn two_tags_are_walked_and_a_third_is_left() {
+        let mut frame = [0; 30];
+        frame[12..28].copy_from_slice(&hex("88a8e064810010c8810000010800ffff"));
+        let stack = Stack::parse(&frame).unwrap();
+        assert_eq!(stack.outer, Some(Tag::from_tci(0xe064)));
+        assert_eq!(stack.inner, Some(Tag::from_tci(0x10c8)));
+        assert!(stack.inner.unwrap().drop_eligible);
+        assert_eq!((stack.ether_type, stack.payload_offset), (EtherType::VLAN, 22));
+    }
+
+    #[test]
+    fn a_tag_cut_off_at_the_end_of_the_frame_is_refused() {
+        let mut frame = [0; 22];
+        frame[12..22].copy_from_slice(&hex("88a80001810000020800"));
+        assert_truncated_below(22, &frame, Stack::parse);
+    }
+
+    #[test]
+    fn an_untagged_frame_has_an_empty_stack() {
+        let stack = Stack::parse(&vector(VECTOR_CNP)).unwrap();
+        assert_eq!((stack.outer, stack.inner, stack.payload_offset), (None, None, 14));
+    }
+
+    #[test]
+    fn a_vlan_identifier_has_twelve_bits() {
+        assert_eq!(VlanId::new(4096), Err(VlanIdOutOfRange(4096)));
+        assert_eq!(VlanId::new(4095).map(VlanId::number), Ok(4095));
+    }
+
+    proptest! {
+        #[test]
+        fn the_tag_is_that_of_etherparse(tci: u16, ether_type: u16) {
+            let header = Header { tag: Tag::from_tci(tci), ether_type: EtherType(ether_type) };
+            prop_assert_eq!(header.tag.tci(), tci);
+            let mut bytes = [0; TAG_LEN];
+            prop_assert_eq!(header.emit(&mut bytes), Ok(TAG_LEN));
+            let (theirs, _) = etherparse::SingleVlanHeader::from_slice(&bytes).unwrap();
+            prop_assert_eq!(theirs.pcp.value(), header.tag.priority.number());
+            prop_assert_eq!(theirs.drop_eligible_indicator, header.tag.drop_eligible);
+            prop_assert_eq!(theirs.vlan_id.value(), header.tag.id.number());
+            let mut view = View::parse([0; TAG_LEN]).unwrap();
+            view.set_tag(header.tag);
+            view.set_ether_type(header.ether_type);
+            prop_assert_eq!(Header { tag: view.tag(), ether_type: view.ether_type() }, header);
+            prop_assert_eq!((view.priority(), view.drop_eligible(), view.id()),
+                (header.tag.priority, header.tag.drop_eligible, header.tag.id));
+        }
+
+        #[test]
+        fn a_walk_ends_within_any_frame(frame in any_bytes(40)) {
+            if let Ok(stack) = Stack::parse(&frame) {
+                prop_assert!(stack.payload_offset <= frame.len());
+            }
+        }
+    }
+}
