@@ -150,3 +150,56 @@ impl Echo {
         Ok(needed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn the_captured_request_becomes_the_captured_reply() {
+        let messages: Vec<_> = frames(SOFT_ROCE)
+            .iter()
+            .filter(|frame| frame[12..14] == [8, 0] && frame[23] == 1)
+            .map(|frame| frame[34..].to_vec())
+            .collect();
+        let [request, reply] = &messages[..] else { panic!("{} messages", messages.len()) };
+        let mut view = View::parse(request.clone()).unwrap();
+        assert!(view.verify_checksum() && view.turn_request_into_reply());
+        assert_eq!(&view.0, reply);
+        assert!(!view.turn_request_into_reply());
+        assert_eq!(&view.0, reply);
+    }
+
+    #[test]
+    fn a_message_shorter_than_its_header_is_refused() {
+        assert_truncated_below(HEADER_LEN, &[8; HEADER_LEN], |bytes| View::parse(bytes).map(|_| ()));
+    }
+
+    proptest! {
+        #[test]
+        fn an_echo_is_that_of_etherparse(reply: bool, id: u16, seq: u16, data in any_bytes(60)) {
+            let echo = Echo { reply, identifier: id, sequence: seq };
+            let mut out = vec![0; HEADER_LEN + data.len()];
+            prop_assert_eq!(echo.emit(&data, &mut out), Ok(out.len()));
+            let theirs = IcmpEchoHeader { id, seq };
+            let theirs = if reply { Icmpv4Type::EchoReply(theirs) } else { Icmpv4Type::EchoRequest(theirs) };
+            prop_assert_eq!(&Icmpv4Header::with_checksum(theirs, &data).to_bytes()[..], &out[..HEADER_LEN]);
+            let mut view = View::parse(&mut out[..]).unwrap();
+            prop_assert_eq!(view.echo(), Some(echo));
+            prop_assert_eq!(view.payload(), &data);
+            prop_assert_eq!(view.turn_request_into_reply(), !reply);
+            prop_assert!(view.verify_checksum());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in any_bytes(30)) {
+            if let Ok(mut view) = View::parse(&mut bytes[..]) {
+                let _ = (view.echo(), view.verify_checksum(), view.turn_request_into_reply());
+            }
+        }
+    }
+}

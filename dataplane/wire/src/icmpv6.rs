@@ -374,3 +374,6 @@ pub fn turn_solicitation_into_advertisement(
     let _ = advertisement.emit(target, destination, message);
     Ok(destination)
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,3 +40,37 @@ impl<'a> Message<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn the_opcode_tells_pfc_from_pause() {
+        let message = |index: usize| vector(index)[14..].to_vec();
+        assert!(matches!(Message::parse(&message(VECTOR_XOFF)), Ok(Message::Pfc(_))));
+        assert!(matches!(Message::parse(&message(VECTOR_PAUSE)), Ok(Message::Pause(_))));
+        assert!(matches!(Message::parse(&[0, 2]), Ok(Message::Other(Opcode(2)))));
+        assert!(Message::parse(&[1]).is_err() && Message::parse(&[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in any_bytes(46), pfc: Option<bool>) {
+            if let (Some(pfc), Some(opcode)) = (pfc, bytes.first_chunk_mut()) {
+                *opcode = [u8::from(pfc), 1];
+            }
+            match Message::parse(&bytes) {
+                Ok(Message::Pfc(view)) => prop_assert_eq!(
+                    view.times().iter().flatten().count(),
+                    view.enabled().iter().count()
+                ),
+                Ok(Message::Pause(view)) => { let _ = view.time(); }
+                Ok(Message::Other(_)) | Err(_) => {}
+            }
+        }
+    }
+}

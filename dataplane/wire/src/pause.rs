@@ -66,3 +66,29 @@ impl Frame {
         Ok(MIN_FRAME_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn the_longest_pause_has_the_bytes_of_the_vector() {
+        let frame = Frame { source: MacAddress([2, 0, 0, 0, 0, 1]), time: PauseQuanta::MAX };
+        let mut out = [0xa5; MIN_FRAME_LEN];
+        assert_eq!(frame.emit(&mut out), Ok(MIN_FRAME_LEN));
+        assert_eq!(out[..], vector(VECTOR_PAUSE));
+        assert_eq!(View::parse(&out[14..]).unwrap().time(), PauseQuanta::MAX);
+    }
+
+    #[test]
+    fn a_frame_without_its_time_is_refused() {
+        assert_truncated_below(MESSAGE_LEN, &[0, 1, 0, 9], |bytes| View::parse(bytes).map(|_| ()));
+    }
+
+    #[test]
+    fn a_buffer_below_60_bytes_is_told_so() {
+        let frame = Frame { source: MacAddress::ZERO, time: PauseQuanta::ZERO };
+        assert_eq!(frame.emit(&mut [0; 59]), Err(BufferTooSmall { needed: 60, available: 59 }));
+    }
+}

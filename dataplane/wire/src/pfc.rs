@@ -110,3 +110,82 @@ impl Frame {
         Ok(MIN_FRAME_LEN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+
+    fn frame(enabled: u8, time: u16) -> Frame {
+        Frame::uniform(SOURCE, PrioritySet::from_bits(enabled), PauseQuanta(time))
+    }
+
+    fn bytes(frame: Frame) -> [u8; MIN_FRAME_LEN] {
+        let mut out = [0xa5; MIN_FRAME_LEN];
+        assert_eq!(frame.emit(&mut out), Ok(MIN_FRAME_LEN));
+        out
+    }
+
+    #[test]
+    fn xoff_and_xon_of_priority_3_have_the_bytes_of_the_vectors() {
+        let xoff = bytes(frame(8, 0xffff));
+        assert_eq!(xoff[..26], hex("0180c2000001020000000001880801010008000000000000ffff"));
+        assert!(xoff[26..].iter().all(|byte| *byte == 0));
+        assert_eq!(xoff[..], vector(VECTOR_XOFF));
+        assert_eq!(bytes(frame(8, 0))[..], vector(VECTOR_XON));
+    }
+
+    #[test]
+    fn two_priorities_carry_times_of_their_own() {
+        let vector = vector(VECTOR_TWO_PRIORITIES);
+        let view = View::parse(&vector[14..]).unwrap();
+        let times: Vec<_> = Priority::all().map(|priority| view.time(priority).map(|time| time.0)).collect();
+        let expected = [None, None, None, Some(0x1234), Some(0x5678), None, None, None];
+        assert_eq!(times, expected);
+        let frame = Frame { source: SOURCE, times: view.times() };
+        assert_eq!(bytes(frame)[..], vector);
+    }
+
+    #[test]
+    fn the_high_byte_of_the_vector_is_ignored() {
+        let mut message = bytes(frame(0x81, 7))[14..].to_vec();
+        message[CLASS_ENABLE] = 0xff;
+        assert_eq!(View::parse(message).unwrap().enabled(), PrioritySet::from_bits(0x81));
+    }
+
+    #[test]
+    fn a_time_whose_bit_is_clear_is_none() {
+        let mut message = bytes(frame(1, 7))[14..].to_vec();
+        message[TIMES + 2..TIMES + 16].fill(0xff);
+        let view = View::parse(message).unwrap();
+        assert_eq!(view.times(), frame(1, 7).times);
+    }
+
+    #[test]
+    fn all_eight_times_have_to_be_there() {
+        assert_truncated_below(MESSAGE_LEN, &bytes(frame(1, 7))[14..], |bytes| {
+            View::parse(bytes).map(|_| ())
+        });
+    }
+
+    #[test]
+    fn another_opcode_is_refused() {
+        let error = ParseError::Invalid { protocol: Protocol::Pfc, field: "opcode", value: 1 };
+        assert_eq!(View::parse(&vector(VECTOR_PAUSE)[14..]).map(|_| ()), Err(error));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(times: [Option<u16>; 8]) {
+            let frame = Frame { source: SOURCE, times: times.map(|time| time.map(PauseQuanta)) };
+            let out = bytes(frame);
+            let view = View::parse(&out[14..]).unwrap();
+            prop_assert_eq!(view.times(), frame.times);
+            prop_assert_eq!(view.enabled(), frame.enabled());
+        }
+    }
+}

@@ -21,3 +21,6 @@ pub const fn source_port_of_flow_label(label: u32) -> u16 {
     let label = label & 0x000f_ffff;
     0xc000 | ((label & 0x3fff) ^ (label >> 14)) as u16
 }
+
+#[cfg(test)]
+mod tests;
