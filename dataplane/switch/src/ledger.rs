@@ -74,9 +74,9 @@ struct Totals {
 
 impl Totals {
     #[inline]
-    fn add(&self, priority: Priority, bytes: Bytes) {
-        self.bytes.add(priority, bytes.0);
-        self.frames.add(priority, 1);
+    fn add(&self, priority: Priority, volume: Volume) {
+        self.bytes.add(priority, volume.bytes.0);
+        self.frames.add(priority, volume.frames);
     }
 
     fn volume(&self, priority: Priority) -> Volume {
@@ -94,6 +94,9 @@ pub struct Volume {
 }
 
 impl Volume {
+    /// No frame.
+    pub const ZERO: Self = Self { frames: 0, bytes: Bytes::ZERO };
+
     /// One more frame.
     #[inline]
     pub fn count(&mut self, length: Bytes) {
@@ -107,6 +110,14 @@ impl core::ops::Add for Volume {
 
     fn add(self, other: Self) -> Self {
         Self { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl core::ops::AddAssign for Volume {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.frames += other.frames;
+        self.bytes.0 += other.bytes.0;
     }
 }
 
@@ -170,14 +181,14 @@ impl Ledger {
         row.index() * self.ports + column.index()
     }
 
-    /// Charges a frame that came in through `ingress` and waits for `egress`. Only the shard that
+    /// Charges frames that came in through `ingress` and wait for `egress`. Only the shard that
     /// owns `ingress` calls it.
     #[inline]
-    pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, length: Bytes) {
-        self.admitted[self.cell(ingress, egress)].add(priority, length);
+    pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, volume: Volume) {
+        self.admitted[self.cell(ingress, egress)].add(priority, volume);
     }
 
-    /// Credits a frame that has left through `egress`. Only `shard`, which owns `egress`, calls
+    /// Credits frames that have left through `egress`. Only `shard`, which owns `egress`, calls
     /// it.
     #[inline]
     pub(crate) fn depart(
@@ -186,23 +197,23 @@ impl Ledger {
         ingress: PortId,
         egress: PortId,
         priority: Priority,
-        length: Bytes,
+        volume: Volume,
     ) {
-        self.departed[self.cell(egress, ingress)].add(priority, length);
-        self.released[shard.index() * self.ports + ingress.index()].add(priority, length.0);
+        self.departed[self.cell(egress, ingress)].add(priority, volume);
+        self.released[shard.index() * self.ports + ingress.index()].add(priority, volume.bytes.0);
     }
 
-    /// Credits a frame that was admitted and then dropped at `egress`.
+    /// Credits frames that were admitted and then dropped at `egress`.
     pub(crate) fn discard(
         &self,
         shard: ShardId,
         ingress: PortId,
         egress: PortId,
         priority: Priority,
-        length: Bytes,
+        volume: Volume,
     ) {
-        self.discarded[self.cell(egress, ingress)].add(priority, length);
-        self.depart(shard, ingress, egress, priority, length);
+        self.discarded[self.cell(egress, ingress)].add(priority, volume);
+        self.depart(shard, ingress, egress, priority, volume);
     }
 
     /// All bytes that came in through `ingress` at `priority` and have gone since the start.

@@ -97,6 +97,12 @@ impl PrioritySet {
         self.0 == 0
     }
 
+    /// Whether it has exactly one member.
+    #[inline]
+    pub const fn is_single(self) -> bool {
+        self.0.is_power_of_two()
+    }
+
     /// This set and `priority`.
     #[inline]
     #[must_use]

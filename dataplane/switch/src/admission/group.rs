@@ -54,6 +54,35 @@ impl Group {
         self.settings.lossless().is_some()
     }
 
+    /// How many bytes it can take, one frame after the other, without reaching a threshold: below
+    /// that, admission needs no closer look.
+    #[inline]
+    pub fn room(&self, pools: &Pools) -> u64 {
+        let free = pools.shared_free();
+        match self.settings {
+            GroupSettings::Lossy => free,
+            GroupSettings::Lossless(_) if self.paused.is_some() => 0,
+            GroupSettings::Lossless(settings) => {
+                let reserved = settings.reserved.0.saturating_sub(self.reserved);
+                let below_threshold = match settings.xoff {
+                    Threshold::Static(_) => Self::shared_limit(&settings, free).saturating_sub(self.shared),
+                    Threshold::Dynamic(alpha) => alpha.room(free, self.shared),
+                };
+                reserved + below_threshold.min(free).saturating_sub(1)
+            }
+        }
+    }
+
+    /// Charges bytes that fit [`Group::room`].
+    #[inline]
+    pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+        let reserved = match self.settings {
+            GroupSettings::Lossy => 0,
+            GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
+        };
+        self.charge(reserved, bytes - reserved, 0, pools);
+    }
+
     /// Charges a frame of `length` bytes, or says why it may not enter.
     #[inline]
     pub fn admit(&mut self, length: u64, pools: &mut Pools) -> Result<(), DropReason> {

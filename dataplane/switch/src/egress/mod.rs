@@ -9,4 +9,4 @@ pub use pauses::PausesReceived;
 pub use port::QueueCounters;
 
 pub(crate) use pauses::ReceivedPauses;
-pub(crate) use port::{Departure, EgressPort};
+pub(crate) use port::{Departure, EgressPort, Turn};

@@ -93,8 +93,17 @@ pub(crate) struct EgressPort {
 /// A frame that leaves, with its start on the wire.
 pub(crate) struct Departure<F> {
     pub start: Nanos,
-    pub priority: Priority,
     pub queued: Queued<F>,
+}
+
+/// One queue's turn to send, within one call.
+pub(crate) struct Turn {
+    pub priority: Priority,
+    /// Wire bytes that it may send.
+    allowance: u64,
+    /// Wire bytes that it has sent.
+    sent: u64,
+    volume: Volume,
 }
 
 impl EgressPort {
@@ -178,48 +187,61 @@ impl EgressPort {
         Ok(())
     }
 
-    /// Takes the next frame that may be handed to the device at `now`.
+    /// The queue whose turn it is at `now`, if any may send.
     #[inline]
-    pub fn dequeue<F: Frame>(
-        &mut self,
-        now: Nanos,
-        store: &mut Store<F>,
-        pools: &mut Pools,
-        rng: &mut impl Rng,
-    ) -> Option<Departure<F>> {
-        if self.backlog.is_empty() || self.link.free_at() > now + self.tx_window {
-            return None;
-        }
-        if let Some(shaper) = &self.shaper
-            && shaper.ready_at() > now
-        {
+    pub fn next_turn<F>(&mut self, now: Nanos, store: &Store<F>) -> Option<Turn> {
+        if self.backlog.is_empty() || !self.may_send(now) {
             return None;
         }
         let eligible = self.eligible(now);
         let queues = &self.queues;
-        let head = |priority: Priority| {
+        let (priority, allowance) = self.scheduler.choose(eligible, |priority| {
             let front = store.front(&queues[priority.index()].fifo);
             front.map_or(WireBytes(0), |queued| WireBytes::of_frame(queued.length()))
-        };
-        let priority = self.scheduler.choose(eligible, head)?;
-        let queue = &mut self.queues[priority.index()];
+        })?;
+        Some(Turn { priority, allowance, sent: 0, volume: Volume::ZERO })
+    }
+
+    /// Whether link and port shaper let a frame pass at `now`.
+    #[inline]
+    fn may_send(&self, now: Nanos) -> bool {
+        self.link.free_at() <= now + self.tx_window
+            && self.shaper.as_ref().is_none_or(|shaper| shaper.ready_at() <= now)
+    }
+
+    /// Takes the next frame of `turn`; `None` when the turn is over.
+    #[inline]
+    pub fn take<F: Frame>(
+        &mut self,
+        now: Nanos,
+        turn: &mut Turn,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+        rng: &mut impl Rng,
+    ) -> Option<Departure<F>> {
+        if !self.may_send(now) {
+            return None;
+        }
+        let queue = &mut self.queues[turn.priority.index()];
+        if queue.shaper.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
+            return None;
+        }
+        let wire_bytes = WireBytes::of_frame(store.front(&queue.fifo)?.length());
+        if turn.sent + wire_bytes.0 > turn.allowance {
+            return None;
+        }
         let mut queued = store.pop(&mut queue.fifo)?;
-        let (length, wire_bytes) = (u64::from(queued.length), WireBytes::of_frame(queued.length()));
-        queue.bytes -= length;
+        turn.sent += wire_bytes.0;
+        turn.volume.count(queued.length());
+        queue.bytes -= u64::from(queued.length);
         if !queued.lossless {
-            queue.lossy.release(length, pools);
+            queue.lossy.release(u64::from(queued.length), pools);
         }
-        let empty = queue.fifo.is_empty();
-        if empty {
-            self.backlog = self.backlog.without(priority);
-        }
-        self.scheduler.served(priority, wire_bytes, empty);
         for shaper in [&mut self.shaper, &mut queue.shaper].into_iter().flatten() {
             shaper.charge(now, wire_bytes);
         }
         let start = self.link.occupy(now, wire_bytes);
         queue.delay.record(start.since(queued.since));
-        queue.counters.transmitted.count(Bytes(length));
         if let Some(red) = &queue.red
             && red.at == MarkAt::Dequeue
             && queued.ip_offset != 0
@@ -227,7 +249,19 @@ impl EgressPort {
         {
             queue.counters.mark(&mut queued);
         }
-        Some(Departure { start, priority, queued })
+        Some(Departure { start, queued })
+    }
+
+    /// Accounts for a turn that is over.
+    #[inline]
+    pub fn end_turn(&mut self, turn: &Turn) {
+        let queue = &mut self.queues[turn.priority.index()];
+        queue.counters.transmitted += turn.volume;
+        let empty = queue.fifo.is_empty();
+        if empty {
+            self.backlog = self.backlog.without(turn.priority);
+        }
+        self.scheduler.served(turn.priority, turn.sent, empty);
     }
 
     /// Queues that hold frames and are neither paused nor held back by their rate limit.

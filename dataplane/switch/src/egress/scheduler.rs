@@ -46,16 +46,19 @@ impl Scheduler {
         }
     }
 
-    /// The queue to serve out of `eligible`, whose heads have the wire lengths that `head` tells.
+    /// The queue to serve out of `eligible`, and how many wire bytes it may send before somebody
+    /// else is to be asked. `head` tells the wire length of a queue's first frame.
     #[inline]
     pub fn choose(
         &mut self,
         eligible: PrioritySet,
         head: impl Fn(Priority) -> WireBytes,
-    ) -> Option<Priority> {
-        let strict = eligible.intersection(self.strict).highest();
-        if strict.is_some() {
-            return strict;
+    ) -> Option<(Priority, u64)> {
+        if let Some(strict) = eligible.intersection(self.strict).highest() {
+            return Some((strict, u64::MAX));
+        }
+        if eligible.is_single() {
+            return eligible.highest().map(|only| (only, u64::MAX));
         }
         self.choose_weighted(eligible, head)
     }
@@ -64,26 +67,27 @@ impl Scheduler {
         &mut self,
         eligible: PrioritySet,
         head: impl Fn(Priority) -> WireBytes,
-    ) -> Option<Priority> {
+    ) -> Option<(Priority, u64)> {
         if eligible.is_empty() {
             return None;
         }
         // Every visit adds a quantum that the longest frame fits, so one round is enough.
         loop {
-            if eligible.contains(self.visited) && head(self.visited).0 <= self.deficit[self.visited.index()] {
-                return Some(self.visited);
+            let deficit = self.deficit[self.visited.index()];
+            if eligible.contains(self.visited) && head(self.visited).0 <= deficit {
+                return Some((self.visited, deficit));
             }
             self.visited = next_after(self.visited, eligible);
             self.deficit[self.visited.index()] += self.quantum[self.visited.index()];
         }
     }
 
-    /// A frame of `bytes` was taken from `queue`, which is now `empty` or not.
+    /// `queue` has sent `bytes` of what it was allowed and is now `empty` or not.
     #[inline]
-    pub fn served(&mut self, queue: Priority, bytes: WireBytes, empty: bool) {
+    pub fn served(&mut self, queue: Priority, bytes: u64, empty: bool) {
         let deficit = &mut self.deficit[queue.index()];
         // An idle queue saves nothing up for later.
-        *deficit = if empty { 0 } else { deficit.saturating_sub(bytes.0) };
+        *deficit = if empty { 0 } else { deficit.saturating_sub(bytes) };
     }
 }
 

@@ -95,6 +95,14 @@ impl IngressPort {
         admitted
     }
 
+    /// Counts and charges frames that fit the room that their group had.
+    #[inline]
+    pub fn charge_within_room(&mut self, priority: Priority, volume: Volume, pools: &mut Pools) {
+        self.counters.received[priority.index()] += volume;
+        self.groups[priority.index()].charge_within_room(volume.bytes.0, pools);
+        self.holding = self.holding.with(priority);
+    }
+
     /// Tells the neighbour what the group says.
     fn announce(&mut self, priority: Priority) {
         match self.groups[priority.index()].paused() {

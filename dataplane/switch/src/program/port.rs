@@ -111,6 +111,17 @@ impl DynamicThreshold {
     pub const fn of(self, free: u64) -> u64 {
         if self.0 >= 0 { free << self.0 } else { free >> -self.0 }
     }
+
+    /// How much more somebody who holds `held` can take until it reaches alpha times what is
+    /// then left of `free`, rounded down: `held + x >= alpha * (free - x)` for no smaller x.
+    #[inline]
+    pub const fn room(self, free: u64, held: u64) -> u64 {
+        if self.0 >= 0 {
+            (free << self.0).saturating_sub(held).div_ceil((1 << self.0) + 1)
+        } else {
+            free.saturating_sub(held << -self.0) / ((1 << -self.0) + 1)
+        }
+    }
 }
 
 /// One egress queue.
@@ -188,4 +199,26 @@ pub struct PfcSettings {
     /// Whether a received 802.3x PAUSE stops all priorities. Off in a PFC network (IEEE 802.1Q
     /// clause 36.1.1: a port uses one or the other).
     pub obey_global_pause: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn below_its_room_nobody_reaches_a_dynamic_threshold(
+            exponent in -8_i8..=8,
+            free in 0_u64..50_000,
+            held in 0_u64..50_000,
+        ) {
+            let alpha = DynamicThreshold::new(exponent).unwrap();
+            let room = alpha.room(free, held);
+            let reached = |taken: u64| held + taken >= alpha.of(free - taken);
+            let naive = (0..=free).find(|taken| reached(*taken)).unwrap_or(free);
+            prop_assert!(room <= naive, "{room} is beyond {naive}");
+            prop_assert!(naive - room <= 1 << exponent.unsigned_abs(), "{room} is far from {naive}");
+        }
+    }
 }

@@ -105,6 +105,13 @@ impl<F: Frame> Shard<F> {
         self.fabric.port_deadline(port)
     }
 
+    /// When the next data frame can leave through `port`: what [`Shard::port_deadline`] says, PFC
+    /// frames left out. [`Nanos::NEVER`] while no frame waits there, or none ever can leave.
+    #[inline]
+    pub fn departure(&self, port: PortId) -> Nanos {
+        self.fabric.departure(port)
+    }
+
     /// Swaps the configuration between two bursts. Frames inside, counters and learned addresses
     /// stay. Returns the old one, to be dropped where dropping may take its time.
     ///

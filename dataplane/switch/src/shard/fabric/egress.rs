@@ -1,26 +1,51 @@
 //! From a queue onto the wire.
 
 use super::Fabric;
-use crate::egress::Departure;
+use crate::egress::{Departure, Turn};
 use crate::frame::{ControlFrame, Frame, Transmitter};
-use units::{Nanos, PortId};
+use crate::ledger::Volume;
+use units::{Nanos, PortId, Priority};
 use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         self.send_pauses(now, port, out);
         while out.room() > 0 {
-            let egress = &mut self.egress[port.index()];
-            let next = egress.dequeue(now, &mut self.store, &mut self.pools, &mut self.rng);
-            let Some(Departure { start, priority, queued }) = next else { break };
-            self.ledger.depart(self.id, queued.ingress, port, priority, queued.length());
-            self.note_departure(queued.ingress);
-            out.frame(start, queued.frame);
+            let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
+            self.serve(now, port, turn, out);
         }
         self.settle();
         self.publish();
         // What just left may have ended a pause: its XON need not wait for another call.
         self.send_pauses(now, port, out);
+    }
+
+    /// Sends frames of one queue for as long as its turn lasts. Successive frames from one ingress
+    /// port are credited together.
+    #[inline]
+    fn serve(&mut self, now: Nanos, port: PortId, mut turn: Turn, out: &mut impl Transmitter<F>) {
+        let (priority, mut ingress, mut volume) = (turn.priority, PortId::default(), Volume::ZERO);
+        while out.room() > 0 {
+            let egress = &mut self.egress[port.index()];
+            let next = egress.take(now, &mut turn, &mut self.store, &mut self.pools, &mut self.rng);
+            let Some(Departure { start, queued }) = next else { break };
+            if queued.ingress != ingress {
+                self.credit(ingress, port, priority, volume);
+                (ingress, volume) = (queued.ingress, Volume::ZERO);
+            }
+            volume.count(queued.length());
+            out.frame(start, queued.frame);
+        }
+        self.credit(ingress, port, priority, volume);
+        self.egress[port.index()].end_turn(&turn);
+    }
+
+    #[inline]
+    fn credit(&mut self, ingress: PortId, port: PortId, priority: Priority, volume: Volume) {
+        if volume.frames > 0 {
+            self.ledger.depart(self.id, ingress, port, priority, volume);
+            self.note_departure(ingress);
+        }
     }
 
     /// Sends the PFC frame that is due, if one is.

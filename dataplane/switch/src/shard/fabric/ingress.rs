@@ -4,6 +4,7 @@ use super::{Fabric, Handoff};
 use crate::descriptor::Descriptor;
 use crate::forwarding::{Addresses, Verdict};
 use crate::frame::Frame;
+use crate::ledger::Volume;
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Nanos, PauseQuanta, PortId, Priority};
@@ -21,6 +22,7 @@ impl<F: Frame> Fabric<F> {
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
+        let mut run = Run::default();
         for mut frame in burst.drain(..) {
             let length = frame.length();
             let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
@@ -43,13 +45,62 @@ impl<F: Frame> Fabric<F> {
                 own.unwrap_or_else(|| verdict(&descriptor, &mut frame))
             };
             let arrival = Arrival { now, port, priority, length, ip_offset: descriptor.markable_ip_offset() };
-            self.carry_out(verdict, arrival, frame);
+            match verdict {
+                Verdict::Forward(egress) if run.takes(egress, priority, length) => {
+                    self.pass_on(arrival, egress, run.lossless, frame);
+                }
+                other => {
+                    self.close(port, &run);
+                    run = self.start_run(other, arrival, frame);
+                }
+            }
         }
+        self.close(port, &run);
         self.settle();
         self.publish();
     }
 
+    /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
+    /// itself.
     #[inline]
+    fn start_run(&mut self, verdict: Verdict, arrival: Arrival, frame: F) -> Run {
+        let Arrival { port, priority, length, .. } = arrival;
+        if let Verdict::Forward(egress) = verdict {
+            let mut run = self.open(port, egress, priority);
+            if run.takes(egress, priority, length) {
+                self.pass_on(arrival, egress, run.lossless, frame);
+                return run;
+            }
+        }
+        self.carry_out(verdict, arrival, frame);
+        Run::default()
+    }
+
+    /// Starts a run: frames of one priority for one egress port, as long as their group has room
+    /// that need not be looked at more closely.
+    #[inline]
+    fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
+        let group = &self.ingress[port.index()].groups[priority.index()];
+        Run {
+            egress,
+            priority,
+            room: group.room(&self.pools),
+            lossless: group.is_lossless(),
+            volume: Volume::default(),
+        }
+    }
+
+    /// Charges what a run has gathered.
+    #[inline]
+    fn close(&mut self, port: PortId, run: &Run) {
+        if run.volume.frames > 0 {
+            let ingress = &mut self.ingress[port.index()];
+            ingress.charge_within_room(run.priority, run.volume, &mut self.pools);
+            self.ledger.admit(port, run.egress, run.priority, run.volume);
+        }
+    }
+
+    #[cold]
     fn carry_out(&mut self, verdict: Verdict, arrival: Arrival, frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
         let counters = &mut self.ingress[port.index()].counters;
@@ -75,17 +126,23 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Charges the frame to its group and passes it on to its egress port.
-    #[inline]
+    /// Charges one frame to its group, exactly, and passes it on to its egress port.
     fn admit(&mut self, arrival: Arrival, egress: PortId, frame: F) {
-        let Arrival { now, port, priority, length, ip_offset } = arrival;
+        let Arrival { port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
             ingress.count_drop(priority, reason, length);
             return;
         }
         let lossless = ingress.groups[priority.index()].is_lossless();
-        self.ledger.admit(port, egress, priority, length);
+        self.ledger.admit(port, egress, priority, Volume { frames: 1, bytes: length });
+        self.pass_on(arrival, egress, lossless, frame);
+    }
+
+    /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
+    #[inline]
+    fn pass_on(&mut self, arrival: Arrival, egress: PortId, lossless: bool, frame: F) {
+        let Arrival { now, port, priority, length, ip_offset } = arrival;
         let queued =
             Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
         if self.owned.contains(egress) {
@@ -104,7 +161,7 @@ impl<F: Frame> Fabric<F> {
         if let Err((reason, queued)) = refused {
             let (ingress, length) = (queued.ingress, queued.length());
             port.dropped[priority.index()][reason.index()].count(length);
-            self.ledger.discard(self.id, ingress, egress, priority, length);
+            self.ledger.discard(self.id, ingress, egress, priority, Volume { frames: 1, bytes: length });
             self.note_departure(ingress);
         }
     }
@@ -132,6 +189,7 @@ impl<F: Frame> Fabric<F> {
         self.admit(arrival, last, frame);
     }
 
+    #[cold]
     fn receive_runt(&mut self, port: PortId, length: Bytes) {
         let ingress = &mut self.ingress[port.index()];
         let priority = ingress.classification.default;
@@ -165,6 +223,31 @@ impl<F: Frame> Fabric<F> {
             }
         };
         ingress.counters.consumed[consumed.index()].count(frame.length());
+    }
+}
+
+/// Successive frames of a burst that share priority and egress port. They are charged together,
+/// as long as that changes nothing: the sum stays below every threshold.
+#[derive(Default)]
+struct Run {
+    egress: PortId,
+    priority: Priority,
+    /// Bytes that the group may take without reaching a threshold.
+    room: u64,
+    lossless: bool,
+    volume: Volume,
+}
+
+impl Run {
+    /// Adds a frame, if it belongs to the run.
+    #[inline]
+    fn takes(&mut self, egress: PortId, priority: Priority, length: Bytes) -> bool {
+        let belongs =
+            self.egress == egress && self.priority == priority && self.volume.bytes.0 + length.0 <= self.room;
+        if belongs {
+            self.volume.count(length);
+        }
+        belongs
     }
 }
 

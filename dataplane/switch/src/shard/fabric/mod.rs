@@ -73,6 +73,11 @@ impl<F: Frame> Fabric<F> {
         self.ingress[port.index()].pfc.deadline().min(self.egress[port.index()].deadline())
     }
 
+    #[inline]
+    pub fn departure(&self, port: PortId) -> Nanos {
+        self.egress[port.index()].deadline()
+    }
+
     pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program) {
         self.settle();
         self.pools.configure(&new.settings().buffer);

@@ -1,0 +1,43 @@
+//! The core's cost per packet: parse, classify, forward, admit, mark, queue, schedule, account.
+//!
+//! Criterion reports elements per second; an element is one frame through `ingress` and `egress`.
+
+use benches::core::{Core, Load};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+fn frame_sizes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("core/frame_bytes");
+    for frame_bytes in [64, 128, 512, 1082, 4096] {
+        bench(&mut group, frame_bytes, Load { frame_bytes, ports: 2, burst: 32 });
+    }
+    group.finish();
+}
+
+fn ports(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("core/ports");
+    for ports in [2, 4, 8, 16] {
+        bench(&mut group, u64::from(ports), Load { frame_bytes: 128, ports, burst: 32 });
+    }
+    group.finish();
+}
+
+fn bursts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("core/burst");
+    for burst in [1, 4, 8, 16, 32, 64] {
+        bench(&mut group, burst as u64, Load { frame_bytes: 128, ports: 2, burst });
+    }
+    group.finish();
+}
+
+fn bench(
+    group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>,
+    parameter: u64,
+    load: Load,
+) {
+    let mut core = Core::new(load);
+    group.throughput(Throughput::Elements(load.burst as u64));
+    group.bench_function(BenchmarkId::from_parameter(parameter), |bencher| bencher.iter(|| core.turn()));
+}
+
+criterion_group!(benches, frame_sizes, ports, bursts);
+criterion_main!(benches);

@@ -1,0 +1,199 @@
+//! A switch core under load, without anything around it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use switch::program::{
+    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
+    PortSettings, QueueSettings, Red, Scheduling, Threshold,
+};
+use switch::{ControlFrame, ForwardingSettings, Frame, Program, Settings, Shard, Transmitter};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
+use wire::ethernet::MacAddress;
+
+/// A frame whose headers lie in a buffer of its own, as an mbuf's do.
+pub struct BenchFrame {
+    headers: Box<[u8; 128]>,
+    length: u64,
+}
+
+impl Frame for BenchFrame {
+    #[inline]
+    fn headers(&self) -> &[u8] {
+        &self.headers[..]
+    }
+
+    #[inline]
+    fn headers_mut(&mut self) -> &mut [u8] {
+        &mut self.headers[..]
+    }
+
+    #[inline]
+    fn length(&self) -> Bytes {
+        Bytes(self.length)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(Self { headers: self.headers.clone(), length: self.length })
+    }
+}
+
+/// Takes what leaves and keeps it for the next round.
+#[derive(Default)]
+struct Recycler {
+    frames: VecDeque<BenchFrame>,
+    control: u64,
+}
+
+impl Transmitter<BenchFrame> for Recycler {
+    #[inline]
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    #[inline]
+    fn frame(&mut self, _start: Nanos, frame: BenchFrame) {
+        self.frames.push_back(frame);
+    }
+
+    fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
+        self.control += 1;
+    }
+}
+
+/// Frames that circulate: their headers fill 64 KiB, so they come from the second-level cache.
+const FRAMES: usize = 512;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Stored length of every frame.
+    pub frame_bytes: u64,
+    /// Ports, patched in pairs.
+    pub ports: u16,
+    /// Frames in a burst.
+    pub burst: usize,
+}
+
+/// The core, the frames that circulate through it, and the clock.
+pub struct Core {
+    shard: Shard<BenchFrame>,
+    out: Recycler,
+    burst: Vec<BenchFrame>,
+    load: Load,
+    now: Nanos,
+    step: Interval,
+    next: u16,
+}
+
+impl Core {
+    /// A core under `load`, warmed up.
+    pub fn new(load: Load) -> Self {
+        let rate = BitRate::gigabits(400);
+        let frames = WireBytes(WireBytes::of_frame(Bytes(load.frame_bytes)).0 * load.burst as u64);
+        let program = Program::new(settings(load.ports, rate)).expect("the settings hold");
+        let mut core = Self {
+            shard: Shard::single(Arc::new(program)),
+            out: Recycler::default(),
+            burst: Vec::with_capacity(load.burst),
+            load,
+            now: Nanos(1_000),
+            step: rate.serialization().time_of(frames) + Interval(1),
+            next: 0,
+        };
+        core.out.frames = (0..FRAMES).map(|_| rocev2_write(load.frame_bytes)).collect();
+        core
+    }
+
+    /// Sends one burst in through one port and out through its partner; returns the frames.
+    pub fn turn(&mut self) -> usize {
+        let ingress = PortId(self.next);
+        let egress = PortId(self.next ^ 1);
+        self.next = (self.next + 1) % self.load.ports;
+        self.now += self.step;
+        self.burst.extend(self.out.frames.drain(..self.load.burst));
+        let frames = self.burst.len();
+        self.shard.ingress(self.now, ingress, &mut self.burst);
+        // The window lets the whole burst out in one call, as on the wire.
+        self.shard.egress(self.now, egress, &mut self.out);
+        frames
+    }
+}
+
+fn settings(ports: u16, rate: BitRate) -> Settings {
+    let pairs = (0..ports).step_by(2).map(|port| (PortId(port), PortId(port + 1)));
+    Settings {
+        ports: (0..ports).map(|port| port_settings(port, rate)).collect(),
+        buffer: BufferSettings {
+            shared: Bytes(16 << 20),
+            headroom: Bytes(8 << 20),
+            egress_lossy: Bytes(8 << 20),
+            descriptors: 1 << 16,
+        },
+        forwarding: ForwardingSettings::Patch(pairs.collect()),
+        seed: 1,
+    }
+}
+
+fn port_settings(port: u16, rate: BitRate) -> PortSettings {
+    let lossless = Priority::from_low_bits(3);
+    let mut classification = Classification::default();
+    classification.dscp[26] = lossless;
+    let mut groups = [GroupSettings::Lossy; Priority::COUNT];
+    groups[lossless.index()] = GroupSettings::Lossless(LosslessGroup {
+        reserved: Bytes(4_096),
+        xoff: Threshold::Static(Bytes(1 << 20)),
+        xon: Bytes(1 << 19),
+        xon_offset: Bytes(0),
+        headroom: Bytes(1 << 20),
+    });
+    let queue = QueueSettings {
+        scheduling: Scheduling::Weighted(1),
+        rate_limit: None,
+        red: Some(Red { kmin: Bytes(100_000), kmax: Bytes(400_000), pmax: 0.1, mark_at: MarkAt::Dequeue }),
+        lossy: LossyQueue { reserved: Bytes(0), threshold: Threshold::Static(Bytes(1 << 20)) },
+    };
+    PortSettings {
+        name: format!("port{port}"),
+        mac: MacAddress([2, 0, 0, 0, 0, port as u8]),
+        addresses: Vec::new(),
+        rate,
+        max_frame: PortSettings::LARGEST_FRAME,
+        tx_window: Interval::from_micros(20),
+        classification,
+        groups,
+        queues: [queue; Priority::COUNT],
+        rate_limit: None,
+        pfc: PfcSettings {
+            pause: PauseQuanta::MAX,
+            obey: PrioritySet::EMPTY.with(lossless),
+            obey_global_pause: false,
+        },
+    }
+}
+
+/// A RoCEv2 frame of DSCP 26 and ECT(0) with correct headers; its payload is not read.
+fn rocev2_write(length: u64) -> BenchFrame {
+    let mut headers = Box::new([0_u8; 128]);
+    let ip_length = (length - 14) as u16;
+    let ethernet = [[2, 0, 0, 0, 1, 1], [2, 0, 0, 0, 1, 2]].concat();
+    headers[..12].copy_from_slice(&ethernet);
+    headers[12..14].copy_from_slice(&[0x08, 0x00]);
+    let ip = wire::ipv4::Header {
+        dscp: wire::ip::Dscp::from_low_bits(26),
+        ecn: wire::ip::Ecn::Ect0,
+        total_length: ip_length,
+        identification: 0,
+        dont_fragment: true,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl: 64,
+        protocol: wire::ip::IpProtocol::UDP,
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+    };
+    ip.emit(&mut headers[14..]).expect("there is room");
+    headers[34..38].copy_from_slice(&[0xc1, 0xa2, 0x12, 0xb7]);
+    headers[38..40].copy_from_slice(&(ip_length - 20).to_be_bytes());
+    headers[42] = wire::roce::Opcode::RC_WRITE_ONLY.0;
+    BenchFrame { headers, length }
+}
