@@ -1,6 +1,5 @@
 //! A switch core under load, without anything around it.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
@@ -37,11 +36,21 @@ impl Frame for BenchFrame {
     }
 }
 
-/// Takes what leaves and keeps it for the next round.
-#[derive(Default)]
+/// Takes what leaves and keeps it for the next round, in a ring.
 struct Recycler {
-    frames: VecDeque<BenchFrame>,
+    ring: Vec<Option<BenchFrame>>,
+    taken: usize,
+    given: usize,
     control: u64,
+}
+
+impl Recycler {
+    fn refill(&mut self, burst: &mut Vec<BenchFrame>, frames: usize) {
+        for _ in 0..frames {
+            burst.extend(self.ring[self.taken % FRAMES].take());
+            self.taken += 1;
+        }
+    }
 }
 
 impl Transmitter<BenchFrame> for Recycler {
@@ -52,7 +61,8 @@ impl Transmitter<BenchFrame> for Recycler {
 
     #[inline]
     fn frame(&mut self, _start: Nanos, frame: BenchFrame) {
-        self.frames.push_back(frame);
+        self.ring[self.given % FRAMES] = Some(frame);
+        self.given += 1;
     }
 
     fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
@@ -86,22 +96,25 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core under `load`, warmed up.
+    /// A core under `load`.
     pub fn new(load: Load) -> Self {
         let rate = BitRate::gigabits(400);
         let frames = WireBytes(WireBytes::of_frame(Bytes(load.frame_bytes)).0 * load.burst as u64);
         let program = Program::new(settings(load.ports, rate)).expect("the settings hold");
-        let mut core = Self {
+        Self {
             shard: Shard::single(Arc::new(program)),
-            out: Recycler::default(),
+            out: Recycler {
+                ring: (0..FRAMES).map(|_| Some(rocev2_write(load.frame_bytes))).collect(),
+                taken: 0,
+                given: 0,
+                control: 0,
+            },
             burst: Vec::with_capacity(load.burst),
             load,
             now: Nanos(1_000),
             step: rate.serialization().time_of(frames) + Interval(1),
             next: 0,
-        };
-        core.out.frames = (0..FRAMES).map(|_| rocev2_write(load.frame_bytes)).collect();
-        core
+        }
     }
 
     /// Sends one burst in through one port and out through its partner; returns the frames.
@@ -110,7 +123,7 @@ impl Core {
         let egress = PortId(self.next ^ 1);
         self.next = (self.next + 1) % self.load.ports;
         self.now += self.step;
-        self.burst.extend(self.out.frames.drain(..self.load.burst));
+        self.out.refill(&mut self.burst, self.load.burst);
         let frames = self.burst.len();
         self.shard.ingress(self.now, ingress, &mut self.burst);
         // The window lets the whole burst out in one call, as on the wire.

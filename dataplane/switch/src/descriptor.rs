@@ -34,7 +34,7 @@ pub(crate) struct Descriptor {
 impl Descriptor {
     /// Reads `headers`, the first bytes of a frame of `length`; `None` where there is not even
     /// an Ethernet header.
-    #[inline]
+    #[inline(always)]
     pub fn parse(headers: &[u8], length: Bytes) -> Option<Self> {
         let stack = match vlan::Stack::parse(headers) {
             Ok(stack) => stack,

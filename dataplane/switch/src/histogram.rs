@@ -1,48 +1,117 @@
 //! How long frames waited.
+//!
+//! A log-linear histogram: each power of two is cut into [`STEPS`] equal buckets, so a bucket is
+//! at most an eighth of its value wide. It is recorded into once per frame, which is why it is
+//! not a library's: hdrhistogram does the same in four times the instructions
+//! (`docs/performance.md`).
 
-use hdrhistogram::Histogram;
 use units::Interval;
 
-/// The longest wait that is told apart, in nanoseconds: longer ones count as this.
-const LONGEST: u64 = 100_000_000_000;
-/// One significant figure: buckets of at most 1/16 of their value, 5 KiB in all.
-const SIGNIFICANT_FIGURES: u8 = 1;
+/// Buckets per power of two.
+const STEPS: u64 = 8;
+const STEP_BITS: u32 = STEPS.trailing_zeros();
+/// Delays of 2^37 ns (137 s) and more share the last bucket.
+const LARGEST_BITS: u32 = 37;
+const BUCKETS: usize = (STEPS * (LARGEST_BITS - STEP_BITS + 1) as u64) as usize;
 
-/// A histogram of queue delays, 1 ns to 100 s, that never allocates after it was made.
-#[derive(Clone, Debug)]
-pub struct DelayHistogram(Histogram<u64>);
+/// A histogram of queue delays in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayHistogram {
+    counts: [u64; BUCKETS],
+    longest: u64,
+}
 
 impl Default for DelayHistogram {
     fn default() -> Self {
-        let histogram = Histogram::new_with_max(LONGEST, SIGNIFICANT_FIGURES);
-        Self(histogram.expect("a bound of at least 2 and at most 5 figures make a histogram"))
+        Self { counts: [0; BUCKETS], longest: 0 }
     }
 }
 
 impl DelayHistogram {
     #[inline]
     pub(crate) fn record(&mut self, delay: Interval) {
-        self.0.saturating_record(delay.0);
+        self.counts[bucket(delay.0)] += 1;
+        self.longest = self.longest.max(delay.0);
     }
 
     /// How many frames it counts.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        self.counts.iter().sum()
     }
 
-    /// The delay that a share of `quantile` (0 to 1) of the frames did not exceed, to within a
-    /// bucket.
+    /// The delay that a share of `quantile` (0 to 1) of the frames did not exceed: the upper
+    /// bound of its bucket, and never more than the longest. Zero where no frame was counted.
     pub fn quantile(&self, quantile: f64) -> Interval {
-        Interval(self.0.value_at_quantile(quantile))
+        let rank = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let reached = self.buckets().find(|(_, frames)| {
+            below += frames;
+            below >= rank
+        });
+        reached.map_or(self.longest(), |(bound, _)| bound.min(self.longest()))
     }
 
-    /// The longest delay, to within a bucket.
+    /// The longest delay, exactly.
     pub fn longest(&self) -> Interval {
-        Interval(self.0.max())
+        Interval(self.longest)
     }
 
-    /// The buckets that count any frame: upper bound and number of frames, shortest first.
+    /// The buckets that count any frame: largest delay of the bucket and number of frames,
+    /// shortest first. The last bucket has no bound of its own: its largest is the longest delay.
     pub fn buckets(&self) -> impl Iterator<Item = (Interval, u64)> {
-        self.0.iter_recorded().map(|bucket| (Interval(bucket.value_iterated_to()), bucket.count_at_value()))
+        let counted = self.counts.iter().enumerate().filter(|(_, frames)| **frames > 0);
+        counted.map(|(bucket, frames)| (Interval(upper_bound(bucket, self.longest)), *frames))
+    }
+}
+
+/// Below twice [`STEPS`] the bucket is the value; above, the position of the highest bit and the
+/// bits that follow it.
+#[inline]
+fn bucket(nanos: u64) -> usize {
+    let shift = (u64::BITS - (nanos | (STEPS - 1)).leading_zeros()).saturating_sub(STEP_BITS + 1);
+    let bucket = u64::from(shift) * STEPS + (nanos >> shift);
+    (bucket as usize).min(BUCKETS - 1)
+}
+
+fn upper_bound(bucket: usize, longest: u64) -> u64 {
+    if bucket == BUCKETS - 1 {
+        return longest;
+    }
+    let next = bucket as u64 + 1;
+    let shift = (next / STEPS).saturating_sub(1);
+    ((next - shift * STEPS) << shift) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bucket_is_at_most_an_eighth_of_its_value_wide(nanos in 0_u64..1 << 36) {
+            let bound = upper_bound(bucket(nanos), u64::MAX);
+            prop_assert!(nanos <= bound);
+            prop_assert!(bound - nanos <= nanos / STEPS);
+            prop_assert_eq!(bucket(bound), bucket(nanos), "the bound belongs to it");
+            prop_assert_eq!(bucket(bound + 1), bucket(nanos) + 1, "and is its last value");
+        }
+
+        #[test]
+        fn quantiles_agree_with_the_sorted_delays(
+            mut delays in proptest::collection::vec(0_u64..1 << 40, 1..200),
+            quantile in 0.0_f64..=1.0,
+        ) {
+            let mut histogram = DelayHistogram::default();
+            delays.iter().for_each(|delay| histogram.record(Interval(*delay)));
+            delays.sort_unstable();
+            let rank = ((delays.len() as f64 * quantile).ceil() as usize).max(1);
+            let exact = delays[rank - 1];
+            let bound = if bucket(exact) == BUCKETS - 1 { u64::MAX } else { exact + exact / STEPS };
+            let estimate = histogram.quantile(quantile).0;
+            prop_assert!(exact <= estimate && estimate <= bound, "{exact} {estimate}");
+            prop_assert_eq!(histogram.longest(), Interval(delays[delays.len() - 1]));
+            prop_assert_eq!(histogram.count(), delays.len() as u64);
+        }
     }
 }

@@ -96,14 +96,80 @@ pub(crate) struct Departure<F> {
     pub queued: Queued<F>,
 }
 
-/// One queue's turn to send, within one call.
+/// Whose turn it is to send, within one call.
+#[derive(Clone, Copy)]
 pub(crate) struct Turn {
     pub priority: Priority,
     /// Wire bytes that it may send.
     allowance: u64,
+}
+
+/// A queue that sends.
+pub(crate) struct Service<'a> {
+    now: Nanos,
+    link: &'a mut LinkClock,
+    /// Frames that start later are not handed over yet.
+    horizon: Nanos,
+    port_shaper: &'a mut Option<Shaper>,
+    queue: &'a mut Queue,
+    backlog: &'a mut PrioritySet,
+    scheduler: &'a mut Scheduler,
+    turn: Turn,
     /// Wire bytes that it has sent.
     sent: u64,
     volume: Volume,
+}
+
+impl Service<'_> {
+    /// Takes the next frame; `None` when the turn is over.
+    #[inline(always)]
+    pub fn take<F: Frame>(
+        &mut self,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+        rng: &mut impl Rng,
+    ) -> Option<Departure<F>> {
+        let queue = &mut *self.queue;
+        let shaped = [&*self.port_shaper, &queue.shaper].into_iter().flatten();
+        if self.link.free_at() > self.horizon || shaped.into_iter().any(|it| it.ready_at() > self.now) {
+            return None;
+        }
+        let wire_bytes = WireBytes::of_frame(store.front(&queue.fifo)?.length());
+        if self.sent + wire_bytes.0 > self.turn.allowance {
+            return None;
+        }
+        let mut queued = store.pop(&mut queue.fifo)?;
+        self.sent += wire_bytes.0;
+        self.volume.count(queued.length());
+        queue.bytes -= u64::from(queued.length);
+        if !queued.lossless {
+            queue.lossy.release(u64::from(queued.length), pools);
+        }
+        for shaper in [&mut *self.port_shaper, &mut queue.shaper].into_iter().flatten() {
+            shaper.charge(self.now, wire_bytes);
+        }
+        let start = self.link.occupy(self.now, wire_bytes);
+        queue.delay.record(start.since(queued.since));
+        if let Some(red) = &queue.red
+            && red.at == MarkAt::Dequeue
+            && queued.ip_offset != 0
+            && red.marks(Bytes(queue.bytes), rng)
+        {
+            queue.counters.mark(&mut queued);
+        }
+        Some(Departure { start, queued })
+    }
+
+    /// Accounts for what was sent.
+    #[inline]
+    pub fn end(self) {
+        self.queue.counters.transmitted += self.volume;
+        let empty = self.queue.fifo.is_empty();
+        if empty {
+            *self.backlog = self.backlog.without(self.turn.priority);
+        }
+        self.scheduler.served(self.turn.priority, self.sent, empty);
+    }
 }
 
 impl EgressPort {
@@ -152,7 +218,7 @@ impl EgressPort {
     }
 
     /// Queues a frame. Returns whether it is to be marked, or the frame and why it is dropped.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue<F: Frame>(
         &mut self,
         store: &mut Store<F>,
@@ -199,7 +265,7 @@ impl EgressPort {
             let front = store.front(&queues[priority.index()].fifo);
             front.map_or(WireBytes(0), |queued| WireBytes::of_frame(queued.length()))
         })?;
-        Some(Turn { priority, allowance, sent: 0, volume: Volume::ZERO })
+        Some(Turn { priority, allowance })
     }
 
     /// Whether link and port shaper let a frame pass at `now`.
@@ -209,59 +275,21 @@ impl EgressPort {
             && self.shaper.as_ref().is_none_or(|shaper| shaper.ready_at() <= now)
     }
 
-    /// Takes the next frame of `turn`; `None` when the turn is over.
+    /// Lets the queue whose turn it is send.
     #[inline]
-    pub fn take<F: Frame>(
-        &mut self,
-        now: Nanos,
-        turn: &mut Turn,
-        store: &mut Store<F>,
-        pools: &mut Pools,
-        rng: &mut impl Rng,
-    ) -> Option<Departure<F>> {
-        if !self.may_send(now) {
-            return None;
+    pub fn serve(&mut self, now: Nanos, turn: Turn) -> Service<'_> {
+        Service {
+            now,
+            link: &mut self.link,
+            horizon: now + self.tx_window,
+            port_shaper: &mut self.shaper,
+            queue: &mut self.queues[turn.priority.index()],
+            backlog: &mut self.backlog,
+            scheduler: &mut self.scheduler,
+            turn,
+            sent: 0,
+            volume: Volume::ZERO,
         }
-        let queue = &mut self.queues[turn.priority.index()];
-        if queue.shaper.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
-            return None;
-        }
-        let wire_bytes = WireBytes::of_frame(store.front(&queue.fifo)?.length());
-        if turn.sent + wire_bytes.0 > turn.allowance {
-            return None;
-        }
-        let mut queued = store.pop(&mut queue.fifo)?;
-        turn.sent += wire_bytes.0;
-        turn.volume.count(queued.length());
-        queue.bytes -= u64::from(queued.length);
-        if !queued.lossless {
-            queue.lossy.release(u64::from(queued.length), pools);
-        }
-        for shaper in [&mut self.shaper, &mut queue.shaper].into_iter().flatten() {
-            shaper.charge(now, wire_bytes);
-        }
-        let start = self.link.occupy(now, wire_bytes);
-        queue.delay.record(start.since(queued.since));
-        if let Some(red) = &queue.red
-            && red.at == MarkAt::Dequeue
-            && queued.ip_offset != 0
-            && red.marks(Bytes(queue.bytes), rng)
-        {
-            queue.counters.mark(&mut queued);
-        }
-        Some(Departure { start, queued })
-    }
-
-    /// Accounts for a turn that is over.
-    #[inline]
-    pub fn end_turn(&mut self, turn: &Turn) {
-        let queue = &mut self.queues[turn.priority.index()];
-        queue.counters.transmitted += turn.volume;
-        let empty = queue.fifo.is_empty();
-        if empty {
-            self.backlog = self.backlog.without(turn.priority);
-        }
-        self.scheduler.served(turn.priority, turn.sent, empty);
     }
 
     /// Queues that hold frames and are neither paused nor held back by their rate limit.

@@ -3,7 +3,7 @@
 use crate::admission::{Group, Pools};
 use crate::flow_control::pfc::Generator;
 use crate::ledger::{Ledger, Volume};
-use crate::program::{Classification, PortSettings, Program};
+use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -39,9 +39,6 @@ impl Default for IngressCounters {
 pub(crate) struct IngressPort {
     pub id: PortId,
     pub mac: MacAddress,
-    pub max_frame: Bytes,
-    pub classification: Classification,
-    pub obey_global_pause: bool,
     pub groups: [Group; Priority::COUNT],
     pub pfc: Generator,
     pub counters: IngressCounters,
@@ -57,9 +54,6 @@ impl IngressPort {
         Self {
             id,
             mac: settings.mac,
-            max_frame: settings.max_frame,
-            classification: settings.classification.clone(),
-            obey_global_pause: settings.pfc.obey_global_pause,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
             pfc: Generator::new(settings.pfc.pause, settings.rate),
             counters: IngressCounters::default(),
@@ -72,9 +66,6 @@ impl IngressPort {
     pub fn configure(&mut self, program: &Program, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        self.max_frame = settings.max_frame;
-        self.classification = settings.classification.clone();
-        self.obey_global_pause = settings.pfc.obey_global_pause;
         self.pfc.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
             self.groups[priority.index()].configure(settings.groups[priority.index()], pools);

@@ -12,12 +12,15 @@ const SEGMENT: usize = 32;
 /// "No segment."
 const NONE: u32 = u32::MAX;
 
+/// Neighbours in a queue.
+type Segment<F> = [Option<Queued<F>>; SEGMENT];
+
 /// The segments, and the list of those that are free.
 pub(crate) struct Store<F> {
-    slots: Vec<Option<Queued<F>>>,
+    segments: Vec<Segment<F>>,
     next: Vec<u32>,
     free: u32,
-    /// Segments that may still be added to `slots`.
+    /// Segments that may still be added.
     unused: usize,
 }
 
@@ -56,7 +59,7 @@ impl<F> Store<F> {
     pub fn new(descriptors: usize, queues: usize) -> Self {
         let segments = descriptors.div_ceil(SEGMENT) + 2 * queues;
         Self {
-            slots: Vec::with_capacity(segments * SEGMENT),
+            segments: Vec::with_capacity(segments),
             next: Vec::with_capacity(segments),
             free: NONE,
             unused: segments,
@@ -64,7 +67,7 @@ impl<F> Store<F> {
     }
 
     /// Adds a frame at the end of `fifo`; gives it back where no segment is left.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) -> Result<(), Queued<F>> {
         if fifo.tail == NONE || fifo.tail_offset as usize == SEGMENT {
             let Some(segment) = self.take_segment() else { return Err(queued) };
@@ -74,7 +77,7 @@ impl<F> Store<F> {
             }
             (fifo.tail, fifo.tail_offset) = (segment, 0);
         }
-        self.slots[fifo.tail as usize * SEGMENT + fifo.tail_offset as usize] = Some(queued);
+        self.segments[fifo.tail as usize][fifo.tail_offset as usize % SEGMENT] = Some(queued);
         fifo.tail_offset += 1;
         fifo.length += 1;
         Ok(())
@@ -86,16 +89,16 @@ impl<F> Store<F> {
         if fifo.is_empty() {
             return None;
         }
-        self.slots[fifo.head as usize * SEGMENT + fifo.head_offset as usize].as_ref()
+        self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].as_ref()
     }
 
     /// Takes the frame at the head of `fifo`.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
         if fifo.is_empty() {
             return None;
         }
-        let queued = self.slots[fifo.head as usize * SEGMENT + fifo.head_offset as usize].take();
+        let queued = self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].take();
         fifo.head_offset += 1;
         fifo.length -= 1;
         if fifo.length == 0 {
@@ -111,6 +114,7 @@ impl<F> Store<F> {
         queued
     }
 
+    #[inline(never)]
     fn take_segment(&mut self) -> Option<u32> {
         if self.free != NONE {
             let segment = self.free;
@@ -121,7 +125,7 @@ impl<F> Store<F> {
         self.unused = self.unused.checked_sub(1)?;
         let segment = self.next.len() as u32;
         self.next.push(NONE);
-        self.slots.extend((0..SEGMENT).map(|_| None));
+        self.segments.push([const { None }; SEGMENT]);
         Some(segment)
     }
 }
@@ -184,9 +188,9 @@ mod tests {
     #[test]
     fn a_store_never_grows_its_memory() {
         let mut store = Store::new(1_000, 1);
-        let (slots, next) = (store.slots.capacity(), store.next.capacity());
+        let reserved = (store.segments.capacity(), store.next.capacity());
         let mut fifo = Fifo::default();
         while store.push(&mut fifo, queued(0)).is_ok() {}
-        assert_eq!((store.slots.capacity(), store.next.capacity()), (slots, next));
+        assert_eq!((store.segments.capacity(), store.next.capacity()), reserved);
     }
 }

@@ -63,22 +63,21 @@ impl<F: Frame> Shard<F> {
 
     /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty.
     pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>) {
-        let addresses = self.program.addresses(port);
-        let fabric = &mut self.fabric;
+        let (program, fabric) = (&*self.program, &mut self.fabric);
         // How frames are forwarded is matched here, once per burst; each arm is a loop of its own.
-        match self.program.forwarding() {
+        match program.forwarding() {
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
-                fabric.ingress(now, port, burst, addresses, |_, _| verdict);
+                fabric.ingress(now, port, burst, program, |_, _| verdict);
             }
             Forwarding::Bridge => {
                 let bridge = &mut self.bridge;
-                fabric.ingress(now, port, burst, addresses, |descriptor, frame| {
+                fabric.ingress(now, port, burst, program, |descriptor, frame| {
                     bridge.verdict(now, port, descriptor, frame.headers())
                 });
             }
             Forwarding::Route(table) => {
-                fabric.ingress(now, port, burst, addresses, |descriptor, frame| {
+                fabric.ingress(now, port, burst, program, |descriptor, frame| {
                     let length = frame.length();
                     table.verdict(port, descriptor, frame.headers_mut(), length)
                 });

@@ -4,7 +4,7 @@ use super::Fabric;
 use crate::egress::{Departure, Turn};
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::ledger::Volume;
-use units::{Nanos, PortId, Priority};
+use units::{Nanos, PortId};
 use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
@@ -23,29 +23,30 @@ impl<F: Frame> Fabric<F> {
     /// Sends frames of one queue for as long as its turn lasts. Successive frames from one ingress
     /// port are credited together.
     #[inline]
-    fn serve(&mut self, now: Nanos, port: PortId, mut turn: Turn, out: &mut impl Transmitter<F>) {
-        let (priority, mut ingress, mut volume) = (turn.priority, PortId::default(), Volume::ZERO);
-        while out.room() > 0 {
-            let egress = &mut self.egress[port.index()];
-            let next = egress.take(now, &mut turn, &mut self.store, &mut self.pools, &mut self.rng);
-            let Some(Departure { start, queued }) = next else { break };
+    fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) {
+        let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
+        let mut credit = |ingress: PortId, volume: Volume| {
+            if volume.frames > 0 {
+                ledger.depart(*id, ingress, port, turn.priority, volume);
+                if owned.contains(ingress) {
+                    unsettled.insert(ingress);
+                }
+            }
+        };
+        let mut service = egress[port.index()].serve(now, turn);
+        let (mut ingress, mut volume) = (PortId::default(), Volume::ZERO);
+        while out.room() > 0
+            && let Some(Departure { start, queued }) = service.take(store, pools, rng)
+        {
             if queued.ingress != ingress {
-                self.credit(ingress, port, priority, volume);
+                credit(ingress, volume);
                 (ingress, volume) = (queued.ingress, Volume::ZERO);
             }
             volume.count(queued.length());
             out.frame(start, queued.frame);
         }
-        self.credit(ingress, port, priority, volume);
-        self.egress[port.index()].end_turn(&turn);
-    }
-
-    #[inline]
-    fn credit(&mut self, ingress: PortId, port: PortId, priority: Priority, volume: Volume) {
-        if volume.frames > 0 {
-            self.ledger.depart(self.id, ingress, port, priority, volume);
-            self.note_departure(ingress);
-        }
+        credit(ingress, volume);
+        service.end();
     }
 
     /// Sends the PFC frame that is due, if one is.

@@ -2,9 +2,10 @@
 
 use super::{Fabric, Handoff};
 use crate::descriptor::Descriptor;
-use crate::forwarding::{Addresses, Verdict};
+use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Volume;
+use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Nanos, PauseQuanta, PortId, Priority};
@@ -18,24 +19,24 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         burst: &mut Vec<F>,
-        addresses: &Addresses,
+        program: &Program,
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
+        let (settings, addresses) = (program.port(port), program.addresses(port));
         let mut run = Run::default();
         for mut frame in burst.drain(..) {
             let length = frame.length();
             let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
-                self.receive_runt(port, length);
+                self.receive_runt(port, settings, length);
                 continue;
             };
             if descriptor.ether_type == EtherType::MAC_CONTROL {
-                self.receive_control(now, port, &descriptor, &frame);
+                self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            let ingress = &self.ingress[port.index()];
-            let priority = ingress.classification.priority(descriptor.dscp(), descriptor.pcp);
-            let verdict = if length > ingress.max_frame {
+            let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
+            let verdict = if length > settings.max_frame {
                 Verdict::Drop(DropReason::Oversize)
             } else {
                 let own = match addresses.is_empty() {
@@ -62,7 +63,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
     /// itself.
-    #[inline]
+    #[inline(never)]
     fn start_run(&mut self, verdict: Verdict, arrival: Arrival, frame: F) -> Run {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
@@ -140,7 +141,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
-    #[inline]
+    #[inline(always)]
     fn pass_on(&mut self, arrival: Arrival, egress: PortId, lossless: bool, frame: F) {
         let Arrival { now, port, priority, length, ip_offset } = arrival;
         let queued =
@@ -154,7 +155,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Queues a frame that is charged already, or drops it at egress.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, egress: PortId, priority: Priority, queued: Queued<F>) {
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, priority, queued, &mut self.rng);
@@ -190,15 +191,22 @@ impl<F: Frame> Fabric<F> {
     }
 
     #[cold]
-    fn receive_runt(&mut self, port: PortId, length: Bytes) {
+    fn receive_runt(&mut self, port: PortId, settings: &PortSettings, length: Bytes) {
         let ingress = &mut self.ingress[port.index()];
-        let priority = ingress.classification.default;
+        let priority = settings.classification.default;
         ingress.counters.received[priority.index()].count(length);
         ingress.count_drop(priority, DropReason::Runt, length);
     }
 
     /// PFC and PAUSE frames end here, whatever they say.
-    fn receive_control(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, frame: &F) {
+    fn receive_control(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        settings: &PortSettings,
+        descriptor: &Descriptor,
+        frame: &F,
+    ) {
         let message = frame.headers().get(usize::from(descriptor.payload_offset)..).map(Message::parse);
         let ingress = &mut self.ingress[port.index()];
         let pauses = &mut self.egress[port.index()].pauses;
@@ -210,13 +218,13 @@ impl<F: Frame> Fabric<F> {
                 Consumed::Pfc
             }
             Some(Ok(Message::Pause(pause))) => {
-                if ingress.obey_global_pause {
+                if settings.pfc.obey_global_pause {
                     Priority::all().for_each(|priority| pauses.stop(now, priority, pause.time()));
                 }
                 Consumed::Pause
             }
             _ => {
-                let priority = ingress.classification.default;
+                let priority = settings.classification.default;
                 ingress.counters.received[priority.index()].count(frame.length());
                 ingress.count_drop(priority, DropReason::MalformedControl, frame.length());
                 return;
