@@ -38,6 +38,11 @@ impl Speed {
         Some(Self { numerator, denominator })
     }
 
+    /// Whether everything comes when it was captured.
+    pub fn is_one(self) -> bool {
+        self.numerator == self.denominator
+    }
+
     /// What is left of `interval` at this speed, rounded down; saturates.
     #[inline]
     pub fn divide(self, interval: Interval) -> Interval {

@@ -12,7 +12,7 @@ use crate::watermark::Watermark;
 use units::Bytes;
 
 /// The account of one priority group.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Group {
     settings: GroupSettings,
     reserved: u64,
@@ -252,6 +252,146 @@ impl Group {
             && occupancy > self.reserved
         {
             self.pause_where_full(&group, pools, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{BufferSettings, DynamicThreshold};
+    use proptest::prelude::*;
+
+    /// The pools of "Empowering Azure Storage with RDMA", appendix A, listing 1.
+    fn azure_pools() -> Pools {
+        Pools::new(&BufferSettings {
+            shared: Bytes(18_000_000),
+            headroom: Bytes(6_000_000),
+            egress_lossy: Bytes(14_000_000),
+            descriptors: 1,
+        })
+    }
+
+    /// Its `ingress_lossless_profile`.
+    fn azure_group() -> LosslessGroup {
+        LosslessGroup {
+            reserved: Bytes(1_248),
+            xoff: Threshold::Dynamic(DynamicThreshold::new(-3).unwrap()),
+            xon: Bytes(1_248),
+            xon_offset: Bytes(2_496),
+            headroom: Bytes(96_928),
+        }
+    }
+
+    fn filled(group: &mut Group, pools: &mut Pools, frame: u64) -> u64 {
+        let mut bytes = 0;
+        while group.paused().is_none() {
+            group.admit(frame, pools).unwrap();
+            bytes += frame;
+        }
+        bytes
+    }
+
+    #[test]
+    fn alpha_of_an_eighth_pauses_a_lone_group_at_a_ninth_of_the_pool() {
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
+        assert_eq!(filled(&mut group, &mut pools, 1), 1_248 + 2_000_000);
+        assert_eq!(group.paused(), Some(PauseCause::Threshold));
+    }
+
+    #[test]
+    fn a_paused_group_takes_exactly_its_headroom() {
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
+        filled(&mut group, &mut pools, 1);
+        assert_eq!(group.admit(96_928, &mut pools), Ok(()));
+        assert_eq!(group.admit(1, &mut pools), Err(DropReason::HeadroomExceeded));
+        assert_eq!(group.headroom_watermark.persistent(), Bytes(96_928));
+    }
+
+    #[test]
+    fn a_group_resumes_an_offset_below_the_threshold_of_the_moment() {
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
+        let held = filled(&mut group, &mut pools, 1);
+        // held - x < reserved + alpha * free - offset, where free has grown by x.
+        let released = (1..held)
+            .find(|released| {
+                group.settle(*released, &mut pools);
+                group.resume_where_low(&pools)
+            })
+            .unwrap();
+        let threshold = 1_248 + (16_000_000 + released) / 8;
+        assert!(held - released < threshold - 2_496 && held - released + 2 >= threshold - 2_496);
+    }
+
+    #[test]
+    fn an_exhausted_pool_pauses_before_the_threshold_does() {
+        let fixed = LosslessGroup { xoff: Threshold::Static(Bytes(1_000_000)), ..azure_group() };
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
+        pools.take_shared(18_000_000 - 500);
+        group.admit(1_248 + 499, &mut pools).unwrap();
+        assert_eq!(group.paused(), None);
+        group.admit(100, &mut pools).unwrap();
+        assert_eq!(group.paused(), Some(PauseCause::PoolFull));
+        assert_eq!((group.shared, group.headroom), (500, 99));
+    }
+
+    #[test]
+    fn a_lossy_frame_is_refused_by_a_full_pool_only() {
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossy));
+        group.admit(17_999_000, &mut pools).unwrap();
+        assert_eq!(group.admit(1_001, &mut pools), Err(DropReason::SharedPoolFull));
+        assert_eq!(group.admit(1_000, &mut pools), Ok(()));
+    }
+
+    fn any_group() -> impl Strategy<Value = GroupSettings> {
+        let threshold = prop_oneof![
+            (3_000_u64..40_000).prop_map(|xoff| Threshold::Static(Bytes(xoff))),
+            (-8_i8..=8).prop_map(|n| Threshold::Dynamic(DynamicThreshold::new(n).unwrap())),
+        ];
+        let lossless = (0_u64..3_000, threshold, 0_u64..3_000, 0_u64..5_000, 0_u64..20_000).prop_map(
+            |(reserved, xoff, xon, xon_offset, headroom)| {
+                GroupSettings::Lossless(LosslessGroup {
+                    reserved: Bytes(reserved),
+                    xoff,
+                    xon: Bytes(xon),
+                    xon_offset: Bytes(xon_offset),
+                    headroom: Bytes(headroom),
+                })
+            },
+        );
+        prop_oneof![Just(GroupSettings::Lossy), lossless]
+    }
+
+    proptest! {
+        #[test]
+        fn charging_a_run_within_the_room_is_charging_its_frames_one_by_one(
+            settings in any_group(),
+            before in proptest::collection::vec(14_u64..1_500, 0..30),
+            run in proptest::collection::vec(14_u64..1_500, 1..40),
+        ) {
+            let buffer = BufferSettings {
+                shared: Bytes(50_000),
+                headroom: Bytes(20_000),
+                egress_lossy: Bytes(50_000),
+                descriptors: 1,
+            };
+            let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
+            for length in before {
+                let _full = group.admit(length, &mut pools);
+            }
+            let (room, mut sum) = (group.room(&pools), 0);
+            let within = run.into_iter().take_while(|length| {
+                sum += length;
+                sum <= room
+            });
+            let (mut one_by_one, mut their_pools, mut total) = (group.clone(), pools.clone(), 0);
+            for length in within {
+                prop_assert_eq!(one_by_one.admit(length, &mut their_pools), Ok(()));
+                total += length;
+            }
+            group.charge_within_room(total, &mut pools);
+            prop_assert_eq!(group, one_by_one);
+            prop_assert_eq!(pools, their_pools);
         }
     }
 }

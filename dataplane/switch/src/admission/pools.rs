@@ -6,7 +6,7 @@ use crate::watermark::Watermark;
 use units::Bytes;
 
 /// Watermarks of the pools, as far as one shard holds them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PoolWatermarks {
     /// Shared part of the ingress pool.
     pub shared: Watermark,
@@ -18,7 +18,7 @@ pub(crate) struct PoolWatermarks {
 
 /// One shard's view: the sizes, what it holds itself, and what the others held when it last
 /// looked.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pools {
     shared: u64,
     headroom: u64,
