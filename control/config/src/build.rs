@@ -1,0 +1,309 @@
+//! From the file as it is written to the settings of a switch: names become numbers, and defaults
+//! fill what is not there.
+
+use switch::program::{
+    BufferSettings, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings, QueueSettings,
+    RateLimit, Red, Settings, Threshold,
+};
+use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority};
+use wire::ethernet::MacAddress;
+
+use crate::defaults;
+use crate::gateway::Link;
+use crate::headroom::{HeadroomSum, HeadroomTerms};
+use crate::problem::{ProblemKind, nearest};
+use crate::reader::{At, Place, Problems};
+use crate::schema::{
+    BufferDecl, Document, LosslessDecl, NeighbourDecl, PairDecl, PfcDecl, PortDecl, QueueDecl, RateLimitDecl,
+    RouteDecl,
+};
+use crate::value::{HeadroomWish, Mode, PauseWish};
+
+/// What a file asks for.
+pub(crate) struct Built {
+    pub settings: Settings,
+    pub links: Vec<Link>,
+    pub cell_occupancy: f64,
+    /// Whether all ports that forwarding names exist.
+    pub forwarding_resolved: bool,
+}
+
+/// `value`'s, or `default`.
+fn or<T>(value: &Option<At<T>>, default: T) -> T
+where
+    T: Copy,
+{
+    value.as_ref().map_or(default, |at| at.value)
+}
+
+/// Builds what `document` describes; `None` where a port could not be built, which has been said.
+pub(crate) fn build(document: &Document, problems: &Problems<'_>) -> Option<Built> {
+    let forwarding = forwarding(document, problems);
+    let forwarding_resolved = !problems.has_errors();
+    let cell_occupancy = or(&document.buffer.cell_occupancy, defaults::CELL_OCCUPANCY);
+    let builder = Builder { problems, cell_occupancy };
+    let mut ports = Vec::new();
+    let mut links = Vec::new();
+    for (index, decl) in document.ports.iter().enumerate() {
+        let (port, link) = builder.port(index, decl)?;
+        ports.push(port);
+        links.push(link);
+    }
+    let buffer = buffer(&document.buffer, &ports);
+    let seed = or(&document.seed, defaults::SEED);
+    Some(Built {
+        settings: Settings { ports, buffer, forwarding, seed },
+        links,
+        cell_occupancy,
+        forwarding_resolved,
+    })
+}
+
+/// All bytes that the buffer can hold: pools, and what is reserved beside them.
+pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes {
+    let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
+    let reserved: Bytes = groups.map(|group| group.reserved).sum();
+    buffer.shared + buffer.headroom + reserved
+}
+
+fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
+    let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
+    let wanted: Bytes = groups.map(|group| group.headroom).sum();
+    let any_lossless = ports.iter().any(|port| !port.lossless().is_empty());
+    let shared = or(&decl.shared, defaults::SHARED);
+    let mut buffer = BufferSettings {
+        shared,
+        headroom: or(&decl.headroom, wanted),
+        egress_lossy: or(&decl.egress_lossy, defaults::egress_lossy(shared, any_lossless)),
+        descriptors: 0,
+    };
+    // What one more frame of the shortest kind would need is said where physics is checked.
+    let needed = BufferSettings::descriptors_for(capacity(&buffer, ports));
+    let most = BufferSettings::MOST_DESCRIPTORS;
+    buffer.descriptors =
+        decl.descriptors.as_ref().map_or(needed.clamp(1, most), |descriptors| descriptors.value as usize);
+    buffer
+}
+
+struct Builder<'a> {
+    problems: &'a Problems<'a>,
+    cell_occupancy: f64,
+}
+
+impl Builder<'_> {
+    fn port(&self, index: usize, decl: &PortDecl) -> Option<(PortSettings, Link)> {
+        let rate = decl.rate.as_ref()?.value;
+        let max_frame = or(&decl.max_frame, defaults::MAX_FRAME);
+        let tx_window = or(&decl.tx_window, defaults::TX_WINDOW);
+        let link = Link {
+            distance: decl.distance.as_ref().map(|distance| distance.value),
+            interface_delay: or(&decl.interface_delay, defaults::INTERFACE_DELAY),
+        };
+        let sum = link.distance.map(|distance| {
+            let Link { interface_delay, .. } = link;
+            let cell_occupancy = self.cell_occupancy;
+            HeadroomSum::new(&HeadroomTerms {
+                rate,
+                distance,
+                max_frame,
+                tx_window,
+                interface_delay,
+                cell_occupancy,
+            })
+        });
+        let mut groups = [GroupSettings::Lossy; Priority::COUNT];
+        for declared in decl.lossless.iter().flatten() {
+            let group = self.group(declared, decl, max_frame, sum.as_ref())?;
+            for priority in &declared.priorities {
+                groups[priority.value.index()] = GroupSettings::Lossless(group);
+            }
+        }
+        let queues = core::array::from_fn(|index| {
+            let priority = Priority::from_low_bits(index as u8);
+            queue(decl.queue(priority), priority, max_frame)
+        });
+        let mut port = PortSettings {
+            name: decl.name().into(),
+            mac: decl.mac.as_ref().map_or_else(|| default_mac(index), |mac| mac.value),
+            addresses: decl.addresses.iter().flat_map(|list| &list.value).map(|it| it.value).collect(),
+            rate,
+            max_frame,
+            tx_window,
+            classification: decl.classify.as_ref().map(|it| it.value.clone()).unwrap_or_default(),
+            groups,
+            queues,
+            rate_limit: decl.rate_limit.as_ref().map(|limit| rate_limit(limit, max_frame)),
+            pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
+        };
+        port.pfc.obey = port.lossless();
+        if let Some(pfc) = &decl.pfc {
+            self.pfc(pfc, &mut port);
+        }
+        Some((port, link))
+    }
+
+    fn group(
+        &self,
+        decl: &LosslessDecl,
+        port: &PortDecl,
+        max_frame: Bytes,
+        sum: Option<&HeadroomSum>,
+    ) -> Option<LosslessGroup> {
+        let xoff = or(&decl.xoff, const { defaults::share(defaults::XOFF_DYNAMIC_TH) });
+        let wish = decl.headroom.as_ref().map_or(HeadroomWish::Auto, |wish| wish.value);
+        let headroom = match (wish, sum) {
+            (HeadroomWish::Given(bytes), _) => bytes,
+            (HeadroomWish::Auto, Some(sum)) => sum.total(),
+            (HeadroomWish::Auto, None) => {
+                let asked = decl.headroom.as_ref().map(|wish| &wish.place);
+                let place = asked.or(decl.place.as_ref()).or(port.place.as_ref())?;
+                let when = "with headroom = \"auto\", which is the default: add distance = \"80km\" or the like to the port, or state the headroom";
+                let key = "port.distance".into();
+                self.problems.error(&Place { key, ..place.clone() }, ProblemKind::Needed { when });
+                return None;
+            }
+        };
+        // An offset from a fixed threshold says nothing that XON does not.
+        let (xon, xon_offset) = match xoff {
+            Threshold::Static(level) => (defaults::xon_below(level, max_frame), Bytes::ZERO),
+            Threshold::Dynamic(_) => (max_frame, or(&decl.xon_offset, max_frame + max_frame)),
+        };
+        Some(LosslessGroup {
+            reserved: or(&decl.reserved, reserved_below(xoff, max_frame)),
+            xoff,
+            xon: or(&decl.xon, xon),
+            xon_offset,
+            headroom,
+        })
+    }
+
+    fn pfc(&self, decl: &PfcDecl, port: &mut PortSettings) {
+        if let Some(pause) = &decl.pause {
+            port.pfc.pause = match pause.value {
+                PauseWish::Quanta(quanta) => PauseQuanta(quanta),
+                PauseWish::Time(given) => {
+                    let rate = port.rate;
+                    let most = PauseQuanta::MAX.interval_at(rate);
+                    if given > most {
+                        let kind = ProblemKind::PauseTooLong { given, rate, most };
+                        self.problems.error(&pause.place, kind);
+                    }
+                    PauseQuanta::covering(given, rate)
+                }
+            };
+        }
+        if let Some(obey) = &decl.obey {
+            let priorities = obey.value.iter();
+            port.pfc.obey =
+                priorities.fold(Default::default(), |set: units::PrioritySet, it| set.with(it.value));
+        }
+        port.pfc.obey_global_pause = or(&decl.global_pause, false);
+    }
+}
+
+/// One frame, so that a group always takes one; less where a fixed XOFF leaves no room for it.
+fn reserved_below(xoff: Threshold, max_frame: Bytes) -> Bytes {
+    match xoff {
+        Threshold::Static(level) if level <= max_frame => Bytes(level.0 / 2),
+        _ => max_frame,
+    }
+}
+
+/// Locally administered: 02:00:00:00:00:01 for the first port.
+fn default_mac(index: usize) -> MacAddress {
+    let [.., high, low] = (index as u64 + 1).to_be_bytes();
+    MacAddress([0x02, 0, 0, 0, high, low])
+}
+
+fn queue(decl: Option<&QueueDecl>, priority: Priority, max_frame: Bytes) -> QueueSettings {
+    let mut queue = defaults::queue(priority, max_frame);
+    let Some(decl) = decl else { return queue };
+    queue.scheduling = or(&decl.scheduling, queue.scheduling);
+    queue.rate_limit = decl.rate_limit.as_ref().map(|limit| rate_limit(limit, max_frame));
+    queue.red = decl.ecn.as_ref().map(|ecn| Red {
+        kmin: ecn.kmin.value,
+        kmax: ecn.kmax.value,
+        pmax: or(&ecn.pmax, defaults::PMAX),
+        mark_at: or(&ecn.mark_at, Default::default()),
+    });
+    if let Some(lossy) = &decl.lossy {
+        queue.lossy = LossyQueue {
+            reserved: or(&lossy.reserved, queue.lossy.reserved),
+            threshold: or(&lossy.threshold, queue.lossy.threshold),
+        };
+    }
+    queue
+}
+
+fn rate_limit(decl: &RateLimitDecl, max_frame: Bytes) -> RateLimit {
+    let rate: BitRate = decl.rate.value;
+    RateLimit { rate, burst: or(&decl.burst, defaults::burst(rate, max_frame)) }
+}
+
+fn forwarding(document: &Document, problems: &Problems<'_>) -> ForwardingSettings {
+    let decl = &document.forwarding;
+    let names = Names { ports: &document.ports, problems };
+    match decl.mode {
+        Mode::Patch => ForwardingSettings::Patch(match &decl.pairs {
+            Some(pairs) => pairs.value.iter().filter_map(|pair| names.pair(pair)).collect(),
+            None if document.ports.len() == 2 => vec![(PortId(0), PortId(1))],
+            None => {
+                let place = Place { key: "forwarding.pairs".into(), ..decl.place.clone() };
+                let when = "with mode = \"patch\" unless there are two ports; write for example pairs = [[\"dc0\", \"lh0\"]]";
+                problems.error(&place, ProblemKind::Needed { when });
+                Vec::new()
+            }
+        }),
+        Mode::Bridge => {
+            let default = BridgeSettings::default();
+            let ageing: Interval = or(&decl.ageing, default.ageing);
+            ForwardingSettings::Bridge(BridgeSettings {
+                capacity: or(&decl.capacity, default.capacity),
+                ageing,
+            })
+        }
+        Mode::Route => ForwardingSettings::Route(RouteSettings {
+            routes: decl.routes.iter().map(route).collect(),
+            neighbours: decl.neighbours.iter().filter_map(|it| names.neighbour(it)).collect(),
+        }),
+    }
+}
+
+fn route(decl: &RouteDecl) -> Route {
+    let next_hops = decl.next_hops.value.iter().map(|hop| hop.value).collect();
+    Route { prefix: decl.prefix.value, next_hops }
+}
+
+struct Names<'a> {
+    ports: &'a [PortDecl],
+    problems: &'a Problems<'a>,
+}
+
+impl Names<'_> {
+    fn port(&self, name: &str, place: &Place) -> Option<PortId> {
+        if let Some(index) = self.ports.iter().position(|port| port.name() == name) {
+            return u16::try_from(index).ok().map(PortId);
+        }
+        let names = || self.ports.iter().map(PortDecl::name);
+        let kind = ProblemKind::Undefined {
+            what: "port",
+            got: name.into(),
+            nearest: nearest(name, names()),
+            valid: names().map(Into::into).collect(),
+        };
+        self.problems.error(place, kind);
+        None
+    }
+
+    fn pair(&self, pair: &PairDecl) -> Option<(PortId, PortId)> {
+        let (one, other) = &pair.ports;
+        let (one, other) = (self.port(one, &pair.place), self.port(other, &pair.place));
+        Some((one?, other?))
+    }
+
+    fn neighbour(&self, decl: &NeighbourDecl) -> Option<Neighbour> {
+        let port = self.port(&decl.port.value, &decl.port.place)?;
+        Some(Neighbour { address: decl.address.value, mac: decl.mac.value, port })
+    }
+}

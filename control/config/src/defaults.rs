@@ -1,0 +1,62 @@
+//! What holds where a file says nothing. Each is explained in docs/configuration.md.
+
+use switch::program::{DynamicThreshold, LossyQueue, QueueSettings, Scheduling, Threshold};
+use units::{BitRate, Bytes, Interval, PauseQuanta, Priority};
+
+/// A gateway's random choices are repeatable unless somebody wants them to differ.
+pub(crate) const SEED: u64 = 1;
+/// Shared pool.
+pub(crate) const SHARED: Bytes = Bytes(16 << 20);
+/// Cells of 144 bytes and one frame in ten of 64 bytes, as SONiC assumes: 0.9 + 0.1 x 144 / 64.
+/// The gateway counts bytes and has no cells, so 1 would be exact; the rest is margin.
+pub(crate) const CELL_OCCUPANCY: f64 = 1.125;
+/// SONiC's default MTU of 9100 and a VLAN tag.
+pub(crate) const MAX_FRAME: Bytes = Bytes(9_118);
+/// The NIC has enough to send until the worker's next turn, and a pause still acts soon.
+pub(crate) const TX_WINDOW: Interval = Interval::from_micros(2);
+/// Two NICs and their PHYs.
+pub(crate) const INTERFACE_DELAY: Interval = Interval::from_micros(1);
+/// Alpha = 1/8, as in appendix A of "Empowering Azure Storage with RDMA".
+pub(crate) const XOFF_DYNAMIC_TH: i8 = -3;
+/// Alpha = 2.
+const LOSSY_DYNAMIC_TH: i8 = 1;
+/// As in appendix B of the same paper.
+pub(crate) const PMAX: f64 = 0.05;
+/// The longest pause, as most switches send it.
+pub(crate) const PAUSE: PauseQuanta = PauseQuanta::MAX;
+
+/// A share of 2^`exponent`, a constant of this file.
+pub(crate) const fn share(exponent: i8) -> Threshold {
+    match DynamicThreshold::new(exponent) {
+        Some(threshold) => Threshold::Dynamic(threshold),
+        None => panic!("an exponent of -8 to 8"),
+    }
+}
+
+/// Three quarters of the pool, so that lossy frames leave a quarter to lossless ones; all of it
+/// where there are none.
+pub(crate) const fn egress_lossy(shared: Bytes, any_lossless: bool) -> Bytes {
+    if any_lossless { Bytes(shared.0 - shared.0 / 4) } else { shared }
+}
+
+/// Two frames below XOFF, but never below its half.
+pub(crate) fn xon_below(xoff: Bytes, max_frame: Bytes) -> Bytes {
+    Bytes(xoff.0 / 2).max(xoff - max_frame - max_frame)
+}
+
+/// Two frames, or 10 us at `rate` if that is more.
+pub(crate) fn burst(rate: BitRate, max_frame: Bytes) -> Bytes {
+    Bytes(rate.bytes_in(Interval::from_micros(10))).max(max_frame + max_frame)
+}
+
+/// The queue of `priority`: 6 and 7 carry CNPs and protocols that keep the network together, so
+/// they go first; the others share evenly.
+pub(crate) fn queue(priority: Priority, max_frame: Bytes) -> QueueSettings {
+    let strict = priority.number() >= 6;
+    QueueSettings {
+        scheduling: if strict { Scheduling::Strict } else { Scheduling::Weighted(1) },
+        rate_limit: None,
+        red: None,
+        lossy: LossyQueue { reserved: max_frame, threshold: const { share(LOSSY_DYNAMIC_TH) } },
+    }
+}

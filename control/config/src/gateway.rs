@@ -1,0 +1,60 @@
+//! What a file yields.
+
+use std::sync::Arc;
+
+use switch::program::{PortSettings, Program};
+use units::{Distance, Interval, PortId};
+
+use crate::headroom::HeadroomTerms;
+use crate::problem::Problem;
+
+/// One gateway, ready to run.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    /// Its name: what the file says, or the file's own name without its ending.
+    pub name: String,
+    /// Its switch. The names of the ports are in it.
+    pub program: Arc<Program>,
+    /// What is known of each port's link that the switch need not know, in the order of ports.
+    pub links: Vec<Link>,
+    /// Buffer that a byte is taken to occupy when headroom is computed, 1 to 4.
+    pub cell_occupancy: f64,
+    /// What holds, and may surprise: to be shown to whoever starts the gateway.
+    pub warnings: Vec<Problem>,
+}
+
+impl Gateway {
+    /// The port called `name`.
+    pub fn port(&self, name: &str) -> Option<PortId> {
+        let index = self.program.settings().ports.iter().position(|port| port.name == name)?;
+        u16::try_from(index).ok().map(PortId)
+    }
+
+    /// The names of the ports, in the order of their numbers.
+    pub fn port_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.program.settings().ports.iter().map(|port| port.name.as_str())
+    }
+}
+
+/// A link as far as headroom depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Length of the fibre, one way, where it was stated.
+    pub distance: Option<Distance>,
+    /// Delays of NICs, PHYs and worker turns, both ends together.
+    pub interface_delay: Interval,
+}
+
+impl Link {
+    /// What the headroom of `port` on this link depends on; `None` where the distance is unknown.
+    pub fn terms(&self, port: &PortSettings, cell_occupancy: f64) -> Option<HeadroomTerms> {
+        Some(HeadroomTerms {
+            rate: port.rate,
+            distance: self.distance?,
+            max_frame: port.max_frame,
+            tx_window: port.tx_window,
+            interface_delay: self.interface_delay,
+            cell_occupancy,
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! How much headroom a lossless priority group needs: what still arrives after its threshold is
+//! crossed.
+//!
+//! The formula is the one by which SONiC computes headroom (`buffer_headroom_*.lua` of
+//! sonic-swss, after IEEE 802.1Q annex N), with two terms that only a software gateway has
+//! (`tx_window` and `interface_delay`):
+//!
+//! ```text
+//! peer frame + cell occupancy x (own frame + cable + waiting + interfaces + response)
+//! ```
+
+use core::fmt;
+
+use units::{BitRate, Bytes, Distance, Interval, WireBytes};
+
+/// What the headroom of a port depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomTerms {
+    /// Rate of the link.
+    pub rate: BitRate,
+    /// Length of the fibre, one way.
+    pub distance: Distance,
+    /// Longest frame, in bytes without FCS.
+    pub max_frame: Bytes,
+    /// How far ahead of the link frames are handed to the device: a pause frame may wait that
+    /// long behind them.
+    pub tx_window: Interval,
+    /// Delays of NICs, PHYs and worker turns between the arrival of a frame and the departure of
+    /// the pause that it causes, both ends together.
+    pub interface_delay: Interval,
+    /// Buffer that a byte may occupy, 1 or more.
+    pub cell_occupancy: f64,
+}
+
+/// The headroom of a port, term by term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomSum {
+    /// A frame that the peer has begun when the pause reaches it.
+    pub peer_frame: Bytes,
+    /// A frame that this port has begun when the pause is due.
+    pub own_frame: Bytes,
+    /// What the fibre holds: the pause travels one way while frames travel the other, so
+    /// `2 x distance x rate / (8 x 198,000,000 m/s)`, rounded up.
+    pub cable: Bytes,
+    /// Arrivals during `tx_window`.
+    pub waiting: Bytes,
+    /// Arrivals during `interface_delay`.
+    pub interfaces: Bytes,
+    /// Arrivals until the peer has acted: 64 bytes for each quantum that it is allowed.
+    pub response: Bytes,
+    /// Factor on all but the first.
+    pub cell_occupancy: f64,
+}
+
+impl HeadroomSum {
+    /// The sum for a port.
+    pub fn new(terms: &HeadroomTerms) -> Self {
+        let rate = terms.rate;
+        let during = |time: Interval| {
+            let bits = u128::from(rate.bits_per_second()) * u128::from(time.0);
+            saturate(bits.div_ceil(8_000_000_000))
+        };
+        let bit_metres =
+            2_u128.saturating_mul(terms.distance.0.into()).saturating_mul(rate.bits_per_second().into());
+        Self {
+            peer_frame: terms.max_frame,
+            own_frame: terms.max_frame,
+            cable: saturate(bit_metres.div_ceil(8 * u128::from(Distance::FIBRE_SPEED))),
+            waiting: during(terms.tx_window),
+            interfaces: during(terms.interface_delay),
+            response: Bytes(response_quanta(rate) * 64),
+            cell_occupancy: terms.cell_occupancy,
+        }
+    }
+
+    /// The headroom itself, rounded up.
+    pub fn total(&self) -> Bytes {
+        let scaled = [self.own_frame, self.cable, self.waiting, self.interfaces, self.response];
+        let scaled = scaled.into_iter().sum::<Bytes>().0 as f64 * self.cell_occupancy;
+        self.peer_frame + Bytes(scaled.ceil() as u64)
+    }
+}
+
+fn saturate(bytes: u128) -> Bytes {
+    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// Quanta in which a device must have stopped after it received a pause (IEEE 802.3 clause
+/// 31B.3.7, as SONiC tabulates it: 394 at 100G). Rates between two of the table take the higher
+/// one; beyond 400G the time of 400G is kept.
+pub fn response_quanta(rate: BitRate) -> u64 {
+    const TABLE: [(u64, u64); 9] = [
+        (100, 1),
+        (1_000, 2),
+        (10_000, 67),
+        (25_000, 80),
+        (40_000, 118),
+        (50_000, 147),
+        (100_000, 394),
+        (200_000, 453),
+        (400_000, 905),
+    ];
+    let megabits = rate.bits_per_second().div_ceil(1_000_000);
+    let row = TABLE.into_iter().find(|(upto, _)| megabits <= *upto);
+    row.map_or_else(|| (megabits.saturating_mul(905)).div_ceil(400_000), |(_, quanta)| quanta)
+}
+
+/// One line per term, then the sum.
+impl fmt::Display for HeadroomSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let factor = self.cell_occupancy;
+        let terms = [
+            (1.0, self.peer_frame, "a frame that the peer has begun"),
+            (factor, self.own_frame, "a frame that the port has begun"),
+            (factor, self.cable, "on the fibre, both ways"),
+            (factor, self.waiting, "during tx_window"),
+            (factor, self.interfaces, "during interface_delay"),
+            (factor, self.response, "until the peer has stopped"),
+        ];
+        for (factor, bytes, what) in terms {
+            writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes.0))?;
+        }
+        write!(f, "  {:>14} bytes in all", grouped(self.total().0))
+    }
+}
+
+/// `10,101,011`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The time that the longest frame takes on the link, with preamble, FCS and gap.
+pub(crate) fn frame_time(rate: BitRate, max_frame: Bytes) -> Interval {
+    rate.serialization().time_of(WireBytes::of_frame(max_frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms() -> HeadroomTerms {
+        HeadroomTerms {
+            rate: BitRate::gigabits(100),
+            distance: Distance(80_000),
+            max_frame: Bytes(9_100),
+            tx_window: Interval::ZERO,
+            interface_delay: Interval::ZERO,
+            cell_occupancy: 1.125,
+        }
+    }
+
+    #[test]
+    fn eighty_kilometres_at_100g_need_11_4_megabytes() {
+        let sum = HeadroomSum::new(&terms());
+        assert_eq!(sum.cable, Bytes(10_101_011), "10,101,010.1, rounded up");
+        assert_eq!(sum.response, Bytes(25_216));
+        assert_eq!(sum.total(), Bytes(9_100 + 11_402_243));
+    }
+
+    #[test]
+    fn what_software_adds_is_counted_at_the_rate_of_the_link() {
+        let slow = HeadroomTerms {
+            tx_window: Interval::from_micros(2),
+            interface_delay: Interval::from_micros(1),
+            ..terms()
+        };
+        let sum = HeadroomSum::new(&slow);
+        assert_eq!((sum.waiting, sum.interfaces), (Bytes(25_000), Bytes(12_500)));
+    }
+
+    #[test]
+    fn the_response_of_a_rate_that_is_not_tabulated_is_never_the_lower_one() {
+        let quanta = |megabits: u64| response_quanta(BitRate::new(megabits * 1_000_000).unwrap());
+        assert_eq!([quanta(1), quanta(10_000), quanta(56_000), quanta(100_000)], [1, 67, 394, 394]);
+        assert_eq!(quanta(800_000), 1_810);
+    }
+
+    #[test]
+    fn nothing_overflows_at_the_ends_of_the_types() {
+        let extreme = HeadroomTerms {
+            rate: BitRate::new(u64::MAX).unwrap(),
+            distance: Distance(u64::MAX),
+            tx_window: Interval(u64::MAX),
+            interface_delay: Interval(u64::MAX),
+            max_frame: Bytes(u64::MAX),
+            cell_occupancy: 4.0,
+        };
+        assert_eq!(HeadroomSum::new(&extreme).total(), Bytes::MAX);
+    }
+
+    #[test]
+    fn the_sum_is_shown_term_by_term() {
+        let expected = "
+           9,100 x 1      a frame that the peer has begun
+           9,100 x 1.125  a frame that the port has begun
+      10,101,011 x 1.125  on the fibre, both ways
+               0 x 1.125  during tx_window
+               0 x 1.125  during interface_delay
+          25,216 x 1.125  until the peer has stopped
+      11,411,343 bytes in all";
+        assert_eq!(format!("\n{}", HeadroomSum::new(&terms())), expected);
+    }
+}

@@ -1,0 +1,246 @@
+//! Checks that need rates, distances and the whole of the file: what would run, and fail its
+//! purpose.
+
+use switch::ForwardingSettings;
+use switch::program::{
+    BufferSettings, GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
+};
+use units::{Bytes, PortId, Priority, WireBytes};
+
+use crate::build::{Built, capacity};
+use crate::headroom::{HeadroomSum, frame_time};
+use crate::problem::ProblemKind;
+use crate::reader::{Place, Problems};
+use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl, RateLimitDecl};
+use crate::value::HeadroomWish;
+
+/// Notes what physics has to say to a gateway.
+pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
+    let check = Check { built, settings: &built.settings, document, problems };
+    check.headroom_pool();
+    check.descriptors();
+    for (index, decl) in document.ports.iter().enumerate() {
+        let port = &built.settings.ports[index];
+        check.pause(index, port, decl);
+        check.classes(port, decl);
+        check.limit(port.rate_limit, port, decl.rate_limit.as_ref());
+        for declared in decl.lossless.iter().flatten() {
+            check.group(index, port, declared);
+        }
+        if !port.lossless().is_empty() && built.links[index].distance.is_none() {
+            let place = place_of(decl.place.as_ref(), "port");
+            let port = port.name.clone();
+            problems.warning(&place, ProblemKind::HeadroomUnchecked { port });
+        }
+        for declared in decl.queues.iter().flatten() {
+            check.queue(index, port, declared);
+        }
+    }
+}
+
+struct Check<'a> {
+    built: &'a Built,
+    settings: &'a Settings,
+    document: &'a Document,
+    problems: &'a Problems<'a>,
+}
+
+fn place_of(place: Option<&Place>, key: &str) -> Place {
+    place.cloned().unwrap_or(Place { key: key.into(), offset: 0 })
+}
+
+/// The highest level at which a lone group is paused. A dynamic threshold leaves free what it
+/// does not hold, so a group alone gets `alpha / (1 + alpha)` of the pool.
+fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> Bytes {
+    match group.xoff {
+        Threshold::Static(level) => level,
+        Threshold::Dynamic(_) => group.reserved + Bytes(alone(group.xoff, buffer.shared)),
+    }
+}
+
+/// The same for any dynamic threshold of a pool; a fixed one is what it is.
+fn alone(threshold: Threshold, pool: Bytes) -> u64 {
+    match threshold {
+        Threshold::Static(level) => level.0,
+        Threshold::Dynamic(share) => {
+            let alpha = 2_f64.powi(share.exponent().into());
+            (pool.0 as f64 * alpha / (1.0 + alpha)) as u64
+        }
+    }
+}
+
+impl Check<'_> {
+    fn headroom_pool(&self) {
+        let groups =
+            || self.settings.ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
+        let sum: Bytes = groups().map(|group| group.headroom).sum();
+        let pool = self.settings.buffer.headroom;
+        // A group that does not fit by itself is an error of its own.
+        if sum > pool && !groups().any(|group| group.headroom > pool) {
+            let place = self.document.buffer.headroom.as_ref().map(|headroom| &headroom.place);
+            let place = place_of(place, "buffer.headroom");
+            self.problems.warning(&place, ProblemKind::HeadroomOversubscribed { sum, pool });
+        }
+    }
+
+    fn descriptors(&self) {
+        let buffer = capacity(&self.settings.buffer, &self.settings.ports);
+        let needed = BufferSettings::descriptors_for(buffer) as u64;
+        let given = self.settings.buffer.descriptors as u64;
+        if (1..needed).contains(&given) {
+            let decl = &self.document.buffer;
+            let place = decl.descriptors.as_ref().map(|descriptors| &descriptors.place);
+            let place = place_of(place.or(decl.place.as_ref()), "buffer.descriptors");
+            let shortest = Bytes(WireBytes::MINIMUM_FRAME);
+            let held = Bytes(given * shortest.0);
+            let kind = ProblemKind::FewDescriptors { given, shortest, held, buffer, needed };
+            self.problems.warning(&place, kind);
+        }
+    }
+
+    /// A pause is refreshed when half of it has passed. How far the peer is does not matter, for
+    /// every frame takes the same time; what may hold a refresh back at this end does.
+    fn pause(&self, index: usize, port: &PortSettings, decl: &PortDecl) {
+        let asked = decl.pfc.as_ref().and_then(|pfc| pfc.pause.as_ref());
+        let given = port.pfc.pause.interval_at(port.rate);
+        let waits =
+            frame_time(port.rate, port.max_frame) + port.tx_window + self.built.links[index].interface_delay;
+        let least = waits * 2;
+        if port.pfc.pause.0 > 0 && given < least && !port.lossless().is_empty() {
+            let place = asked.map(|pause| &pause.place).or(decl.place.as_ref());
+            self.problems
+                .error(&place_of(place, "port.pfc.pause"), ProblemKind::PauseTooShort { given, least });
+        }
+    }
+
+    /// A lossless priority that no frame gets was probably meant to be another.
+    fn classes(&self, port: &PortSettings, decl: &PortDecl) {
+        let class = &port.classification;
+        let by_dscp = class.trust == Trust::Dscp;
+        let by_pcp = class.trust != Trust::Nothing;
+        for declared in decl.lossless.iter().flatten().flat_map(|group| &group.priorities) {
+            let priority = declared.value;
+            let reached = class.default == priority
+                || (by_dscp && class.dscp.contains(&priority))
+                || (by_pcp && class.pcp.contains(&priority));
+            if !reached {
+                self.problems.warning(&declared.place, ProblemKind::NeverClassified { priority });
+            }
+        }
+    }
+
+    fn limit(&self, limit: Option<RateLimit>, port: &PortSettings, decl: Option<&RateLimitDecl>) {
+        if let (Some(limit), Some(decl)) = (limit, decl)
+            && limit.rate > port.rate
+        {
+            let kind = ProblemKind::LimitAboveRate { limit: limit.rate, rate: port.rate };
+            self.problems.warning(&decl.rate.place, kind);
+        }
+    }
+
+    fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
+        let Some(priority) = decl.priorities.first() else { return };
+        let Some(group) = port.groups[priority.value.index()].lossless() else { return };
+        let sum = self.built.headroom_sum(index);
+        if let (Some(wish), Some((distance, sum))) = (&decl.headroom, sum)
+            && matches!(wish.value, HeadroomWish::Given(given) if given < sum.total())
+        {
+            let kind = ProblemKind::HeadroomTooSmall {
+                port: port.name.clone(),
+                given: group.headroom,
+                rate: port.rate,
+                distance,
+                sum: Box::new(sum),
+            };
+            self.problems.error(&wish.place, kind);
+        }
+        match (group.xoff, &decl.xon, &decl.xon_offset) {
+            (Threshold::Static(_), _, Some(offset)) => {
+                let kind = ProblemKind::Meaningless { with: "a fixed xoff" };
+                self.problems.warning(&offset.place, kind);
+            }
+            (Threshold::Static(xoff), Some(xon), None) if xon.value == xoff => {
+                self.problems.warning(&xon.place, ProblemKind::Flapping);
+            }
+            (Threshold::Dynamic(_), _, Some(offset)) if offset.value == Bytes::ZERO => {
+                self.problems.warning(&offset.place, ProblemKind::Flapping);
+            }
+            _ => {}
+        }
+    }
+
+    fn queue(&self, index: usize, port: &PortSettings, decl: &QueueDecl) {
+        for priority in &decl.priorities {
+            let queue = &port.queues[priority.value.index()];
+            self.limit(queue.rate_limit, port, decl.rate_limit.as_ref());
+            if let (Some(red), Some(ecn)) = (&queue.red, &decl.ecn) {
+                self.kmin(index, priority.value, red, &ecn.kmin.place);
+                let BufferSettings { shared, headroom, .. } = self.settings.buffer;
+                if red.kmax > shared + headroom {
+                    let (kmax, buffer) = (red.kmax, shared + headroom);
+                    self.problems.warning(&ecn.kmax.place, ProblemKind::KmaxAboveBuffer { kmax, buffer });
+                }
+            }
+        }
+    }
+
+    /// ECN should slow senders down before PFC stops them, or a full queue drops their frames.
+    fn kmin(&self, egress: usize, priority: Priority, red: &Red, place: &Place) {
+        let kmin = red.kmin;
+        for ingress in self.ingress_of(egress) {
+            let port = &self.settings.ports[ingress];
+            let kind = match &port.groups[priority.index()] {
+                GroupSettings::Lossless(group) => {
+                    let xoff = highest_xoff(group, &self.settings.buffer);
+                    (kmin >= xoff).then(|| ProblemKind::EcnAfterPfc {
+                        priority,
+                        port: port.name.clone(),
+                        kmin,
+                        xoff,
+                    })
+                }
+                GroupSettings::Lossy => {
+                    let lossy = self.settings.ports[egress].queues[priority.index()].lossy;
+                    let pool = self.settings.buffer.egress_lossy;
+                    let limit = match lossy.threshold {
+                        Threshold::Static(level) => level,
+                        share @ Threshold::Dynamic(_) => lossy.reserved + Bytes(alone(share, pool)),
+                    };
+                    (kmin >= limit).then_some(ProblemKind::EcnAfterDrop { priority, kmin, limit })
+                }
+            };
+            if let Some(kind) = kind {
+                self.problems.warning(place, kind);
+                return;
+            }
+        }
+    }
+
+    /// The ports whose frames can leave through `egress`.
+    fn ingress_of(&self, egress: usize) -> Vec<usize> {
+        let PortId(number) = PortId(egress as u16);
+        match &self.settings.forwarding {
+            ForwardingSettings::Patch(pairs) => pairs
+                .iter()
+                .filter_map(|(one, other)| match (one.0 == number, other.0 == number) {
+                    (true, _) => Some(other.index()),
+                    (_, true) => Some(one.index()),
+                    _ => None,
+                })
+                .collect(),
+            ForwardingSettings::Bridge(_) => {
+                (0..self.settings.ports.len()).filter(|port| *port != egress).collect()
+            }
+            ForwardingSettings::Route(_) => (0..self.settings.ports.len()).collect(),
+        }
+    }
+}
+
+impl Built {
+    /// The headroom that port `index` needs, where its distance is known.
+    fn headroom_sum(&self, index: usize) -> Option<(units::Distance, HeadroomSum)> {
+        let link = &self.links[index];
+        let terms = link.terms(&self.settings.ports[index], self.cell_occupancy)?;
+        Some((terms.distance, HeadroomSum::new(&terms)))
+    }
+}

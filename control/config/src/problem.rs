@@ -1,0 +1,208 @@
+//! What can be wrong with a configuration, and where.
+
+use core::fmt;
+use core::ops::Range;
+use std::path::PathBuf;
+use switch::program::ProgramError;
+use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
+
+use crate::headroom::HeadroomSum;
+
+/// Why there is no gateway.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// It can, and does not hold. One line per problem, errors and warnings, in the order of the
+    /// file; at least one is an error.
+    #[error("{}", lines(problems))]
+    Invalid {
+        /// Everything that was found.
+        problems: Vec<Problem>,
+    },
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a gateway can run with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// It can, though not as well as somebody may have hoped.
+    Warning,
+    /// It cannot.
+    Error,
+}
+
+/// A place in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, or whatever name the text was given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl Location {
+    /// The place of byte `offset` of `text`; its end where the offset lies beyond.
+    pub(crate) fn new(file: &str, text: &str, offset: usize) -> Self {
+        let mut end = offset.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &text[..end];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        Self { file: file.into(), line, column: before[line_start..].chars().count() + 1 }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// Something that is wrong, or may be. Shown as one line
+/// `file:line:column: [warning: ]key: what is wrong; what would be valid`; a sum follows on lines
+/// of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Where.
+    pub location: Location,
+    /// The key at fault with the tables it stands in, such as `port.lossless.xoff`. Empty where
+    /// the text is no TOML.
+    pub key: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.location)?;
+        if self.severity == Severity::Warning {
+            f.write_str("warning: ")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum ProblemKind {
+    // The text and its form.
+    #[error("{0}")]
+    Syntax(String),
+    #[error("no such key{}; valid are {valid}", did_you_mean(nearest))]
+    UnknownKey { nearest: Option<String>, valid: String },
+    #[error("is missing; write for example {example}")]
+    Missing { example: &'static str },
+    #[error("{got} is not {want}")]
+    WrongType { got: String, want: &'static str },
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+    #[error("\"{got}\" is not valid{}; valid are {valid}", did_you_mean(nearest))]
+    Word { got: String, nearest: Option<String>, valid: String },
+    #[error("{got} is out of range; valid is {valid}")]
+    OutOfRange { got: String, valid: &'static str },
+    #[error("\"{got}\" is not {want}")]
+    Malformed { got: String, want: &'static str },
+
+    // How parts fit together.
+    #[error("stands beside {other}; write one of them")]
+    Conflict { other: &'static str },
+    #[error("has no meaning with {with}; leave it out")]
+    Meaningless { with: &'static str },
+    #[error("is needed {when}")]
+    Needed { when: &'static str },
+    #[error("there is no {what} \"{got}\"{}; {}", did_you_mean(nearest), defined(valid))]
+    Undefined { what: &'static str, got: String, nearest: Option<String>, valid: Vec<String> },
+    #[error("{what} stands already in line {line}")]
+    Twice { what: String, line: usize },
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+
+    // Physics.
+    #[error(
+        "a headroom of {given} does not hold what arrives after XOFF on port {port}: {distance} at {rate} need\n{sum}"
+    )]
+    HeadroomTooSmall { port: String, given: Bytes, rate: BitRate, distance: Distance, sum: Box<HeadroomSum> },
+    #[error("port {port} is lossless and has no distance, so its headroom could not be checked")]
+    HeadroomUnchecked { port: String },
+    #[error(
+        "the groups may use {sum} of headroom and the pool has {pool}: oversubscribed {:.2} to 1; if all are paused at once, lossless frames are dropped",
+        sum.0 as f64 / pool.0.max(1) as f64
+    )]
+    HeadroomOversubscribed { sum: Bytes, pool: Bytes },
+    #[error("resumes at the level that pauses; every frame would flap between XOFF and XON")]
+    Flapping,
+    #[error(
+        "a pause of {given} runs out before its refresh is on the wire: half of it must cover the longest frame, tx_window and interface_delay, so it must be at least {least}"
+    )]
+    PauseTooShort { given: Interval, least: Interval },
+    #[error("no PFC frame can ask for {given} at {rate}; the longest pause is {most}")]
+    PauseTooLong { given: Interval, rate: BitRate, most: Interval },
+    #[error(
+        "on priority {priority}, PFC pauses port {port} at {xoff} of its frames, so ECN with Kmin {kmin} never acts before PFC"
+    )]
+    EcnAfterPfc { priority: Priority, port: String, kmin: Bytes, xoff: Bytes },
+    #[error(
+        "a queue of {kmax} never builds up: the buffer holds {buffer}, so not every frame beyond is marked"
+    )]
+    KmaxAboveBuffer { kmax: Bytes, buffer: Bytes },
+    #[error(
+        "on priority {priority}, lossy frames are dropped at {limit}, before ECN with Kmin {kmin} marks any"
+    )]
+    EcnAfterDrop { priority: Priority, kmin: Bytes, limit: Bytes },
+    #[error("a limit of {limit} above the link rate of {rate} has no effect")]
+    LimitAboveRate { limit: BitRate, rate: BitRate },
+    #[error(
+        "{given} frames of {shortest} fill {held} of a buffer of {buffer}: short frames could be lost with room left; {needed} are enough"
+    )]
+    FewDescriptors { given: u64, shortest: Bytes, held: Bytes, buffer: Bytes, needed: u64 },
+    #[error("priority {priority} is lossless, but classification gives it to no frame")]
+    NeverClassified { priority: Priority },
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(", did you mean \"{nearest}\"?"))
+}
+
+fn defined(names: &[String]) -> String {
+    if names.is_empty() { "none is defined".into() } else { format!("defined are {}", names.join(", ")) }
+}
+
+/// The one of `candidates` that somebody who wrote `got` may have meant.
+pub(crate) fn nearest<'a>(got: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // A long text is no slip of the pen, and the distance costs its length times the candidate's.
+    if got.len() > 64 {
+        return None;
+    }
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(got, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate.into())
+}
+
+/// A syntax error of the TOML parser on one line, without the excerpt it draws.
+pub(crate) fn syntax(error: &toml::de::Error) -> (ProblemKind, Range<usize>) {
+    let message = error.message().trim().replace('\n', "; ");
+    (ProblemKind::Syntax(message), error.span().unwrap_or(0..0))
+}

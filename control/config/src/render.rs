@@ -1,0 +1,164 @@
+//! A gateway as TOML, with every key written out.
+
+use core::fmt::Write;
+
+use switch::program::{
+    Classification, LosslessGroup, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling, Threshold,
+    Trust,
+};
+use switch::{ForwardingSettings, RouteSettings};
+use units::{PortId, Priority, PrioritySet};
+
+use crate::gateway::{Gateway, Link};
+
+/// The TOML text that [`crate::parse`] reads as the same gateway: every key is written, whatever
+/// its default, so that it shows what is in force and stays valid when a default changes.
+pub fn render(gateway: &Gateway) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _written = write_gateway(&mut text, gateway);
+    text
+}
+
+fn write_gateway(out: &mut String, gateway: &Gateway) -> core::fmt::Result {
+    let settings = gateway.program.settings();
+    let buffer = &settings.buffer;
+    writeln!(out, "[gateway]\nname = \"{}\"\nseed = {}", gateway.name, settings.seed)?;
+    writeln!(out, "\n[buffer]\nshared = \"{}\"\nheadroom = \"{}\"", buffer.shared, buffer.headroom)?;
+    writeln!(out, "egress_lossy = \"{}\"\ndescriptors = {}", buffer.egress_lossy, buffer.descriptors)?;
+    writeln!(out, "cell_occupancy = {:?}", gateway.cell_occupancy)?;
+    write_forwarding(out, &settings.forwarding, &settings.ports)?;
+    for (port, link) in settings.ports.iter().zip(&gateway.links) {
+        write_port(out, port, link)?;
+    }
+    Ok(())
+}
+
+fn write_forwarding(
+    out: &mut String,
+    forwarding: &ForwardingSettings,
+    ports: &[PortSettings],
+) -> core::fmt::Result {
+    let name = |port: &PortId| ports[port.index()].name.as_str();
+    writeln!(out, "\n[forwarding]")?;
+    match forwarding {
+        ForwardingSettings::Patch(pairs) => {
+            let pairs = pairs.iter().map(|(one, other)| format!("[\"{}\", \"{}\"]", name(one), name(other)));
+            writeln!(out, "mode = \"patch\"\npairs = [{}]", join(pairs))
+        }
+        ForwardingSettings::Bridge(bridge) => {
+            writeln!(out, "mode = \"bridge\"\ncapacity = {}\nageing = \"{}\"", bridge.capacity, bridge.ageing)
+        }
+        ForwardingSettings::Route(RouteSettings { routes, neighbours }) => {
+            writeln!(out, "mode = \"route\"")?;
+            for route in routes {
+                let hops = route.next_hops.iter().map(|hop| format!("\"{hop}\""));
+                writeln!(out, "\n[[forwarding.route]]\nprefix = \"{}\"", route.prefix)?;
+                writeln!(out, "next_hops = [{}]", join(hops))?;
+            }
+            for it in neighbours {
+                writeln!(out, "\n[[forwarding.neighbour]]\naddress = \"{}\"", it.address)?;
+                writeln!(out, "mac = \"{}\"\nport = \"{}\"", it.mac, name(&it.port))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::Result {
+    writeln!(out, "\n[[port]]\nname = \"{}\"\nmac = \"{}\"\nrate = \"{}\"", port.name, port.mac, port.rate)?;
+    writeln!(out, "max_frame = {}\ntx_window = \"{}\"", port.max_frame.0, port.tx_window)?;
+    if let Some(distance) = link.distance {
+        writeln!(out, "distance = \"{distance}\"")?;
+    }
+    writeln!(out, "interface_delay = \"{}\"", link.interface_delay)?;
+    let addresses = port.addresses.iter().map(|address| format!("\"{address}\""));
+    writeln!(out, "addresses = [{}]", join(addresses))?;
+    write_rate_limit(out, port.rate_limit)?;
+    write_classify(out, &port.classification)?;
+    for priority in Priority::all() {
+        if let Some(group) = port.groups[priority.index()].lossless() {
+            write_group(out, priority, group)?;
+        }
+    }
+    for priority in Priority::all() {
+        write_queue(out, priority, &port.queues[priority.index()])?;
+    }
+    writeln!(out, "\n[port.pfc]\npause = {}\nobey = {}", port.pfc.pause.0, set(port.pfc.obey))?;
+    writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)
+}
+
+fn write_rate_limit(out: &mut String, limit: Option<RateLimit>) -> core::fmt::Result {
+    match limit {
+        Some(RateLimit { rate, burst }) => {
+            writeln!(out, "rate_limit = {{ rate = \"{rate}\", burst = \"{burst}\" }}")
+        }
+        None => Ok(()),
+    }
+}
+
+fn write_classify(out: &mut String, class: &Classification) -> core::fmt::Result {
+    let trust = match class.trust {
+        Trust::Dscp => "dscp",
+        Trust::Pcp => "pcp",
+        Trust::Nothing => "nothing",
+    };
+    writeln!(out, "\n[port.classify]\ntrust = \"{trust}\"\ndefault = {}", class.default)?;
+    writeln!(out, "dscp = {{ {} }}\npcp = {{ {} }}", runs(&class.dscp), runs(&class.pcp))
+}
+
+/// Code points in runs of the same priority.
+fn runs(priorities: &[Priority]) -> String {
+    let mut first = 0;
+    let runs = priorities.chunk_by(|one, other| one == other).map(|run| {
+        let last = first + run.len() - 1;
+        let codes = if first == last { first.to_string() } else { format!("{first}-{last}") };
+        first = last + 1;
+        format!("\"{codes}\" = {}", run[0])
+    });
+    join(runs)
+}
+
+fn write_group(out: &mut String, priority: Priority, group: &LosslessGroup) -> core::fmt::Result {
+    writeln!(out, "\n[[port.lossless]]\npriorities = [{priority}]\nreserved = \"{}\"", group.reserved)?;
+    write_threshold(out, "xoff", group.xoff)?;
+    writeln!(out, "xon = \"{}\"", group.xon)?;
+    if matches!(group.xoff, Threshold::Dynamic(_)) {
+        writeln!(out, "xon_offset = \"{}\"", group.xon_offset)?;
+    }
+    writeln!(out, "headroom = \"{}\"", group.headroom)
+}
+
+fn write_threshold(out: &mut String, fixed: &str, threshold: Threshold) -> core::fmt::Result {
+    match threshold {
+        Threshold::Static(level) => writeln!(out, "{fixed} = \"{level}\""),
+        Threshold::Dynamic(share) => writeln!(out, "dynamic_th = {}", share.exponent()),
+    }
+}
+
+fn write_queue(out: &mut String, priority: Priority, queue: &QueueSettings) -> core::fmt::Result {
+    writeln!(out, "\n[[port.queue]]\npriorities = [{priority}]")?;
+    match queue.scheduling {
+        Scheduling::Strict => writeln!(out, "scheduling = \"strict\"")?,
+        Scheduling::Weighted(weight) => writeln!(out, "weight = {weight}")?,
+    }
+    write_rate_limit(out, queue.rate_limit)?;
+    if let Some(red) = &queue.red {
+        let mark_at = match red.mark_at {
+            MarkAt::Dequeue => "dequeue",
+            MarkAt::Enqueue => "enqueue",
+        };
+        writeln!(out, "[port.queue.ecn]\nkmin = \"{}\"\nkmax = \"{}\"", red.kmin, red.kmax)?;
+        writeln!(out, "pmax = {:?}\nmark_at = \"{mark_at}\"", red.pmax)?;
+    }
+    writeln!(out, "[port.queue.lossy]\nreserved = \"{}\"", queue.lossy.reserved)?;
+    write_threshold(out, "static", queue.lossy.threshold)
+}
+
+fn set(priorities: PrioritySet) -> String {
+    format!("[{}]", join(priorities.iter().map(|priority| priority.to_string())))
+}
+
+fn join(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}

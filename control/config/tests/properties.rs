@@ -1,0 +1,221 @@
+//! What holds for every text and for every configuration.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::sync::Arc;
+
+use config::{Gateway, Link, parse, render};
+use proptest::prelude::*;
+use switch::program::{
+    BufferSettings, Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt,
+    PfcSettings, PortSettings, Program, QueueSettings, RateLimit, Red, Scheduling, Settings, Threshold,
+    Trust,
+};
+use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority};
+use wire::ethernet::MacAddress;
+
+fn priority() -> impl Strategy<Value = Priority> {
+    (0_u8..8).prop_map(Priority::from_low_bits)
+}
+
+fn size() -> impl Strategy<Value = Bytes> {
+    (0_u64..10_000_000).prop_map(Bytes)
+}
+
+fn rate() -> impl Strategy<Value = BitRate> {
+    (1_000_000_u64..1_000_000_000_000).prop_map(|rate| BitRate::new(rate).unwrap())
+}
+
+fn dynamic() -> impl Strategy<Value = Threshold> {
+    (-8_i8..=8).prop_map(|exponent| Threshold::Dynamic(DynamicThreshold::new(exponent).unwrap()))
+}
+
+fn rate_limit() -> impl Strategy<Value = RateLimit> {
+    (rate(), size()).prop_map(|(rate, burst)| RateLimit { rate, burst })
+}
+
+fn classification() -> impl Strategy<Value = Classification> {
+    let trust = prop_oneof![Just(Trust::Dscp), Just(Trust::Pcp), Just(Trust::Nothing)];
+    (trust, prop::array::uniform32(priority()), prop::array::uniform8(priority()), priority()).prop_map(
+        |(trust, dscp, pcp, default)| Classification {
+            trust,
+            dscp: core::array::from_fn(|code| dscp[code / 2]),
+            pcp,
+            default,
+        },
+    )
+}
+
+/// A group whose thresholds fit each other and the pools of [`settings`].
+fn group() -> impl Strategy<Value = GroupSettings> {
+    let lossless = (0..20_000_u64, size(), prop::option::of(dynamic()), size(), size(), size()).prop_map(
+        |(reserved, more, share, xon, xon_offset, headroom)| {
+            let fixed = Bytes(reserved + 1 + more.0);
+            let (xoff, xon, xon_offset) = match share {
+                Some(share) => (share, xon, xon_offset),
+                None => (Threshold::Static(fixed), xon.min(fixed), Bytes::ZERO),
+            };
+            let reserved = Bytes(reserved);
+            GroupSettings::Lossless(LosslessGroup { reserved, xoff, xon, xon_offset, headroom })
+        },
+    );
+    prop_oneof![Just(GroupSettings::Lossy), lossless]
+}
+
+fn queue() -> impl Strategy<Value = QueueSettings> {
+    let scheduling = prop_oneof![Just(Scheduling::Strict), (1_u8..).prop_map(Scheduling::Weighted)];
+    let mark_at = prop_oneof![Just(MarkAt::Dequeue), Just(MarkAt::Enqueue)];
+    let red = (size(), size(), 1_u32..=1_000, mark_at).prop_map(|(kmin, more, pmax, mark_at)| Red {
+        kmin,
+        kmax: kmin + more + Bytes(1),
+        pmax: f64::from(pmax) / 1_000.0,
+        mark_at,
+    });
+    let lossy = (size(), prop_oneof![dynamic(), size().prop_map(Threshold::Static)])
+        .prop_map(|(reserved, threshold)| LossyQueue { reserved, threshold });
+    (scheduling, prop::option::of(rate_limit()), prop::option::of(red), lossy)
+        .prop_map(|(scheduling, rate_limit, red, lossy)| QueueSettings { scheduling, rate_limit, red, lossy })
+}
+
+fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
+    let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
+    let tables = (classification(), prop::array::uniform8(group()), prop::array::uniform8(queue()));
+    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16..);
+    (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
+        let (rate, max_frame, tx_window, interface_delay) = shape;
+        let (classification, groups, queues) = tables;
+        let (rate_limit, obey_global_pause, pause) = rest;
+        let mut port = PortSettings {
+            name: format!("port{index}"),
+            mac: MacAddress([2, 0, 0, 1, 0, index]),
+            addresses: vec![format!("10.0.{index}.1/24").parse().unwrap()],
+            rate,
+            max_frame: Bytes(max_frame),
+            tx_window: Interval(tx_window),
+            classification,
+            groups,
+            queues,
+            rate_limit,
+            pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
+        };
+        port.pfc.obey = port.lossless();
+        // A distance would hold the headroom to what it needs, so only where nothing is lossless.
+        let distance = port.lossless().is_empty().then_some(Distance(80_000));
+        (port, Link { distance, interface_delay: Interval(interface_delay) })
+    })
+}
+
+fn forwarding() -> impl Strategy<Value = ForwardingSettings> {
+    let neighbour = |host: u8, port| Neighbour {
+        address: format!("10.0.{port}.{host}").parse().unwrap(),
+        mac: MacAddress([2, 0, 0, 2, 0, host]),
+        port: PortId(port),
+    };
+    let route = move |(third, neighbours): (u8, Vec<u8>)| {
+        let neighbours: Vec<_> = neighbours.into_iter().map(|host| neighbour(host, 1)).collect();
+        let next_hops = neighbours.iter().map(|it| it.address).collect();
+        let prefix = format!("172.16.{third}.0/24").parse().unwrap();
+        ForwardingSettings::Route(RouteSettings { routes: vec![Route { prefix, next_hops }], neighbours })
+    };
+    prop_oneof![
+        Just(ForwardingSettings::Patch(vec![(PortId(1), PortId(0))])),
+        (1_u32..100_000, 1_u64..).prop_map(|(capacity, ageing)| ForwardingSettings::Bridge(BridgeSettings {
+            capacity,
+            ageing: Interval(ageing)
+        })),
+        (any::<u8>(), prop::sample::subsequence(vec![2, 3, 4, 5], 1..4)).prop_map(route),
+    ]
+}
+
+fn settings() -> impl Strategy<Value = (Settings, Vec<Link>)> {
+    let buffer = (20_000_000_u64..50_000_000, 10_000_000_u64..50_000_000, 0..20_000_000_u64, 1..10_000_usize);
+    (port(0), port(1), buffer, forwarding(), 0..u64::MAX / 2).prop_map(
+        |(one, other, buffer, forwarding, seed)| {
+            let (shared, headroom, egress_lossy, descriptors) = buffer;
+            let buffer = BufferSettings {
+                shared: Bytes(shared),
+                headroom: Bytes(headroom),
+                egress_lossy: Bytes(egress_lossy),
+                descriptors,
+            };
+            (Settings { ports: vec![one.0, other.0], buffer, forwarding, seed }, vec![one.1, other.1])
+        },
+    )
+}
+
+/// Tables and keys of which files are made.
+const KEYS: &str = "
+    [gateway] [buffer] [forwarding] [[forwarding.route]] [[forwarding.neighbour]] [[port]]
+    [port.classify] [[port.lossless]] [[port.queue]] [port.pfc] [profile.port.x]
+    [[profile.port.x.lossless]] [profile.lossless.x] [profile.queue.x] name seed shared headroom
+    egress_lossy descriptors cell_occupancy mode pairs capacity ageing prefix next_hops address mac
+    port rate mtu max_frame distance tx_window interface_delay addresses classify lossless queue
+    rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
+    scheduling weight ecn lossy pause obey global_pause";
+
+/// Values, between bars.
+const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
+"400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
+"strict" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
+{ "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
+"é́""#;
+
+/// A file of pieces that belong in files, so that it gets past the parser.
+fn toml_like() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(KEYS.split_whitespace().collect::<Vec<_>>());
+    let value = prop::sample::select(VALUES.split(['|', '\n']).map(str::trim).collect::<Vec<_>>());
+    let line = (key, value).prop_map(|(key, value)| match key.starts_with('[') {
+        true => format!("{key}\n"),
+        false => format!("{key} = {value}\n"),
+    });
+    let port = Just("[[port]]\nname = \"dc0\"\nrate = \"100G\"\n".to_owned());
+    prop::collection::vec(prop_oneof![9 => line, 1 => port], 0..40).prop_map(|lines| lines.concat())
+}
+
+#[test]
+fn nesting_as_deep_as_the_text_allows_is_refused_without_panic() {
+    const DEPTH: usize = 20_000;
+    for text in [
+        format!("port = {}{}", "[".repeat(DEPTH), "]".repeat(DEPTH)),
+        format!("port = {}", "{ a = ".repeat(DEPTH)),
+        format!("{}a = 1", "a.".repeat(DEPTH)),
+        format!("[{}a]", "a.".repeat(DEPTH)),
+        format!("[[port]]\n[port.{}a]", "a.".repeat(DEPTH)),
+    ] {
+        assert!(parse(&text, "deep.toml").is_err());
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_without_panic(text in "\\PC{0,200}") {
+        let _ = parse(&text, "any.toml");
+    }
+
+    #[test]
+    fn any_toml_is_read_or_refused_without_panic(text in toml_like()) {
+        match parse(&text, "any.toml") {
+            Ok(gateway) => prop_assert!(Program::new(gateway.program.settings().clone()).is_ok()),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn valid_settings_survive_being_written_and_read((settings, links) in settings()) {
+        let program = Program::new(settings.clone()).unwrap();
+        let gateway = Gateway {
+            name: "gw".into(),
+            program: Arc::new(program),
+            links,
+            cell_occupancy: 1.25,
+            warnings: Vec::new(),
+        };
+        let text = render(&gateway);
+        let again = parse(&text, "rendered.toml")
+            .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        prop_assert_eq!(again.program.settings(), &settings);
+        prop_assert_eq!(again.links, gateway.links);
+        prop_assert_eq!(again.cell_occupancy, gateway.cell_occupancy);
+    }
+}
