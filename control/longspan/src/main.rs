@@ -1,2 +1,34 @@
-//! The `longspan` command.
-fn main() {}
+//! The `longspan` command: a lossless long-haul Ethernet gateway in software.
+
+mod check;
+mod cli;
+mod console;
+mod failure;
+mod replay;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::try_parse() {
+        Ok(Cli { command: Command::Check(args) }) => check::run(&args),
+        Ok(Cli { command: Command::Replay(args) }) => replay::run(&args),
+        Err(error) if !error.use_stderr() => {
+            // Help and version. Whoever closed the pipe has read enough.
+            let _ = error.print();
+            Ok(())
+        }
+        Err(error) => Err(Failure::usage(cli::one_line(&error))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_said() {
+                console::complain(&failure);
+            }
+            failure.status()
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `longspan check`.
+
+use crate::cli::CheckArgs;
+use crate::console;
+use crate::failure::Failure;
+use config::{ConfigError, Gateway, Problem, Severity};
+use core::fmt::Write;
+use serde::Serialize;
+use std::path::Path;
+
+/// Looks at each file, and says what is wrong with it.
+///
+/// # Errors
+/// [`Failure::Check`] where a file does not hold.
+pub fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let results: Vec<_> = args.files.iter().map(|file| (file.as_path(), config::load(file))).collect();
+    let wrong = results.iter().filter(|(_, result)| result.is_err()).count();
+    if args.json {
+        let reports: Vec<_> = results.iter().map(|(file, result)| FileReport::new(file, result)).collect();
+        let text = serde_json::to_string_pretty(&reports)
+            .expect("a report has no map with keys other than strings, and nothing that fails");
+        console::print(&(text + "\n"))?;
+    } else {
+        for (file, result) in &results {
+            match result {
+                Ok(gateway) => console::print(&approval(file, gateway))?,
+                Err(error) => console::complain(error),
+            }
+        }
+    }
+    if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
+}
+
+/// One line, and a line for each warning.
+fn approval(file: &Path, gateway: &Gateway) -> String {
+    let ports: Vec<_> = gateway.port_names().collect();
+    let name = &gateway.name;
+    let mut text = format!("{}: OK: gateway \"{name}\", ports {}\n", file.display(), ports.join(", "));
+    for warning in &gateway.warnings {
+        // A string takes all that is written to it.
+        let _ = writeln!(text, "{warning}");
+    }
+    text
+}
+
+/// One file in the output of `--json`.
+#[derive(Serialize)]
+struct FileReport {
+    file: String,
+    ok: bool,
+    gateway: Option<String>,
+    ports: Vec<String>,
+    problems: Vec<ProblemReport>,
+}
+
+/// One problem in the output of `--json`.
+#[derive(Serialize)]
+struct ProblemReport {
+    severity: &'static str,
+    line: Option<usize>,
+    column: Option<usize>,
+    key: String,
+    message: String,
+}
+
+impl FileReport {
+    fn new(file: &Path, result: &Result<Gateway, ConfigError>) -> Self {
+        let problems = match result {
+            Ok(gateway) => gateway.warnings.iter().map(ProblemReport::new).collect(),
+            Err(ConfigError::Invalid { problems }) => problems.iter().map(ProblemReport::new).collect(),
+            Err(error) => vec![ProblemReport::unplaced(error.to_string())],
+        };
+        let gateway = result.as_ref().ok();
+        Self {
+            file: file.display().to_string(),
+            ok: gateway.is_some(),
+            gateway: gateway.map(|gateway| gateway.name.clone()),
+            ports: gateway.map_or_else(Vec::new, |gateway| gateway.port_names().map(str::to_owned).collect()),
+            problems,
+        }
+    }
+}
+
+impl ProblemReport {
+    fn new(problem: &Problem) -> Self {
+        let severity = match problem.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        Self {
+            severity,
+            line: Some(problem.location.line),
+            column: Some(problem.location.column),
+            key: problem.key.clone(),
+            message: problem.kind.to_string(),
+        }
+    }
+
+    fn unplaced(message: String) -> Self {
+        Self { severity: "error", line: None, column: None, key: String::new(), message }
+    }
+}

@@ -1,0 +1,242 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use core::num::NonZeroU32;
+use core::str::FromStr;
+use replay::capture::{ParseSourceMatchError, SourceMatch, Speed};
+use std::path::PathBuf;
+
+/// A lossless long-haul Ethernet gateway in software.
+#[derive(Debug, Parser)]
+#[command(
+    name = "longspan",
+    version,
+    about,
+    after_help = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration.",
+    arg_required_else_help = false
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Validate gateway configurations without running them
+    ///
+    /// Every problem is shown with its file, line, column and key, and with what would be valid.
+    #[command(after_help = "Examples:
+  longspan check gateway.toml
+  longspan check config/gateways/*.toml
+  longspan check --json gateway.toml
+
+Exit status: 0 where all files hold (warnings are no errors), 2 where one does not.")]
+    Check(CheckArgs),
+    /// Play captures through a gateway, by the clock of the captures
+    ///
+    /// Frames of pcap or pcapng captures come in through the ports that you name, and what leaves
+    /// each port is written to a capture of its own, stamped with the exact instant at which it is
+    /// on the wire: data, and the PFC frames that the gateway sends. A summary says what happened.
+    /// The same frames and configuration give the same bytes. No root, no network card.
+    #[command(after_help = "Examples:
+  One capture into one port, everything that leaves into a directory:
+    longspan replay --config gateway.toml --in dc0=hosts.pcap --out-dir out
+
+  Two ports, one output, the report as a file:
+    longspan replay --config gateway.toml --in dc0=a.pcap --in lh0=b.pcapng \\
+        --out lh0=haul.pcap --report report.json
+
+  A capture with both directions of a link, told apart by source:
+    longspan replay --config gateway.toml --split link.pcap \\
+        --from dc0=10.0.17.0/24,02:00:00:00:00:01 --from lh0=10.0.18.0/24
+
+  As a load: a thousand times faster, ten times over; or without any gap:
+    longspan replay --config gateway.toml --in dc0=a.pcap --speed 1000x --loop 10
+    longspan replay --config gateway.toml --in dc0=a.pcap --speed line-rate
+
+  Live from another program, and the report for another one:
+    tcpdump -i eth0 -w - | longspan replay --config gateway.toml --in dc0=- --json | jq .pools
+
+Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or an input whose first
+frame cannot be read. Where a capture breaks later, what came before it is played and written first.")]
+    Replay(ReplayArgs),
+}
+
+/// `longspan check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Configurations
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print one JSON array, a file each, instead of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `longspan replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// The configuration of the gateway
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// A capture that comes in through PORT; `-` is standard input. Once per port
+    #[arg(long = "in", value_name = "PORT=FILE", required_unless_present = "split")]
+    pub inputs: Vec<PortFile>,
+    /// One capture with frames of several ports, told apart by --from
+    #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "inputs")]
+    pub split: Option<PathBuf>,
+    /// Frames of --split with one of these sources come in through PORT: MAC addresses, IP
+    /// addresses or prefixes. The first that matches counts, in the order given
+    #[arg(long, value_name = "PORT=SOURCE[,SOURCE...]", requires = "split")]
+    pub from: Vec<PortSources>,
+    /// How fast captures are played: a factor such as 1000x, 0.5x or 2/3x, or line-rate for as
+    /// fast as the link of the port can, whatever the timestamps
+    #[arg(long, value_name = "SPEED", default_value = "1x")]
+    pub speed: SpeedArg,
+    /// Play each capture N times, without a seam
+    #[arg(long = "loop", value_name = "N", default_value = "1")]
+    pub loops: NonZeroU32,
+    /// Write what leaves PORT to this capture (pcap, nanoseconds). Once per port
+    #[arg(long = "out", value_name = "PORT=FILE")]
+    pub outputs: Vec<PortFile>,
+    /// Write what leaves every port to DIR/PORT.pcap, and the report to DIR/report.json, but where
+    /// --out or --report say otherwise
+    #[arg(long, value_name = "DIR")]
+    pub out_dir: Option<PathBuf>,
+    /// Write the report, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Print the report instead of the summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `PORT=FILE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFile {
+    /// The name of the port.
+    pub port: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+impl FromStr for PortFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((port, file)) if !port.is_empty() && !file.is_empty() => {
+                Ok(Self { port: port.into(), file: file.into() })
+            }
+            _ => Err("write PORT=FILE, for example dc0=a.pcap".into()),
+        }
+    }
+}
+
+/// `PORT=SOURCE,SOURCE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSources {
+    /// The name of the port.
+    pub port: String,
+    /// Whose frames come in there.
+    pub sources: Vec<SourceMatch>,
+}
+
+impl FromStr for PortSources {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((port, sources)) if !port.is_empty() => {
+                let sources: Result<_, ParseSourceMatchError> = sources.split(',').map(str::parse).collect();
+                Ok(Self { port: port.into(), sources: sources.map_err(|error| error.to_string())? })
+            }
+            _ => Err("write PORT=SOURCE, for example dc0=10.0.0.0/8".into()),
+        }
+    }
+}
+
+/// How fast captures are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpeedArg {
+    /// So many times as fast as captured.
+    Times(Speed),
+    /// As fast as the link can.
+    LineRate,
+}
+
+impl FromStr for SpeedArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "line-rate" {
+            return Ok(Self::LineRate);
+        }
+        let factor = text.strip_suffix(['x', 'X']).unwrap_or(text);
+        let refused = |_| "write for example 1000x, 0.5x, 2/3x or line-rate, above zero".to_owned();
+        factor.parse().map(Self::Times).map_err(refused)
+    }
+}
+
+/// What clap has to say, in one line: its first paragraph, without "error:".
+pub fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
+    let line = lines.join(" ");
+    let message = line.strip_prefix("error: ").unwrap_or(&line);
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "no command given: try 'longspan --help'".into();
+    }
+    format!("{message} (try --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn refused(arguments: &[&str]) -> String {
+        one_line(&Cli::try_parse_from(arguments).unwrap_err())
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_in_one_line() {
+        for arguments in [
+            &["longspan"][..],
+            &["longspan", "fly"],
+            &["longspan", "replay"],
+            &["longspan", "replay", "--config", "a"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0=a", "--speed", "0"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0=a", "--loop", "0"],
+            &["longspan", "replay", "--config", "a", "--split", "a"],
+            &["longspan", "replay", "--config", "a", "--split", "a", "--from", "dc0=eth0"],
+            &["longspan", "check"],
+        ] {
+            let line = refused(arguments);
+            assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_speed_is_a_factor_or_the_line_rate() {
+        assert_eq!("line-rate".parse(), Ok(SpeedArg::LineRate));
+        for (text, speed) in [("1000x", "1000"), ("0.5x", "0.5"), ("2/3X", "2/3"), ("7", "7")] {
+            assert_eq!(text.parse(), Ok(SpeedArg::Times(speed.parse().unwrap())));
+        }
+    }
+
+    #[test]
+    fn a_file_name_may_hold_an_equals_sign() {
+        let expected = PortFile { port: "dc0".into(), file: "a=b.pcap".into() };
+        assert_eq!("dc0=a=b.pcap".parse(), Ok(expected));
+    }
+}

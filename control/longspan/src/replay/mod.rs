@@ -1,0 +1,66 @@
+//! `longspan replay`.
+
+mod files;
+mod inputs;
+mod outputs;
+mod progress;
+mod summary;
+mod table;
+
+use crate::cli::ReplayArgs;
+use crate::console;
+use crate::failure::Failure;
+use config::Gateway;
+use files::Claims;
+use outputs::Destinations;
+use progress::Bar;
+use replay::report::Report;
+use replay::{Outcome, Replay};
+use units::PortId;
+
+/// Plays captures through a gateway.
+///
+/// # Errors
+/// Each [`Failure`] but that of `check`. A capture that breaks while it is played fails at the
+/// end, when what came before it is written.
+pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let gateway = config::load(&args.config)?;
+    let mut claims = Claims::default();
+    claims.read(&args.config, "the configuration");
+    let sources = inputs::open(args, &gateway, &mut claims)?;
+    let destinations = Destinations::new(args, &gateway, &mut claims)?;
+    let replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
+    let outputs = destinations.create()?;
+    gateway.warnings.iter().for_each(console::complain);
+
+    let mut bar = Bar::new(inputs::total_bytes(args));
+    let outcome = replay.run(&gateway.name, outputs, |progress| bar.show(progress));
+    bar.end();
+    let Outcome { report, input_error } = outcome.map_err(Failure::Run)?;
+
+    destinations.write_report(&report)?;
+    if args.json {
+        console::print(&report.to_json())?;
+    } else {
+        console::print(&summary::page(&report, &destinations))?;
+    }
+    if let Some(error) = input_error {
+        return Err(Failure::Run(error));
+    }
+    if report.conservation.holds { Ok(()) } else { Err(not_conserved(&report)) }
+}
+
+fn not_conserved(report: &Report) -> Failure {
+    let broken = report.conservation.ports.iter().filter(|port| !port.holds);
+    let names: Vec<_> = broken.map(|port| port.port.as_str()).collect();
+    Failure::NotConserved { ports: names.join(", ") }
+}
+
+/// The port called `name`, or which ones there are.
+fn port_called(gateway: &Gateway, name: &str) -> Result<PortId, Failure> {
+    gateway.port(name).ok_or_else(|| {
+        let valid: Vec<_> = gateway.port_names().collect();
+        let gateway = &gateway.name;
+        Failure::usage(format!("gateway \"{gateway}\" has no port \"{name}\"; it has {}", valid.join(", ")))
+    })
+}

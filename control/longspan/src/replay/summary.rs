@@ -1,0 +1,225 @@
+//! One page for a person who runs networks: what happened, and where it is written.
+
+use super::outputs::Destinations;
+use super::table::{Table, bytes, nanos, rate, thousands};
+use core::fmt::Write;
+use replay::report::{ByReason, Count, LimitsReport, PortReport, PriorityReport, Report};
+
+/// The page. Plain ASCII, at most 100 columns for names of usual length.
+pub fn page(report: &Report, destinations: &Destinations) -> String {
+    let mut page = heading(report);
+    write_ports(&mut page, report);
+    write_lossless(&mut page, report);
+    write_queues(&mut page, report);
+    write_drops(&mut page, report);
+    write_verdict(&mut page, report);
+    write_files(&mut page, report, destinations);
+    page
+}
+
+/// A line of the page. A string takes all that is written to it.
+macro_rules! line {
+    ($page:expr) => { $page.push('\n') };
+    ($page:expr, $($argument:tt)*) => { let _ = writeln!($page, $($argument)*); };
+}
+
+fn heading(report: &Report) -> String {
+    let mut page = String::new();
+    let input = &report.input;
+    let span = |first: Option<u64>, last: Option<u64>| nanos(last.unwrap_or(0) - first.unwrap_or(0));
+    line!(page, "Replay through gateway \"{}\" (seed {})", report.program.name, report.program.seed);
+    line!(
+        page,
+        "{} frames, {}, captured within {}; played within {}, the last one left after {}",
+        thousands(input.read.frames),
+        bytes(input.read.bytes),
+        span(input.first_ns, input.last_ns),
+        span(report.clock.first_arrival_ns, report.clock.last_arrival_ns),
+        span(report.clock.first_arrival_ns, report.clock.end_ns),
+    );
+    if !input.complete {
+        line!(page, "A capture could not be read to its end; this is what came before.");
+    }
+    if input.clamped_timestamps > 0 {
+        let frames = thousands(input.clamped_timestamps);
+        line!(page, "{frames} timestamps went back in time and were raised.");
+    }
+    write_unassigned(&mut page, report);
+    page
+}
+
+fn write_unassigned(page: &mut String, report: &Report) {
+    let unassigned = &report.input.unassigned;
+    if unassigned.frames == 0 {
+        return;
+    }
+    line!(page, "{} frames match no --from and came in nowhere:", thousands(unassigned.frames));
+    for source in &unassigned.sources {
+        line!(page, "  {} from {}", thousands(source.frames), source.mac);
+    }
+    if unassigned.other_sources > 0 {
+        line!(page, "  {} from others", thousands(unassigned.other_sources));
+    }
+}
+
+fn write_ports(page: &mut String, report: &Report) {
+    let headings =
+        ["port", "rate", "in frames", "in bytes", "out frames", "out bytes", "control", "kept", "dropped"];
+    let mut table = Table::new(1, headings);
+    for port in &report.ports {
+        let kept: Count = port.consumed.values().copied().sum();
+        let dropped: u64 = drops(port).map(|(.., count)| count.frames).sum();
+        table.row([
+            port.name.clone(),
+            rate(port.rate_bits_per_second),
+            thousands(port.arrived.frames),
+            bytes(port.arrived.bytes),
+            thousands(port.out.frames),
+            bytes(port.out.bytes),
+            thousands(port.control_out.frames),
+            thousands(kept.frames),
+            thousands(dropped),
+        ]);
+    }
+    section(page, "PORTS", &table);
+}
+
+fn priorities(report: &Report) -> impl Iterator<Item = (&PortReport, &PriorityReport)> {
+    report.ports.iter().flat_map(|port| port.priorities.iter().map(move |priority| (port, priority)))
+}
+
+fn write_lossless(page: &mut String, report: &Report) {
+    let headings =
+        ["port", "prio", "xoff", "refresh", "xon", "paused for", "peak", "XOFF at", "headroom", "of"];
+    let mut table = Table::new(2, headings);
+    for (port, priority) in priorities(report) {
+        let (group, pauses) = (&priority.ingress, &priority.pauses_sent);
+        let Some(limits) = &group.limits else { continue };
+        table.row([
+            port.name.clone(),
+            priority.priority.to_string(),
+            thousands(pauses.xoff),
+            thousands(pauses.refresh),
+            thousands(pauses.xon),
+            nanos(pauses.paused_ns),
+            bytes(group.watermark_bytes),
+            threshold(limits),
+            bytes(group.headroom_watermark_bytes),
+            bytes(limits.headroom_bytes),
+        ]);
+    }
+    section(page, "LOSSLESS PRIORITIES: pauses sent, and how full their groups were", &table);
+}
+
+fn threshold(limits: &LimitsReport) -> String {
+    match (limits.xoff_bytes, limits.xoff_dynamic_th) {
+        (Some(xoff), _) => bytes(xoff),
+        (None, Some(exponent)) => format!("2^{exponent} free"),
+        (None, None) => String::new(),
+    }
+}
+
+fn write_queues(page: &mut String, report: &Report) {
+    let headings = [
+        "port",
+        "prio",
+        "frames",
+        "ECN marked",
+        "peak",
+        "p50 delay",
+        "p99 delay",
+        "max delay",
+        "obeyed pause",
+    ];
+    let mut table = Table::new(2, headings);
+    for (port, priority) in priorities(report) {
+        let (queue, pauses) = (&priority.egress, &priority.pauses_received);
+        let silent = queue.transmitted.frames == 0 && queue.queued.frames == 0 && pauses.paused_ns == 0;
+        if silent && queue.dropped.is_empty() {
+            continue;
+        }
+        table.row([
+            port.name.clone(),
+            priority.priority.to_string(),
+            thousands(queue.transmitted.frames),
+            thousands(queue.ecn_marked),
+            bytes(queue.watermark_bytes),
+            nanos(queue.delay.p50_ns),
+            nanos(queue.delay.p99_ns),
+            nanos(queue.delay.max_ns),
+            nanos(pauses.paused_ns),
+        ]);
+    }
+    section(page, "QUEUES", &table);
+}
+
+/// Where a port dropped frames, and why.
+fn drops(port: &PortReport) -> impl Iterator<Item = (&'static str, &'static str, Count)> {
+    let of = |place: &'static str, reasons: &ByReason| -> Vec<_> {
+        reasons.iter().map(|(reason, count)| (place, *reason, *count)).collect()
+    };
+    of("in", &port.dropped_at_ingress).into_iter().chain(of("out", &port.dropped_at_egress))
+}
+
+fn write_drops(page: &mut String, report: &Report) {
+    let mut table = Table::new(3, ["port", "at", "reason", "frames", "bytes"]);
+    for port in &report.ports {
+        for (place, reason, count) in drops(port) {
+            let (frames, bytes) = (thousands(count.frames), bytes(count.bytes));
+            table.row([port.name.clone(), place.into(), reason.into(), frames, bytes]);
+        }
+    }
+    section(page, "DROPS", &table);
+}
+
+fn section(page: &mut String, title: &str, table: &Table) {
+    if !table.is_empty() {
+        line!(page);
+        line!(page, "{title}");
+        table.write_to(page);
+    }
+}
+
+fn write_verdict(page: &mut String, report: &Report) {
+    line!(page);
+    let queued = &report.ending.queued;
+    match report.ending.state {
+        "drained" => {}
+        "deadlock" => {
+            line!(page, "DEADLOCK: nothing can leave any more.");
+        }
+        _ => {
+            line!(page, "Not drained: frames still waited a minute after the last arrival.");
+        }
+    }
+    if queued.frames > 0 {
+        line!(page, "{} frames ({}) are still queued.", thousands(queued.frames), bytes(queued.bytes));
+    }
+    for group in &report.ending.paused {
+        let held = bytes(group.occupancy_bytes);
+        line!(page, "Priority {} of {} is still paused, and holds {held}.", group.priority, group.port);
+    }
+    let verdict = if report.conservation.holds {
+        "Every frame is accounted for: what came in went out, was kept or dropped by name, or still waits."
+    } else {
+        "NOT EVERY FRAME IS ACCOUNTED FOR: see \"conservation\" in the report."
+    };
+    line!(page, "{verdict}");
+}
+
+fn write_files(page: &mut String, report: &Report, destinations: &Destinations) {
+    let mut table = Table::new(2, ["", ""]);
+    for (port, path) in report.ports.iter().zip(destinations.captures()) {
+        if let Some(path) = path {
+            table.row([port.name.clone(), path.display().to_string()]);
+        }
+    }
+    if let Some(path) = destinations.report() {
+        table.row(["report".into(), path.display().to_string()]);
+    }
+    if !table.is_empty() {
+        line!(page);
+        line!(page, "FILES");
+        table.write_body_to(page);
+    }
+}

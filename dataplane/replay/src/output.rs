@@ -1,0 +1,115 @@
+//! What leaves the ports, written to captures.
+
+use crate::capture::{CaptureError, CaptureSink, CaptureWriter};
+use crate::frame::OwnedFrame;
+use std::fs::File;
+use switch::{ControlFrame, Frame, Transmitter, Volume};
+use units::{Bytes, Nanos, PortId};
+
+/// One capture for each port that has one, of everything that the gateway sends there, control
+/// frames included, in the order of the wire.
+#[derive(Default)]
+#[must_use = "what is not finished may not be written"]
+pub struct Outputs<W: CaptureSink = File> {
+    ports: Vec<Output<W>>,
+}
+
+impl<W: CaptureSink> Outputs<W> {
+    /// One place for each port, in their order; `None` where what leaves is only counted.
+    pub fn new(captures: impl IntoIterator<Item = Option<CaptureWriter<W>>>) -> Self {
+        Self { ports: captures.into_iter().map(Output::new).collect() }
+    }
+
+    /// Ports that have a place.
+    pub(crate) fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    #[inline]
+    pub(crate) fn port(&mut self, port: PortId) -> &mut Output<W> {
+        &mut self.ports[port.index()]
+    }
+
+    /// Data and control frames that left through `port`, as the transmitter saw them.
+    pub(crate) fn sent(&self, port: PortId) -> (Volume, Volume) {
+        let output = &self.ports[port.index()];
+        (output.data, output.control)
+    }
+
+    /// Writes everything that was collected, of every port, whatever happens to one of them.
+    pub(crate) fn finish(self) -> Result<(), CaptureError> {
+        let mut outcome = Ok(());
+        for output in self.ports {
+            let finished = output.finish();
+            outcome = outcome.and(finished);
+        }
+        outcome
+    }
+}
+
+/// Where one port's frames go.
+pub(crate) struct Output<W: CaptureSink> {
+    capture: Option<CaptureWriter<W>>,
+    data: Volume,
+    control: Volume,
+    /// The first thing that went wrong, until it is taken.
+    failed: Option<Box<CaptureError>>,
+}
+
+impl<W: CaptureSink> Output<W> {
+    fn new(capture: Option<CaptureWriter<W>>) -> Self {
+        Self { capture, data: Volume::default(), control: Volume::default(), failed: None }
+    }
+
+    /// What went wrong while frames were taken.
+    #[inline]
+    pub fn check(&mut self) -> Result<(), CaptureError> {
+        match self.failed.take() {
+            None => Ok(()),
+            Some(error) => Err(*error),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, at: Nanos, bytes: &[u8], length: Bytes) {
+        let Some(capture) = &mut self.capture else { return };
+        if let Err(error) = capture.write(at, bytes, length.0 as u32) {
+            self.fail(error);
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: CaptureError) {
+        // Nothing is written behind a gap.
+        self.failed.get_or_insert_with(|| Box::new(error));
+        if let Some(capture) = self.capture.take() {
+            // The first error is the one that counts.
+            let _ = capture.finish();
+        }
+    }
+
+    fn finish(mut self) -> Result<(), CaptureError> {
+        let checked = self.check();
+        let finished = self.capture.map_or(Ok(()), |capture| capture.finish().map(|_| ()));
+        checked.and(finished)
+    }
+}
+
+impl<W: CaptureSink> Transmitter<OwnedFrame> for Output<W> {
+    /// A capture takes whatever is sent.
+    #[inline]
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    #[inline]
+    fn frame(&mut self, start: Nanos, frame: OwnedFrame) {
+        self.data.count(frame.length());
+        self.write(start, frame.headers(), frame.length());
+    }
+
+    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+        self.control.count(frame.length());
+        self.write(start, frame.bytes(), frame.length());
+    }
+}

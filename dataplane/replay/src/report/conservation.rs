@@ -1,0 +1,140 @@
+//! Whether every frame is accounted for.
+//!
+//! Both sides of each equation are counted by different hands: what is offered and written by the
+//! loop around the switch, what is in between by the switch's counters and by its ledger.
+
+use super::Count;
+use crate::capture::CaptureSink;
+use crate::driver::Gateway;
+use serde::Serialize;
+use switch::Volume;
+use units::{PortId, Priority};
+
+/// The check of all ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conservation {
+    /// Whether it holds for every port. Where it does not, the gateway has a mistake.
+    pub holds: bool,
+    /// The ports in the order of the configuration.
+    pub ports: Vec<PortConservation>,
+}
+
+/// The check of one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PortConservation {
+    /// The port.
+    pub port: String,
+    /// Whether both of its equations hold.
+    pub holds: bool,
+    /// What came in through it.
+    pub ingress: WhereFramesWent,
+    /// What went out through it.
+    pub egress: Leaving,
+}
+
+/// `arrived + copies + answers = transmitted + dropped + consumed + queued`, in frames and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WhereFramesWent {
+    /// Given to the switch at this port.
+    pub arrived: Count,
+    /// Copies that flooding made of them.
+    pub copies: Count,
+    /// Answers that the gateway made out of consumed frames.
+    pub answers: Count,
+    /// Left, through whatever port.
+    pub transmitted: Count,
+    /// Dropped before they were admitted.
+    pub dropped_at_ingress: Count,
+    /// Dropped at the queue of whatever port.
+    pub dropped_at_egress: Count,
+    /// Kept by the gateway.
+    pub consumed: Count,
+    /// Still inside.
+    pub queued: Count,
+    /// Whether both sides are equal.
+    pub holds: bool,
+}
+
+/// `counted = written` for data and control frames, and `counted` by queues and ledger alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Leaving {
+    /// Data frames by the counters of the queues.
+    pub counted: Count,
+    /// The same by the ledger.
+    pub ledger: Count,
+    /// Data frames that were handed out.
+    pub written: Count,
+    /// Control frames by their counter.
+    pub control_counted: Count,
+    /// Control frames that were handed out.
+    pub control_written: Count,
+    /// Whether all agree.
+    pub holds: bool,
+}
+
+impl Conservation {
+    pub(super) fn of<W: CaptureSink>(gateway: &Gateway<W>) -> Self {
+        let settings = gateway.shard.program().settings();
+        let ports = gateway.ports().map(|port| {
+            let (ingress, egress) = (where_frames_went(gateway, port), leaving(gateway, port));
+            let name = settings.ports[port.index()].name.clone();
+            PortConservation { port: name, holds: ingress.holds && egress.holds, ingress, egress }
+        });
+        let ports: Vec<_> = ports.collect();
+        Self { holds: ports.iter().all(|port| port.holds), ports }
+    }
+}
+
+fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> WhereFramesWent {
+    let counters = gateway.shard.ingress_counters(port);
+    let ledger = gateway.shard.ledger();
+    let sum = |volumes: &[Volume]| -> Count { volumes.iter().copied().sum::<Volume>().into() };
+    let over_ports = |of: &dyn Fn(PortId, Priority) -> Volume| -> Count {
+        let cells =
+            gateway.ports().flat_map(|egress| Priority::all().map(move |priority| (egress, priority)));
+        cells.map(|(egress, priority)| of(egress, priority)).sum::<Volume>().into()
+    };
+    let mut went = WhereFramesWent {
+        arrived: gateway.offered[port.index()].into(),
+        copies: sum(&counters.copies),
+        answers: sum(&counters.answers),
+        transmitted: over_ports(&|egress, priority| {
+            ledger.departed(port, egress, priority) - ledger.discarded(port, egress, priority)
+        }),
+        dropped_at_ingress: counters.dropped.iter().map(|reasons| sum(reasons)).sum(),
+        dropped_at_egress: over_ports(&|egress, priority| ledger.discarded(port, egress, priority)),
+        consumed: sum(&counters.consumed),
+        queued: over_ports(&|egress, priority| ledger.occupancy(port, egress, priority)),
+        holds: false,
+    };
+    let came = went.arrived + went.copies + went.answers;
+    let dropped = went.dropped_at_ingress + went.dropped_at_egress;
+    went.holds = came == went.transmitted + dropped + went.consumed + went.queued;
+    went
+}
+
+fn leaving<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Leaving {
+    let (shard, ledger) = (&gateway.shard, gateway.shard.ledger());
+    let queues = || Priority::all().map(|priority| shard.queue(gateway.now, port, priority));
+    let left = |ingress, priority| {
+        ledger.departed(ingress, port, priority) - ledger.discarded(ingress, port, priority)
+    };
+    let cells = gateway.ports().flat_map(|ingress| Priority::all().map(move |priority| (ingress, priority)));
+    let (data, control) = gateway.outputs.sent(port);
+    let mut leaving = Leaving {
+        counted: queues().into_iter().map(|queue| Count::from(queue.counters.transmitted)).sum(),
+        ledger: cells.map(|(ingress, priority)| Count::from(left(ingress, priority))).sum(),
+        written: data.into(),
+        control_counted: shard.control_sent(port).into(),
+        control_written: control.into(),
+        holds: false,
+    };
+    let waiting: Count = queues().into_iter().map(|queue| Count::from(queue.waiting)).sum();
+    let held: Count =
+        Priority::all().into_iter().map(|priority| Count::from(ledger.egress_queue(port, priority))).sum();
+    leaving.holds = leaving.counted == leaving.ledger
+        && leaving.counted == leaving.written
+        && leaving.control_counted == leaving.control_written
+        && waiting == held;
+    leaving
+}
