@@ -184,9 +184,13 @@ fn port_settings(port: u16, rate: BitRate) -> PortSettings {
     }
 }
 
-/// A RoCEv2 frame of DSCP 26 and ECT(0) with correct headers; its payload is not read.
 fn rocev2_write(length: u64) -> BenchFrame {
-    let mut headers = Box::new([0_u8; 128]);
+    BenchFrame { headers: Box::new(rocev2_headers(length)), length }
+}
+
+/// The first bytes of a RoCEv2 WRITE of `length` bytes, DSCP 26 and ECT(0), between two hosts.
+pub fn rocev2_headers(length: u64) -> [u8; 128] {
+    let mut headers = [0_u8; 128];
     let ip_length = (length - 14) as u16;
     let ethernet = [[2, 0, 0, 0, 1, 1], [2, 0, 0, 0, 1, 2]].concat();
     headers[..12].copy_from_slice(&ethernet);
@@ -208,5 +212,5 @@ fn rocev2_write(length: u64) -> BenchFrame {
     headers[34..38].copy_from_slice(&[0xc1, 0xa2, 0x12, 0xb7]);
     headers[38..40].copy_from_slice(&(ip_length - 20).to_be_bytes());
     headers[42] = wire::roce::Opcode::RC_WRITE_ONLY.0;
-    BenchFrame { headers, length }
+    headers
 }

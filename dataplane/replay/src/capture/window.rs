@@ -4,9 +4,11 @@ use super::{CaptureError, Corruption};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are buffered. The largest record fits, and one read brings in thousands of small
-/// frames while the buffer still fits the second-level cache.
+/// Bytes that can be buffered: twice the largest record.
 const CAPACITY: usize = 1 << 20;
+/// Bytes that are asked for at once: hundreds of frames, and little enough that they are still in
+/// the second-level cache when they are copied on.
+const READ: usize = 1 << 17;
 
 /// A buffer that slides over the input. It is allocated once and never grows.
 pub(super) struct Window<R> {
@@ -76,7 +78,8 @@ impl<R: Read> Window<R> {
         self.end -= self.start;
         self.start = 0;
         while !self.ended {
-            match self.input.read(&mut self.buffer[self.end..]) {
+            let room = (self.buffer.len() - self.end).min(READ);
+            match self.input.read(&mut self.buffer[self.end..self.end + room]) {
                 Ok(0) => self.ended = true,
                 Ok(length) => {
                     self.end += length;

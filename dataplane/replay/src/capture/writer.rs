@@ -16,8 +16,9 @@ type LittleEndian = byteorder::LittleEndian;
 pub const SNAP_LENGTH: u32 = 262_144;
 
 const RECORD_HEADER: usize = 16;
-/// Bytes that are collected before the file is written to.
-const BATCH: usize = 1 << 20;
+/// Bytes that are collected before the file is written to: few enough that they are still in the
+/// second-level cache when the kernel copies them.
+const BATCH: usize = 1 << 17;
 
 /// What a capture can be written to.
 pub trait CaptureSink: Write {
@@ -98,7 +99,7 @@ impl<W: CaptureSink> CaptureWriter<W> {
             ts_resolution: TsResolution::NanoSecond,
             endianness: Endianness::Little,
         };
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = Vec::with_capacity(BATCH.max(RECORD_HEADER + SNAP_LENGTH as usize));
         // A vector takes all that is written to it.
         let _ = header.write_to(&mut batch);
         let header = batch.len();
