@@ -119,7 +119,10 @@ impl Group {
         if headroom > 0
             && let Some(reason) = self.headroom_refusal(settings, headroom, pools)
         {
-            self.pause_where_full(settings, pools, true);
+            // A departure ends a pause. Where nothing is inside, none would come.
+            if self.occupancy() > Bytes::ZERO || !pools.are_empty() {
+                self.pause_where_full(settings, pools, true);
+            }
             return Err(reason);
         }
         self.charge(reserved, shared, headroom, pools);
@@ -197,8 +200,9 @@ impl Group {
         pools.held.shared -= Bytes(shared);
     }
 
-    /// Ends the pause where the group has fallen below its lower threshold. Returns whether it
-    /// did.
+    /// Ends the pause where the group has fallen below its lower threshold and its headroom is all
+    /// there again: the sender may need the whole of it after the next XOFF, wherever the
+    /// threshold has moved meanwhile. Returns whether it did.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
         if self.paused.is_none() {
@@ -208,7 +212,8 @@ impl Group {
             GroupSettings::Lossy => true,
             GroupSettings::Lossless(settings) => {
                 let occupancy = self.occupancy().0;
-                occupancy == 0 || occupancy < Self::resume_below(&settings, pools)
+                let headroom_is_free = self.headroom == 0;
+                occupancy == 0 || (headroom_is_free && occupancy < Self::resume_below(&settings, pools))
             }
         };
         if low {
@@ -248,6 +253,7 @@ impl Group {
         self.shared = occupancy - self.headroom - self.reserved;
         pools.take_shared(self.shared);
         pools.take_headroom(self.headroom);
+        self.watermark.note(self.reserved + self.shared);
         if let GroupSettings::Lossless(group) = settings
             && occupancy > self.reserved
         {

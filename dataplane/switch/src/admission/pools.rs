@@ -52,6 +52,12 @@ impl Pools {
         self.shared.saturating_sub(self.held.shared.0 + self.others.shared.0)
     }
 
+    /// Whether nobody holds any of the ingress pools.
+    pub fn are_empty(&self) -> bool {
+        let held = self.held.shared + self.others.shared + self.held.headroom + self.others.headroom;
+        held == Bytes::ZERO
+    }
+
     #[inline]
     pub fn headroom_free(&self) -> u64 {
         self.headroom.saturating_sub(self.held.headroom.0 + self.others.headroom.0)
