@@ -81,10 +81,11 @@ impl Generator {
     }
 
     pub fn stop(&mut self, priority: Priority, cause: PauseCause) {
-        if !self.xoff.contains(priority) {
-            self.xoff = self.xoff.with(priority);
+        // Who was not told of the end of a pause is still in it: it goes on for its first cause.
+        if !self.xoff.contains(priority) && !self.announced.contains(priority) {
             self.cause[priority.index()] = cause;
         }
+        self.xoff = self.xoff.with(priority);
     }
 
     pub fn resume(&mut self, priority: Priority) {
