@@ -1,6 +1,7 @@
 //! The pauses that a port obeys: IEEE 802.1Q clause 36.1.3.3.
 
 use crate::flow_control::pause_time::PauseMeter;
+use crate::program::PfcSettings;
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 
 /// What was received for one priority.
@@ -35,13 +36,15 @@ impl ReceivedPauses {
         }
     }
 
-    /// New settings. A priority that no longer obeys is resumed at once.
-    pub fn configure(&mut self, now: Nanos, obey: PrioritySet, rate: BitRate) {
+    /// New settings. A priority that no longer obeys is resumed at once, unless an 802.3x PAUSE
+    /// may have stopped it and the port still obeys those.
+    pub fn configure(&mut self, now: Nanos, pfc: &PfcSettings, rate: BitRate) {
+        let obey = if pfc.obey_global_pause { PrioritySet::ALL } else { pfc.obey };
         for priority in self.paused.difference(obey).iter() {
             self.meters[priority.index()].pause(now, Interval::ZERO);
         }
         self.paused = self.paused.intersection(obey);
-        (self.obey, self.rate) = (obey, rate);
+        (self.obey, self.rate) = (pfc.obey, rate);
     }
 
     /// A frame that arrived at `now` asks `priority` to pause for `time`.

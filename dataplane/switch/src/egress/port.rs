@@ -206,7 +206,7 @@ impl EgressPort {
                 queue.shaper = new.rate_limit.as_ref().map(Shaper::new);
             }
         }
-        self.pauses.configure(now, new.pfc.obey, new.rate);
+        self.pauses.configure(now, &new.pfc, new.rate);
     }
 
     pub fn queue(&self, priority: Priority) -> &Queue {
