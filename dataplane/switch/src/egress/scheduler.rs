@@ -78,7 +78,11 @@ impl Scheduler {
                 return Some((self.visited, deficit));
             }
             self.visited = next_after(self.visited, eligible);
-            self.deficit[self.visited.index()] += self.quantum[self.visited.index()];
+            // Whose visit ended because its head did not fit has less than the longest frame left.
+            // Who has more was paused or held back in its visit, and saves nothing up for later.
+            let quantum = self.quantum[self.visited.index()];
+            let deficit = &mut self.deficit[self.visited.index()];
+            *deficit = quantum + (*deficit).min(LONGEST);
         }
     }
 
