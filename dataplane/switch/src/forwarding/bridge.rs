@@ -89,7 +89,8 @@ impl Bridge {
         if destination.is_multicast() {
             return Verdict::Flood;
         }
-        match self.stations.get(&(descriptor.vlan, destination)) {
+        // Being looked for is not being seen: that alone keeps nobody in the table.
+        match self.stations.peek(&(descriptor.vlan, destination)) {
             Some(station) if now.since(station.seen) > self.ageing => Verdict::Flood,
             Some(station) if station.port == ingress => Verdict::Drop(DropReason::SamePort),
             Some(station) => Verdict::Forward(station.port),
