@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_capture_without_frames_has_none_however_often_it_is_played() {
-        assert_eq!(looped(&[], u32::MAX).0, []);
+        assert!(looped(&[], u32::MAX).0.is_empty());
     }
 
     #[test]
