@@ -64,23 +64,22 @@ impl Sum for Bytes {
     }
 }
 
-/// `9.7MiB`-like: binary units where they are exact, decimal units otherwise.
+/// The shortest way to write the figure exactly with a prefix, `16MiB`, `16MB`, `96.928kB`; of
+/// equal length, the binary one. Small figures are written in bytes.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const KIB: u64 = 1 << 10;
-        const MIB: u64 = 1 << 20;
-        const GIB: u64 = 1 << 30;
-        let bytes = self.0;
-        let (unit, size) = match bytes {
-            GIB.. if bytes.is_multiple_of(GIB) => ("GiB", GIB),
-            MIB.. if bytes.is_multiple_of(MIB) => ("MiB", MIB),
-            KIB.. if bytes.is_multiple_of(KIB) => ("KiB", KIB),
-            1_000_000_000.. => ("GB", 1_000_000_000),
-            1_000_000.. => ("MB", 1_000_000),
-            10_000.. => ("kB", 1_000),
-            _ => ("B", 1),
-        };
-        crate::quantity::write_decimal(f, bytes, size, unit)
+        const BINARY: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        const DECIMAL: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+        if self.0 < 10_000 && !self.0.is_multiple_of(1 << 10) {
+            return write!(f, "{}B", self.0);
+        }
+        let binary = BINARY.into_iter().filter(|(_, size)| self.0.is_multiple_of(*size));
+        let written = binary
+            .chain(DECIMAL)
+            .filter(|(_, size)| self.0 >= *size)
+            .map(|(unit, size)| crate::quantity::decimal(self.0, size, unit))
+            .min_by_key(String::len);
+        f.write_str(written.as_deref().unwrap_or("0B"))
     }
 }
 

@@ -26,7 +26,7 @@ impl Distance {
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) = if self.0 >= 1_000 { ("km", 1_000) } else { ("m", 1) };
-        write_decimal(f, self.0, size, unit)
+        f.write_str(&decimal(self.0, size, unit))
     }
 }
 
@@ -207,15 +207,15 @@ impl FromStr for Distance {
     }
 }
 
-/// Writes `value / size` exactly, without trailing zeros for decimal sizes, then the unit.
-pub(crate) fn write_decimal(f: &mut fmt::Formatter<'_>, value: u64, size: u64, unit: &str) -> fmt::Result {
+/// `value / size` exactly, without trailing zeros for decimal sizes, then the unit.
+pub(crate) fn decimal(value: u64, size: u64, unit: &str) -> String {
     let (whole, rest) = (value / size, value % size);
     if rest == 0 {
-        return write!(f, "{whole}{unit}");
+        return format!("{whole}{unit}");
     }
     let places = size.ilog10() as usize;
     let digits = format!("{rest:0places$}");
-    write!(f, "{whole}.{}{unit}", digits.trim_end_matches('0'))
+    format!("{whole}.{}{unit}", digits.trim_end_matches('0'))
 }
 
 #[cfg(test)]
@@ -255,6 +255,13 @@ mod tests {
         assert!(matches!("1GiB".parse::<BitRate>(), Err(ParseQuantityError::UnknownUnit { .. })));
         assert!(matches!("0G".parse::<BitRate>(), Err(ParseQuantityError::OutOfRange { .. })));
         assert!(matches!("99999999999T".parse::<BitRate>(), Err(ParseQuantityError::OutOfRange { .. })));
+    }
+
+    #[test]
+    fn sizes_are_shown_in_the_shortest_exact_form() {
+        let shown =
+            [0, 60, 1_248, 16_384, 96_928, 16_000_000, 16 << 20].map(|bytes| Bytes(bytes).to_string());
+        assert_eq!(shown, ["0B", "60B", "1248B", "16KiB", "96.928kB", "16MB", "16MiB"]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl fmt::Display for BitRate {
             1_000.. => ("k", 1_000),
             _ => ("bps", 1),
         };
-        crate::quantity::write_decimal(f, rate, size, unit)
+        f.write_str(&crate::quantity::decimal(rate, size, unit))
     }
 }
 
