@@ -1,7 +1,8 @@
 //! What the switch knows of a frame after it has read its headers once.
 
-use units::Bytes;
-use wire::ethernet::EtherType;
+use units::{Bytes, Priority};
+use wire::ethernet::{self, EtherType};
+use wire::ip::{Dscp, Ecn};
 use wire::{ipv4, ipv6, vlan};
 
 /// The network layer of a frame.
@@ -24,11 +25,11 @@ pub(crate) struct Descriptor {
     pub payload_offset: u8,
     pub network: Network,
     /// PCP of the outer tag.
-    pub pcp: Option<u8>,
+    pub pcp: Option<Priority>,
     /// VLAN of the outer tag, or 0.
     pub vlan: u16,
-    /// DSCP and ECN, where there is an IP header.
-    pub traffic_class: Option<u8>,
+    /// DSCP and ECN; zero where there is no IP header.
+    traffic_class: u8,
 }
 
 impl Descriptor {
@@ -36,32 +37,39 @@ impl Descriptor {
     /// an Ethernet header.
     #[inline(always)]
     pub fn parse(headers: &[u8], length: Bytes) -> Option<Self> {
-        let stack = match vlan::Stack::parse(headers) {
-            Ok(stack) => stack,
-            Err(_) if headers.len() >= wire::ethernet::HEADER_LEN => return Some(Self::opaque()),
-            Err(_) => return None,
-        };
-        let rest = headers.get(stack.payload_offset..).unwrap_or_default();
-        let rest_length = (length.0 as usize).saturating_sub(stack.payload_offset);
-        let (network, traffic_class) = match stack.ether_type {
+        let ethernet = ethernet::View::parse(headers).ok()?;
+        // Most frames are untagged IPv4; the walk over tags is not inlined into the loop.
+        match ethernet.ether_type() {
+            EtherType::IPV4 => Some(Self::network(headers, length, ethernet::HEADER_LEN, EtherType::IPV4)),
+            _ => Some(Self::walk(headers, length)),
+        }
+    }
+
+    #[inline(never)]
+    fn walk(headers: &[u8], length: Bytes) -> Self {
+        let Ok(stack) = vlan::Stack::parse(headers) else { return Self::opaque() };
+        let descriptor = Self::network(headers, length, stack.payload_offset, stack.ether_type);
+        let (pcp, vlan) = stack.outer.map_or((None, 0), |tag| (Some(tag.priority), tag.id.number()));
+        Self { pcp, vlan, ..descriptor }
+    }
+
+    /// Reads what lies behind the tags.
+    #[inline(always)]
+    fn network(headers: &[u8], length: Bytes, offset: usize, ether_type: EtherType) -> Self {
+        let rest = headers.get(offset..).unwrap_or_default();
+        let rest_length = (length.0 as usize).saturating_sub(offset);
+        let (network, traffic_class) = match ether_type {
             EtherType::IPV4 => match ipv4::View::parse_head(rest, rest_length) {
-                Ok(ip) => (Network::Ipv4, Some(ip.dscp().number() << 2 | ip.ecn().bits())),
-                Err(_) => (Network::Other { malformed: true }, None),
+                Ok(ip) => (Network::Ipv4, ip.traffic_class()),
+                Err(_) => (Network::Other { malformed: true }, 0),
             },
             EtherType::IPV6 => match ipv6::View::parse_head(rest, rest_length) {
-                Ok(ip) => (Network::Ipv6, Some(ip.traffic_class())),
-                Err(_) => (Network::Other { malformed: true }, None),
+                Ok(ip) => (Network::Ipv6, ip.traffic_class()),
+                Err(_) => (Network::Other { malformed: true }, 0),
             },
-            _ => (Network::Other { malformed: false }, None),
+            _ => (Network::Other { malformed: false }, 0),
         };
-        Some(Self {
-            ether_type: stack.ether_type,
-            payload_offset: stack.payload_offset as u8,
-            network,
-            pcp: stack.outer.map(|tag| tag.priority.number()),
-            vlan: stack.outer.map_or(0, |tag| tag.id.number()),
-            traffic_class,
-        })
+        Self { ether_type, payload_offset: offset as u8, network, pcp: None, vlan: 0, traffic_class }
     }
 
     /// A frame that ends within its VLAN tags: forwarded by address, at the default priority.
@@ -72,22 +80,22 @@ impl Descriptor {
             network: Network::Other { malformed: true },
             pcp: None,
             vlan: 0,
-            traffic_class: None,
+            traffic_class: 0,
         }
     }
 
     /// DSCP, where there is an IP header.
     #[inline]
-    pub fn dscp(&self) -> Option<u8> {
-        self.traffic_class.map(|class| class >> 2)
+    pub fn dscp(&self) -> Option<Dscp> {
+        match self.network {
+            Network::Ipv4 | Network::Ipv6 => Some(Dscp::from_low_bits(self.traffic_class >> 2)),
+            Network::Other { .. } => None,
+        }
     }
 
     /// Where the IP header starts if it says that the transport understands ECN; zero otherwise.
     #[inline]
     pub fn markable_ip_offset(&self) -> u8 {
-        match self.traffic_class {
-            Some(class) if class & 0b11 != 0 => self.payload_offset,
-            _ => 0,
-        }
+        if Ecn::from_low_bits(self.traffic_class).is_capable() { self.payload_offset } else { 0 }
     }
 }

@@ -60,13 +60,22 @@ impl LinkClock {
     /// instant at which it becomes free. Returns the start, rounded up.
     #[inline]
     pub fn occupy(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
-        if now > self.free_at() {
-            self.free_at = now;
-            self.remainder = 0;
-        }
-        let start = self.free_at();
-        (self.free_at, self.remainder) = self.per_byte.advance(self.free_at, self.remainder, bytes);
-        start
+        self.start_at(now, self.free_at(), bytes)
+    }
+
+    /// [`LinkClock::occupy`], unless the link is still busy at `horizon`.
+    #[inline]
+    pub fn occupy_by(&mut self, now: Nanos, horizon: Nanos, bytes: WireBytes) -> Option<Nanos> {
+        let free_at = self.free_at();
+        (free_at <= horizon).then(|| self.start_at(now, free_at, bytes))
+    }
+
+    #[inline]
+    fn start_at(&mut self, now: Nanos, free_at: Nanos, bytes: WireBytes) -> Nanos {
+        let idle = now > free_at;
+        let (from, remainder) = if idle { (now, 0) } else { (self.free_at, self.remainder) };
+        (self.free_at, self.remainder) = self.per_byte.advance(from, remainder, bytes);
+        if idle { now } else { free_at }
     }
 
     /// Changes the rate from the next frame on; the frame on the wire keeps its end, rounded up.

@@ -94,6 +94,12 @@ impl<T: AsRef<[u8]>> View<T> {
         usize::from(u16_at(self.raw(), TOTAL_LENGTH))
     }
 
+    /// DSCP and ECN in one byte, as [`crate::ip::traffic_class`] puts them together.
+    #[inline]
+    pub fn traffic_class(&self) -> u8 {
+        self.raw()[TOS]
+    }
+
     /// Differentiated services codepoint.
     #[inline]
     pub fn dscp(&self) -> Dscp {

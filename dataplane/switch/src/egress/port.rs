@@ -114,7 +114,11 @@ pub(crate) struct Service<'a> {
     queue: &'a mut Queue,
     backlog: &'a mut PrioritySet,
     scheduler: &'a mut Scheduler,
-    turn: Turn,
+    /// Whether port or queue have a shaper.
+    shaped: bool,
+    priority: Priority,
+    /// Wire bytes that it may send.
+    allowance: u64,
     /// Wire bytes that it has sent.
     sent: u64,
     volume: Volume,
@@ -130,25 +134,31 @@ impl Service<'_> {
         rng: &mut impl Rng,
     ) -> Option<Departure<F>> {
         let queue = &mut *self.queue;
-        let shaped = [&*self.port_shaper, &queue.shaper].into_iter().flatten();
-        if self.link.free_at() > self.horizon || shaped.into_iter().any(|it| it.ready_at() > self.now) {
-            return None;
+        if self.shaped {
+            let shapers = [&*self.port_shaper, &queue.shaper].into_iter().flatten();
+            if shapers.into_iter().any(|shaper| shaper.ready_at() > self.now) {
+                return None;
+            }
         }
-        let wire_bytes = WireBytes::of_frame(store.front(&queue.fifo)?.length());
-        if self.sent + wire_bytes.0 > self.turn.allowance {
-            return None;
+        let (mut start, mut wire_bytes) = (Nanos::ZERO, WireBytes(0));
+        let mut queued = store.pop_if(&mut queue.fifo, |front| {
+            wire_bytes = WireBytes::of_frame(front.length());
+            let allowed = self.sent + wire_bytes.0 <= self.allowance;
+            let free = if allowed { self.link.occupy_by(self.now, self.horizon, wire_bytes) } else { None };
+            start = free.unwrap_or_default();
+            free.is_some()
+        })?;
+        if self.shaped {
+            for shaper in [&mut *self.port_shaper, &mut queue.shaper].into_iter().flatten() {
+                shaper.charge(self.now, wire_bytes);
+            }
         }
-        let mut queued = store.pop(&mut queue.fifo)?;
         self.sent += wire_bytes.0;
         self.volume.count(queued.length());
         queue.bytes -= u64::from(queued.length);
         if !queued.lossless {
             queue.lossy.release(u64::from(queued.length), pools);
         }
-        for shaper in [&mut *self.port_shaper, &mut queue.shaper].into_iter().flatten() {
-            shaper.charge(self.now, wire_bytes);
-        }
-        let start = self.link.occupy(self.now, wire_bytes);
         queue.delay.record(start.since(queued.since));
         if let Some(red) = &queue.red
             && red.at == MarkAt::Dequeue
@@ -166,9 +176,9 @@ impl Service<'_> {
         self.queue.counters.transmitted += self.volume;
         let empty = self.queue.fifo.is_empty();
         if empty {
-            *self.backlog = self.backlog.without(self.turn.priority);
+            *self.backlog = self.backlog.without(self.priority);
         }
-        self.scheduler.served(self.turn.priority, self.sent, empty);
+        self.scheduler.served(self.priority, self.sent, empty);
     }
 }
 
@@ -278,6 +288,7 @@ impl EgressPort {
     /// Lets the queue whose turn it is send.
     #[inline]
     pub fn serve(&mut self, now: Nanos, turn: Turn) -> Service<'_> {
+        let shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
         Service {
             now,
             link: &mut self.link,
@@ -286,7 +297,9 @@ impl EgressPort {
             queue: &mut self.queues[turn.priority.index()],
             backlog: &mut self.backlog,
             scheduler: &mut self.scheduler,
-            turn,
+            shaped,
+            priority: turn.priority,
+            allowance: turn.allowance,
             sent: 0,
             volume: Volume::ZERO,
         }

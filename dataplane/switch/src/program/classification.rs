@@ -1,6 +1,7 @@
 //! From code points to priorities.
 
 use units::Priority;
+use wire::ip::Dscp;
 
 /// Which field of a frame a port believes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,12 +44,15 @@ impl Default for Classification {
 impl Classification {
     /// The priority of a frame whose headers show `dscp` and `pcp`.
     #[inline]
-    pub fn priority(&self, dscp: Option<u8>, pcp: Option<u8>) -> Priority {
-        let by_pcp = || pcp.map_or(self.default, |pcp| self.pcp[usize::from(pcp & 7)]);
-        match (self.trust, dscp) {
-            (Trust::Dscp, Some(dscp)) => self.dscp[usize::from(dscp & 63)],
-            (Trust::Dscp, None) | (Trust::Pcp, _) => by_pcp(),
-            (Trust::Nothing, _) => self.default,
+    pub fn priority(&self, dscp: Option<Dscp>, pcp: Option<Priority>) -> Priority {
+        if self.trust == Trust::Dscp
+            && let Some(dscp) = dscp
+        {
+            return self.dscp[dscp.index()];
+        }
+        match pcp {
+            Some(pcp) if self.trust != Trust::Nothing => self.pcp[pcp.index()],
+            _ => self.default,
         }
     }
 }

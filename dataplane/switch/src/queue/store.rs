@@ -92,13 +92,14 @@ impl<F> Store<F> {
         self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].as_ref()
     }
 
-    /// Takes the frame at the head of `fifo`.
+    /// Takes the frame at the head of `fifo`, if `wanted` says so.
     #[inline(always)]
-    pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
+    pub fn pop_if(&mut self, fifo: &mut Fifo, wanted: impl FnOnce(&Queued<F>) -> bool) -> Option<Queued<F>> {
         if fifo.is_empty() {
             return None;
         }
-        let queued = self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].take();
+        let slot = &mut self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT];
+        let queued = slot.take_if(|queued| wanted(queued))?;
         fifo.head_offset += 1;
         fifo.length -= 1;
         if fifo.length == 0 {
@@ -106,12 +107,17 @@ impl<F> Store<F> {
             // that never builds up stays within one warm segment.
             (fifo.head_offset, fifo.tail_offset) = (0, 0);
         } else if fifo.head_offset as usize == SEGMENT {
-            let segment = fifo.head;
-            (fifo.head, fifo.head_offset) = (self.next[segment as usize], 0);
-            self.next[segment as usize] = self.free;
-            self.free = segment;
+            self.release_head(fifo);
         }
-        queued
+        Some(queued)
+    }
+
+    #[inline(never)]
+    fn release_head(&mut self, fifo: &mut Fifo) {
+        let segment = fifo.head;
+        (fifo.head, fifo.head_offset) = (self.next[segment as usize], 0);
+        self.next[segment as usize] = self.free;
+        self.free = segment;
     }
 
     #[inline(never)]
@@ -162,7 +168,8 @@ mod tests {
                     model[queue].push_back(number);
                 } else {
                     prop_assert_eq!(store.front(&fifos[queue]).map(|it| it.frame), model[queue].front().copied());
-                    prop_assert_eq!(store.pop(&mut fifos[queue]).map(|it| it.frame), model[queue].pop_front());
+                    prop_assert!(store.pop_if(&mut fifos[queue], |_| false).is_none());
+                    prop_assert_eq!(store.pop_if(&mut fifos[queue], |_| true).map(|it| it.frame), model[queue].pop_front());
                 }
                 prop_assert_eq!(fifos[queue].length(), model[queue].len());
             }
@@ -182,7 +189,7 @@ mod tests {
         }
         assert_eq!(beyond, 4 * SEGMENT as u32, "the segments kept for partly used ends");
         assert_eq!(store.push(&mut other, queued(7)).unwrap_err().frame, 7);
-        assert_eq!(store.pop(&mut full).unwrap().frame, 0);
+        assert_eq!(store.pop_if(&mut full, |_| true).unwrap().frame, 0);
     }
 
     #[test]
