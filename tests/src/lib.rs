@@ -1,1 +1,34 @@
-//! End-to-end tests live in `tests/`; this library holds what they share.
+//! What the end-to-end tests in `tests/` share: a bench around the switch core that behaves like a
+//! driver, frames, settings, neighbours that obey PFC, and the check that nothing is lost.
+
+pub mod bench;
+pub mod conservation;
+pub mod flow;
+pub mod frame;
+pub mod network;
+pub mod peer;
+pub mod settings;
+
+pub use bench::{Sent, Testbench};
+pub use flow::Flow;
+pub use frame::TestFrame;
+pub use network::Network;
+pub use peer::Peer;
+
+use units::{PortId, Priority};
+
+/// Port 0: where most tests let frames in.
+pub const A: PortId = PortId(0);
+/// Port 1: where most tests let them out.
+pub const B: PortId = PortId(1);
+/// Port 2.
+pub const C: PortId = PortId(2);
+/// Port 3.
+pub const D: PortId = PortId(3);
+
+/// Priority 1: lossy in the settings here.
+pub const P1: Priority = Priority::from_low_bits(1);
+/// Priority 3: lossless in the settings here.
+pub const P3: Priority = Priority::from_low_bits(3);
+/// Priority 4: lossless in the settings here.
+pub const P4: Priority = Priority::from_low_bits(4);

@@ -1,0 +1,115 @@
+//! Nothing comes from nothing and nothing is lost: the sums that hold at any instant.
+
+use switch::{Frame, Shard, Volume};
+use units::{Bytes, Nanos, PortId, Priority};
+
+/// Checks every port and priority of a switch whose port n belongs to shard `owner(n)`, while no
+/// frame is on its way between shards.
+///
+/// # Panics
+/// Where a sum does not hold.
+pub fn assert_conserved<'a, F: Frame + 'a>(
+    ports: impl Iterator<Item = PortId> + Clone,
+    now: Nanos,
+    owner: impl Fn(PortId) -> &'a Shard<F>,
+) {
+    for port in ports.clone() {
+        for priority in Priority::all() {
+            assert_ingress(port, priority, now, ports.clone(), owner(port));
+            assert_egress(port, priority, now, ports.clone(), owner(port));
+        }
+    }
+    assert_pools(ports, now, owner);
+}
+
+/// What arrived was admitted or dropped, and the group holds what is still inside.
+fn assert_ingress<F: Frame>(
+    port: PortId,
+    priority: Priority,
+    now: Nanos,
+    ports: impl Iterator<Item = PortId>,
+    shard: &Shard<F>,
+) {
+    let (counters, ledger, index) = (shard.ingress_counters(port), shard.ledger(), priority.index());
+    let arrived = counters.received[index] + counters.copies[index] + counters.answers[index];
+    let admitted: Volume = ports.map(|egress| ledger.admitted(port, egress, priority)).sum();
+    let dropped: Volume = counters.dropped[index].into_iter().sum();
+    assert_eq!(arrived, admitted + dropped, "{port}, priority {priority}: arrived = admitted + dropped");
+
+    let group = shard.group(now, port, priority);
+    let inside = ledger.ingress_queue(port, priority).bytes;
+    assert_eq!(group.occupancy, inside, "{port}, priority {priority}: the group against the ledger");
+    assert!(group.headroom <= group.occupancy);
+    assert!(group.headroom_watermark.since_cleared() >= group.headroom);
+    assert!(
+        group.watermark.since_cleared() >= group.occupancy - group.headroom,
+        "{port}, priority {priority}: the group holds {} beside headroom, its watermark is {}",
+        group.occupancy - group.headroom,
+        group.watermark.since_cleared()
+    );
+    assert!(group.watermark.persistent() >= group.watermark.since_cleared());
+}
+
+/// What was admitted waits, was sent, or was dropped on the way out.
+fn assert_egress<F: Frame>(
+    port: PortId,
+    priority: Priority,
+    now: Nanos,
+    ports: impl Iterator<Item = PortId> + Clone,
+    shard: &Shard<F>,
+) {
+    let (queue, ledger) = (shard.queue(now, port, priority), shard.ledger());
+    let sum = |figure: &dyn Fn(PortId) -> Volume| -> Volume { ports.clone().map(figure).sum() };
+    let admitted = sum(&|ingress| ledger.admitted(ingress, port, priority));
+    let departed = sum(&|ingress| ledger.departed(ingress, port, priority));
+    let discarded = sum(&|ingress| ledger.discarded(ingress, port, priority));
+    let dropped: Volume = queue.dropped.into_iter().sum();
+    assert_eq!(
+        admitted,
+        departed + queue.waiting,
+        "{port}, priority {priority}: admitted = departed + waiting"
+    );
+    assert_eq!(
+        departed,
+        queue.counters.transmitted + dropped,
+        "{port}, priority {priority}: departed = sent + dropped"
+    );
+    assert_eq!(discarded, dropped, "{port}, priority {priority}: discarded");
+    assert_eq!(ledger.egress_queue(port, priority), queue.waiting);
+    assert!(queue.watermark.since_cleared() >= queue.waiting.bytes);
+    assert_eq!(shard.queue_delay(port, priority).count(), queue.counters.transmitted.frames);
+}
+
+/// The pools hold what groups and queues hold of them.
+fn assert_pools<'a, F: Frame + 'a>(
+    ports: impl Iterator<Item = PortId>,
+    now: Nanos,
+    owner: impl Fn(PortId) -> &'a Shard<F>,
+) {
+    let mut owners: Vec<&Shard<F>> = Vec::new();
+    let (mut headroom, mut beside, mut reserved) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
+    for port in ports {
+        let shard = owner(port);
+        if !owners.iter().any(|known| core::ptr::eq(*known, shard)) {
+            owners.push(shard);
+        }
+        for priority in Priority::all() {
+            let group = shard.group(now, port, priority);
+            headroom += group.headroom;
+            beside += group.occupancy - group.headroom;
+            let settings = shard.program().port(port).groups[priority.index()];
+            reserved += settings.lossless().map_or(Bytes::ZERO, |group| group.reserved);
+        }
+    }
+    let pools = || owners.iter().map(|shard| shard.pools());
+    let held: Bytes = pools().map(|pools| pools.headroom.held).sum();
+    assert_eq!(held, headroom, "the headroom pool holds what the groups hold of it");
+    let shared: Bytes = pools().map(|pools| pools.shared.held).sum();
+    assert!(shared <= beside && beside - shared <= reserved, "shared pool {shared}, groups {beside}");
+    for pools in pools() {
+        for pool in [pools.shared, pools.headroom, pools.egress_lossy] {
+            assert!(pool.watermark.since_cleared() >= pool.held);
+            assert!(pool.watermark.persistent() >= pool.watermark.since_cleared());
+        }
+    }
+}
