@@ -40,7 +40,7 @@ impl Destinations {
         let mut report = args.report.clone();
         if let Some(directory) = &directory {
             for (place, name) in captures.iter_mut().zip(gateway.port_names()) {
-                place.get_or_insert_with(|| directory.join(format!("{name}.pcap")));
+                place.get_or_insert_with(|| directory.join(file_name(name)));
             }
             report.get_or_insert_with(|| directory.join("report.json"));
         }
@@ -92,4 +92,9 @@ impl Destinations {
     pub fn report(&self) -> Option<&Path> {
         self.report.as_deref()
     }
+}
+
+/// The capture of a port in a directory. Ports may be called `1/1`, files not.
+fn file_name(port: &str) -> String {
+    format!("{}.pcap", port.replace('/', "_"))
 }

@@ -87,7 +87,11 @@ pub fn rate(bits_per_second: u64) -> String {
         ("Gb/s", 1_000_000_000),
         ("Tb/s", 1_000_000_000_000),
     ];
-    match units.iter().rev().find(|(_, size)| bits_per_second >= *size && bits_per_second % size == 0) {
+    match units
+        .iter()
+        .rev()
+        .find(|(_, size)| bits_per_second >= *size && bits_per_second.is_multiple_of(*size))
+    {
         Some((unit, size)) => format!("{} {unit}", bits_per_second / size),
         None => scaled(bits_per_second, &units),
     }

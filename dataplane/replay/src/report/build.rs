@@ -120,13 +120,13 @@ fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport
         consumed: by_reason(Consumed::ALL.map(Consumed::name), &counters.consumed),
         dropped_at_ingress: dropped(&at_ingress),
         dropped_at_egress: dropped(&at_egress),
-        priorities: Priority::all().into_iter().map(|it| priority_report(gateway, port, it)).collect(),
+        priorities: Priority::all().map(|it| priority_report(gateway, port, it)).collect(),
     }
 }
 
 fn add(sums: &mut [Volume], volumes: &[Volume]) {
     for (sum, volume) in sums.iter_mut().zip(volumes) {
-        *sum = *sum + *volume;
+        *sum += *volume;
     }
 }
 

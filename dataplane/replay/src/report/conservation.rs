@@ -122,16 +122,15 @@ fn leaving<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Leaving {
     let cells = gateway.ports().flat_map(|ingress| Priority::all().map(move |priority| (ingress, priority)));
     let (data, control) = gateway.outputs.sent(port);
     let mut leaving = Leaving {
-        counted: queues().into_iter().map(|queue| Count::from(queue.counters.transmitted)).sum(),
+        counted: queues().map(|queue| Count::from(queue.counters.transmitted)).sum(),
         ledger: cells.map(|(ingress, priority)| Count::from(left(ingress, priority))).sum(),
         written: data.into(),
         control_counted: shard.control_sent(port).into(),
         control_written: control.into(),
         holds: false,
     };
-    let waiting: Count = queues().into_iter().map(|queue| Count::from(queue.waiting)).sum();
-    let held: Count =
-        Priority::all().into_iter().map(|priority| Count::from(ledger.egress_queue(port, priority))).sum();
+    let waiting: Count = queues().map(|queue| Count::from(queue.waiting)).sum();
+    let held: Count = Priority::all().map(|priority| Count::from(ledger.egress_queue(port, priority))).sum();
     leaving.holds = leaving.counted == leaving.ledger
         && leaving.counted == leaving.written
         && leaving.control_counted == leaving.control_written

@@ -1,0 +1,129 @@
+//! What a replay costs does not grow with its length: no allocation per frame, constant memory.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::*;
+use replay::capture::{CaptureError, CaptureSink, CaptureWriter, Captured, FrameSource, Pace};
+use replay::{Input, Outputs, Replay, Side};
+use std::io::{self, Write};
+use std::process::Stdio;
+use std::sync::Arc;
+use switch::Program;
+use units::{Nanos, PortId};
+
+/// The same frame over and over: bursts of 40 at the link rate, then a pause.
+struct Generated {
+    frame: Vec<u8>,
+    left: u64,
+    count: u64,
+}
+
+impl FrameSource for Generated {
+    fn advance(&mut self) -> Result<bool, CaptureError> {
+        let more = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        self.count += u64::from(more);
+        Ok(more)
+    }
+
+    fn current(&self) -> Option<Captured<'_>> {
+        let number = self.count.checked_sub(1)?;
+        let at = Nanos(1_000_000_000 + number / 40 * 10_000_000 + number % 40 * 100);
+        Some(Captured { at, data: &self.frame, original_length: self.frame.len() as u32 })
+    }
+}
+
+/// Where nothing is kept.
+struct Nowhere;
+
+impl Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl CaptureSink for Nowhere {
+    fn cut(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn program(text: &str) -> Arc<Program> {
+    config::parse(text, "cost.toml").unwrap().program
+}
+
+/// Allocations of a replay of `frames`, the same at both ends of the link.
+fn allocations(program: &Arc<Program>, frames: u64, length: usize) -> u64 {
+    let counted = allocation_counter::measure(|| {
+        let inputs = [PortId(0), PortId(1)].map(|port| Input {
+            source: Generated { frame: udp_frame(length, 26), left: frames, count: 0 },
+            pace: Pace::AsCaptured,
+            side: Side::Port(port),
+        });
+        let ports = program.settings().ports.len();
+        let outputs = Outputs::new((0..ports).map(|_| Some(CaptureWriter::new(Nowhere, "nowhere"))));
+        let replay = Replay::new(program.clone(), inputs.into()).unwrap();
+        let outcome = replay.run("cost", outputs, |_| ()).unwrap();
+        assert!(outcome.report.conservation.holds);
+        assert_eq!(outcome.report.input.read.frames, 2 * frames);
+    });
+    counted.count_total
+}
+
+#[test]
+fn no_frame_costs_an_allocation_once_the_replay_is_warm() {
+    let bridge =
+        SLOW_HAUL.to_owned() + "[[port]]\nname = \"lh1\"\nrate = \"1G\"\n[forwarding]\nmode = \"bridge\"\n";
+    for (name, text) in [("patch", SLOW_HAUL), ("bridge", &bridge)] {
+        let program = program(text);
+        for length in [60, 976] {
+            // What the report holds depends on what happened: the same bursts give the same buckets.
+            let (short, long) = (allocations(&program, 4_000, length), allocations(&program, 40_000, length));
+            assert!(short > 0, "allocations are counted");
+            assert_eq!(short, long, "{name}, {length} bytes");
+        }
+    }
+}
+
+/// Peak memory in KiB of a replay of `frames` frames, read while it waits for the end of its input.
+fn peak_memory_kib(frames: u64) -> Option<u64> {
+    let scratch = Scratch::new();
+    let config = scratch.write("gateway.toml", SLOW_HAUL.replace("100M", "100G"));
+    let mut child = longspan()
+        .args(["replay", "--config", &config, "--in", "dc0=-", "--out-dir", &scratch.path("out")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&pcap_header(1)).unwrap();
+    for chunk in 0..frames / 1_000 {
+        let frames: Vec<_> = stream(1_000, 1_082, 1_000)
+            .into_iter()
+            .map(|(at, data, n)| (at + chunk * 1_000_000, data, n))
+            .collect();
+        let records: Vec<_> = frames.iter().map(pcap_record).collect();
+        input.write_all(&records.concat()).unwrap();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    let status = status.ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+#[test]
+fn memory_is_constant_in_the_length_of_the_capture() {
+    let (Some(short), Some(long)) = (peak_memory_kib(10_000), peak_memory_kib(100_000)) else {
+        println!("skipped: /proc does not tell peak memory here");
+        return;
+    };
+    assert!(long < short + 512, "{short} KiB for 10,000 frames, {long} KiB for 100,000");
+}

@@ -1,0 +1,246 @@
+//! What goes wrong is told in one line, and what was written before is whole.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::*;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A gateway and one capture of four frames.
+struct Setting {
+    scratch: Scratch,
+    config: String,
+    capture: String,
+}
+
+impl Setting {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        let config = scratch.write("gateway.toml", SLOW_HAUL);
+        let capture = scratch.write("in.pcap", pcap(&stream(4, 976, 1_000)));
+        Self { scratch, config, capture }
+    }
+
+    /// Fails with `status` and one line, which ends as told.
+    fn refuses(&self, status: i32, arguments: &[&str], told: &str) {
+        let line = refused(status, &[&["--config", &self.config], arguments].concat());
+        assert!(line.contains(told), "{line}\nlacks: {told}");
+    }
+
+    fn input(&self) -> String {
+        format!("dc0={}", self.capture)
+    }
+}
+
+#[test]
+fn a_port_that_is_not_in_the_configuration_is_refused_with_those_that_are() {
+    let setting = Setting::new();
+    let told = "gateway \"gateway\" has no port \"dc7\"; it has dc0, lh0";
+    setting.refuses(2, &["--in", "dc7=x.pcap"], told);
+    setting.refuses(2, &["--in", &setting.input(), "--out", "dc7=x.pcap"], told);
+    setting.refuses(2, &["--split", &setting.capture, "--from", "dc7=::/0"], told);
+}
+
+#[test]
+fn a_wrong_command_line_is_refused_before_anything_is_touched() {
+    let setting = Setting::new();
+    let input = setting.input();
+    let out = format!("lh0={}", setting.scratch.path("out.pcap"));
+    setting.refuses(2, &[], "required arguments were not provided");
+    setting.refuses(2, &["--in", "dc0"], "write PORT=FILE");
+    setting.refuses(2, &["--in", &input, "--speed", "fast"], "write for example 1000x");
+    setting.refuses(2, &["--in", &input, "--loop", "0"], "'0' for '--loop <N>'");
+    setting.refuses(2, &["--in", &input, "--in", &input], "names port dc0 twice");
+    setting.refuses(2, &["--in", &input, "--out", &out, "--out", &out], "--out names port lh0 twice");
+    setting.refuses(
+        2,
+        &["--in", "dc0=-", "--in", "lh0=-"],
+        "standard input (-) can be read by one port only",
+    );
+    setting.refuses(2, &["--in", "dc0=-", "--loop", "2"], "it can be read only once");
+    setting.refuses(2, &["--in", &input, "--out", "lh0=-"], "cannot go to standard output");
+    setting.refuses(2, &["--split", &setting.capture], "--from");
+    setting.refuses(
+        2,
+        &["--in", &input, "--split", &setting.capture, "--from", "dc0=::/0"],
+        "cannot be used",
+    );
+    assert!(!Path::new(&setting.scratch.path("out.pcap")).exists());
+}
+
+#[test]
+fn a_configuration_that_is_not_there_or_does_not_hold_is_refused() {
+    let setting = Setting::new();
+    let input = setting.input();
+    let line = refused(2, &["--config", "nowhere.toml", "--in", &input]);
+    assert!(line.starts_with("nowhere.toml: "), "{line}");
+    let wrong = setting.scratch.write("wrong.toml", SLOW_HAUL.replace("\"100M\"", "\"fast\""));
+    let line = refused(2, &["--config", &wrong, "--in", &input]);
+    assert!(line.contains("wrong.toml:1") && line.contains("port.rate"), "{line}");
+}
+
+#[test]
+fn an_input_that_cannot_be_played_is_refused_and_no_output_is_touched() {
+    let setting = Setting::new();
+    let scratch = &setting.scratch;
+    let precious = scratch.write("out.pcap", "precious");
+    let out = format!("lh0={precious}");
+    let garbage = [pcap_header(1), vec![0xff; 16]].concat();
+    for (file, told) in [
+        ("nowhere.pcap".to_owned(), "nowhere.pcap: cannot be opened: No such file"),
+        (scratch.path(""), "Is a directory"),
+        (scratch.write("empty.pcap", ""), "empty.pcap: is empty"),
+        (scratch.write("text.pcap", "hello, world"), "text.pcap: is neither pcap nor pcapng"),
+        (scratch.write("wifi.pcap", pcap_header(105)), "wifi.pcap: byte 0: link type is IEEE802_11"),
+        (scratch.write("short.pcap", &pcap_header(1)[..20]), "short.pcap: is cut off"),
+        (scratch.write("corrupt.pcap", garbage), "corrupt.pcap: byte 24: the frame claims 4294967295"),
+    ] {
+        setting.refuses(2, &["--in", &format!("dc0={file}"), "--out", &out], told);
+    }
+    assert_eq!(fs::read(precious).unwrap(), b"precious");
+}
+
+#[test]
+fn an_unreadable_file_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let setting = Setting::new();
+    fs::set_permissions(&setting.capture, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&setting.capture).is_ok() {
+        println!("skipped: whoever runs this may read everything");
+        return;
+    }
+    setting.refuses(2, &["--in", &setting.input()], "cannot be opened: Permission denied");
+}
+
+#[test]
+fn a_capture_that_breaks_later_is_played_and_written_up_to_there() {
+    let setting = Setting::new();
+    let whole = fs::read(&setting.capture).unwrap();
+    let corrupt = [&whole[..], &[0xff; 16]].concat();
+    let cut = whole[..whole.len() - 1].to_vec();
+    for (name, bytes, frames, told) in
+        [("cut.pcap", cut, 3, "is cut off in the middle of the record"), ("bad.pcap", corrupt, 4, "sane")]
+    {
+        let input = format!("dc0={}", setting.scratch.write(name, bytes));
+        let directory = setting.scratch.path("out");
+        setting.refuses(1, &["--in", &input, "--out-dir", &directory], told);
+        assert_eq!(frames_of(format!("{directory}/lh0.pcap")).len(), frames);
+        let report = json(&fs::read_to_string(format!("{directory}/report.json")).unwrap());
+        assert_eq!(report["input"]["complete"], false);
+        assert_eq!(report["conservation"]["holds"], true);
+    }
+}
+
+#[test]
+fn nothing_is_written_over_what_is_read_or_twice() {
+    let setting = Setting::new();
+    let input = setting.input();
+    let before = fs::read(&setting.capture).unwrap();
+    let over_input = format!("lh0={}", setting.capture);
+    setting.refuses(2, &["--in", &input, "--out", &over_input], "written over the input of port dc0");
+    setting.refuses(2, &["--in", &input, "--report", &setting.capture], "written over the input of port dc0");
+    setting.refuses(2, &["--in", &input, "--report", &setting.config], "written over the configuration");
+
+    let link = setting.scratch.path("link.pcap");
+    std::os::unix::fs::symlink(&setting.capture, &link).unwrap();
+    setting.refuses(2, &["--in", &input, "--out", &format!("lh0={link}")], "written over the input");
+
+    let new = setting.scratch.path("new.pcap");
+    let same = setting.scratch.path("./new.pcap");
+    let outs = [format!("lh0={new}"), format!("dc0={same}")];
+    let told = "is to be both the output of port dc0 and the output of port lh0";
+    setting.refuses(2, &["--in", &input, "--out", &outs[0], "--out", &outs[1]], told);
+    setting.refuses(2, &["--in", &input, "--out", &outs[0], "--report", &new], "and the report");
+    assert_eq!(fs::read(&setting.capture).unwrap(), before);
+    assert!(!Path::new(&new).exists());
+}
+
+#[test]
+fn an_output_that_cannot_be_created_is_refused() {
+    let setting = Setting::new();
+    let input = setting.input();
+    setting.refuses(
+        2,
+        &["--in", &input, "--out", "lh0=/nowhere/a.pcap"],
+        "/nowhere/a.pcap: cannot be created",
+    );
+    setting.refuses(
+        2,
+        &["--in", &input, "--report", "/nowhere/r.json"],
+        "/nowhere/r.json: cannot be written",
+    );
+    let below_a_file = format!("{}/out", setting.capture);
+    setting.refuses(2, &["--in", &input, "--out-dir", &below_a_file], "cannot be written");
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_other_output_is_whole() {
+    if !Path::new("/dev/full").exists() {
+        println!("skipped: there is no /dev/full");
+        return;
+    }
+    let setting = Setting::new();
+    let capture = setting.scratch.write("long.pcap", pcap(&stream(20_000, 976, 10_000)));
+    let input = format!("dc0={capture}");
+    let pauses = setting.scratch.path("dc0.pcap");
+    let out = format!("dc0={pauses}");
+    let arguments = ["--in", &input, "--out", "lh0=/dev/full", "--out", &out];
+    setting.refuses(1, &arguments, "/dev/full: cannot be written after 0 frames: No space left");
+    assert!(!frames_of(&pauses).is_empty());
+}
+
+#[test]
+fn a_report_on_a_full_disk_is_told() {
+    if !Path::new("/dev/full").exists() {
+        println!("skipped: there is no /dev/full");
+        return;
+    }
+    let setting = Setting::new();
+    setting.refuses(1, &["--in", &setting.input(), "--report", "/dev/full"], "/dev/full: cannot be written");
+}
+
+#[test]
+fn a_disk_that_fills_up_on_the_way_keeps_whole_frames() {
+    let setting = Setting::new();
+    let mount = setting.scratch.path("small");
+    fs::create_dir(&mount).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=3m", "none", &mount])
+        .stderr(Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("skipped: no file system can be mounted here");
+        return;
+    }
+    let capture = setting.scratch.write("long.pcap", pcap(&stream(20_000, 976, 100_000)));
+    let (input, out) = (format!("dc0={capture}"), format!("lh0={mount}/lh0.pcap"));
+    let arguments = ["replay", "--config", &setting.config, "--in", &input, "--out", &out];
+    let run = run(arguments);
+    let written =
+        fs::read(format!("{mount}/lh0.pcap")).map(|bytes| setting.scratch.write("kept.pcap", bytes));
+    let unmounted = Command::new("umount").arg(&mount).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!((run.status, run.stderr.lines().count()), (1, 1), "{}", run.stderr);
+    assert!(run.stderr.contains("No space left"), "{}", run.stderr);
+    let frames = frames_of(written.unwrap()).len();
+    assert!(run.stderr.contains(&format!("after {frames} frames")), "{frames}: {}", run.stderr);
+    assert!(frames > 2_000);
+}
+
+#[test]
+fn a_pipe_that_is_closed_early_is_no_failure() {
+    let setting = Setting::new();
+    let mut child = longspan()
+        .args(["replay", "--config", &setting.config, "--in", &setting.input(), "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty());
+}

@@ -1,0 +1,95 @@
+//! What a person reads: the summary, the help, and the verdict of `check`.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::*;
+
+#[test]
+fn the_summary_of_the_soft_roce_capture_is_the_golden_one() {
+    let (config, capture) = (repository("config/gateways/replay.toml"), soft_roce());
+    let arguments = ["--config", config.to_str().unwrap(), "--split", capture.to_str().unwrap()];
+    let sides = ["--from", "dc0=52:54:00:00:00:01", "--from", "lh0=52:54:00:00:00:02"];
+    let summary = replayed(&[arguments, sides].concat()).stdout;
+    let golden = repository("control/longspan/tests/golden/soft-roce-summary.txt");
+    if std::env::var_os("LONGSPAN_WRITE_GOLDEN").is_some() {
+        std::fs::write(&golden, &summary).unwrap();
+    }
+    assert_eq!(summary, std::fs::read_to_string(golden).unwrap(), "LONGSPAN_WRITE_GOLDEN=1 writes it anew");
+    assert!(summary.is_ascii() && summary.lines().all(|line| line.len() <= 100), "{summary}");
+}
+
+#[test]
+fn json_on_standard_output_is_the_report_that_is_written() {
+    let scratch = Scratch::new();
+    let config = scratch.write("gateway.toml", SLOW_HAUL);
+    let capture = scratch.write("in.pcap", pcap(&stream(50, 976, 1_000)));
+    let (input, report) = (format!("dc0={capture}"), scratch.path("report.json"));
+    let run = replayed(&["--config", &config, "--in", &input, "--report", &report, "--json"]);
+    assert_eq!(run.stdout, std::fs::read_to_string(report).unwrap());
+    let scratch_name = scratch.path("");
+    assert!(!run.stdout.contains(scratch_name.trim_end_matches('/')), "no path is in the report");
+}
+
+#[test]
+fn every_key_of_the_report_is_in_the_docs() {
+    fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+        match value {
+            serde_json::Value::Object(map) => map.iter().for_each(|(key, value)| {
+                found.insert(key.clone());
+                keys(value, found);
+            }),
+            serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+    let (config, capture) = (repository("config/gateways/replay.toml"), soft_roce());
+    let arguments = ["--config", config.to_str().unwrap(), "--split", capture.to_str().unwrap(), "--json"];
+    let report = replayed(&[&arguments[..], &["--from", "dc0=10.0.0.1"]].concat()).stdout;
+    let mut found = std::collections::BTreeSet::new();
+    keys(&json(&report), &mut found);
+    let docs = std::fs::read_to_string(repository("docs/report.md")).unwrap();
+    let missing: Vec<_> = found.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    assert!(found.len() > 60 && missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn help_has_examples_and_goes_to_standard_output() {
+    for arguments in [&["--help"][..], &["replay", "--help"], &["check", "--help"], &["--version"]] {
+        let run = run(arguments);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+        assert!(run.stdout.contains("longspan"));
+    }
+    let help = run(["replay", "--help"]).stdout;
+    for option in
+        ["--config", "--in", "--split", "--from", "--speed", "--loop", "--out-dir", "--report", "--json"]
+    {
+        assert!(help.contains(option), "{option}");
+    }
+    assert!(help.contains("Examples:"));
+}
+
+#[test]
+fn check_approves_every_gateway_of_the_repository_but_not_a_broken_one() {
+    let directory = repository("config/gateways");
+    let files: Vec<_> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let arguments: Vec<_> = std::iter::once("check".into()).chain(files.iter().cloned()).collect();
+    let run_all = run(arguments);
+    assert_eq!((run_all.status, run_all.stderr.as_str()), (0, ""));
+    assert_eq!(run_all.stdout.matches(": OK: gateway").count(), files.len());
+
+    let scratch = Scratch::new();
+    let wrong = scratch.write("wrong.toml", SLOW_HAUL.replace("\"100M\"", "\"fast\""));
+    let refused = run(["check", &wrong]);
+    assert_eq!((refused.status, refused.stdout.as_str(), refused.stderr.lines().count()), (2, "", 1));
+    assert!(refused.stderr.starts_with("longspan: ") && refused.stderr.contains("wrong.toml:"));
+
+    let right = scratch.write("right.toml", SLOW_HAUL);
+    let mixed = run(["check", "--json", &right, &wrong]);
+    assert_eq!(mixed.status, 2);
+    assert_eq!(mixed.stderr, "longspan: 1 of 2 files do not hold\n");
+    let report = json(&mixed.stdout);
+    assert_eq!((&report[0]["ok"], &report[1]["ok"]), (&true.into(), &false.into()));
+    assert_eq!(report[1]["problems"][0]["severity"], "error");
+}
