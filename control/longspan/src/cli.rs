@@ -12,8 +12,8 @@ use std::path::PathBuf;
     name = "longspan",
     version,
     about,
-    after_help = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration.",
-    arg_required_else_help = false
+    max_term_width = 100,
+    after_help = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration."
 )]
 pub struct Cli {
     /// What to do.
@@ -187,9 +187,6 @@ pub fn one_line(error: &clap::Error) -> String {
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
     let line = lines.join(" ");
     let message = line.strip_prefix("error: ").unwrap_or(&line);
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "no command given: try 'longspan --help'".into();
-    }
     format!("{message} (try --help)")
 }
 

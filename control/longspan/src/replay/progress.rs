@@ -20,7 +20,7 @@ impl Bar {
         };
         // A template that did not parse would leave the default style, which serves too.
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.progress_chars("=> "));
         }
         Self(Some(bar))
     }
@@ -28,8 +28,8 @@ impl Bar {
     /// Moves it.
     pub fn show(&mut self, progress: Progress) {
         if let Some(bar) = &self.0 {
-            bar.set_position(progress.bytes);
             bar.set_message(super::table::thousands(progress.frames));
+            bar.set_position(progress.bytes);
         }
     }
 
