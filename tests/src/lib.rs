@@ -5,6 +5,7 @@ pub mod bench;
 pub mod conservation;
 pub mod flow;
 pub mod frame;
+pub mod model;
 pub mod network;
 pub mod peer;
 pub mod settings;

@@ -1,0 +1,351 @@
+//! The same switch on one core and on several: the same frames leave, each queue keeps its order,
+//! and nothing is lost on the way between shards.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::bench::{Recorder, Sent};
+use conformance::conservation::assert_conserved;
+use conformance::settings::{bridged, lossless, routed};
+use conformance::{Flow, TestFrame, Testbench};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use switch::program::{LossyQueue, Settings, Threshold};
+use switch::{DropReason, Handoff, Ledger, Program, Shard, ShardId, Volume};
+use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use wire::pfc;
+
+const PORTS: u16 = 8;
+
+/// A switch of several shards, driven turn by turn like workers that take turns on one core.
+struct Shards {
+    shards: Vec<Shard<TestFrame>>,
+    owners: Vec<ShardId>,
+    sent: Vec<Vec<Sent>>,
+    /// Frames on the way to each shard.
+    rings: Vec<Vec<Handoff<TestFrame>>>,
+    now: Nanos,
+}
+
+impl Shards {
+    /// `count` shards; port n belongs to shard n modulo `count`.
+    fn new(settings: Settings, count: u16) -> Self {
+        let ports = settings.ports.len() as u16;
+        let program = Arc::new(Program::new(settings).unwrap());
+        let ledger = Arc::new(Ledger::new(ports.into(), count.into()));
+        let owners: Vec<_> = (0..ports).map(|port| ShardId(port % count)).collect();
+        let shard = |id| Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone());
+        Self {
+            shards: (0..count).map(shard).collect(),
+            sent: vec![Vec::new(); ports.into()],
+            rings: (0..count).map(|_| Vec::new()).collect(),
+            owners,
+            now: Nanos::ZERO,
+        }
+    }
+
+    fn ports(&self) -> impl Iterator<Item = PortId> + Clone + use<> {
+        (0..self.owners.len() as u16).map(PortId)
+    }
+
+    fn owner(&self, port: PortId) -> &Shard<TestFrame> {
+        &self.shards[self.owners[port.index()].index()]
+    }
+
+    fn inject(&mut self, port: PortId, frames: impl IntoIterator<Item = TestFrame>) {
+        let owner = self.owners[port.index()];
+        self.shards[owner.index()].ingress(self.now, port, &mut frames.into_iter().collect());
+    }
+
+    /// One turn of each shard: what others gave back, frames handed over, what is due.
+    fn turn(&mut self) {
+        for index in 0..self.shards.len() {
+            self.shards[index].look_at_other_shards();
+            let mut arrived = core::mem::take(&mut self.rings[index]);
+            self.shards[index].accept(self.now, &mut arrived);
+            for port in self.ports().filter(|port| self.owners[port.index()].index() == index) {
+                if self.shards[index].port_deadline(port) <= self.now {
+                    let out = &mut self.sent[port.index()];
+                    self.shards[index].egress(self.now, port, &mut Recorder::new(out, usize::MAX));
+                }
+            }
+            self.hand_over(index);
+        }
+    }
+
+    fn hand_over(&mut self, from: usize) {
+        for to in 0..self.rings.len() {
+            let handed = self.shards[from].outbox(ShardId(to as u16));
+            assert!(to != from || handed.is_empty(), "a shard hands nothing to itself");
+            self.rings[to].append(handed);
+        }
+    }
+
+    /// Turns until nothing is on its way and nothing is due up to `time`.
+    fn run_until(&mut self, time: Nanos) {
+        (0..self.shards.len()).for_each(|from| self.hand_over(from));
+        loop {
+            self.turn();
+            // Whoever took its turn before another has not yet seen what left in that.
+            self.shards.iter_mut().for_each(Shard::look_at_other_shards);
+            let due = self.shards.iter().map(Shard::next_deadline).min().unwrap();
+            let on_the_way = self.rings.iter().any(|ring| !ring.is_empty());
+            if !on_the_way && due > time {
+                break;
+            }
+            self.now = if on_the_way { self.now } else { self.now.max(due) };
+        }
+        self.now = self.now.max(time);
+    }
+
+    fn run_dry(&mut self) {
+        self.run_until(self.now);
+        while let Some(due) =
+            self.shards.iter().map(Shard::next_deadline).min().filter(|due| *due != Nanos::NEVER)
+        {
+            self.run_until(due.max(self.now));
+        }
+    }
+
+    fn labels(&self, port: PortId) -> BTreeMap<u8, Vec<u64>> {
+        by_priority(self.sent[port.index()].iter())
+    }
+
+    fn dropped(&self) -> BTreeMap<DropReason, Volume> {
+        let mut sums: BTreeMap<DropReason, Volume> = BTreeMap::new();
+        for port in self.ports() {
+            let counters = self.owner(port).ingress_counters(port);
+            for priority in Priority::all() {
+                let queue = self.owner(port).queue(self.now, port, priority);
+                for reason in DropReason::ALL {
+                    let both =
+                        counters.dropped[priority.index()][reason.index()] + queue.dropped[reason.index()];
+                    let sum = sums.entry(reason).or_default();
+                    *sum += both;
+                }
+            }
+        }
+        sums.retain(|_, volume| volume.frames > 0);
+        sums
+    }
+
+    fn assert_conserved(&self) {
+        assert!(self.rings.iter().all(Vec::is_empty));
+        assert_conserved(self.ports(), self.now, |port| self.owner(port));
+    }
+}
+
+/// The labels of data frames, by priority, in the order in which they left.
+fn by_priority<'a>(sent: impl Iterator<Item = &'a Sent>) -> BTreeMap<u8, Vec<u64>> {
+    let mut queues: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+    for sent in sent.filter(|sent| !sent.control) {
+        queues.entry(sent.frame.bytes[15] >> 5).or_default().push(sent.frame.label);
+    }
+    queues
+}
+
+/// A burst of traffic.
+#[derive(Clone, Debug)]
+struct Burst {
+    gap: u64,
+    from: u16,
+    frames: Vec<(u16, u8, usize)>,
+    pause: Option<(u16, u8, u16)>,
+}
+
+fn burst() -> impl Strategy<Value = Burst> {
+    let frame = (0..PORTS, prop_oneof![Just(3), Just(1), 0_u8..8], 60_usize..2_000);
+    let pause = proptest::option::of((0..PORTS, any::<u8>(), 0_u16..2_000));
+    (0_u64..2_000, 0..PORTS, proptest::collection::vec(frame, 0..12), pause)
+        .prop_map(|(gap, from, frames, pause)| Burst { gap, from, frames, pause })
+}
+
+fn frames(burst: &Burst, label: &mut u64) -> Vec<TestFrame> {
+    let frame = |(to, priority, length): &(u16, u8, usize)| {
+        *label += 1;
+        let flow = Flow::new(PortId(burst.from), PortId(*to)).at(Priority::from_low_bits(*priority));
+        flow.headers(*length).labelled(*label)
+    };
+    burst.frames.iter().map(frame).collect()
+}
+
+fn pause_frame(priorities: u8, quanta: u16) -> TestFrame {
+    let mut bytes = vec![0; 60];
+    let enabled = PrioritySet::from_bits(priorities);
+    pfc::Frame::uniform(wire::ethernet::MacAddress::ZERO, enabled, PauseQuanta(quanta))
+        .emit(&mut bytes)
+        .unwrap();
+    TestFrame::new(bytes)
+}
+
+/// The order of labels within each queue, looked at from one ingress port: frames of different
+/// ports may overtake each other on their way between shards, frames of one port never.
+fn per_flow(queues: &BTreeMap<u8, Vec<u64>>, ingress: &BTreeMap<u64, u16>) -> BTreeMap<(u8, u16), Vec<u64>> {
+    let mut flows: BTreeMap<(u8, u16), Vec<u64>> = BTreeMap::new();
+    for (priority, labels) in queues {
+        for label in labels {
+            flows.entry((*priority, ingress[label])).or_default().push(*label);
+        }
+    }
+    flows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_two_and_four_shards_send_the_same_frames_in_the_same_order(
+        bursts in proptest::collection::vec(burst(), 1..60),
+    ) {
+        let mut bench = Testbench::new(routed(PORTS));
+        let mut several: Vec<_> = [1, 2, 4].map(|count| Shards::new(routed(PORTS), count)).into();
+        let (mut label, mut ingress) = (0, BTreeMap::new());
+        for burst in &bursts {
+            let frames = frames(burst, &mut label);
+            ingress.extend(frames.iter().map(|frame| (frame.label, burst.from)));
+            bench.inject(PortId(burst.from), frames.clone());
+            several.iter_mut().for_each(|shards| shards.inject(PortId(burst.from), frames.clone()));
+            if let Some((port, priorities, quanta)) = burst.pause {
+                bench.inject(PortId(port), [pause_frame(priorities, quanta)]);
+                several.iter_mut().for_each(|shards| shards.inject(PortId(port), [pause_frame(priorities, quanta)]));
+            }
+            bench.run_for(Interval(burst.gap));
+            several.iter_mut().for_each(|shards| shards.run_until(bench.now()));
+            several.iter().for_each(Shards::assert_conserved);
+        }
+        bench.run_dry();
+        prop_assert_eq!(bench.dropped_in_all(), Volume::ZERO);
+        for shards in &mut several {
+            shards.run_dry();
+            shards.assert_conserved();
+            for port in bench.ports() {
+                let alone = per_flow(&by_priority(bench.sent(port).iter()), &ingress);
+                prop_assert_eq!(&per_flow(&shards.labels(port), &ingress), &alone);
+            }
+            for shard in &shards.shards {
+                let pools = shard.pools();
+                prop_assert_eq!((pools.shared.held, pools.headroom.held), (Bytes::ZERO, Bytes::ZERO));
+            }
+        }
+    }
+
+    #[test]
+    fn shards_that_run_out_of_buffer_lose_nothing_unnamed_and_settle_all_accounts(
+        bursts in proptest::collection::vec(burst(), 20..120),
+        count in 1_u16..5,
+    ) {
+        let mut settings = routed(PORTS);
+        settings.buffer.shared = Bytes(60_000);
+        settings.buffer.headroom = Bytes(20_000);
+        settings.buffer.egress_lossy = Bytes(30_000);
+        for port in &mut settings.ports {
+            port.groups[3] = lossless(15_000, 5_000, 10_000);
+            port.groups[4] = lossless(15_000, 15_000, 20_000);
+            port.queues[1].lossy = LossyQueue { reserved: Bytes(500), threshold: Threshold::Static(Bytes(8_000)) };
+        }
+        let mut shards = Shards::new(settings, count);
+        let (mut label, mut arrived) = (0, 0);
+        for burst in &bursts {
+            let frames = frames(burst, &mut label);
+            arrived += frames.len() as u64;
+            shards.inject(PortId(burst.from), frames);
+            if let Some((port, priorities, quanta)) = burst.pause {
+                shards.inject(PortId(port), [pause_frame(priorities, quanta)]);
+            }
+            shards.run_until(shards.now + Interval(burst.gap / 20));
+            shards.assert_conserved();
+        }
+        shards.run_dry();
+        shards.assert_conserved();
+        let left: usize = shards.ports().map(|port| shards.labels(port).values().map(Vec::len).sum::<usize>()).sum();
+        let dropped = shards.dropped();
+        let lost: u64 = dropped.values().map(|volume| volume.frames).sum();
+        prop_assert_eq!(left as u64 + lost, arrived);
+        for port in shards.ports() {
+            for priority in Priority::all() {
+                let group = shards.owner(port).group(shards.now, port, priority);
+                prop_assert_eq!((group.occupancy, group.paused), (Bytes::ZERO, None), "{} {}", port, priority);
+                if group.lossless {
+                    let lost = &shards.owner(port).ingress_counters(port).dropped[priority.index()];
+                    let named = lost[DropReason::HeadroomExceeded.index()] + lost[DropReason::HeadroomPoolFull.index()];
+                    prop_assert_eq!(lost.iter().copied().sum::<Volume>(), named);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_group_is_resumed_by_what_leaves_through_a_port_of_another_shard() {
+    let mut shards = Shards::new(routed(2), 2);
+    let (a, b) = (PortId(0), PortId(1));
+    let p3 = Priority::from_low_bits(3);
+    shards.inject(b, [pause_frame(0b1000, u16::MAX)]);
+    shards.inject(a, Flow::new(a, b).at(p3).udps(100, 1_000));
+    shards.run_until(Nanos(1_000));
+    assert!(shards.owner(a).group(shards.now, a, p3).paused.is_some());
+    assert_eq!(shards.sent[0].len(), 1, "XOFF");
+    shards.inject(b, [pause_frame(0b1000, 0)]);
+    shards.run_dry();
+    assert_eq!(shards.owner(a).group(shards.now, a, p3).paused, None);
+    let last = shards.sent[0].last().unwrap();
+    assert_eq!(last.pfc().unwrap()[3], Some(PauseQuanta::ZERO), "XON");
+    shards.assert_conserved();
+}
+
+#[test]
+fn frames_on_their_way_between_shards_are_charged_already() {
+    let mut shards = Shards::new(routed(2), 2);
+    let (a, b) = (PortId(0), PortId(1));
+    let p3 = Priority::from_low_bits(3);
+    shards.inject(a, Flow::new(a, b).at(p3).udps(10, 1_000));
+    assert_eq!(shards.shards[0].ledger().occupancy(a, b, p3).bytes, Bytes(10_000));
+    assert_eq!(shards.shards[1].ledger().egress_queue(b, p3).frames, 10);
+    assert_eq!(shards.shards[1].queue(shards.now, b, p3).waiting, Volume::ZERO);
+    shards.run_dry();
+    shards.assert_conserved();
+}
+
+#[test]
+fn a_bridge_of_several_shards_delivers_every_copy_of_a_flood() {
+    for count in [1, 2, 4, 8] {
+        let mut shards = Shards::new(bridged(PORTS), count);
+        for from in shards.ports() {
+            shards.inject(from, [Flow::new(from, PortId(100)).bridged().udp(100).labelled(from.0.into())]);
+        }
+        shards.run_dry();
+        shards.assert_conserved();
+        for port in shards.ports() {
+            let mut labels = shards.labels(port).remove(&0).unwrap();
+            labels.sort_unstable();
+            let others: Vec<u64> = (0..8).filter(|label| *label != u64::from(port.0)).collect();
+            assert_eq!(labels, others);
+        }
+    }
+}
+
+#[test]
+fn shards_install_one_after_the_other_with_frames_in_between() {
+    let mut shards = Shards::new(routed(4), 2);
+    let (a, b) = (PortId(0), PortId(1));
+    let p3 = Priority::from_low_bits(3);
+    shards.inject(a, Flow::new(a, b).at(p3).udps(60, 1_000));
+    let mut settings = routed(4);
+    settings.ports[0].groups[3] = lossless(30_000, 10_000, 50_000);
+    settings.ports[1].queues[3].scheduling = switch::program::Scheduling::Weighted(9);
+    let program = Arc::new(Program::new(settings).unwrap());
+    shards.shards[0].install(shards.now, program.clone()).unwrap();
+    shards.inject(
+        a,
+        Flow::new(a, b).at(p3).udps(20, 1_000).map(|frame| {
+            let label = frame.label + 60;
+            frame.labelled(label)
+        }),
+    );
+    shards.turn();
+    shards.shards[1].install(shards.now, program).unwrap();
+    shards.run_dry();
+    shards.assert_conserved();
+    assert_eq!(shards.labels(b)[&3], (0..80).collect::<Vec<_>>());
+    assert!(shards.dropped().is_empty());
+}
