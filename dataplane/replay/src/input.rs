@@ -1,6 +1,6 @@
 //! What is played, and through which ports it comes in.
 
-use crate::capture::{Captured, FrameSource, Pace, Splitter};
+use crate::capture::{Captured, Pace, Splitter};
 use switch::Volume;
 use units::{Bytes, PortId};
 use wire::ethernet::{self, MacAddress};
@@ -35,8 +35,8 @@ impl Side {
     }
 }
 
-/// A source of capture that can be moved, whatever it is made of.
-pub(crate) fn split_inputs<S: FrameSource>(inputs: Vec<Input<S>>) -> (Vec<(S, Pace)>, Vec<Side>) {
+/// What the merge needs of `inputs`, and where the frames of each come in.
+pub(crate) fn split_inputs<S>(inputs: Vec<Input<S>>) -> (Vec<(S, Pace)>, Vec<Side>) {
     inputs.into_iter().map(|input| ((input.source, input.pace), input.side)).unzip()
 }
 

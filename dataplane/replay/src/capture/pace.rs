@@ -159,6 +159,7 @@ mod tests {
     #[test]
     fn a_speed_is_read_exactly_or_refused_with_an_example() {
         assert_eq!("0.25".parse(), Ok(Speed::new(25, 100).unwrap()));
+        assert!(["1", "1.0", "7/7"].into_iter().all(|text| text.parse::<Speed>().unwrap().is_one()));
         assert_eq!(" 2/3 ".parse::<Speed>().unwrap().to_string(), "2/3");
         for text in
             ["", "0", "1/0", "0.0", "-1", "+1", "1.", ".5", "1e3", "x", "1/2/3", "99999999999999999999"]

@@ -13,7 +13,6 @@ pub use conservation::{Conservation, Leaving, PortConservation, WhereFramesWent}
 use serde::Serialize;
 use std::collections::BTreeMap;
 use switch::Volume;
-use units::PortId;
 
 /// The version of the layout: it changes where a key changes its name or meaning, not where one is
 /// added.
@@ -338,11 +337,6 @@ pub struct BucketReport {
 }
 
 impl Report {
-    /// The ports with their numbers.
-    pub fn numbered_ports(&self) -> impl Iterator<Item = (PortId, &PortReport)> {
-        (0..).map(PortId).zip(&self.ports)
-    }
-
     /// The report as it is written to a file: JSON with a line per key, and a line end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self)
