@@ -70,6 +70,8 @@ fn a_pause_stops_its_priority_to_the_nanosecond_and_no_other() {
             bench.inject_pfc(B, only(P3), PauseQuanta(quanta));
             bench.inject(A, [at(priority).udp(60)]);
             bench.run_until(Nanos(1_000 + nanos - 1));
+            // Called for no reason, as a driver may.
+            bench.egress(B, usize::MAX);
             assert_eq!(starts(&bench).len(), usize::from(priority != P3), "{gigabits}G, {quanta} quanta");
             bench.run_dry();
             let expected = if priority == P3 { 1_000 + nanos } else { 1_000 };
@@ -333,6 +335,17 @@ fn our_pause_goes_ahead_of_data_and_is_never_paused_itself() {
     assert!(!sent[0].control && sent[1].control, "behind the frame on the wire, ahead of all that waits");
     assert_eq!(sent[1].start, Nanos(122), "1,524 bytes at 100G are 121.92 ns");
     assert_eq!(sent[2].start, Nanos(129), "and 84 more end at 128.64");
+}
+
+#[test]
+fn of_a_pause_and_data_that_are_due_at_the_same_instant_the_pause_goes_first() {
+    let mut bench = Testbench::new(two_ports());
+    bench.block(B, P3);
+    bench.inject(B, Flow::new(B, A).udps(10, 9_000));
+    bench.inject(A, at(P3).udps(100, 1_000));
+    bench.turn();
+    assert_eq!(bench.pauses(A, P3), [(Nanos(0), PauseQuanta::MAX)]);
+    assert!(bench.data(A).all(|sent| sent.start >= Nanos(7)));
 }
 
 #[test]

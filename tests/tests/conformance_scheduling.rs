@@ -191,6 +191,24 @@ fn a_queue_that_was_idle_or_paused_has_saved_nothing_up() {
 }
 
 #[test]
+fn a_queue_that_runs_empty_in_its_visit_starts_the_next_one_with_one_quantum() {
+    let mut settings = roomy();
+    weighted(&mut settings, &[(0, 1), (1, 1), (2, 1)]);
+    let mut bench = Testbench::new(settings);
+    bench.inject(A, at(1).udps(500, 1_000).chain(at(2).udps(500, 1_000)));
+    for _ in 0..20 {
+        bench.inject(A, at(0).udps(1, 60));
+        bench.run_for(Interval::from_micros(2));
+    }
+    let before = bench.data(B).count();
+    bench.inject(A, at(0).udps(100, 1_000));
+    bench.run_for(Interval::from_micros(4));
+    let order: Vec<_> = bench.data(B).skip(before).map(|sent| priority_of(&sent.frame)).collect();
+    let first = order.chunk_by(|one, other| one == other).find(|visit| visit[0] == 0);
+    assert_eq!(first.map(<[_]>::len), Some(9), "9,216 of a quantum of 9,240 wire bytes: {order:?}");
+}
+
+#[test]
 fn a_queue_below_its_rate_limit_for_long_gets_no_more_than_its_share_when_the_limit_goes() {
     let mut settings = roomy();
     weighted(&mut settings, &[(0, 1), (1, 1), (2, 1)]);
