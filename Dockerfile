@@ -1,11 +1,13 @@
 # Longspan's replay in a container:
 #
 #   docker build -t longspan .
+#   mkdir -p out
 #   docker run --rm -v "$PWD/out:/out" --user "$(id -u):$(id -g)" longspan
 #
 # The default command replays the capture that comes with Longspan. For your own:
 #
-#   docker run --rm -v "$PWD:/data" longspan longspan replay --config /data/gateway.toml ...
+#   docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" \
+#       longspan longspan replay --config /data/gateway.toml --in dc0=/data/a.pcap --out-dir /data/out
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
