@@ -349,3 +349,28 @@ fn shards_install_one_after_the_other_with_frames_in_between() {
     assert_eq!(shards.labels(b)[&3], (0..80).collect::<Vec<_>>());
     assert!(shards.dropped().is_empty());
 }
+
+#[test]
+fn a_shard_that_only_looks_gives_the_pool_back_to_the_others() {
+    let mut settings = routed(2);
+    let all = settings.buffer.shared;
+    settings.buffer.egress_lossy = all;
+    for port in &mut settings.ports {
+        port.queues[0].lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(all) };
+    }
+    let frames = all.0 / 1_000;
+    let mut shards = Shards::new(settings, 2);
+    let (a, b) = (PortId(0), PortId(1));
+    shards.inject(a, Flow::new(a, b).udps(frames, 1_000));
+    shards.hand_over(0);
+    let mut arrived = core::mem::take(&mut shards.rings[1]);
+    shards.shards[1].accept(shards.now, &mut arrived);
+    while shards.shards[1].port_deadline(b) != Nanos::NEVER {
+        shards.now = shards.now.max(shards.shards[1].port_deadline(b));
+        shards.shards[1].egress(shards.now, b, &mut Recorder::new(&mut shards.sent[1], usize::MAX));
+    }
+    // The first shard has nothing to accept and nothing to send.
+    shards.shards[0].look_at_other_shards();
+    shards.inject(b, Flow::new(b, a).udps(frames, 1_000));
+    assert!(shards.dropped().is_empty(), "the pool is free: {:?}", shards.dropped());
+}

@@ -95,6 +95,7 @@ impl<F: Frame> Fabric<F> {
         self.read_other_shards();
         self.unsettled = self.owned;
         self.settle();
+        self.publish();
     }
 
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
