@@ -304,6 +304,19 @@ fn a_faster_replay_and_the_line_rate_move_frames_together_and_loops_repeat_them(
 }
 
 #[test]
+fn a_pace_of_centuries_comes_to_its_end() {
+    let scratch = Scratch::new();
+    let config = scratch.write("gateway.toml", SLOW_HAUL);
+    let capture = scratch.write("in.pcap", pcap(&stream(3, 976, 1_000_000)));
+    let report = scratch.path("report.json");
+    let input = format!("dc0={capture}");
+    let speed = "1/99999999999999x";
+    replayed(&["--config", &config, "--in", &input, "--speed", speed, "--report", &report]);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["ending"]["state"], "drained");
+}
+
+#[test]
 fn a_capture_on_standard_input_is_replayed_like_a_file() {
     use std::io::Write;
     let scratch = Scratch::new();

@@ -205,8 +205,8 @@ pub enum Corruption {
         /// The claim.
         length: u16,
     },
-    /// An instant before 1970 or after 2554.
-    #[error("the timestamp is not between 1970 and 2554")]
+    /// An instant before 1970 or after 2553.
+    #[error("the timestamp is not between 1970 and 2553")]
     TimeOutOfRange,
 }
 

@@ -1,8 +1,8 @@
 //! Several captures in one order of time.
 
-use super::CaptureError;
 use super::pace::{Pace, Pacer};
 use super::source::{Captured, FrameSource};
+use super::{CaptureError, LATEST};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -23,7 +23,8 @@ pub struct Merged<'a> {
 /// frames; of frames with the same instant, the one of the earlier source comes first.
 ///
 /// Instants that go back within one source, as they do in real captures, are raised to the latest
-/// so far, and counted. One frame per source is held, so memory is constant.
+/// so far, and counted. What a pace or a loop would bring after 2553 comes at the end of that year.
+/// One frame per source is held, so memory is constant.
 pub struct Merge<S> {
     lanes: Vec<Lane<S>>,
     /// The sources that have a frame, by the instant at which it comes.
@@ -123,7 +124,7 @@ impl<S: FrameSource> Lane<S> {
         let Captured { at, original_length, .. } = self.source.current()?;
         self.clamped += u64::from(at < self.latest);
         self.latest = self.latest.max(at);
-        Some(self.pacer.instant(self.latest, original_length))
+        Some(self.pacer.instant(self.latest, original_length).min(LATEST))
     }
 }
 
@@ -183,6 +184,12 @@ mod tests {
         let pace = Pace::Scaled("10".parse().unwrap());
         let mut merge = merge(&[(&[1_000, 1_200], pace), (&[1_100], pace)]);
         assert_eq!(played(&mut merge), [(0, 0, 1_000), (1, 0, 1_010), (0, 1, 1_020)]);
+    }
+
+    #[test]
+    fn a_pace_that_takes_centuries_ends_before_never() {
+        let pace = Pace::Scaled("1/9999999999999999999".parse().unwrap());
+        assert_eq!(played(&mut merge(&[(&[1_000, 1_002], pace)])), [(0, 0, 1_000), (0, 1, LATEST.0)]);
     }
 
     #[test]

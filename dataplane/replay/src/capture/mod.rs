@@ -34,3 +34,9 @@ pub use reader::{CaptureFile, CaptureReader};
 pub use source::{Captured, FrameSource};
 pub use split::{ParseSourceMatchError, SourceMatch, Splitter};
 pub use writer::{CaptureSink, CaptureWriter, SNAP_LENGTH};
+
+use units::Nanos;
+
+/// The latest instant of a frame, the end of 2553. The clock of a replay never comes near
+/// [`Nanos::NEVER`], which stands for what is not due at all.
+pub(crate) const LATEST: Nanos = Nanos(18_429_292_800_000_000_000 - 1);

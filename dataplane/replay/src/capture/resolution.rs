@@ -1,5 +1,6 @@
 //! Timestamps of pcapng in nanoseconds (draft-ietf-opsawg-pcapng, section 4.2).
 
+use super::LATEST;
 use units::Nanos;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -46,16 +47,16 @@ impl Resolution {
         Self { offset: if_tsoffset, ..self }
     }
 
-    /// The instant of a timestamp, rounded down; `None` where it is before 1970 or does not fit
-    /// 64 bits of nanoseconds.
+    /// The instant of a timestamp, rounded down; `None` where it is before 1970 or after
+    /// [`LATEST`].
     #[inline]
     pub(super) fn instant(self, timestamp: u64) -> Option<Nanos> {
         if self.offset == 0
             && let Unit::Nanos(unit) = self.unit
         {
-            return timestamp.checked_mul(unit).map(Nanos);
+            return timestamp.checked_mul(unit).map(Nanos).filter(|at| *at <= LATEST);
         }
-        self.shifted_instant(timestamp)
+        self.shifted_instant(timestamp).filter(|at| *at <= LATEST)
     }
 
     fn shifted_instant(self, timestamp: u64) -> Option<Nanos> {
@@ -116,5 +117,14 @@ mod tests {
             }
         }
         assert_eq!(instant(0, 0, u64::MAX), None);
+    }
+
+    #[test]
+    fn nothing_comes_when_never_is() {
+        assert_eq!(instant(9, 0, LATEST.0), Some(LATEST.0));
+        for timestamp in [LATEST.0 + 1, u64::MAX] {
+            assert_eq!(instant(9, 0, timestamp), None);
+        }
+        assert_eq!(instant(9, 18_429_292_800, 0), None, "by its offset");
     }
 }
