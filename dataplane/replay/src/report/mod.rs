@@ -312,7 +312,7 @@ pub struct PausesReceivedReport {
 }
 
 /// How long frames waited between arrival and the start of transmission, to within a bucket of
-/// 1/16. All zero where no frame was sent.
+/// 1/8. All zero where no frame was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DelayReport {
     /// Half of the frames waited no longer.
