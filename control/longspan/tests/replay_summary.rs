@@ -21,6 +21,19 @@ fn the_summary_of_the_soft_roce_capture_is_the_golden_one() {
 }
 
 #[test]
+fn the_pages_that_show_the_summary_show_the_golden_one() {
+    let read = |path| std::fs::read_to_string(repository(path)).unwrap();
+    let golden = read("control/longspan/tests/golden/soft-roce-summary.txt");
+    assert!(read("README.md").contains(&format!("```text\n{golden}```\n")), "README.md");
+
+    let (_, tables) = golden.split_once("\n\n").unwrap();
+    let (tables, _) = tables.rsplit_once("\n\n").unwrap();
+    let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };
+    let indented: Vec<_> = tables.lines().map(indent).collect();
+    assert!(read("docs/replay.md").contains(&indented.join("\n")), "docs/replay.md");
+}
+
+#[test]
 fn json_on_standard_output_is_the_report_that_is_written() {
     let scratch = Scratch::new();
     let config = scratch.write("gateway.toml", SLOW_HAUL);
