@@ -59,7 +59,7 @@ fn message_over_ipv6(data: &[u8]) {
 /// `data` as the upper layer of a packet whose checksum is right, so that the walk gets past it.
 fn solicitation(data: &[u8]) {
     let (mac, here) = (MacAddress([2, 0, 0, 0, 0, 1]), Ipv6Addr::LOCALHOST);
-    let _ = icmpv6::turn_solicitation_into_advertisement(&mut data.to_vec(), mac);
+    let _ = icmpv6::turn_solicitation_into_advertisement(&mut data.to_vec(), mac, false);
     let Ok(payload_length) = u16::try_from(data.len()) else { return };
     let header = ipv6::Header {
         dscp: wire::ip::Dscp::DEFAULT,
@@ -78,7 +78,7 @@ fn solicitation(data: &[u8]) {
         view.fill_checksum(here, here);
     }
     let before = packet.clone();
-    match icmpv6::turn_solicitation_into_advertisement(&mut packet, mac) {
+    match icmpv6::turn_solicitation_into_advertisement(&mut packet, mac, false) {
         Ok(destination) => {
             let ip = ipv6::View::parse(&packet[..]).expect("it was just written");
             assert_eq!((ip.total_len(), ip.destination()), (icmpv6::ADVERTISEMENT_PACKET_LEN, destination));

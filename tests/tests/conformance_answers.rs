@@ -208,7 +208,7 @@ fn a_neighbour_solicitation_for_the_ports_address_is_answered_with_an_advertisem
     assert_eq!(
         icmp.icmp_type,
         Icmpv6Type::NeighborAdvertisement(NeighborAdvertisementHeader {
-            router: false,
+            router: true,
             solicited: true,
             r#override: true
         })

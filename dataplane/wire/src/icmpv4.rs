@@ -116,6 +116,11 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
                 checksum::updated(self.checksum(), word(Type::ECHO_REQUEST), word(Type::ECHO_REPLY));
             put(self.0.as_mut(), 0, &[Type::ECHO_REPLY.0]);
             put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
+            // Of a message of nothing but zeros the update makes zero, and its checksum is 0xffff:
+            // RFC 1624 leaves that case out.
+            if self.0.as_ref().iter().all(|byte| *byte == 0) {
+                put(self.0.as_mut(), CHECKSUM, &[0xff, 0xff]);
+            }
         }
         is_request
     }
@@ -158,6 +163,14 @@ mod tests {
 
     use super::*;
     use crate::testing::*;
+
+    #[test]
+    fn a_reply_of_nothing_but_zeros_has_the_checksum_that_verifies() {
+        let mut echo = [8, 0, 0xf7, 0xff, 0, 0, 0, 0];
+        assert!(View::parse(&mut echo[..]).unwrap().turn_request_into_reply());
+        assert_eq!(echo, [0, 0, 0xff, 0xff, 0, 0, 0, 0]);
+        assert!(View::parse(&echo[..]).unwrap().verify_checksum());
+    }
 
     #[test]
     fn the_captured_request_becomes_the_captured_reply() {

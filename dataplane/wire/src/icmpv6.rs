@@ -327,7 +327,8 @@ pub enum NoAdvertisement {
 }
 
 /// Turns `packet`, an IPv6 packet with a solicitation, into the advertisement that answers it: its
-/// target is at `mac`. Whether the target is one's own address, the caller has looked up before.
+/// target is at `mac` and is a `router` or not (a host forgets a default router that says it is none:
+/// RFC 4861 section 7.2.5). Whether the target is one's own address, the caller has looked up before.
 ///
 /// Afterwards the packet has [`ADVERTISEMENT_PACKET_LEN`] bytes, and what is returned is its IPv6
 /// destination: the one who asked, or [`ALL_NODES`] where it has no address yet. The Ethernet
@@ -338,6 +339,7 @@ pub enum NoAdvertisement {
 pub fn turn_solicitation_into_advertisement(
     packet: &mut [u8],
     mac: MacAddress,
+    router: bool,
 ) -> Result<Ipv6Addr, NoAdvertisement> {
     let ip = ipv6::View::parse(&*packet)?;
     if ip.next_header() != IpProtocol::ICMPV6 {
@@ -362,7 +364,7 @@ pub fn turn_solicitation_into_advertisement(
     (header.source, header.destination) = (target, destination);
     header.payload_length = (NEIGHBOUR_LEN + LINK_ADDRESS_LEN) as u16;
     let advertisement = NeighbourAdvertisement {
-        router: false,
+        router,
         solicited,
         overriding: true,
         target,

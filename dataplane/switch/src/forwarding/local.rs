@@ -3,8 +3,8 @@
 //! The answer is written over the question and leaves through the port by which that came, so
 //! that answering neither allocates nor waits for a buffer.
 
-use super::Verdict;
 use super::address::readdress;
+use super::{ForwardingSettings, Verdict};
 use crate::descriptor::{Descriptor, Network};
 use crate::program::Settings;
 use crate::reason::Consumed;
@@ -20,6 +20,8 @@ const ANSWER_TTL: u8 = 64;
 /// What one port answers for.
 pub(crate) struct Addresses {
     mac: MacAddress,
+    /// Whether the gateway routes, and says so.
+    router: bool,
     /// The port's own: for these it answers ARP and neighbour solicitations.
     resolved: Vec<IpAddr>,
     /// Those of all ports: for these it answers echo requests that are sent to its MAC address.
@@ -32,12 +34,13 @@ impl Addresses {
         let all = settings.ports.iter().flat_map(|port| &port.addresses);
         Self {
             mac: own.mac,
+            router: matches!(settings.forwarding, ForwardingSettings::Route(_)),
             resolved: own.addresses.iter().map(|network| network.addr()).collect(),
             gateway: all.map(|network| network.addr()).collect(),
         }
     }
 
-    /// Whether the port has any address, and so anything to answer.
+    /// Whether the gateway has no address, and so nothing to answer.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.gateway.is_empty()
@@ -93,7 +96,7 @@ impl Addresses {
         if !self.resolves(solicitation.target.into()) {
             return None;
         }
-        icmpv6::turn_solicitation_into_advertisement(packet, self.mac).ok()
+        icmpv6::turn_solicitation_into_advertisement(packet, self.mac, self.router).ok()
     }
 
     fn answer_echo_v4(&self, packet: &mut [u8]) -> Option<Consumed> {

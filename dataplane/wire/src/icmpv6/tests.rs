@@ -45,7 +45,7 @@ fn advertisement(packet: &[u8]) -> (Ipv6Addr, Ipv6Addr, NeighbourAdvertisement) 
 #[test]
 fn a_solicitation_becomes_the_advertisement_that_answers_it() {
     let mut packet = solicitation(ASKER, Some(MacAddress([2, 0, 0, 0, 0, 1])));
-    assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC), Ok(ASKER));
+    assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC, false), Ok(ASKER));
     let (source, destination, answer) = advertisement(&packet);
     assert_eq!((source, destination), (TARGET_ADDRESS, ASKER));
     let target_link_address = Some(MAC);
@@ -60,7 +60,7 @@ fn captured_probes_for_an_address_in_use_are_answered_to_all_nodes() {
     let mut probes = 0;
     for frame in frames(SOFT_ROCE).iter().filter(|frame| frame[12..14] == [0x86, 0xdd] && frame[54] == 135) {
         let mut packet = frame[14..].to_vec();
-        assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC), Ok(ALL_NODES));
+        assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC, false), Ok(ALL_NODES));
         let (source, destination, answer) = advertisement(&packet);
         assert_eq!((source, destination, answer.solicited), (answer.target, ALL_NODES, false));
         assert_eq!(MacAddress::of_ipv6_multicast(destination).to_string(), "33:33:00:00:00:01");
@@ -74,7 +74,7 @@ fn a_solicitation_without_room_for_the_answer_is_left_as_it_is() {
     let mut packet = solicitation(ASKER, None);
     let before = packet.clone();
     let error = NoAdvertisement::NoRoom { available: 64 };
-    assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC), Err(error));
+    assert_eq!(turn_solicitation_into_advertisement(&mut packet, MAC, false), Err(error));
     assert_eq!(packet, before);
 }
 
@@ -84,7 +84,7 @@ fn a_solicitation_that_was_routed_damaged_or_malformed_is_not_answered() {
     let answer = |at: usize, value: u8| {
         let mut packet = good.clone();
         packet[at] = value;
-        turn_solicitation_into_advertisement(&mut packet, MAC)
+        turn_solicitation_into_advertisement(&mut packet, MAC, false)
     };
     assert_eq!(answer(7, 254), Err(NoAdvertisement::HopLimit(254)));
     assert_eq!(answer(43, good[43] ^ 1), Err(NoAdvertisement::Checksum));
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(mut bytes in any_bytes(90), message_type in prop::option::of(128u8..=136)) {
-        let _ = turn_solicitation_into_advertisement(&mut bytes.clone(), MAC);
+        let _ = turn_solicitation_into_advertisement(&mut bytes.clone(), MAC, false);
         if let (Some(message_type), Some(start)) = (message_type, bytes.first_chunk_mut()) {
             *start = [message_type, 0];
         }
