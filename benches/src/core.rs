@@ -36,21 +36,11 @@ impl Frame for BenchFrame {
     }
 }
 
-/// Takes what leaves and keeps it for the next round, in a ring.
+/// Takes what leaves and keeps it for a later round.
+#[derive(Default)]
 struct Recycler {
-    ring: Vec<Option<BenchFrame>>,
-    taken: usize,
-    given: usize,
+    frames: Vec<BenchFrame>,
     control: u64,
-}
-
-impl Recycler {
-    fn refill(&mut self, burst: &mut Vec<BenchFrame>, frames: usize) {
-        for _ in 0..frames {
-            burst.extend(self.ring[self.taken % FRAMES].take());
-            self.taken += 1;
-        }
-    }
 }
 
 impl Transmitter<BenchFrame> for Recycler {
@@ -61,8 +51,7 @@ impl Transmitter<BenchFrame> for Recycler {
 
     #[inline]
     fn frame(&mut self, _start: Nanos, frame: BenchFrame) {
-        self.ring[self.given % FRAMES] = Some(frame);
-        self.given += 1;
+        self.frames.push(frame);
     }
 
     fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
@@ -88,7 +77,9 @@ pub struct Load {
 pub struct Core {
     shard: Shard<BenchFrame>,
     out: Recycler,
-    burst: Vec<BenchFrame>,
+    /// Bursts that take turns, so that each comes back after all the others.
+    bursts: Vec<Vec<BenchFrame>>,
+    turns: usize,
     load: Load,
     now: Nanos,
     step: Interval,
@@ -103,13 +94,11 @@ impl Core {
         let program = Program::new(settings(load.ports, rate)).expect("the settings hold");
         Self {
             shard: Shard::single(Arc::new(program)),
-            out: Recycler {
-                ring: (0..FRAMES).map(|_| Some(rocev2_write(load.frame_bytes))).collect(),
-                taken: 0,
-                given: 0,
-                control: 0,
-            },
-            burst: Vec::with_capacity(load.burst),
+            out: Recycler::default(),
+            bursts: (0..FRAMES / load.burst)
+                .map(|_| (0..load.burst).map(|_| rocev2_write(load.frame_bytes)).collect())
+                .collect(),
+            turns: 0,
             load,
             now: Nanos(1_000),
             step: rate.serialization().time_of(frames) + Interval(1),
@@ -123,11 +112,15 @@ impl Core {
         let egress = PortId(self.next ^ 1);
         self.next = (self.next + 1) % self.load.ports;
         self.now += self.step;
-        self.out.refill(&mut self.burst, self.load.burst);
-        let frames = self.burst.len();
-        self.shard.ingress(self.now, ingress, &mut self.burst);
+        let turn = self.turns % self.bursts.len();
+        self.turns += 1;
+        let mut burst = core::mem::take(&mut self.bursts[turn]);
+        let frames = burst.len();
+        self.shard.ingress(self.now, ingress, &mut burst);
+        self.out.frames = burst;
         // The window lets the whole burst out in one call, as on the wire.
         self.shard.egress(self.now, egress, &mut self.out);
+        self.bursts[turn] = core::mem::take(&mut self.out.frames);
         frames
     }
 }
@@ -181,6 +174,7 @@ fn port_settings(port: u16, rate: BitRate) -> PortSettings {
             obey: PrioritySet::EMPTY.with(lossless),
             obey_global_pause: false,
         },
+        bifrost: None,
     }
 }
 

@@ -295,8 +295,8 @@ impl Model {
             for priority in Priority::all() {
                 self.configure(port, priority);
             }
-            self.resume(port);
         }
+        (0..self.groups.len() as u16).for_each(|port| self.resume(PortId(port)));
     }
 
     fn configure(&mut self, port: PortId, priority: Priority) {

@@ -109,6 +109,7 @@ pub fn port(number: PortId, rate: BitRate) -> PortSettings {
             obey: PrioritySet::EMPTY.with(P3).with(P4),
             obey_global_pause: false,
         },
+        bifrost: None,
     }
 }
 

@@ -239,7 +239,8 @@ fn a_group_becomes_lossy_and_lossless_again_with_frames_inside() {
         settings.ports[0].groups[3] = switch::program::GroupSettings::Lossy;
         settings.ports[0].pfc.obey = units::PrioritySet::EMPTY;
     });
-    bench.turn();
+    // The XOFF is still on the wire.
+    bench.run_for(Interval(10));
     assert_eq!(
         bench.pauses(A, P3).last().unwrap().1,
         units::PauseQuanta::ZERO,
@@ -250,7 +251,7 @@ fn a_group_becomes_lossy_and_lossless_again_with_frames_inside() {
     let labelled = Flow::new(A, B).at(P3).udps(150, 1_000).skip(120);
     bench.inject(A, labelled);
     bench.install(|settings| settings.ports[0].groups[3] = lossless(100_000, 40_000, 50_000));
-    bench.turn();
+    bench.run_for(Interval(10));
     assert_eq!(bench.pauses(A, P3).last().unwrap().1, units::PauseQuanta::MAX, "150,000 are above XOFF");
     bench.run_dry();
     assert_eq!(bench.labels(B), (0..150).collect::<Vec<_>>());

@@ -80,6 +80,17 @@ fn runts_and_giants_are_dropped_by_name_on_every_kind_of_switch() {
 }
 
 #[test]
+fn a_frame_that_is_too_long_for_the_port_by_which_it_would_leave_is_dropped_by_name() {
+    for mut settings in [patched(2), bridged(2), routed(2)] {
+        settings.ports[1].max_frame = Bytes(1_518);
+        let mut bench = Testbench::new(settings);
+        assert!(leaves(&mut bench, A, Flow::new(A, B).udp(1_519)).is_empty());
+        assert_eq!(dropped(&bench, A, DropReason::Oversize), 1);
+        assert_eq!(leaves(&mut bench, A, Flow::new(A, B).udp(1_518)), [1]);
+    }
+}
+
+#[test]
 fn a_bridge_floods_until_it_has_learned_and_then_sends_to_one_port() {
     let mut bench = Testbench::new(bridged(4));
     assert_eq!(leaves(&mut bench, A, between(A, B).udp(60)), [1, 2, 3]);

@@ -270,6 +270,46 @@ fn a_mac_control_frame_that_is_cut_or_unknown_is_dropped_by_name_and_pauses_noth
 }
 
 #[test]
+fn a_pause_that_is_tagged_or_sent_to_another_station_pauses_nothing() {
+    let mut untagged = vec![0; 60];
+    let frame = pfc::Frame::uniform(port_mac(A), PrioritySet::ALL, PauseQuanta::MAX);
+    frame.emit(&mut untagged).unwrap();
+    let mut tagged = untagged.clone();
+    tagged.splice(12..12, [0x81, 0x00, 0x60, 0x64]);
+    let mut astray = untagged.clone();
+    astray[..6].copy_from_slice(&port_mac(C).0);
+    let mut bench = Testbench::new(two_ports());
+    bench.inject(B, [tagged, astray].map(TestFrame::new));
+    assert_eq!(bench.dropped(B, Priority::default(), DropReason::MalformedControl).frames, 2);
+    bench.inject(A, [at(P3).udp(60)]);
+    bench.turn();
+    assert_eq!(starts(&bench), [0]);
+    untagged[..6].copy_from_slice(&port_mac(B).0);
+    bench.inject(B, [TestFrame::new(untagged)]);
+    bench.inject(A, [at(P3).udp(60)]);
+    bench.run_for(Interval(1_000));
+    assert_eq!(starts(&bench), [0], "sent to the port itself, it counts");
+}
+
+#[test]
+fn pauses_that_change_with_every_frame_wait_for_the_link_and_do_not_pile_up() {
+    let mut settings = two_ports();
+    settings.ports[0].rate = BitRate::gigabits(1);
+    settings.ports[0].groups[3] = lossless(60, 60, 1_000_000);
+    let mut bench = Testbench::new(settings);
+    for _ in 0..10_000 {
+        bench.inject_singly(A, [at(P3).udp(60)]);
+        bench.run_for(Interval(10));
+    }
+    bench.run_dry();
+    let sent = bench.sent(A);
+    let on_the_wire = BitRate::gigabits(1).serialization().time_of(WireBytes(84));
+    assert!(sent.len() as u64 <= 100_000 / on_the_wire.0 + 2, "{} frames in 100 us", sent.len());
+    assert!(sent.last().unwrap().start <= Nanos(100_000) + on_the_wire + on_the_wire);
+    assert_eq!(bench.pauses(A, P3).last().unwrap().1, PauseQuanta::ZERO, "the last word is the truth");
+}
+
+#[test]
 fn after_a_pause_no_frame_starts_later_than_the_transmit_window() {
     for (window, length) in [(0, 9_000), (2_000, 60), (2_000, 1_500), (2_000, 9_000)] {
         let mut settings = two_ports();

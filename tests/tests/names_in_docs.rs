@@ -6,7 +6,8 @@ const DROPS: &str = include_str!("../../docs/drops.md");
 
 /// The names in the first column of the tables under `heading`.
 fn names_under(heading: &str) -> Vec<&'static str> {
-    let section = DROPS.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
+    let section =
+        DROPS.split("\n## ").find(|section| section.starts_with(heading)).expect("the page has that section");
     section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
 }
 

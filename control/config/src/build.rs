@@ -9,16 +9,17 @@ use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings
 use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority};
 use wire::ethernet::MacAddress;
 
+use crate::bifrost;
 use crate::defaults;
 use crate::gateway::Link;
-use crate::headroom::{HeadroomSum, HeadroomTerms};
+use crate::headroom::HeadroomSum;
 use crate::problem::{ProblemKind, nearest};
 use crate::reader::{At, Place, Problems};
 use crate::schema::{
     BufferDecl, Document, LosslessDecl, NeighbourDecl, PairDecl, PfcDecl, PortDecl, QueueDecl, RateLimitDecl,
     RouteDecl,
 };
-use crate::value::{HeadroomWish, Mode, PauseWish};
+use crate::value::{Mode, PauseWish, SizeWish};
 
 /// What a file asks for.
 pub(crate) struct Built {
@@ -30,7 +31,7 @@ pub(crate) struct Built {
 }
 
 /// `value`'s, or `default`.
-fn or<T>(value: &Option<At<T>>, default: T) -> T
+pub(crate) fn or<T>(value: &Option<At<T>>, default: T) -> T
 where
     T: Copy,
 {
@@ -100,25 +101,6 @@ impl Builder<'_> {
             distance: decl.distance.as_ref().map(|distance| distance.value),
             interface_delay: or(&decl.interface_delay, defaults::INTERFACE_DELAY),
         };
-        let sum = link.distance.map(|distance| {
-            let Link { interface_delay, .. } = link;
-            let cell_occupancy = self.cell_occupancy;
-            HeadroomSum::new(&HeadroomTerms {
-                rate,
-                distance,
-                max_frame,
-                tx_window,
-                interface_delay,
-                cell_occupancy,
-            })
-        });
-        let mut groups = [GroupSettings::Lossy; Priority::COUNT];
-        for declared in decl.lossless.iter().flatten() {
-            let group = self.group(declared, decl, max_frame, sum.as_ref())?;
-            for priority in &declared.priorities {
-                groups[priority.value.index()] = GroupSettings::Lossless(group);
-            }
-        }
         let queues = core::array::from_fn(|index| {
             let priority = Priority::from_low_bits(index as u8);
             queue(decl.queue(priority), priority, max_frame)
@@ -131,16 +113,35 @@ impl Builder<'_> {
             max_frame,
             tx_window,
             classification: decl.classify.as_ref().map(|it| it.value.clone()).unwrap_or_default(),
-            groups,
+            groups: Default::default(),
             queues,
             rate_limit: decl.rate_limit.as_ref().map(|limit| rate_limit(limit, max_frame)),
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
+            bifrost: None,
         };
+        if let Some(declared) = &decl.bifrost {
+            port.bifrost = Some(bifrost::build(declared, &port, &link, self.problems)?);
+        }
+        self.groups(decl, &mut port, &link)?;
         port.pfc.obey = port.lossless();
         if let Some(pfc) = &decl.pfc {
             self.pfc(pfc, &mut port);
         }
         Some((port, link))
+    }
+
+    fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
+        let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
+        for declared in decl.lossless.iter().flatten() {
+            let group = match &port.bifrost {
+                Some(bifrost) => bifrost::group(declared, bifrost, port.max_frame),
+                None => self.group(declared, decl, port.max_frame, sum.as_ref())?,
+            };
+            for priority in &declared.priorities {
+                port.groups[priority.value.index()] = GroupSettings::Lossless(group);
+            }
+        }
+        Some(())
     }
 
     fn group(
@@ -151,11 +152,11 @@ impl Builder<'_> {
         sum: Option<&HeadroomSum>,
     ) -> Option<LosslessGroup> {
         let xoff = or(&decl.xoff, const { defaults::share(defaults::XOFF_DYNAMIC_TH) });
-        let wish = decl.headroom.as_ref().map_or(HeadroomWish::Auto, |wish| wish.value);
+        let wish = decl.headroom.as_ref().map_or(SizeWish::Auto, |wish| wish.value);
         let headroom = match (wish, sum) {
-            (HeadroomWish::Given(bytes), _) => bytes,
-            (HeadroomWish::Auto, Some(sum)) => sum.total(),
-            (HeadroomWish::Auto, None) => {
+            (SizeWish::Given(bytes), _) => bytes,
+            (SizeWish::Auto, Some(sum)) => sum.total(),
+            (SizeWish::Auto, None) => {
                 let asked = decl.headroom.as_ref().map(|wish| &wish.place);
                 let place = asked.or(decl.place.as_ref()).or(port.place.as_ref())?;
                 let when = "with headroom = \"auto\", which is the default: add distance = \"80km\" or the like to the port, or state the headroom";
@@ -164,11 +165,8 @@ impl Builder<'_> {
                 return None;
             }
         };
-        // An offset from a fixed threshold says nothing that XON does not.
-        let (xon, xon_offset) = match xoff {
-            Threshold::Static(level) => (defaults::xon_below(level, max_frame), Bytes::ZERO),
-            Threshold::Dynamic(_) => (max_frame, or(&decl.xon_offset, max_frame + max_frame)),
-        };
+        let offset = or(&decl.xon_offset, max_frame + max_frame);
+        let (xon, xon_offset) = defaults::resume(xoff, offset, max_frame);
         Some(LosslessGroup {
             reserved: or(&decl.reserved, reserved_below(xoff, max_frame)),
             xoff,

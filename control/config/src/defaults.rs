@@ -1,5 +1,7 @@
 //! What holds where a file says nothing. Each is explained in docs/configuration.md.
 
+use core::num::NonZeroU32;
+
 use switch::program::{DynamicThreshold, LossyQueue, QueueSettings, Scheduling, Threshold};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority};
 
@@ -25,6 +27,21 @@ pub(crate) const PMAX: f64 = 0.05;
 /// The longest pause, as most switches send it.
 pub(crate) const PAUSE: PauseQuanta = PauseQuanta::MAX;
 
+/// Bifrost's slot, as in section VI of the paper.
+pub(crate) const SLOT: Interval = Interval::from_micros(10);
+/// k of Bifrost, as there: an excess is deducted at the end of the slot that shows it.
+pub(crate) const CHECK_EVERY: NonZeroU32 = NonZeroU32::MIN;
+/// Of the round trip: fibre warms up and cools down (some nanoseconds over 80 km), and a PHY is
+/// not always as fast.
+pub(crate) const JITTER: Interval = Interval::from_micros(1);
+/// A worker with a core of its own ends its slots within a few microseconds.
+pub(crate) const LATENESS: Interval = Interval::from_micros(5);
+
+/// Half a slot: enough for a frame that waits, and little to lose where one is not replaced.
+pub(crate) const fn holdover(slot: Interval) -> Interval {
+    Interval(slot.0 / 2)
+}
+
 /// A share of 2^`exponent`, a constant of this file.
 pub(crate) const fn share(exponent: i8) -> Threshold {
     match DynamicThreshold::new(exponent) {
@@ -40,8 +57,17 @@ pub(crate) const fn egress_lossy(shared: Bytes, any_lossless: bool) -> Bytes {
 }
 
 /// Two frames below XOFF, but never below its half.
-pub(crate) fn xon_below(xoff: Bytes, max_frame: Bytes) -> Bytes {
+fn xon_below(xoff: Bytes, max_frame: Bytes) -> Bytes {
     Bytes(xoff.0 / 2).max(xoff - max_frame - max_frame)
+}
+
+/// XON and `xon_offset` of a group that states neither: with a fixed threshold, where an offset says
+/// nothing that XON does not, XON below it; otherwise one frame, and `offset`.
+pub(crate) fn resume(xoff: Threshold, offset: Bytes, max_frame: Bytes) -> (Bytes, Bytes) {
+    match xoff {
+        Threshold::Static(level) => (xon_below(level, max_frame), Bytes::ZERO),
+        Threshold::Dynamic(_) => (max_frame, offset),
+    }
 }
 
 /// Two frames, or 10 us at `rate` if that is more.

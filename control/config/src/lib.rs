@@ -8,6 +8,7 @@
 //!
 //! Every key is described in `docs/configuration.md`.
 
+mod bifrost;
 mod build;
 mod defaults;
 mod gateway;

@@ -8,7 +8,7 @@ use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
 use crate::reader::{At, Place, Problems};
-use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl};
+use crate::schema::{BifrostDecl, Document, LosslessDecl, PortDecl, QueueDecl};
 
 /// Checks `settings`, and notes what does not hold: the first error of the buffer, of each port,
 /// and of forwarding.
@@ -33,6 +33,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     let mut plain = settings.clone();
     for port in &mut plain.ports {
         port.groups = Default::default();
+        port.bifrost = None;
         port.queues = port.queues.map(|queue| QueueSettings { red: None, ..queue });
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
@@ -67,6 +68,8 @@ fn place(error: &ProgramError, document: &Document) -> Place {
             .and_then(|obey| obey.value.iter().find(|it| it.value == *priority))
             .map(|it| it.place.clone()),
         E::ZeroPause { port } => last(port, document).and_then(|it| of(&it.pfc.as_ref()?.pause)),
+        E::BifrostSlot { port, .. } => bifrost(port, document).and_then(|it| of(&it.slot)),
+        E::BifrostBuffer { port, .. } => bifrost(port, document).and_then(|it| of(&it.buffer)),
         E::RedOrder { port, priority, .. } => {
             queue(port, *priority, document).and_then(|it| Some(it.ecn.as_ref()?.kmin.place.clone()))
         }
@@ -105,6 +108,9 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         | E::GroupAddress { port }
         | E::ObeysLossy { port, .. }
         | E::ZeroPause { port } => last(port, document)?.place.clone(),
+        E::BifrostWithoutLossless { port } | E::BifrostSlot { port, .. } | E::BifrostBuffer { port, .. } => {
+            Some(bifrost(port, document)?.place.clone())
+        }
         _ => None,
     }
 }
@@ -155,6 +161,10 @@ fn last<'a>(name: &str, document: &'a Document) -> Option<&'a PortDecl> {
 
 fn group<'a>(port: &str, priority: Priority, document: &'a Document) -> Option<&'a LosslessDecl> {
     last(port, document)?.group(priority)
+}
+
+fn bifrost<'a>(port: &str, document: &'a Document) -> Option<&'a BifrostDecl> {
+    last(port, document)?.bifrost.as_ref()
 }
 
 fn queue<'a>(port: &str, priority: Priority, document: &'a Document) -> Option<&'a QueueDecl> {

@@ -7,12 +7,13 @@ use switch::program::{
 };
 use units::{Bytes, PortId, Priority, WireBytes};
 
+use crate::bifrost;
 use crate::build::{Built, capacity};
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::problem::ProblemKind;
 use crate::reader::{Place, Problems};
 use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl, RateLimitDecl};
-use crate::value::HeadroomWish;
+use crate::value::SizeWish;
 
 /// Notes what physics has to say to a gateway.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
@@ -27,7 +28,9 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         for declared in decl.lossless.iter().flatten() {
             check.group(index, port, declared);
         }
-        if !port.lossless().is_empty() && built.links[index].distance.is_none() {
+        if let Some(bifrost) = &port.bifrost {
+            bifrost::check_slot(bifrost, port, decl, problems);
+        } else if !port.lossless().is_empty() && built.links[index].distance.is_none() {
             let place = place_of(decl.place.as_ref(), "port");
             let port = port.name.clone();
             problems.warning(&place, ProblemKind::HeadroomUnchecked { port });
@@ -141,9 +144,18 @@ impl Check<'_> {
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
         let Some(priority) = decl.priorities.first() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
+        if let Some(bifrost) = &port.bifrost {
+            bifrost::check_group(bifrost, port, (priority.value, group), decl, self.problems);
+        } else {
+            self.headroom(index, port, group, decl);
+        }
+        self.flapping(group, decl);
+    }
+
+    fn headroom(&self, index: usize, port: &PortSettings, group: &LosslessGroup, decl: &LosslessDecl) {
         let sum = self.built.headroom_sum(index);
         if let (Some(wish), Some((distance, sum))) = (&decl.headroom, sum)
-            && matches!(wish.value, HeadroomWish::Given(given) if given < sum.total())
+            && matches!(wish.value, SizeWish::Given(given) if given < sum.total())
         {
             let kind = ProblemKind::HeadroomTooSmall {
                 port: port.name.clone(),
@@ -154,6 +166,9 @@ impl Check<'_> {
             };
             self.problems.error(&wish.place, kind);
         }
+    }
+
+    fn flapping(&self, group: &LosslessGroup, decl: &LosslessDecl) {
         match (group.xoff, &decl.xon, &decl.xon_offset) {
             (Threshold::Static(_), _, Some(offset)) => {
                 let kind = ProblemKind::Meaningless { with: "a fixed xoff" };
@@ -175,9 +190,9 @@ impl Check<'_> {
             self.limit(queue.rate_limit, port, decl.rate_limit.as_ref());
             if let (Some(red), Some(ecn)) = (&queue.red, &decl.ecn) {
                 self.kmin(index, priority.value, red, &ecn.kmin.place);
-                let BufferSettings { shared, headroom, .. } = self.settings.buffer;
-                if red.kmax > shared + headroom {
-                    let (kmax, buffer) = (red.kmax, shared + headroom);
+                let buffer = capacity(&self.settings.buffer, &self.settings.ports);
+                if red.kmax > buffer {
+                    let kmax = red.kmax;
                     self.problems.warning(&ecn.kmax.place, ProblemKind::KmaxAboveBuffer { kmax, buffer });
                 }
             }

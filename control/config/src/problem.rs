@@ -142,6 +142,33 @@ pub enum ProblemKind {
         "a headroom of {given} does not hold what arrives after XOFF on port {port}: {distance} at {rate} need\n{sum}"
     )]
     HeadroomTooSmall { port: String, given: Bytes, rate: BitRate, distance: Distance, sum: Box<HeadroomSum> },
+    #[error(
+        "PFC would pause priority {priority} of port {port} at {xoff}, before Bifrost has filled its buffer of {buffer}; leave xoff out, or state at least {buffer}"
+    )]
+    XoffBelowBifrost { port: String, priority: Priority, xoff: Bytes, buffer: Bytes },
+    #[error(
+        "Bifrost lets port {port} hold {least} (its buffer of {buffer}, and {overrun} of frames that have begun when a pause arrives); priority {priority} is sure of {sure}, and where others have filled the shared pool, lossless frames are dropped"
+    )]
+    BifrostUnreserved {
+        port: String,
+        priority: Priority,
+        least: Bytes,
+        buffer: Bytes,
+        overrun: Bytes,
+        sure: Bytes,
+    },
+    #[error(
+        "a slot of {slot} is longer than the way to the upstream, {one_way}: it learns of what happened here more than a slot late, and the buffer is larger than it need be"
+    )]
+    LongSlot { slot: Interval, one_way: Interval },
+    #[error(
+        "a slot of {slot} carries {bytes} at {rate}, less than the longest frame of {frame}, which is sent to its end whenever a slot lets it begin; {least} and more hold it"
+    )]
+    ShortSlot { slot: Interval, bytes: Bytes, rate: BitRate, frame: Bytes, least: Interval },
+    #[error(
+        "is longer than the slot of {slot}: a frame that is late or lost would stop the upstream for slots that were granted"
+    )]
+    LongHoldover { slot: Interval },
     #[error("port {port} is lossless and has no distance, so its headroom could not be checked")]
     HeadroomUnchecked { port: String },
     #[error(

@@ -3,11 +3,11 @@
 use core::fmt::Write;
 
 use switch::program::{
-    Classification, LosslessGroup, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling, Threshold,
-    Trust,
+    Bifrost, Classification, LosslessGroup, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling,
+    Threshold, Trust, VirtualIncoming,
 };
 use switch::{ForwardingSettings, RouteSettings};
-use units::{PortId, Priority, PrioritySet};
+use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 
 use crate::gateway::{Gateway, Link};
 
@@ -85,7 +85,21 @@ fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::
         write_queue(out, priority, &port.queues[priority.index()])?;
     }
     writeln!(out, "\n[port.pfc]\npause = {}\nobey = {}", port.pfc.pause.0, set(port.pfc.obey))?;
-    writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)
+    writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)?;
+    port.bifrost.as_ref().map_or(Ok(()), |bifrost| write_bifrost(out, bifrost))
+}
+
+fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
+    let Bifrost { buffer: WireBytes(buffer), slot, round_trip, .. } = *bifrost;
+    writeln!(out, "\n[port.bifrost]\nslot = \"{slot}\"\nbuffer = \"{}\"", Bytes(buffer))?;
+    writeln!(out, "round_trip = \"{round_trip}\"\ncheck_every = {}", bifrost.check_every)?;
+    match bifrost.virtual_incoming {
+        VirtualIncoming::Counter => writeln!(out, "virtual_incoming = \"counter\"")?,
+        VirtualIncoming::History { jitter } => {
+            writeln!(out, "virtual_incoming = \"history\"\njitter = \"{jitter}\"")?;
+        }
+    }
+    writeln!(out, "holdover = \"{}\"\nlateness = \"{}\"", bifrost.holdover, bifrost.lateness)
 }
 
 fn write_rate_limit(out: &mut String, limit: Option<RateLimit>) -> core::fmt::Result {

@@ -1,6 +1,7 @@
 //! What single values may look like.
 
 use core::net::IpAddr;
+use core::num::NonZeroU32;
 use core::str::FromStr;
 
 use ipnet::IpNet;
@@ -142,6 +143,16 @@ impl Value for Priority {
     }
 }
 
+/// How often something is done, counted in slots.
+impl Value for NonZeroU32 {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        const VALID: &str = "1 to 1000";
+        let count = integer(value, 1..=1_000, VALID)?;
+        Self::new(count as u32)
+            .ok_or_else(|| ProblemKind::OutOfRange { got: count.to_string(), valid: VALID })
+    }
+}
+
 impl Value for DynamicThreshold {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const VALID: &str = "-8 to 8, for alpha = 2^dynamic_th";
@@ -231,6 +242,13 @@ pub(crate) enum Mode {
     Route,
 }
 
+/// The word that says how Bifrost keeps what may still come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VirtualIncomingWord {
+    Counter,
+    History,
+}
+
 /// The word that says how a queue is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulingWord {
@@ -241,18 +259,19 @@ pub(crate) enum SchedulingWord {
 words! {
     Mode { "patch" => Self::Patch, "bridge" => Self::Bridge, "route" => Self::Route }
     SchedulingWord { "strict" => Self::Strict, "weighted" => Self::Weighted }
+    VirtualIncomingWord { "counter" => Self::Counter, "history" => Self::History }
     Trust { "dscp" => Self::Dscp, "pcp" => Self::Pcp, "nothing" => Self::Nothing }
     MarkAt { "dequeue" => Self::Dequeue, "enqueue" => Self::Enqueue }
 }
 
 /// A size, or the wish to have it computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HeadroomWish {
+pub(crate) enum SizeWish {
     Auto,
     Given(Bytes),
 }
 
-impl Value for HeadroomWish {
+impl Value for SizeWish {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         match value.as_str() {
             Some("auto") => Ok(Self::Auto),

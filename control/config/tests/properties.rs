@@ -2,17 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use config::{Gateway, Link, parse, render};
 use proptest::prelude::*;
 use switch::program::{
-    BufferSettings, Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt,
-    PfcSettings, PortSettings, Program, QueueSettings, RateLimit, Red, Scheduling, Settings, Threshold,
-    Trust,
+    Bifrost, BufferSettings, Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue,
+    MarkAt, PfcSettings, PortSettings, Program, QueueSettings, RateLimit, Red, Scheduling, Settings,
+    Threshold, Trust, VirtualIncoming,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority};
+use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -78,14 +79,48 @@ fn queue() -> impl Strategy<Value = QueueSettings> {
         .prop_map(|(scheduling, rate_limit, red, lossy)| QueueSettings { scheduling, rate_limit, red, lossy })
 }
 
+/// What Bifrost may be set to but for its buffer: a slot of which a pause fits a frame at any rate here.
+fn bifrost() -> impl Strategy<Value = Bifrost> {
+    let kind = prop_oneof![
+        Just(VirtualIncoming::Counter),
+        (0_u64..100_000).prop_map(|jitter| VirtualIncoming::History { jitter: Interval(jitter) })
+    ];
+    (1_000_u64..16_000, 16_000_u64..=1_000_000_000, 1_u32..=1_000, kind, 0_u64..=1_000, 0_u64..100_000)
+        .prop_map(|(slot, round_trip, check_every, virtual_incoming, holdover, lateness)| Bifrost {
+            buffer: WireBytes(0),
+            slot: Interval(slot),
+            round_trip: Interval(round_trip),
+            check_every: NonZeroU32::new(check_every).unwrap(),
+            virtual_incoming,
+            holdover: Interval(holdover),
+            lateness: Interval(lateness),
+        })
+}
+
+/// `port` with Bifrost, where it has lossless groups and none pauses before Bifrost does: a fixed
+/// threshold becomes a share.
+fn with_bifrost(mut port: PortSettings, bifrost: Option<Bifrost>) -> PortSettings {
+    let Some(mut bifrost) = bifrost.filter(|_| !port.lossless().is_empty()) else { return port };
+    bifrost.buffer = bifrost.buffer_terms(port.rate, port.max_frame).total();
+    port.bifrost = Some(bifrost);
+    for group in &mut port.groups {
+        if let GroupSettings::Lossless(group) = group
+            && matches!(group.xoff, Threshold::Static(_))
+        {
+            group.xoff = Threshold::Dynamic(DynamicThreshold::new(0).unwrap());
+        }
+    }
+    port
+}
+
 fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
     let tables = (classification(), prop::array::uniform8(group()), prop::array::uniform8(queue()));
-    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16..);
+    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., prop::option::of(bifrost()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
-        let (rate_limit, obey_global_pause, pause) = rest;
+        let (rate_limit, obey_global_pause, pause, bifrost) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -98,8 +133,10 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             queues,
             rate_limit,
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
+            bifrost: None,
         };
         port.pfc.obey = port.lossless();
+        let port = with_bifrost(port, bifrost);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         (port, Link { distance, interface_delay: Interval(interface_delay) })
@@ -152,12 +189,13 @@ const KEYS: &str = "
     egress_lossy descriptors cell_occupancy mode pairs capacity ageing prefix next_hops address mac
     port rate mtu max_frame distance tx_window interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
-    scheduling weight ecn lossy pause obey global_pause";
+    scheduling weight ecn lossy pause obey global_pause bifrost slot buffer round_trip check_every
+    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost]";
 
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
 "400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
-"strict" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
+"strict" | "counter" | "history" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
 "é́""#;
 

@@ -262,8 +262,9 @@ impl<W: CaptureSink> Gateway<W> {
     /// Lets leave what can leave after the last arrival.
     fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
         while self.next != Nanos::NEVER {
-            if self.ports().all(|port| self.shard.departure(port) == Nanos::NEVER) {
-                // Only pauses are left, and they would be refreshed for ever.
+            let departs = |port| self.shard.departure(port) != Nanos::NEVER;
+            if !self.ports().any(departs) && (self.holds_frames() || self.has_paused_group()) {
+                // Only pauses are left, and they would be refreshed for ever. Slots come to rest.
                 return Ok(Ending::Deadlock);
             }
             if self.next > limit {
@@ -272,6 +273,11 @@ impl<W: CaptureSink> Gateway<W> {
             self.serve(self.next)?;
         }
         Ok(if self.holds_frames() { Ending::Deadlock } else { Ending::Drained })
+    }
+
+    fn has_paused_group(&self) -> bool {
+        let paused = |port, priority| self.shard.group(self.now, port, priority).paused.is_some();
+        self.ports().any(|port| Priority::all().any(|priority| paused(port, priority)))
     }
 
     fn holds_frames(&self) -> bool {

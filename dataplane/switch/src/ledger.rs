@@ -20,7 +20,7 @@
 //! the ledger never leaks.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use units::{Bytes, PortId, Priority};
+use units::{Bytes, PortId, Priority, WireBytes};
 
 /// The shard, and so the core, that owns a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +96,13 @@ pub struct Volume {
 impl Volume {
     /// No frame.
     pub const ZERO: Self = Self { frames: 0, bytes: Bytes::ZERO };
+
+    /// What the frames take on a link. Padding of frames below the minimum is left out: it is
+    /// not known here, and frames off a link have it.
+    #[inline]
+    pub const fn on_the_wire(self) -> WireBytes {
+        WireBytes(self.bytes.0 + self.frames * WireBytes::OVERHEAD)
+    }
 
     /// One more frame.
     #[inline]

@@ -29,6 +29,7 @@ mod shard;
 mod watermark;
 
 pub use egress::{PausesReceived, QueueCounters};
+pub use flow_control::bifrost::SlotCounters;
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};

@@ -89,6 +89,12 @@ impl SerializationTime {
         Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 
+    /// The whole nanoseconds that `bytes` fill, rounded down; saturates.
+    pub const fn time_within(self, bytes: WireBytes) -> Interval {
+        let nanos = bytes.0 as u128 * self.numerator as u128 / self.denominator as u128;
+        Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
+    }
+
     /// Moves the exact instant `at + remainder / denominator` forward by the time of `bytes`.
     #[inline]
     pub(crate) fn advance(self, at: Nanos, remainder: u64, bytes: WireBytes) -> (Nanos, u64) {

@@ -6,7 +6,7 @@ use units::{Bytes, Priority};
 use super::{Profiles, priorities, profile_of};
 use crate::problem::ProblemKind;
 use crate::reader::{At, Place, Section};
-use crate::value::HeadroomWish;
+use crate::value::SizeWish;
 
 /// A lossless priority group, for one or more priorities.
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct LosslessDecl {
     pub xoff: Option<At<Threshold>>,
     pub xon: Option<At<Bytes>>,
     pub xon_offset: Option<At<Bytes>>,
-    pub headroom: Option<At<HeadroomWish>>,
+    pub headroom: Option<At<SizeWish>>,
 }
 
 impl LosslessDecl {

@@ -1,11 +1,13 @@
 //! The file as it is written: every value with its place, nothing computed yet.
 
+mod bifrost;
 mod classify;
 mod forwarding;
 mod lossless;
 mod port;
 mod queue;
 
+pub(crate) use bifrost::BifrostDecl;
 pub(crate) use forwarding::{ForwardingDecl, NeighbourDecl, PairDecl, RouteDecl};
 pub(crate) use lossless::LosslessDecl;
 pub(crate) use port::{PfcDecl, PortDecl};
@@ -113,7 +115,7 @@ impl BufferDecl {
     }
 
     /// Far beyond any buffer, and small enough that no sum or multiple of sizes overflows.
-    const MOST: Bytes = Bytes(1 << 40);
+    pub const MOST: Bytes = Bytes(1 << 40);
 }
 
 /// `[profile]`.

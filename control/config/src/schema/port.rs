@@ -6,7 +6,8 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use super::{
-    AllProfiles, LosslessDecl, QueueDecl, RateLimitDecl, classify, profile_of, refuse_second_priorities,
+    AllProfiles, BifrostDecl, LosslessDecl, QueueDecl, RateLimitDecl, classify, profile_of,
+    refuse_second_priorities,
 };
 use crate::problem::ProblemKind;
 use crate::reader::{At, Place, Section};
@@ -30,6 +31,7 @@ pub(crate) struct PortDecl {
     pub queues: Option<Vec<QueueDecl>>,
     pub rate_limit: Option<RateLimitDecl>,
     pub pfc: Option<PfcDecl>,
+    pub bifrost: Option<BifrostDecl>,
 }
 
 /// `[port.pfc]`.
@@ -65,6 +67,7 @@ impl PortDecl {
             queues: own.queues.or(profile.queues),
             rate_limit: own.rate_limit.or(profile.rate_limit),
             pfc: own.pfc.or(profile.pfc),
+            bifrost: own.bifrost.or(profile.bifrost),
         };
         if port.rate.is_none() {
             section.expect("rate", "rate = \"100G\"");
@@ -96,6 +99,7 @@ impl PortDecl {
             queues,
             rate_limit: RateLimitDecl::read(section),
             pfc: section.table("pfc", PfcDecl::read),
+            bifrost: section.table("bifrost", BifrostDecl::read),
         }
     }
 

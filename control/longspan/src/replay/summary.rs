@@ -10,6 +10,7 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     let mut page = heading(report);
     write_ports(&mut page, report);
     write_lossless(&mut page, report);
+    write_bifrost(&mut page, report);
     write_queues(&mut page, report);
     write_drops(&mut page, report);
     write_verdict(&mut page, report);
@@ -109,6 +110,25 @@ fn write_lossless(page: &mut String, report: &Report) {
         ]);
     }
     section(page, "LOSSLESS PRIORITIES: pauses sent, and how full their groups were", &table);
+}
+
+fn write_bifrost(page: &mut String, report: &Report) {
+    let headings = ["port", "slots", "of", "paused", "fully", "granted", "longest queue", "H"];
+    let mut table = Table::new(1, headings);
+    for port in &report.ports {
+        let Some(bifrost) = &port.bifrost else { continue };
+        table.row([
+            port.name.clone(),
+            thousands(bifrost.slots),
+            nanos(bifrost.slot_ns),
+            thousands(bifrost.paused_slots),
+            thousands(bifrost.fully_paused_slots),
+            bytes(bifrost.granted_wire_bytes),
+            bytes(bifrost.longest_queue_wire_bytes),
+            bytes(bifrost.buffer_wire_bytes),
+        ]);
+    }
+    section(page, "BIFROST: slots, and what they granted, in bytes on the wire", &table);
 }
 
 fn threshold(limits: &LimitsReport) -> String {

@@ -1,10 +1,10 @@
 //! The report, read off the switch.
 
 use super::{
-    BucketReport, ByReason, ClockReport, Conservation, Count, DelayReport, EndingReport, FORMAT, GroupReport,
-    InputReport, LimitsReport, PausedByCause, PausedReport, PausesReceivedReport, PausesSentReport,
-    PoolReport, PoolsReport, PortReport, PriorityReport, ProgramReport, QueueReport, Report, SourceReport,
-    UnassignedReport,
+    BifrostReport, BucketReport, ByReason, ClockReport, Conservation, Count, DelayReport, EndingReport,
+    FORMAT, GroupReport, InputReport, LimitsReport, PausedByCause, PausedReport, PausesReceivedReport,
+    PausesSentReport, PoolReport, PoolsReport, PortReport, PriorityReport, ProgramReport, QueueReport,
+    Report, SourceReport, UnassignedReport,
 };
 use crate::capture::CaptureSink;
 use crate::driver::{Ending, Gateway, Played};
@@ -120,8 +120,26 @@ fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport
         consumed: by_reason(Consumed::ALL.map(Consumed::name), &counters.consumed),
         dropped_at_ingress: dropped(&at_ingress),
         dropped_at_egress: dropped(&at_egress),
+        bifrost: bifrost(gateway, port),
         priorities: Priority::all().map(|it| priority_report(gateway, port, it)).collect(),
     }
+}
+
+fn bifrost<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Option<BifrostReport> {
+    let settings = gateway.shard.program().port(port).bifrost.as_ref()?;
+    let slots = gateway.shard.slots(port)?;
+    Some(BifrostReport {
+        slot_ns: settings.slot.0,
+        buffer_wire_bytes: settings.buffer.0,
+        slots: slots.slots,
+        paused_slots: slots.paused,
+        fully_paused_slots: slots.fully_paused,
+        granted_wire_bytes: slots.granted.0,
+        granted_late_wire_bytes: slots.granted_late.0,
+        longest_queue_wire_bytes: slots.longest_queue.0,
+        fullest_wire_bytes: slots.fullest.0,
+        lateness: delay(&slots.lateness),
+    })
 }
 
 fn add(sums: &mut [Volume], volumes: &[Volume]) {
@@ -204,10 +222,12 @@ fn pauses_sent<W: CaptureSink>(gateway: &Gateway<W>, port: PortId, priority: Pri
         xoff: group.pauses.xoff,
         refresh: group.pauses.refresh,
         xon: group.pauses.xon,
+        slot: group.pauses.slot,
         paused_ns: group.paused_for.iter().map(|time| time.0).sum(),
         paused_by_cause_ns: PausedByCause {
             threshold: paused_for(PauseCause::Threshold),
             pool_full: paused_for(PauseCause::PoolFull),
+            slot: paused_for(PauseCause::Slot),
         },
         paused_at_end: group.paused.map(PauseCause::name),
     }

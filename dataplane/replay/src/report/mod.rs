@@ -196,8 +196,35 @@ pub struct PortReport {
     pub dropped_at_ingress: ByReason,
     /// Frames for this port that were dropped at its queues.
     pub dropped_at_egress: ByReason,
+    /// What the slots of Bifrost came to; `None` where it does not run.
+    pub bifrost: Option<BifrostReport>,
     /// The eight priorities in order.
     pub priorities: Vec<PriorityReport>,
+}
+
+/// Bifrost on one port. All bytes are bytes on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BifrostReport {
+    /// T.
+    pub slot_ns: u64,
+    /// H.
+    pub buffer_wire_bytes: u64,
+    /// Slots that have ended.
+    pub slots: u64,
+    /// Slots for part of which the upstream was paused, or all of which.
+    pub paused_slots: u64,
+    /// Slots that were paused entirely.
+    pub fully_paused_slots: u64,
+    /// What was granted.
+    pub granted_wire_bytes: u64,
+    /// What was charged because slots ended late.
+    pub granted_late_wire_bytes: u64,
+    /// The longest queue at the end of a slot.
+    pub longest_queue_wire_bytes: u64,
+    /// The most that queue and virtual incoming bytes came to: above the buffer, something leaked.
+    pub fullest_wire_bytes: u64,
+    /// How late slots ended.
+    pub lateness: DelayReport,
 }
 
 /// One priority of a port.
@@ -262,6 +289,8 @@ pub struct PausesSentReport {
     pub refresh: u64,
     /// Frames that resumed it.
     pub xon: u64,
+    /// Frames that gave it the pause of a slot, zero included.
+    pub slot: u64,
     /// How long it was stopped, as the frames said.
     pub paused_ns: u64,
     /// The same by cause.
@@ -277,6 +306,8 @@ pub struct PausedByCause {
     pub threshold: u64,
     /// The shared pool was full.
     pub pool_full: u64,
+    /// A slot of Bifrost was not granted entirely.
+    pub slot: u64,
 }
 
 /// An egress queue.

@@ -76,6 +76,8 @@ impl Queue {
 pub(crate) struct EgressPort {
     link: LinkClock,
     tx_window: Interval,
+    /// The longest frame that may leave.
+    pub max_frame: Bytes,
     shaper: Option<Shaper>,
     scheduler: Scheduler,
     /// Queues that hold frames.
@@ -187,6 +189,7 @@ impl EgressPort {
         Self {
             link: LinkClock::new(settings.rate),
             tx_window: settings.tx_window,
+            max_frame: settings.max_frame,
             shaper: settings.rate_limit.as_ref().map(Shaper::new),
             scheduler: Scheduler::new(&settings.queues),
             backlog: PrioritySet::EMPTY,
@@ -204,6 +207,7 @@ impl EgressPort {
             self.link.set_rate(new.rate);
         }
         self.tx_window = new.tx_window;
+        self.max_frame = new.max_frame;
         if new.rate_limit != old.rate_limit {
             self.shaper = new.rate_limit.as_ref().map(Shaper::new);
         }
@@ -332,11 +336,17 @@ impl EgressPort {
             .map(|priority| self.pauses.paused_until(priority).max(self.shaped_until(priority)));
         let Some(first) = first.min() else { return Nanos::NEVER };
         let port = self.shaper.as_ref().map_or(Nanos::ZERO, Shaper::ready_at);
-        first.max(port).max(self.link.free_at() - self.tx_window)
+        first.max(port).max(self.window_opens_at())
     }
 
-    /// Puts a control frame on the wire at `now`: behind what was handed over, ahead of all that
-    /// waits, paused or not. Returns its start.
+    /// When the next frame may be handed over, as far as the link is concerned.
+    #[inline]
+    pub fn window_opens_at(&self) -> Nanos {
+        self.link.free_at() - self.tx_window
+    }
+
+    /// Puts a control frame on the wire at `now`, when the window is open: behind what was handed
+    /// over, ahead of all that waits, paused or not. Returns its start.
     pub fn send_control(&mut self, now: Nanos, length: Bytes) -> Nanos {
         self.control.count(length);
         self.link.occupy(now, WireBytes::of_frame(length))

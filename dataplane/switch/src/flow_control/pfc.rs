@@ -15,17 +15,20 @@ pub enum PauseCause {
     Threshold,
     /// The shared pool had no room left.
     PoolFull,
+    /// A slot of Bifrost was not granted entirely.
+    Slot,
 }
 
 impl PauseCause {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 2] = [Self::Threshold, Self::PoolFull];
+    pub const ALL: [Self; 3] = [Self::Threshold, Self::PoolFull, Self::Slot];
 
     /// The name in reports; stable.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
             Self::PoolFull => "pool_full",
+            Self::Slot => "slot",
         }
     }
 
@@ -43,6 +46,16 @@ pub struct PausesSent {
     pub refresh: u64,
     /// Frames that resumed it.
     pub xon: u64,
+    /// Frames that gave it the pause of a slot, zero included.
+    pub slot: u64,
+}
+
+/// A pause for the rest of a slot, to be announced at once.
+#[derive(Clone, Copy, Debug)]
+struct SlotPause {
+    priorities: PrioritySet,
+    quanta: PauseQuanta,
+    time: Interval,
 }
 
 /// The times that one PFC frame carries: `None` for a priority that it does not concern.
@@ -57,6 +70,7 @@ pub(crate) struct Generator {
     announced: PrioritySet,
     cause: [PauseCause; Priority::COUNT],
     refresh_at: [Nanos; Priority::COUNT],
+    slot: Option<SlotPause>,
     meters: [[PauseMeter; PauseCause::ALL.len()]; Priority::COUNT],
     sent: [PausesSent; Priority::COUNT],
 }
@@ -70,6 +84,7 @@ impl Generator {
             announced: PrioritySet::EMPTY,
             cause: Default::default(),
             refresh_at: [Nanos::NEVER; Priority::COUNT],
+            slot: None,
             meters: Default::default(),
             sent: Default::default(),
         }
@@ -92,10 +107,17 @@ impl Generator {
         self.xoff = self.xoff.without(priority);
     }
 
+    /// Pauses `priorities` for `time` from the next frame on, whatever their thresholds say; zero
+    /// ends such a pause. A priority that a threshold has stopped stays so.
+    pub fn pause_slot(&mut self, priorities: PrioritySet, time: Interval, rate: BitRate) {
+        let quanta = PauseQuanta::covering(time, rate);
+        self.slot = Some(SlotPause { priorities, quanta, time: quanta.interval_at(rate) });
+    }
+
     /// When the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        if self.xoff == self.announced {
+        if self.xoff == self.announced && self.slot.is_none() {
             let refreshes = self.announced.iter().map(|priority| self.refresh_at[priority.index()]);
             return refreshes.min().unwrap_or(Nanos::NEVER);
         }
@@ -110,6 +132,7 @@ impl Generator {
             times[priority.index()] = self.due(priority, now, start);
         }
         self.announced = self.xoff;
+        self.slot = None;
         times
     }
 
@@ -120,15 +143,25 @@ impl Generator {
             (true, false) => sent.xoff += 1,
             (true, true) if self.refresh_at[index] <= now => sent.refresh += 1,
             (false, true) => sent.xon += 1,
+            (false, false) => return self.due_for_slot(priority, start),
             _ => return None,
         }
         let stopped = self.xoff.contains(priority);
         let (quanta, time) =
             if stopped { (self.pause, self.pause_time) } else { (PauseQuanta::ZERO, Interval::ZERO) };
+        // A pause has one cause: that of a slot ends where a threshold takes over.
+        self.meters[index][PauseCause::Slot.index()].pause(start, Interval::ZERO);
         self.meters[index][self.cause[index].index()].pause(start, time);
         // Half of the time leaves room for a frame that is late or lost.
         self.refresh_at[index] = if stopped { start + Interval(time.0 / 2) } else { Nanos::NEVER };
         Some(quanta)
+    }
+
+    fn due_for_slot(&mut self, priority: Priority, start: Nanos) -> Option<PauseQuanta> {
+        let slot = self.slot.filter(|slot| slot.priorities.contains(priority))?;
+        self.sent[priority.index()].slot += 1;
+        self.meters[priority.index()][PauseCause::Slot.index()].pause(start, slot.time);
+        Some(slot.quanta)
     }
 
     /// What was sent for `priority`.
@@ -171,7 +204,7 @@ mod tests {
         pfc.resume(P3);
         assert_eq!(pfc.take_due(Nanos(3_000), Nanos(3_000))[3], Some(PauseQuanta::ZERO));
         assert_eq!(pfc.deadline(), Nanos::NEVER);
-        assert_eq!(pfc.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1 });
+        assert_eq!(pfc.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, slot: 0 });
         assert_eq!(pfc.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(3_000 - 110));
     }
 
@@ -191,5 +224,19 @@ mod tests {
         pfc.stop(P4, PauseCause::Threshold);
         let times = pfc.take_due(Nanos(1), Nanos(1));
         assert_eq!((times[3], times[4]), (None, Some(PauseQuanta(1_000))));
+    }
+
+    #[test]
+    fn a_slot_is_announced_once_and_leaves_a_priority_alone_that_a_threshold_has_stopped() {
+        let mut pfc = generator();
+        pfc.stop(P3, PauseCause::Threshold);
+        pfc.take_due(Nanos(0), Nanos(0));
+        pfc.pause_slot(PrioritySet::EMPTY.with(P3).with(P4), Interval(512), RATE);
+        assert_eq!(pfc.deadline(), Nanos::ZERO);
+        let times = pfc.take_due(Nanos(10), Nanos(10));
+        assert_eq!((times[3], times[4]), (None, Some(PauseQuanta(100))));
+        assert_ne!(pfc.deadline(), Nanos::ZERO);
+        assert_eq!(pfc.paused_for(P4, PauseCause::Slot, Nanos(1_000)), Interval(512));
+        assert_eq!((pfc.sent(P3).slot, pfc.sent(P4).slot), (0, 1));
     }
 }

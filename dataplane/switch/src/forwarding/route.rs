@@ -15,7 +15,7 @@ use foldhash::fast::FixedState;
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
-use units::{Bytes, PortId};
+use units::PortId;
 use wire::ethernet::{EtherType, MacAddress, View};
 use wire::{ipv4, ipv6};
 
@@ -101,31 +101,24 @@ struct NextHop {
     mac: MacAddress,
 }
 
-/// What a routed port needs to know of itself to send through it.
-#[derive(Clone, Copy)]
-struct Interface {
-    mac: MacAddress,
-    max_frame: Bytes,
-}
-
 /// The routes, ready for the turn.
 pub(crate) struct RouteTable {
     v4: IpLookupTable<Ipv4Addr, Entry>,
     v6: IpLookupTable<Ipv6Addr, Entry>,
     hops: Vec<NextHop>,
-    interfaces: Vec<Interface>,
+    /// The address of each port.
+    macs: Vec<MacAddress>,
     hash: FixedState,
 }
 
 impl RouteTable {
     /// The table of `routes`, which have been validated.
     pub fn new(routes: &RouteSettings, settings: &Settings) -> Self {
-        let interface = |port: &PortSettings| Interface { mac: port.mac, max_frame: port.max_frame };
         let mut table = Self {
             v4: IpLookupTable::new(),
             v6: IpLookupTable::new(),
             hops: Vec::new(),
-            interfaces: settings.ports.iter().map(interface).collect(),
+            macs: settings.ports.iter().map(|port| port.mac).collect(),
             hash: FixedState::with_seed(settings.seed),
         };
         let addresses = || settings.ports.iter().flat_map(|port| &port.addresses);
@@ -163,13 +156,7 @@ impl RouteTable {
 
     /// Routes the frame: finds the next hop, takes one off the TTL and readdresses it.
     #[inline]
-    pub fn verdict(
-        &self,
-        ingress: PortId,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-        length: Bytes,
-    ) -> Verdict {
+    pub fn verdict(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
         if let Some(verdict) = self.refuse_at_layer_two(ingress, descriptor, headers) {
             return verdict;
         }
@@ -185,11 +172,7 @@ impl RouteTable {
             Err(reason) => return Verdict::Drop(reason),
         };
         let hop = self.choose(hops, descriptor, headers);
-        let interface = self.interfaces[hop.port.index()];
-        if length > interface.max_frame {
-            return Verdict::Drop(DropReason::Oversize);
-        }
-        readdress(headers, interface.mac, hop.mac);
+        readdress(headers, self.macs[hop.port.index()], hop.mac);
         Verdict::Forward(hop.port)
     }
 
@@ -209,7 +192,7 @@ impl RouteTable {
         if frame.destination().is_link_local_control() {
             return Some(Verdict::Drop(DropReason::LinkLocal));
         }
-        let ours = self.interfaces[ingress.index()].mac;
+        let ours = self.macs[ingress.index()];
         (frame.destination() != ours).then_some(Verdict::Drop(DropReason::NotForUs))
     }
 

@@ -1,11 +1,12 @@
 //! One port's ingress.
 
 use crate::admission::{Group, Pools};
+use crate::flow_control::bifrost::{Bifrost, SlotCounters};
 use crate::flow_control::pfc::Generator;
 use crate::ledger::{Ledger, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
 /// What came in through one port. Every frame is in exactly one of `received` and `consumed`.
@@ -41,6 +42,9 @@ pub(crate) struct IngressPort {
     pub mac: MacAddress,
     pub groups: [Group; Priority::COUNT],
     pub pfc: Generator,
+    rate: BitRate,
+    lossless: PrioritySet,
+    bifrost: Option<Bifrost>,
     pub counters: IngressCounters,
     /// Groups that may hold bytes.
     holding: PrioritySet,
@@ -56,22 +60,80 @@ impl IngressPort {
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
             pfc: Generator::new(settings.pfc.pause, settings.rate),
+            rate: settings.rate,
+            lossless: settings.lossless(),
+            bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
             counters: IngressCounters::default(),
             holding: PrioritySet::EMPTY,
             paused: PrioritySet::EMPTY,
         }
     }
 
-    /// New settings; what the groups hold stays, and their pauses are judged anew.
-    pub fn configure(&mut self, program: &Program, pools: &mut Pools) {
+    /// New settings; what the groups hold stays. Their pauses are to be judged anew.
+    pub fn configure(&mut self, now: Nanos, program: &Program, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
+        self.configure_bifrost(now, settings);
         self.pfc.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
             self.groups[priority.index()].configure(settings.groups[priority.index()], pools);
             self.announce(priority);
         }
-        self.resume_where_low(pools);
+    }
+
+    /// A change of Bifrost, or of what it counts, starts it anew as if everything were granted:
+    /// it grants nothing more until the buffer has room beyond that.
+    fn configure_bifrost(&mut self, now: Nanos, settings: &PortSettings) {
+        let same = self.bifrost.as_ref().map(Bifrost::settings) == settings.bifrost.as_ref()
+            && self.rate == settings.rate
+            && self.lossless == settings.lossless();
+        (self.rate, self.lossless) = (settings.rate, settings.lossless());
+        if !same {
+            let received = self.lossless_received().0;
+            self.bifrost = settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, received));
+            self.wake(now);
+        }
+    }
+
+    /// The priorities that are lossless.
+    #[inline]
+    pub fn lossless(&self) -> PrioritySet {
+        self.lossless
+    }
+
+    /// Frames came in at `now`.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) {
+        if let Some(bifrost) = &mut self.bifrost {
+            bifrost.wake(now);
+        }
+    }
+
+    /// When the running slot ends; never without Bifrost.
+    #[inline]
+    pub fn slot_deadline(&self) -> Nanos {
+        self.bifrost.as_ref().map_or(Nanos::NEVER, Bifrost::deadline)
+    }
+
+    /// Ends the slot while `queue` of the port's lossless frames is inside.
+    pub fn end_slot(&mut self, now: Nanos, queue: Volume) {
+        let received = self.lossless_received().0;
+        if let Some(bifrost) = &mut self.bifrost
+            && let Some(pause) = bifrost.end_slot(now, queue.on_the_wire().0, received)
+        {
+            self.pfc.pause_slot(self.lossless, pause, self.rate);
+        }
+    }
+
+    /// All lossless frames that ever came in.
+    fn lossless_received(&self) -> WireBytes {
+        let received = self.lossless.iter().map(|priority| self.counters.received[priority.index()]);
+        received.sum::<Volume>().on_the_wire()
+    }
+
+    /// What the slots have come to; `None` without Bifrost.
+    pub fn slots(&self) -> Option<&SlotCounters> {
+        self.bifrost.as_ref().map(Bifrost::counters)
     }
 
     /// Charges a frame to its group, or says why it may not enter.
@@ -120,14 +182,22 @@ impl IngressPort {
         }
     }
 
-    /// Ends the pauses of groups that have fallen below their lower threshold.
+    /// Whether any of its groups is paused.
     #[inline]
-    pub fn resume_where_low(&mut self, pools: &Pools) {
+    pub fn has_paused_group(&self) -> bool {
+        !self.paused.is_empty()
+    }
+
+    /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether
+    /// any is still paused.
+    #[inline]
+    pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
         for priority in self.paused.iter() {
             if self.groups[priority.index()].resume_where_low(pools) {
                 self.announce(priority);
             }
         }
+        self.has_paused_group()
     }
 
     /// Counts a frame that was dropped before it was admitted.

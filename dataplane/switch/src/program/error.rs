@@ -1,7 +1,7 @@
 //! What makes a configuration invalid, with what a person needs to mend it.
 
 use core::net::IpAddr;
-use units::{Bytes, Priority};
+use units::{Bytes, Interval, Priority};
 
 /// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,6 +33,14 @@ pub enum ProgramError {
     ObeysLossy { port: String, priority: Priority },
     #[error("port {port}: a PFC pause of zero quanta would resume at once")]
     ZeroPause { port: String },
+    #[error("port {port}: Bifrost needs a lossless priority to pause")]
+    BifrostWithoutLossless { port: String },
+    #[error(
+        "port {port}: a slot of Bifrost is {least} to {most} here, not {slot}: below the round trip, and a pause that a PFC frame can carry"
+    )]
+    BifrostSlot { port: String, slot: Interval, least: Interval, most: Interval },
+    #[error("port {port}: Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
+    BifrostBuffer { port: String, buffer: Bytes, least: Bytes, terms: String },
     #[error("port {port}, priority {priority}: Kmin ({kmin}) must be below Kmax ({kmax})")]
     RedOrder { port: String, priority: Priority, kmin: Bytes, kmax: Bytes },
     #[error("port {port}, priority {priority}: Pmax is a probability above 0 and up to 1, not {pmax}")]

@@ -3,11 +3,13 @@
 //! [`Settings`] is plain data, written by whoever reads a configuration. [`Program::new`] checks
 //! it once, at the edge; past that point no code can meet an invalid value.
 
+mod bifrost;
 mod classification;
 mod error;
 mod port;
 mod validate;
 
+pub use bifrost::{Bifrost, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
 pub use port::{

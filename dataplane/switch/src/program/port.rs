@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::Classification;
+use super::{Bifrost, Classification};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -33,6 +33,9 @@ pub struct PortSettings {
     pub rate_limit: Option<RateLimit>,
     /// Priority-based flow control.
     pub pfc: PfcSettings,
+    /// Bifrost toward the upstream, over PFC frames. The thresholds of the groups stay in force
+    /// beneath it.
+    pub bifrost: Option<Bifrost>,
 }
 
 impl PortSettings {

@@ -2,9 +2,10 @@
 //! enough for the distance?) is checked where distances are known, in the configuration.
 
 use super::{
-    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings, Threshold,
+    Bifrost, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
+    Threshold,
 };
-use units::{Bytes, PauseQuanta, PortSet, Priority};
+use units::{Bytes, Interval, PauseQuanta, PortSet, Priority};
 
 pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
     let count = settings.ports.len();
@@ -48,11 +49,34 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(priority) = port.pfc.obey.difference(port.lossless()).highest() {
         return Err(ProgramError::ObeysLossy { port: name(), priority });
     }
+    if let Some(bifrost) = &port.bifrost {
+        validate_bifrost(port, bifrost)?;
+    }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {
             validate_group(port, priority, group, buffer)?;
         }
         validate_queue(port, priority, &port.queues[priority.index()])?;
+    }
+    Ok(())
+}
+
+/// `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper).
+fn validate_bifrost(port: &PortSettings, bifrost: &Bifrost) -> Result<(), ProgramError> {
+    let name = || port.name.clone();
+    if port.lossless().is_empty() {
+        return Err(ProgramError::BifrostWithoutLossless { port: name() });
+    }
+    let longest_pause = PauseQuanta::MAX.interval_at(port.rate) - bifrost.holdover;
+    let (least, most) = (Interval::from_micros(1), bifrost.round_trip.min(longest_pause));
+    if bifrost.slot < least || bifrost.slot > most {
+        return Err(ProgramError::BifrostSlot { port: name(), slot: bifrost.slot, least, most });
+    }
+    let terms = bifrost.buffer_terms(port.rate, port.max_frame);
+    let least = terms.total();
+    if bifrost.buffer < least {
+        let (buffer, least) = (Bytes(bifrost.buffer.0), Bytes(least.0));
+        return Err(ProgramError::BifrostBuffer { port: name(), buffer, least, terms: terms.to_string() });
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::Shard;
 use crate::egress::{PausesReceived, QueueCounters};
+use crate::flow_control::bifrost::SlotCounters;
 use crate::flow_control::pfc::{PauseCause, PausesSent};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -73,6 +74,11 @@ impl<F: Frame> Shard<F> {
     /// What came in through `port`.
     pub fn ingress_counters(&self, port: PortId) -> &IngressCounters {
         &self.fabric.ingress[port.index()].counters
+    }
+
+    /// What the slots of Bifrost on `port` have come to; `None` where it does not run.
+    pub fn slots(&self, port: PortId) -> Option<&SlotCounters> {
+        self.fabric.ingress[port.index()].slots()
     }
 
     /// Control frames that the switch sent through `port`.

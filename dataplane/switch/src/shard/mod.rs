@@ -40,10 +40,12 @@ impl<F: Frame> Shard<F> {
     ///
     /// # Panics
     /// Where `owners` or `ledger` are not made for the ports of `program`, or `ledger` has no row
-    /// for `id`: a mistake in the caller, not in a configuration.
+    /// for `id` or an owner: a mistake in the caller, not in a configuration. That no two shards of
+    /// a ledger share an id, nobody checks: their totals would be lost.
     pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
         let ports = program.settings().ports.len();
-        assert!(owners.len() == ports && ledger.ports() == ports && id.index() < ledger.shards());
+        assert!(owners.len() == ports && ledger.ports() == ports);
+        assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
         Self {
             bridge: Bridge::new(&bridge_settings(program.settings())),
             fabric: Fabric::new(id, &program, ledger, owners),
@@ -78,8 +80,7 @@ impl<F: Frame> Shard<F> {
             }
             Forwarding::Route(table) => {
                 fabric.ingress(now, port, burst, program, |descriptor, frame| {
-                    let length = frame.length();
-                    table.verdict(port, descriptor, frame.headers_mut(), length)
+                    table.verdict(port, descriptor, frame.headers_mut())
                 });
             }
         }
@@ -112,7 +113,8 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Swaps the configuration between two bursts. Frames inside, counters and learned addresses
-    /// stay. Returns the old one, to be dropped where dropping may take its time.
+    /// stay. Returns the old one, to be dropped where dropping may take its time. A bridge table
+    /// of another size is made within the call.
     ///
     /// # Errors
     /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
@@ -129,7 +131,8 @@ impl<F: Frame> Shard<F> {
         self.fabric.look_at_other_shards();
     }
 
-    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`].
+    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`] after each
+    /// `ingress`: what is left in it grows with the next one.
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         self.fabric.outbox(to)
     }

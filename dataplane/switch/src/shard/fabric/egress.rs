@@ -9,6 +9,7 @@ use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        self.end_slot(now, port);
         self.send_pauses(now, port, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
@@ -49,13 +50,14 @@ impl<F: Frame> Fabric<F> {
         service.end();
     }
 
-    /// Sends the PFC frame that is due, if one is.
+    /// Sends the PFC frame that is due, if one is. While the link is busy beyond the window it
+    /// waits like any frame, so that what changes meanwhile is said once and not frame by frame.
     #[inline]
     fn send_pauses(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
-        let ingress = &mut self.ingress[port.index()];
-        if ingress.pfc.deadline() > now {
+        if self.pauses_due_at(port) > now {
             return;
         }
+        let ingress = &mut self.ingress[port.index()];
         let mut frame = ControlFrame::zeroed(ethernet::MIN_FRAME_LEN as u8);
         let start = self.egress[port.index()].send_control(now, frame.length());
         let pauses = pfc::Frame { source: ingress.mac, times: ingress.pfc.take_due(now, start) };

@@ -9,7 +9,7 @@ use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Nanos, PauseQuanta, PortId, Priority};
-use wire::ethernet::EtherType;
+use wire::ethernet::{self, EtherType, MacAddress};
 use wire::mac_control::Message;
 
 impl<F: Frame> Fabric<F> {
@@ -57,6 +57,11 @@ impl<F: Frame> Fabric<F> {
             }
         }
         self.close(port, &run);
+        let ingress = &mut self.ingress[port.index()];
+        ingress.wake(now);
+        if ingress.has_paused_group() {
+            self.paused.insert(port);
+        }
         self.settle();
         self.publish();
     }
@@ -85,6 +90,7 @@ impl<F: Frame> Fabric<F> {
         Run {
             egress,
             priority,
+            longest: self.egress[egress.index()].max_frame,
             room: group.room(&self.pools),
             lossless: group.is_lossless(),
             volume: Volume::default(),
@@ -127,10 +133,15 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Charges one frame to its group, exactly, and passes it on to its egress port.
+    /// Charges one frame to its group, exactly, and passes it on to its egress port, if it may leave
+    /// there.
     fn admit(&mut self, arrival: Arrival, egress: PortId, frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
+        if length > self.egress[egress.index()].max_frame {
+            ingress.count_drop(priority, DropReason::Oversize, length);
+            return;
+        }
         if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
             ingress.count_drop(priority, reason, length);
             return;
@@ -207,17 +218,16 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         frame: &F,
     ) {
-        let message = frame.headers().get(usize::from(descriptor.payload_offset)..).map(Message::parse);
         let ingress = &mut self.ingress[port.index()];
         let pauses = &mut self.egress[port.index()].pauses;
-        let consumed = match message {
-            Some(Ok(Message::Pfc(pfc))) => {
+        let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
+            Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
                     pauses.receive(now, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
                 }
                 Consumed::Pfc
             }
-            Some(Ok(Message::Pause(pause))) => {
+            Some(Message::Pause(pause)) => {
                 if settings.pfc.obey_global_pause {
                     Priority::all().for_each(|priority| pauses.stop(now, priority, pause.time()));
                 }
@@ -234,12 +244,25 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
+/// What a MAC control frame asks of the port with address `mac`. It is for this link only where it
+/// is untagged and sent to the group of MAC control or to the port (IEEE 802.3 clause 31.4).
+fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddress) -> Option<Message<'a>> {
+    let destination = ethernet::View::parse(headers).ok()?.destination();
+    let for_us = destination == MacAddress::MAC_CONTROL || destination == mac;
+    if descriptor.pcp.is_some() || !for_us {
+        return None;
+    }
+    Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
+}
+
 /// Successive frames of a burst that share priority and egress port. They are charged together,
 /// as long as that changes nothing: the sum stays below every threshold.
 #[derive(Default)]
 struct Run {
     egress: PortId,
     priority: Priority,
+    /// The longest frame that may leave through the egress port.
+    longest: Bytes,
     /// Bytes that the group may take without reaching a threshold.
     room: u64,
     lossless: bool,
@@ -250,8 +273,10 @@ impl Run {
     /// Adds a frame, if it belongs to the run.
     #[inline]
     fn takes(&mut self, egress: PortId, priority: Priority, length: Bytes) -> bool {
-        let belongs =
-            self.egress == egress && self.priority == priority && self.volume.bytes.0 + length.0 <= self.room;
+        let belongs = self.egress == egress
+            && self.priority == priority
+            && length <= self.longest
+            && self.volume.bytes.0 + length.0 <= self.room;
         if belongs {
             self.volume.count(length);
         }

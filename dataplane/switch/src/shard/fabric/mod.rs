@@ -2,6 +2,7 @@
 
 mod egress;
 mod ingress;
+mod slot;
 
 use crate::admission::Pools;
 use crate::egress::EgressPort;
@@ -23,6 +24,9 @@ pub struct Handoff<F> {
     queued: Queued<F>,
 }
 
+/// Handoffs to one shard for which there is room from the start.
+const OUTBOX: usize = 256;
+
 pub(super) struct Fabric<F> {
     id: ShardId,
     ledger: Arc<Ledger>,
@@ -37,6 +41,8 @@ pub(super) struct Fabric<F> {
     rng: Pcg32,
     /// Ports of this shard whose frames have departed since their groups were last settled.
     unsettled: PortSet,
+    /// Ports of this shard with a paused group.
+    paused: PortSet,
     outboxes: Vec<Vec<Handoff<F>>>,
 }
 
@@ -54,7 +60,8 @@ impl<F: Frame> Fabric<F> {
             pools: Pools::new(&settings.buffer),
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
-            outboxes: (0..ledger.shards()).map(|_| Vec::new()).collect(),
+            paused: PortSet::EMPTY,
+            outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),
             ledger,
             owners,
         }
@@ -70,7 +77,15 @@ impl<F: Frame> Fabric<F> {
 
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
-        self.ingress[port.index()].pfc.deadline().min(self.egress[port.index()].deadline())
+        let frames = self.egress[port.index()].deadline();
+        frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].slot_deadline())
+    }
+
+    /// When a PFC frame can leave through `port`: never while none is due.
+    #[inline]
+    fn pauses_due_at(&self, port: PortId) -> Nanos {
+        let due = self.ingress[port.index()].pfc.deadline();
+        if due == Nanos::NEVER { due } else { due.max(self.egress[port.index()].window_opens_at()) }
     }
 
     #[inline]
@@ -86,8 +101,11 @@ impl<F: Frame> Fabric<F> {
             egress.configure(now, old, new);
         }
         for port in self.owned.iter() {
-            self.ingress[port.index()].configure(new, &mut self.pools);
+            self.ingress[port.index()].configure(now, new, &mut self.pools);
         }
+        // Only now is it known what is left of the pools.
+        self.paused = self.owned;
+        self.resume_where_low();
         self.publish();
     }
 
@@ -130,8 +148,16 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].settle(&self.ledger, &mut self.pools);
         }
         // What one group gave back may lift the dynamic threshold of another.
-        for port in self.owned.iter() {
-            self.ingress[port.index()].resume_where_low(&self.pools);
+        self.resume_where_low();
+    }
+
+    /// Resumes groups that have fallen low enough.
+    #[inline]
+    fn resume_where_low(&mut self) {
+        for port in self.paused.iter() {
+            if !self.ingress[port.index()].resume_where_low(&self.pools) {
+                self.paused.remove(port);
+            }
         }
     }
 

@@ -1,0 +1,147 @@
+//! Bifrost on a port: what follows from its link, and the room that its groups need.
+
+use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold};
+use units::{BitRate, Bytes, Interval, Priority, WireBytes};
+
+use crate::build::or;
+use crate::defaults;
+use crate::gateway::Link;
+use crate::headroom::{frame_time, response_quanta};
+use crate::problem::ProblemKind;
+use crate::reader::{Place, Problems};
+use crate::schema::{BifrostDecl, LosslessDecl, PortDecl};
+use crate::value::SizeWish;
+
+/// What `decl` asks for on a port that is not built further than this; `None` where the round trip
+/// is not known, which has been said.
+pub(crate) fn build(
+    decl: &BifrostDecl,
+    port: &PortSettings,
+    link: &Link,
+    problems: &Problems<'_>,
+) -> Option<Bifrost> {
+    let Some(round_trip) = decl.round_trip.as_ref().map(|it| it.value).or_else(|| round_trip(port, link))
+    else {
+        let key = format!("{}.round_trip", decl.place.key);
+        let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
+        problems.error(&Place { key, ..decl.place.clone() }, ProblemKind::Needed { when });
+        return None;
+    };
+    let slot = or(&decl.slot, defaults::SLOT);
+    if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot) {
+        problems.error(&holdover.place, ProblemKind::LongHoldover { slot });
+    }
+    let mut bifrost = Bifrost {
+        buffer: WireBytes(0),
+        slot,
+        round_trip,
+        check_every: or(&decl.check_every, defaults::CHECK_EVERY),
+        virtual_incoming: decl.virtual_incoming,
+        holdover: or(&decl.holdover, defaults::holdover(slot)),
+        lateness: or(&decl.lateness, defaults::LATENESS),
+    };
+    bifrost.buffer = match decl.buffer.as_ref().map(|wish| wish.value) {
+        Some(SizeWish::Given(Bytes(size))) => WireBytes(size),
+        Some(SizeWish::Auto) | None => {
+            let least = bifrost.buffer_terms(port.rate, port.max_frame).total();
+            // The least would do. The paper's own deployments have a third slot (section IV-C.2).
+            least + WireBytes(port.rate.bytes_in(slot))
+        }
+    };
+    Some(bifrost)
+}
+
+/// From the end of a slot until the first byte that it granted arrives; `None` without a distance.
+///
+/// The pause waits for what was handed to the device (`tx_window`) and for a frame that has begun,
+/// travels, and acts on a peer that is allowed a time for it (IEEE 802.3 clause 31B.3.7) and may
+/// have begun a frame; what it then sends travels back, and all passes NICs and PHYs.
+fn round_trip(port: &PortSettings, link: &Link) -> Option<Interval> {
+    let frame = frame_time(port.rate, port.max_frame);
+    let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
+    Some(link.distance?.propagation() * 2 + ends)
+}
+
+/// The time that a device is allowed until a received pause acts, rounded up.
+fn response_time(rate: BitRate) -> Interval {
+    let bytes = response_quanta(rate).saturating_mul(64);
+    rate.serialization().time_of(WireBytes(bytes))
+}
+
+/// What all lossless frames of the port may hold while its upstream obeys: the buffer, and the
+/// frames that have begun when a pause arrives. In wire bytes, so a little more than is stored.
+pub(crate) fn most_held(bifrost: &Bifrost, max_frame: Bytes) -> Bytes {
+    Bytes((bifrost.buffer + bifrost.overrun(max_frame)).0)
+}
+
+/// The group of a port with Bifrost: PFC beneath it acts where Bifrost has failed, so XOFF is at
+/// what Bifrost lets in, all of it reserved but the last frame, which is the pool's.
+///
+/// Nothing depends on the distance here: what is on its way when XOFF is reached was granted, and
+/// a grant is never more than the buffer has room for.
+pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, max_frame: Bytes) -> LosslessGroup {
+    let most = most_held(bifrost, max_frame);
+    let xoff = or(&decl.xoff, Threshold::Static(most));
+    let reserved = match xoff {
+        Threshold::Static(level) => most.min(level) - max_frame,
+        Threshold::Dynamic(_) => most - max_frame,
+    };
+    let (xon, xon_offset) = defaults::resume(xoff, or(&decl.xon_offset, max_frame + max_frame), max_frame);
+    let headroom = match decl.headroom.as_ref().map(|wish| wish.value) {
+        Some(SizeWish::Given(bytes)) => bytes,
+        Some(SizeWish::Auto) | None => {
+            Bytes(max_frame.0.saturating_mul(u64::from(bifrost.check_every.get()) + 2))
+        }
+    };
+    LosslessGroup {
+        reserved: or(&decl.reserved, reserved),
+        xoff,
+        xon: or(&decl.xon, xon),
+        xon_offset,
+        headroom,
+    }
+}
+
+/// Notes where the slots of a port do not suit its link.
+pub(crate) fn check_slot(bifrost: &Bifrost, port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
+    let Some(declared) = &decl.bifrost else { return };
+    let place = declared.slot.as_ref().map_or(&declared.place, |slot| &slot.place);
+    let slot = bifrost.slot;
+    let one_way = Interval(bifrost.round_trip.0 / 2);
+    if slot > one_way && slot <= bifrost.round_trip {
+        problems.warning(place, ProblemKind::LongSlot { slot, one_way });
+    }
+    let least = frame_time(port.rate, port.max_frame);
+    if slot < least {
+        let (bytes, rate, frame) = (Bytes(port.rate.bytes_in(slot)), port.rate, port.max_frame);
+        problems.warning(place, ProblemKind::ShortSlot { slot, bytes, rate, frame, least });
+    }
+}
+
+/// Notes where a group pauses before Bifrost does, or has no room for what Bifrost lets in.
+pub(crate) fn check_group(
+    bifrost: &Bifrost,
+    port: &PortSettings,
+    (priority, group): (Priority, &LosslessGroup),
+    decl: &LosslessDecl,
+    problems: &Problems<'_>,
+) {
+    let (name, buffer) = (port.name.clone(), Bytes(bifrost.buffer.0));
+    if let (Threshold::Static(level), Some(xoff)) = (group.xoff, &decl.xoff)
+        && level < buffer
+    {
+        let kind = ProblemKind::XoffBelowBifrost { port: name, priority, xoff: level, buffer };
+        problems.error(&xoff.place, kind);
+        return;
+    }
+    let least = most_held(bifrost, port.max_frame);
+    let sure = group.reserved + group.headroom;
+    if sure < least {
+        let overrun = least - buffer;
+        let stated = decl.reserved.as_ref().map(|it| &it.place);
+        let stated = stated.or(decl.xoff.as_ref().map(|it| &it.place)).or(decl.place.as_ref());
+        let place = stated.cloned().unwrap_or(Place { key: "port.lossless".into(), offset: 0 });
+        let kind = ProblemKind::BifrostUnreserved { port: name, priority, least, buffer, overrun, sure };
+        problems.warning(&place, kind);
+    }
+}

@@ -1,0 +1,168 @@
+//! Bifrost: lossless over any distance with a buffer of little more than one BDP.
+//!
+//! "Minimizing Buffer Utilization for Lossless Inter-DC Links", section IV and algorithm 1. Time is
+//! cut into slots. At the end of each, the downstream port knows its queue `L` and what may still
+//! come in, `F` (bytes that it granted within the last round trip). What is free beyond both is
+//! granted for the slot that the upstream will live through half a round trip later, as a pause
+//! for the rest of it: an ordinary PFC frame, which any PFC-capable upstream obeys.
+//!
+//! All figures here are bytes on the wire: grants stand for time on a link, and a scheme that
+//! counted what it grants and what it receives in different bytes would drift.
+//!
+//! Where the paper is followed and where not:
+//!
+//! - Line 13 as printed deducts `L + F - H` also where it is negative, and so grants more than `F`
+//!   records whenever the buffer has room. Only a positive excess is deducted, down to zero.
+//! - `c` is negative after a leak (line 10); it is zero here.
+//! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
+//!   have sent is charged as granted.
+
+mod virtual_incoming;
+
+#[cfg(test)]
+mod tests;
+
+use crate::histogram::DelayHistogram;
+use crate::program;
+use units::{BitRate, Interval, Nanos, WireBytes};
+use virtual_incoming::VirtualIncoming;
+
+/// What the slots of one port have come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotCounters {
+    /// Slots that have ended. A port without traffic counts none.
+    pub slots: u64,
+    /// Slots that the upstream was paused for in part.
+    pub paused: u64,
+    /// Slots that it was paused for entirely.
+    pub fully_paused: u64,
+    /// Wire bytes that were granted.
+    pub granted: WireBytes,
+    /// Wire bytes that were charged because slots ended late.
+    pub granted_late: WireBytes,
+    /// How late slots ended.
+    pub lateness: DelayHistogram,
+    /// The longest queue at the end of a slot, in wire bytes.
+    pub longest_queue: WireBytes,
+    /// The most that queue and virtual incoming bytes came to, in wire bytes: above the reserved
+    /// buffer only after a leak.
+    pub fullest: WireBytes,
+}
+
+/// The downstream side of one port.
+#[derive(Debug)]
+pub(crate) struct Bifrost {
+    settings: program::Bifrost,
+    rate: BitRate,
+    /// `Rs T`, in wire bytes.
+    line_per_slot: u64,
+    incoming: VirtualIncoming,
+    /// When the running slot began; `None` while nothing comes in and all is granted.
+    began: Option<Nanos>,
+    /// The port's total of lossless wire bytes at that time.
+    received: u64,
+    /// Whether the last pause may reach beyond its slot.
+    held_over: bool,
+    counters: SlotCounters,
+}
+
+impl Bifrost {
+    /// A port at rest, which has `received` so many lossless wire bytes before.
+    pub fn new(settings: program::Bifrost, rate: BitRate, received: u64) -> Self {
+        Self {
+            line_per_slot: rate.bytes_in(settings.slot),
+            incoming: VirtualIncoming::new(&settings, rate),
+            began: None,
+            received,
+            held_over: false,
+            counters: SlotCounters::default(),
+            settings,
+            rate,
+        }
+    }
+
+    pub fn settings(&self) -> &program::Bifrost {
+        &self.settings
+    }
+
+    /// When the running slot ends: never while nothing comes in.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.began.map_or(Nanos::NEVER, |began| began + self.settings.slot)
+    }
+
+    /// Bytes come in at `now`: a port at rest begins its first slot.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) {
+        if self.began.is_none() {
+            self.began = Some(now);
+            self.incoming.refill(now);
+        }
+    }
+
+    /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L and `received` the total of all
+    /// lossless bytes that ever came in, both on the wire. Returns the pause to send: `None`
+    /// where the upstream is free and knows it, zero where it must be told.
+    pub fn end_slot(&mut self, now: Nanos, queue: u64, received: u64) -> Option<Interval> {
+        let began = self.began.unwrap_or(now);
+        let late = now.since(began + self.settings.slot);
+        let arrived = received - core::mem::replace(&mut self.received, received);
+        self.note_lateness(late);
+        self.incoming.settle(now, arrived);
+
+        let incoming = self.incoming.bytes(now);
+        let grant = self.grant(queue, incoming);
+        self.incoming.grant(now, grant);
+        self.note_slot(queue, incoming, grant);
+
+        let at_rest = queue == 0 && arrived == 0 && self.incoming.is_full(now);
+        self.began = (!at_rest).then_some(now);
+        self.pause_for(grant)
+    }
+
+    /// Lines 10 to 13.
+    fn grant(&self, queue: u64, incoming: u64) -> u64 {
+        let free = self.settings.buffer.0.saturating_sub(queue + incoming);
+        let grant = free.min(self.line_per_slot);
+        if self.counters.slots.is_multiple_of(u64::from(self.settings.check_every.get())) {
+            let excess = (queue + incoming).saturating_sub(self.settings.buffer.0);
+            return grant.saturating_sub(excess);
+        }
+        grant
+    }
+
+    /// Line 14. Time that is granted is rounded down, so the pause is rounded up.
+    fn pause_for(&mut self, grant: u64) -> Option<Interval> {
+        if grant == self.line_per_slot {
+            return core::mem::take(&mut self.held_over).then_some(Interval::ZERO);
+        }
+        let free = self.rate.serialization().time_within(WireBytes(grant));
+        let pause = self.settings.slot - free;
+        self.held_over = grant == 0 && self.settings.holdover > Interval::ZERO;
+        Some(if self.held_over { pause + self.settings.holdover } else { pause })
+    }
+
+    /// The upstream was free for the time that the slot was late.
+    fn note_lateness(&mut self, late: Interval) {
+        self.counters.lateness.record(late);
+        if late > Interval::ZERO {
+            let charged = self.rate.bytes_in(late) + 1;
+            self.counters.granted_late.0 += charged;
+            self.incoming.extend(late, charged);
+        }
+    }
+
+    fn note_slot(&mut self, queue: u64, incoming: u64, grant: u64) {
+        let counters = &mut self.counters;
+        counters.slots += 1;
+        counters.paused += u64::from(grant < self.line_per_slot);
+        counters.fully_paused += u64::from(grant == 0);
+        counters.granted.0 += grant;
+        counters.longest_queue.0 = counters.longest_queue.0.max(queue);
+        counters.fullest.0 = counters.fullest.0.max(queue + incoming);
+    }
+
+    pub fn counters(&self) -> &SlotCounters {
+        &self.counters
+    }
+}

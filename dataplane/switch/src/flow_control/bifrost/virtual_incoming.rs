@@ -1,0 +1,184 @@
+//! F: what may still come in, because it was granted within the last round trip.
+
+use crate::program;
+use std::collections::VecDeque;
+use units::{BitRate, Interval, Nanos};
+
+/// The two ways to keep it.
+#[derive(Debug)]
+pub(super) enum VirtualIncoming {
+    Counter(Counter),
+    History(History),
+}
+
+impl VirtualIncoming {
+    /// All is granted: one round trip and one slot at line rate.
+    pub fn new(settings: &program::Bifrost, rate: BitRate) -> Self {
+        match settings.virtual_incoming {
+            program::VirtualIncoming::Counter => {
+                let most = rate.bytes_in(settings.round_trip + settings.slot);
+                Self::Counter(Counter { bytes: most, most })
+            }
+            program::VirtualIncoming::History { jitter } => {
+                Self::History(History::new(settings, settings.round_trip + jitter, rate))
+            }
+        }
+    }
+
+    /// A port at rest begins its first slot at `now`: all is granted.
+    pub fn refill(&mut self, now: Nanos) {
+        match self {
+            Self::Counter(counter) => counter.bytes = counter.most,
+            Self::History(history) => history.refill(now),
+        }
+    }
+
+    /// `arrived` bytes came in during the slot that ends at `now`.
+    pub fn settle(&mut self, now: Nanos, arrived: u64) {
+        match self {
+            Self::Counter(counter) => counter.bytes = counter.bytes.saturating_sub(arrived),
+            Self::History(history) => history.expire(now),
+        }
+    }
+
+    /// The running slot lasted `late` longer than it was granted, and so did the grant: `bytes`.
+    pub fn extend(&mut self, late: Interval, bytes: u64) {
+        match self {
+            Self::Counter(counter) => counter.grant(bytes),
+            Self::History(history) => history.extend(late, bytes),
+        }
+    }
+
+    /// `bytes` are granted for the slot that begins at `now`.
+    pub fn grant(&mut self, now: Nanos, bytes: u64) {
+        match self {
+            Self::Counter(counter) => counter.grant(bytes),
+            Self::History(history) => history.grant(now, bytes),
+        }
+    }
+
+    /// F at `now`, to which it was settled.
+    pub fn bytes(&self, now: Nanos) -> u64 {
+        match self {
+            Self::Counter(counter) => counter.bytes,
+            Self::History(history) => history.bytes(now),
+        }
+    }
+
+    /// Whether everything that the link can carry within a round trip and a slot is granted.
+    pub fn is_full(&self, now: Nanos) -> bool {
+        match self {
+            Self::Counter(counter) => counter.bytes == counter.most,
+            Self::History(history) => history.is_full(now),
+        }
+    }
+}
+
+/// The paper's: grants are added and arrivals taken off (algorithm 1, line 15), between zero and
+/// `BDP + Rs T`.
+///
+/// An arrival moves bytes from F to L, so a leak is taken off as if it had been granted, and shows
+/// only when F would fall below zero.
+#[derive(Debug)]
+pub(super) struct Counter {
+    bytes: u64,
+    most: u64,
+}
+
+impl Counter {
+    fn grant(&mut self, bytes: u64) {
+        self.bytes = (self.bytes + bytes).min(self.most);
+    }
+}
+
+/// Ours: the grants of the last round trip in a ring. What was not used expires one round trip
+/// later, and what arrives beyond the grants shows in the slot in which it arrives, because it is
+/// in L and still in F.
+///
+/// Its own risk is a link that is longer than configured: a grant would expire while its bytes are
+/// still under way. Jitter is a margin for that.
+#[derive(Debug)]
+pub(super) struct History {
+    /// Round trip and jitter.
+    round_trip: Interval,
+    slot: Interval,
+    rate: BitRate,
+    grants: VecDeque<Grant>,
+    /// Bytes of all grants but the first.
+    behind_first: u64,
+    /// Since when everything was granted; never, while not everything is.
+    full_since: Nanos,
+}
+
+/// Bytes that were granted and may still come in.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    bytes: u64,
+    /// When the last of them has arrived.
+    until: Nanos,
+}
+
+impl History {
+    fn new(settings: &program::Bifrost, round_trip: Interval, rate: BitRate) -> Self {
+        let slots = round_trip.0.div_ceil(settings.slot.0.max(1)) as usize;
+        Self {
+            round_trip,
+            slot: settings.slot,
+            rate,
+            // The grants of a round trip, of the running slot, and of one that is expiring.
+            grants: VecDeque::with_capacity(slots + 3),
+            behind_first: 0,
+            full_since: Nanos::ZERO,
+        }
+    }
+
+    /// All that the link can carry until the slot that begins at `now` has arrived is granted.
+    fn refill(&mut self, now: Nanos) {
+        self.grants.clear();
+        let bytes = self.rate.bytes_in(self.round_trip + self.slot);
+        self.grants.push_back(Grant { bytes, until: now + self.round_trip + self.slot });
+        self.behind_first = 0;
+        self.full_since = Nanos::ZERO;
+    }
+
+    fn grant(&mut self, now: Nanos, bytes: u64) {
+        if !self.grants.is_empty() {
+            self.behind_first += bytes;
+        }
+        self.grants.push_back(Grant { bytes, until: now + self.round_trip + self.slot });
+        if bytes < self.rate.bytes_in(self.slot) {
+            self.full_since = Nanos::NEVER;
+        } else {
+            self.full_since = self.full_since.min(now);
+        }
+    }
+
+    fn extend(&mut self, late: Interval, bytes: u64) {
+        if self.grants.len() > 1 {
+            self.behind_first += bytes;
+        }
+        if let Some(last) = self.grants.back_mut() {
+            last.bytes += bytes;
+            last.until += late;
+        }
+    }
+
+    /// Forgets what has arrived, or can no longer, by `now`.
+    fn expire(&mut self, now: Nanos) {
+        while self.grants.front().is_some_and(|first| first.until <= now) {
+            self.grants.pop_front();
+            self.behind_first -= self.grants.front().map_or(0, |first| first.bytes);
+        }
+    }
+
+    /// Of the first grant, what line rate can still bring until it ends.
+    fn bytes(&self, now: Nanos) -> u64 {
+        let first = self.grants.front();
+        let rest = first.map_or(0, |first| first.bytes.min(self.rate.bytes_in(first.until.since(now))));
+        rest + self.behind_first
+    }
+
+    fn is_full(&self, now: Nanos) -> bool {
+        now.since(self.full_since) >= self.round_trip + self.slot
+    }
+}

@@ -1,0 +1,98 @@
+//! The settings of Bifrost on a port.
+
+use core::fmt;
+use core::num::NonZeroU32;
+use units::{BitRate, Bytes, Interval, WireBytes};
+
+/// Bifrost on a port ("Minimizing Buffer Utilization for Lossless Inter-DC Links", table III).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bifrost {
+    /// H: the buffer reserved for the port, in wire bytes; at least [`BufferTerms::total`].
+    pub buffer: WireBytes,
+    /// T: the slot, at least 1 us and at most the round trip.
+    pub slot: Interval,
+    /// From the end of a slot until its first granted byte arrives: propagation both ways, and
+    /// what both ends take to act.
+    pub round_trip: Interval,
+    /// k: an excess is deducted every so many slots.
+    pub check_every: NonZeroU32,
+    /// How the virtual incoming bytes are kept.
+    pub virtual_incoming: VirtualIncoming,
+    /// How much longer than its slot the pause of a slot without any grant is. The frame of the
+    /// next slot replaces it; it matters only where that frame is late.
+    pub holdover: Interval,
+    /// How late a slot may end without the buffer being exceeded.
+    pub lateness: Interval,
+}
+
+/// How Bifrost keeps the virtual incoming bytes, F.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualIncoming {
+    /// Grants are added and arrivals taken off: algorithm 1, line 15.
+    Counter,
+    /// The grants of the last round trip in a ring; unused ones expire.
+    History {
+        /// How much longer than configured the round trip may be.
+        jitter: Interval,
+    },
+}
+
+impl VirtualIncoming {
+    /// The margin for a longer round trip.
+    pub const fn jitter(self) -> Interval {
+        match self {
+            Self::Counter => Interval::ZERO,
+            Self::History { jitter } => jitter,
+        }
+    }
+}
+
+impl Bifrost {
+    /// What the buffer must hold on a link of `rate` with frames of up to `max_frame`, whatever
+    /// [`Bifrost::buffer`] says.
+    pub fn buffer_terms(&self, rate: BitRate, max_frame: Bytes) -> BufferTerms {
+        let frames = u64::from(self.check_every.get());
+        BufferTerms {
+            bdp: rate.bytes_in(self.round_trip + self.virtual_incoming.jitter()),
+            slots: 2 * rate.bytes_in(self.slot),
+            leaked: frames * WireBytes::of_frame(max_frame).0,
+            late: rate.bytes_in(self.lateness),
+        }
+    }
+}
+
+impl Bifrost {
+    /// How far the queue may exceed [`Bifrost::buffer`] while the upstream obeys, in wire bytes. A
+    /// frame that has begun when a pause arrives is sent to its end: up to one for each slot of a
+    /// round trip that was granted in part, before the first of them is noticed. The paper's
+    /// `k MTU` counts those of k slots only.
+    pub const fn overrun(&self, max_frame: Bytes) -> WireBytes {
+        let slots = self.round_trip.0.div_ceil(self.slot.0) + 1;
+        WireBytes(slots * WireBytes::of_frame(max_frame).0)
+    }
+}
+
+/// The least buffer, term by term, in wire bytes (sections IV-C and IV-D of the paper, and our own
+/// term for late slots).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferTerms {
+    bdp: u64,
+    slots: u64,
+    leaked: u64,
+    late: u64,
+}
+
+impl BufferTerms {
+    /// `BDP + 2 Rs T + k MTU + Rs x lateness`.
+    pub const fn total(&self) -> WireBytes {
+        WireBytes(self.bdp + self.slots + self.leaked + self.late)
+    }
+}
+
+impl fmt::Display for BufferTerms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bdp, slots, leaked, late } = *self;
+        write!(f, "BDP {} + two slots {}", Bytes(bdp), Bytes(slots))?;
+        write!(f, " + k frames {} + late slots {}", Bytes(leaked), Bytes(late))
+    }
+}

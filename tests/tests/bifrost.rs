@@ -1,0 +1,162 @@
+//! Bifrost through the whole switch, against a neighbour that obeys PFC over 80 km of fibre.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::settings::{lossless, two_ports};
+use conformance::{A, B, Flow, Network, P3, Peer, Testbench};
+use core::num::NonZeroU32;
+use switch::program::{Bifrost, Settings, VirtualIncoming};
+use switch::{PauseCause, SlotCounters};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet, WireBytes};
+
+const RATE: BitRate = BitRate::gigabits(100);
+const ONE_WAY: Interval = Interval(400_000);
+const SLOT: Interval = Interval(10_000);
+const FRAME: u64 = 4_170;
+const KINDS: [VirtualIncoming; 2] =
+    [VirtualIncoming::Counter, VirtualIncoming::History { jitter: Interval(1_000) }];
+
+/// What Bifrost on port A is set to: the paper's deployment (section VI-A), with H of three slots
+/// above the BDP and what frames that had begun leak within a round trip.
+fn bifrost(kind: VirtualIncoming) -> Bifrost {
+    let frame = RATE.serialization().time_of(WireBytes::of_frame(Bytes(FRAME)));
+    let mut settings = Bifrost {
+        buffer: WireBytes(0),
+        slot: SLOT,
+        // A pause waits behind a frame here, and acts behind one there.
+        round_trip: ONE_WAY * 2 + frame * 3,
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: kind,
+        holdover: Interval(5_000),
+        lateness: Interval::ZERO,
+    };
+    let least = settings.buffer_terms(RATE, Bytes(9_216)).total().0;
+    settings.buffer = WireBytes(least + RATE.bytes_in(SLOT));
+    settings
+}
+
+fn gateway(kind: VirtualIncoming) -> Settings {
+    let mut settings = two_ports();
+    let bifrost = bifrost(kind);
+    settings.buffer.shared = Bytes(16_000_000);
+    settings.ports[0].bifrost = Some(bifrost);
+    settings.ports[0].groups[3] = lossless(bifrost.buffer.0 + bifrost.overrun(Bytes(FRAME)).0, 1_000_000, 0);
+    settings
+}
+
+/// A neighbour behind port A that always has frames for port B.
+fn network(settings: Settings, until: Nanos) -> Network {
+    let frame = Flow::new(A, B).at(P3).headers(FRAME as usize);
+    Network::new(Testbench::new(settings), vec![(A, Peer::new(frame, P3, RATE, ONE_WAY, until))])
+}
+
+/// The most that may be inside: H, and the frames that had begun when their pauses arrived.
+fn bound(kind: VirtualIncoming) -> u64 {
+    let bifrost = bifrost(kind);
+    bifrost.buffer.0 + bifrost.overrun(Bytes(FRAME)).0
+}
+
+/// Stops the drain of port B from `from` to `to`.
+fn stop_drain(network: &mut Network, from: Nanos, to: Nanos) {
+    network.run_until(from);
+    while network.bench.now() < to {
+        let rest = PauseQuanta::covering(to.since(network.bench.now()), RATE);
+        network.bench.inject_pfc(B, PrioritySet::EMPTY.with(P3), rest);
+        let end = network.bench.now() + rest.interval_at(RATE);
+        network.run_until(end.min(to));
+    }
+}
+
+fn slots(network: &Network) -> &SlotCounters {
+    network.bench.shard.slots(A).unwrap()
+}
+
+/// Asserts that port B sent without a gap between `from` and `to`.
+fn assert_line_rate(network: &Network, from: Nanos, to: Nanos) {
+    let sent = network.bench.data(B).filter(|sent| from <= sent.start && sent.start < to).count() as u64;
+    let line = RATE.bytes_in(to.since(from)) / (FRAME + WireBytes::OVERHEAD);
+    assert!(sent + 1 >= line, "{sent} of {line} frames: the drain starved");
+}
+
+#[test]
+fn a_drain_that_stops_and_restarts_costs_no_frame_and_finds_the_queue_filled() {
+    for kind in KINDS {
+        let mut network = network(gateway(kind), Nanos(9_000_000));
+        stop_drain(&mut network, Nanos(2_000_000), Nanos(5_000_000));
+        network.run_until(Nanos(9_000_000));
+        let (buffer, bound, slots) = (bifrost(kind).buffer.0, bound(kind), slots(&network));
+        assert!(slots.longest_queue.0 <= bound, "{kind:?}: {} of {bound}", slots.longest_queue.0);
+        assert!(slots.longest_queue.0 > buffer - 3 * RATE.bytes_in(SLOT), "and the buffer was used");
+        assert!(slots.fully_paused > 100, "most of the stop was paused: {}", slots.fully_paused);
+        assert_line_rate(&network, Nanos(5_000_000), Nanos(9_000_000));
+        network.run_dry();
+        let bench = &network.bench;
+        assert_eq!(bench.dropped_in_all().frames, 0);
+        assert_eq!(bench.data(B).count() as u64, network.peers[0].1.sent(), "all that was sent arrived");
+        bench.assert_conserved();
+    }
+}
+
+#[test]
+fn a_drain_that_oscillates_costs_no_frame_and_is_never_starved_while_it_is_open() {
+    for kind in KINDS {
+        let mut network = network(gateway(kind), Nanos(12_000_000));
+        let mut at = Nanos(2_000_000);
+        for period in [100_000, 300_000, 900_000, 50_000, 700_000, 2_000_000] {
+            stop_drain(&mut network, at, at + Interval(period));
+            let open = at + Interval(period);
+            network.run_until(open + Interval(period));
+            assert_line_rate(&network, open, open + Interval(period));
+            at = open + Interval(period);
+        }
+        network.run_dry();
+        assert!(slots(&network).longest_queue.0 <= bound(kind));
+        assert_eq!(network.bench.dropped_in_all().frames, 0);
+    }
+}
+
+#[test]
+fn a_drain_at_half_the_line_settles_and_keeps_its_link_busy() {
+    for kind in KINDS {
+        let mut settings = gateway(kind);
+        settings.ports[1].rate = BitRate::gigabits(50);
+        let mut network = network(settings, Nanos(12_000_000));
+        network.run_until(Nanos(12_000_000));
+        let sent = network.bench.data(B).filter(|sent| sent.start >= Nanos(2_000_000)).count() as u64;
+        let line = BitRate::gigabits(50).bytes_in(Interval(10_000_000)) / (FRAME + WireBytes::OVERHEAD);
+        assert!(sent + 2 >= line, "{sent} of {line}");
+        assert!(slots(&network).longest_queue.0 <= bound(kind));
+        network.run_dry();
+        assert_eq!(network.bench.dropped_in_all().frames, 0);
+    }
+}
+
+#[test]
+fn the_pauses_of_slots_are_ordinary_pfc_frames_for_the_lossless_priorities_alone() {
+    let mut network = network(gateway(KINDS[1]), Nanos(4_000_000));
+    stop_drain(&mut network, Nanos(1_000_000), Nanos(3_000_000));
+    let frames: Vec<_> = network.bench.sent(A).iter().filter_map(|sent| sent.pfc()).collect();
+    assert!(!frames.is_empty());
+    for times in frames {
+        let lossless = [3, 4];
+        assert!((0..8).all(|priority| times[priority].is_some() == lossless.contains(&priority)));
+        let pause = times[3].unwrap().interval_at(RATE);
+        assert!(pause <= SLOT + Interval(5_000) + Interval(6), "a slot and its holdover: {pause}");
+    }
+    let group = network.bench.shard.group(network.bench.now(), A, P3);
+    assert!(group.pauses.slot > 0 && group.pauses.xoff == 0, "no threshold was reached beneath it");
+    let paused = group.paused_for[PauseCause::ALL.iter().position(|it| *it == PauseCause::Slot).unwrap()];
+    assert!(paused > Interval(1_000_000) && paused < Interval(2_100_000), "{paused}");
+}
+
+#[test]
+fn a_port_without_traffic_has_no_slots_and_no_deadline() {
+    let mut network = network(gateway(KINDS[1]), Nanos(1_000_000));
+    assert_eq!(network.bench.shard.next_deadline(), Nanos::NEVER);
+    network.run_dry();
+    let ended = slots(&network).slots;
+    assert!(ended > 100, "{ended}");
+    assert_eq!(network.bench.shard.next_deadline(), Nanos::NEVER, "it has come to rest");
+    network.bench.run_until(Nanos(1_000_000_000));
+    assert_eq!(slots(&network).slots, ended);
+}
