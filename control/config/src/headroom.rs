@@ -46,7 +46,8 @@ pub struct HeadroomSum {
     pub waiting: Bytes,
     /// Arrivals during `interface_delay`.
     pub interfaces: Bytes,
-    /// Arrivals until the peer has acted: 64 bytes for each quantum that it is allowed.
+    /// Arrivals until the peer has acted: 64 bytes for each quantum that it is allowed, or what it
+    /// hands to its device ahead of the link, if it is such a gateway as this one and that is more.
     pub response: Bytes,
     /// Factor on all but the first.
     pub cell_occupancy: f64,
@@ -68,7 +69,7 @@ impl HeadroomSum {
             cable: saturate(bit_metres.div_ceil(8 * u128::from(Distance::FIBRE_SPEED))),
             waiting: during(terms.tx_window),
             interfaces: during(terms.interface_delay),
-            response: Bytes(response_quanta(rate) * 64),
+            response: Bytes(response_quanta(rate) * 64).max(during(terms.tx_window)),
             cell_occupancy: terms.cell_occupancy,
         }
     }

@@ -35,6 +35,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             let port = port.name.clone();
             problems.warning(&place, ProblemKind::HeadroomUnchecked { port });
         }
+        check.obedience(index, decl);
         for declared in decl.queues.iter().flatten() {
             check.queue(index, port, declared);
         }
@@ -132,6 +133,25 @@ impl Check<'_> {
         }
     }
 
+    /// A priority that is lossless on its way in and ignores its next hop's pauses on its way out
+    /// loses its frames there. A port that promises nothing at all is taken to mean that.
+    fn obedience(&self, ingress: usize, decl: &PortDecl) {
+        let ports = &self.settings.ports;
+        for declared in decl.lossless.iter().flatten().flat_map(|group| &group.priorities) {
+            let priority = declared.value;
+            let leaves = |egress: &usize| self.ingress_of(*egress).contains(&ingress) && *egress != ingress;
+            let ignores = |egress: &usize| {
+                let port = &ports[*egress];
+                !port.lossless().is_empty() && !port.pfc.obey.contains(priority)
+            };
+            if let Some(egress) = (0..ports.len()).filter(leaves).find(ignores) {
+                let (ingress, egress) = (ports[ingress].name.clone(), ports[egress].name.clone());
+                let kind = ProblemKind::EgressIgnoresPauses { priority, ingress, egress };
+                self.problems.warning(&declared.place, kind);
+            }
+        }
+    }
+
     fn limit(&self, limit: Option<RateLimit>, port: &PortSettings, decl: Option<&RateLimitDecl>) {
         if let (Some(limit), Some(decl)) = (limit, decl)
             && limit.rate > port.rate
@@ -154,6 +174,12 @@ impl Check<'_> {
 
     fn headroom(&self, index: usize, port: &PortSettings, group: &LosslessGroup, decl: &LosslessDecl) {
         let sum = self.built.headroom_sum(index);
+        if let (Some(wish), None) = (&decl.headroom, sum)
+            && group.headroom < port.max_frame
+        {
+            let (port, given, least) = (port.name.clone(), group.headroom, port.max_frame);
+            self.problems.error(&wish.place, ProblemKind::HeadroomBelowFrame { port, given, least });
+        }
         if let (Some(wish), Some((distance, sum))) = (&decl.headroom, sum)
             && matches!(wish.value, SizeWish::Given(given) if given < sum.total())
         {

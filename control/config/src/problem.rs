@@ -143,6 +143,14 @@ pub enum ProblemKind {
     )]
     HeadroomTooSmall { port: String, given: Bytes, rate: BitRate, distance: Distance, sum: Box<HeadroomSum> },
     #[error(
+        "a headroom of {given} does not even hold the frame that crosses XOFF on port {port}, which may have {least}"
+    )]
+    HeadroomBelowFrame { port: String, given: Bytes, least: Bytes },
+    #[error(
+        "priority {priority} is lossless from port {ingress} on, but port {egress}, where it leaves, does not obey pauses for it; make it lossless there too, or list it in port.pfc.obey"
+    )]
+    EgressIgnoresPauses { priority: Priority, ingress: String, egress: String },
+    #[error(
         "PFC would pause priority {priority} of port {port} at {xoff}, before Bifrost has filled its buffer of {buffer}; leave xoff out, or state at least {buffer}"
     )]
     XoffBelowBifrost { port: String, priority: Priority, xoff: Bytes, buffer: Bytes },

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
-use switch::program::{BufferSettings, Threshold};
-use units::{Bytes, Priority};
+use switch::program::{Bifrost, BufferSettings, Threshold, VirtualIncoming};
+use units::{Bytes, Interval, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways")
@@ -75,6 +75,86 @@ fn the_long_haul_file_gets_the_headroom_that_its_comment_adds_up() {
     assert_eq!(group.headroom, Bytes(11_453_569));
     let text = fs::read_to_string(shipped().join("longhaul-80km.toml")).unwrap();
     assert!(text.contains("11,453,569 bytes in all"));
+}
+
+fn bifrost(gateway: &Gateway, port: &str) -> Bifrost {
+    gateway.program.port(gateway.port(port).unwrap()).bifrost.unwrap()
+}
+
+#[test]
+fn the_long_haul_file_with_bifrost_gets_the_sums_that_its_comment_adds_up() {
+    let gateway = gateway("longhaul-bifrost-80km.toml");
+    let long = bifrost(&gateway, "lh0");
+    assert_eq!((long.round_trip, long.buffer), (Interval(814_564), WireBytes(10_641_192)));
+    let text = fs::read_to_string(shipped().join("longhaul-bifrost-80km.toml")).unwrap();
+    assert!(text.contains("814,564 ns in all") && text.contains("10,641,192 bytes in all"));
+
+    let (above, _) = text.split_once("[port.bifrost]").unwrap();
+    let again = config::parse(&format!("{above}[port.bifrost]\n"), "defaults.toml").unwrap();
+    assert_eq!(bifrost(&again, "lh0"), long, "the values that it writes out are the defaults");
+}
+
+#[test]
+fn under_bifrost_a_group_has_its_buffer_reserved_and_is_paused_only_beyond_it() {
+    let gateway = gateway("longhaul-bifrost-80km.toml");
+    let port = gateway.program.port(gateway.port("lh0").unwrap());
+    let bifrost = port.bifrost.unwrap();
+    let most = Bytes((bifrost.buffer + bifrost.overrun(port.max_frame)).0);
+    let group = port.groups[roce()].lossless().unwrap();
+    assert_eq!(most, Bytes(11_399_978));
+    assert_eq!(group.xoff, Threshold::Static(most));
+    assert_eq!(group.reserved, most - port.max_frame, "all but the last frame");
+    assert_eq!(group.headroom, Bytes(3 * 9_118), "k + 2 frames, whatever the distance");
+}
+
+#[test]
+fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and_k_frames() {
+    let text = r#"
+        [[port]]
+        name = "lh0"
+        rate = "100G"
+        lossless = [{ priorities = [3] }]
+
+        [port.bifrost]
+        round_trip = "800us"
+        virtual_incoming = "counter"
+        lateness = "0us"
+
+        [[port]]
+        name = "dc0"
+        rate = "100G"
+    "#;
+    let gateway = config::parse(text, "paper.toml").unwrap_or_else(|error| panic!("{error}"));
+    let bifrost = bifrost(&gateway, "lh0");
+    assert_eq!(bifrost.virtual_incoming, VirtualIncoming::Counter);
+    // Section VI-A: H is the BDP and 3 Rs T. Section IV-D: k MTU beside it.
+    assert_eq!(bifrost.buffer, WireBytes(10_000_000 + 3 * 125_000 + 9_142));
+}
+
+#[test]
+fn a_table_of_bifrost_is_taken_from_the_profile_as_a_whole() {
+    let text = r#"
+        [profile.port.long]
+        rate = "100G"
+        distance = "80km"
+        lossless = [{ priorities = [3] }]
+        bifrost = { slot = "20us", check_every = 4 }
+
+        [[port]]
+        name = "a"
+        profile = "long"
+
+        [[port]]
+        name = "b"
+        profile = "long"
+        bifrost = { round_trip = "1ms", holdover = "0us" }
+    "#;
+    let gateway = config::parse(text, "profiles.toml").unwrap();
+    let (a, b) = (bifrost(&gateway, "a"), bifrost(&gateway, "b"));
+    assert_eq!((a.slot, a.holdover, a.check_every.get()), (Interval(20_000), Interval(10_000), 4));
+    assert_eq!((b.slot, b.holdover, b.check_every.get()), (Interval(10_000), Interval::ZERO, 1));
+    assert_eq!((a.round_trip, b.round_trip), (Interval(814_564), Interval(1_000_000)));
+    assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
 }
 
 #[test]

@@ -58,6 +58,8 @@ fn group() -> impl Strategy<Value = GroupSettings> {
                 None => (Threshold::Static(fixed), xon.min(fixed), Bytes::ZERO),
             };
             let reserved = Bytes(reserved);
+            // Less than a frame is an error.
+            let headroom = headroom + PortSettings::LARGEST_FRAME;
             GroupSettings::Lossless(LosslessGroup { reserved, xoff, xon, xon_offset, headroom })
         },
     );

@@ -142,6 +142,12 @@ impl Generator {
         match (self.xoff.contains(priority), self.announced.contains(priority)) {
             (true, false) => sent.xoff += 1,
             (true, true) if self.refresh_at[index] <= now => sent.refresh += 1,
+            (false, true) if self.slot.is_some_and(|slot| slot.priorities.contains(priority)) => {
+                // What the threshold ends, the slot goes on with.
+                sent.xon += 1;
+                self.meters[index][self.cause[index].index()].pause(start, Interval::ZERO);
+                return self.due_for_slot(priority, start);
+            }
             (false, true) => sent.xon += 1,
             (false, false) => return self.due_for_slot(priority, start),
             _ => return None,
@@ -238,5 +244,12 @@ mod tests {
         assert_ne!(pfc.deadline(), Nanos::ZERO);
         assert_eq!(pfc.paused_for(P4, PauseCause::Slot, Nanos(1_000)), Interval(512));
         assert_eq!((pfc.sent(P3).slot, pfc.sent(P4).slot), (0, 1));
+
+        pfc.resume(P3);
+        pfc.pause_slot(PrioritySet::EMPTY.with(P3), Interval(512), RATE);
+        assert_eq!(pfc.take_due(Nanos(500), Nanos(500))[3], Some(PauseQuanta(100)), "not resumed within it");
+        assert_eq!(pfc.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(500));
+        assert_eq!(pfc.paused_for(P3, PauseCause::Slot, Nanos(9_000)), Interval(512));
+        assert_eq!(pfc.deadline(), Nanos::NEVER, "and nothing is left to refresh");
     }
 }
