@@ -60,7 +60,8 @@ Exit status: 0 where all files hold (warnings are no errors), 2 where one does n
     tcpdump -i eth0 -w - | longspan replay --config gateway.toml --in dc0=- --json | jq .pools
 
 Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or an input whose first
-frame cannot be read. Where a capture breaks later, what came before it is played and written first.")]
+frame cannot be read. Where a capture breaks later, what came before it is played and written first;
+so it is after an interrupt (Ctrl-C), of which a second one ends the program at once.")]
     Replay(ReplayArgs),
 }
 
@@ -89,7 +90,7 @@ pub struct ReplayArgs {
     pub split: Option<PathBuf>,
     /// Frames of --split with one of these sources come in through PORT: MAC addresses, IP
     /// addresses or prefixes. The first that matches counts, in the order given
-    #[arg(long, value_name = "PORT=SOURCE[,SOURCE...]", requires = "split")]
+    #[arg(long, value_name = "PORT=SOURCE[,SOURCE...]", requires = "split", conflicts_with = "inputs")]
     pub from: Vec<PortSources>,
     /// How fast captures are played: a factor such as 1000x, 0.5x or 2/3x, or line-rate for as
     /// fast as the link of the port can, whatever the timestamps

@@ -39,6 +39,15 @@ pub enum Failure {
         /// Whether the replay had begun.
         running: bool,
     },
+    /// An interrupt ended a replay. What was played is written.
+    #[error("interrupted after {frames} frames; what they led to is written")]
+    Interrupted {
+        /// Frames that were played.
+        frames: u64,
+    },
+    /// Signals cannot be heard.
+    #[error("signals: {0}")]
+    Signal(io::Error),
     /// Standard output cannot be written.
     #[error("standard output: {0}")]
     Print(io::Error),
@@ -72,9 +81,12 @@ impl Failure {
             | Self::Check { .. }
             | Self::Start(_)
             | Self::Write { running: false, .. } => ExitCode::from(2),
-            Self::Run(_) | Self::Write { running: true, .. } | Self::Print(_) | Self::NotConserved { .. } => {
-                ExitCode::from(1)
-            }
+            Self::Run(_)
+            | Self::Write { running: true, .. }
+            | Self::Interrupted { .. }
+            | Self::Signal(_)
+            | Self::Print(_)
+            | Self::NotConserved { .. } => ExitCode::from(1),
         }
     }
 }

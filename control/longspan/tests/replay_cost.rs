@@ -69,7 +69,7 @@ fn allocations(program: &Arc<Program>, frames: u64, length: usize) -> u64 {
         let ports = program.settings().ports.len();
         let outputs = Outputs::new((0..ports).map(|_| Some(CaptureWriter::new(Nowhere, "nowhere"))));
         let replay = Replay::new(program.clone(), inputs.into()).unwrap();
-        let outcome = replay.run("cost", outputs, |_| ()).unwrap();
+        let outcome = replay.run("cost", outputs, |_| core::ops::ControlFlow::Continue(())).unwrap();
         assert!(outcome.report.conservation.holds);
         assert_eq!(outcome.report.input.read.frames, 2 * frames);
     });

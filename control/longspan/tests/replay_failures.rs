@@ -244,3 +244,43 @@ fn a_pipe_that_is_closed_early_is_no_failure() {
     assert!(output.status.success());
     assert!(output.stderr.is_empty());
 }
+
+#[test]
+fn sources_without_a_capture_to_split_are_refused() {
+    let capture = soft_roce();
+    let input = format!("dc0={}", capture.display());
+    let config = repository("config/gateways/replay.toml");
+    let run = run(["replay", "--config", config.to_str().unwrap(), "--in", &input, "--from", "dc0=10.0.0.1"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+}
+
+#[test]
+fn an_interrupt_is_the_end_of_the_captures_and_what_was_played_is_written() {
+    use std::io::Write;
+
+    let scratch = Scratch::new();
+    let config = scratch.write("gateway.toml", SLOW_HAUL);
+    let output = scratch.path("out.pcap");
+    let mut child = longspan()
+        .args(["replay", "--config", &config, "--in", "dc0=-", "--out", &format!("lh0={output}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let frames = pcap_record(&(1_000_000_000, udp_frame(60, 0), 60)).repeat(10_000);
+    input.write_all(&pcap_header(1)).unwrap();
+    // More than a pipe and a buffer hold: when this is written, the replay is under way.
+    input.write_all(&frames).unwrap();
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    // It reads on until it looks up, and then closes its end.
+    while input.write_all(&frames).is_ok() {}
+    let ended = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert!(stderr.starts_with("longspan: interrupted after "), "{stderr}");
+    assert!(String::from_utf8(ended.stdout).unwrap().contains("Every frame is accounted for"));
+    assert!(!frames_of(&output).is_empty());
+}

@@ -5,6 +5,7 @@ use crate::frame::{FramePool, OwnedFrame};
 use crate::input::{Input, Side, Unassigned, split_inputs};
 use crate::output::Outputs;
 use crate::report::Report;
+use core::ops::ControlFlow;
 use std::sync::Arc;
 use switch::{Program, Shard, Volume};
 use units::{Bytes, Interval, Nanos, PortId, Priority};
@@ -53,6 +54,8 @@ pub struct Outcome {
     pub report: Report,
     /// Why a capture could not be read to its end. What was read before was played and drained.
     pub input_error: Option<CaptureError>,
+    /// Whether `progress` ended the playing.
+    pub interrupted: bool,
 }
 
 /// Captures, ready to be played through a gateway.
@@ -77,7 +80,8 @@ impl<S: FrameSource> Replay<S> {
     }
 
     /// Plays all frames, drains the gateway, and writes everything to the end. `name` is that of
-    /// the gateway in the report; `progress` is called every few ten thousand frames.
+    /// the gateway in the report; `progress` is called every few ten thousand frames, and can end
+    /// the playing as the end of the captures would.
     ///
     /// # Errors
     /// What keeps an output from being written. The captures hold whole records up to there, and
@@ -89,7 +93,7 @@ impl<S: FrameSource> Replay<S> {
         mut self,
         name: &str,
         outputs: Outputs<W>,
-        progress: impl FnMut(Progress),
+        progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, CaptureError> {
         let mut gateway = Gateway::new(self.program.clone(), outputs);
         let played = self.play(&mut gateway, progress);
@@ -105,14 +109,14 @@ impl<S: FrameSource> Replay<S> {
         let clamped = (0..self.merge.sources()).map(|source| self.merge.clamped(source)).sum();
         let report = Report::new(name, &gateway, &input, clamped, ending);
         gateway.outputs.finish()?;
-        Ok(Outcome { report, input_error: input.error })
+        Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted })
     }
 
     /// Plays all frames. An input that breaks ends the playing, and is no error here.
     fn play<W: CaptureSink>(
         &mut self,
         gateway: &mut Gateway<W>,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Played, CaptureError> {
         let mut played = Played::default();
         loop {
@@ -125,16 +129,16 @@ impl<S: FrameSource> Replay<S> {
                 }
             };
             played.count(now, &frame);
-            if played.progress.frames.is_multiple_of(PROGRESS_EVERY) {
-                progress(played.progress);
-            }
             match self.sides[source].port_of(frame.data) {
                 Some(port) => gateway.arrive(now, port, &frame)?,
                 None => played.unassigned.count(&frame),
             }
+            if played.progress.frames.is_multiple_of(PROGRESS_EVERY) && progress(played.progress).is_break() {
+                played.interrupted = true;
+                break;
+            }
         }
         gateway.flush()?;
-        progress(played.progress);
         Ok(played)
     }
 }
@@ -151,6 +155,8 @@ pub(crate) struct Played {
     pub arrivals: Option<(Nanos, Nanos)>,
     pub unassigned: Unassigned,
     pub error: Option<CaptureError>,
+    /// Whether the playing was ended before the captures did.
+    pub interrupted: bool,
 }
 
 impl Played {

@@ -2,6 +2,7 @@
 
 mod files;
 mod inputs;
+mod interrupt;
 mod outputs;
 mod progress;
 mod summary;
@@ -12,6 +13,7 @@ use crate::console;
 use crate::failure::Failure;
 use config::Gateway;
 use files::Claims;
+use interrupt::Interrupt;
 use outputs::Destinations;
 use progress::Bar;
 use replay::report::Report;
@@ -24,6 +26,7 @@ use units::PortId;
 /// Each [`Failure`] but that of `check`. A capture that breaks while it is played fails at the
 /// end, when what came before it is written.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let interrupt = Interrupt::heard()?;
     let gateway = config::load(&args.config)?;
     let mut claims = Claims::default();
     claims.read(&args.config, "the configuration");
@@ -34,9 +37,12 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     gateway.warnings.iter().for_each(console::complain);
 
     let mut bar = Bar::new(inputs::total_bytes(args));
-    let outcome = replay.run(&gateway.name, outputs, |progress| bar.show(progress));
+    let outcome = replay.run(&gateway.name, outputs, |progress| {
+        bar.show(progress);
+        interrupt.flow()
+    });
     bar.end();
-    let Outcome { report, input_error } = outcome.map_err(Failure::Run)?;
+    let Outcome { report, input_error, interrupted } = outcome.map_err(Failure::Run)?;
 
     destinations.write_report(&report)?;
     if args.json {
@@ -46,6 +52,9 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if let Some(error) = input_error {
         return Err(Failure::Run(error));
+    }
+    if interrupted {
+        return Err(Failure::Interrupted { frames: report.input.read.frames });
     }
     if report.conservation.holds { Ok(()) } else { Err(not_conserved(&report)) }
 }

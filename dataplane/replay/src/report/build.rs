@@ -28,7 +28,7 @@ impl Report {
             format: FORMAT,
             program: ProgramReport { name: name.into(), seed: settings.seed },
             input: InputReport {
-                complete: played.error.is_none(),
+                complete: played.error.is_none() && !played.interrupted,
                 read: played.volume.into(),
                 first_ns,
                 last_ns,
