@@ -54,7 +54,8 @@ fn replay_whole(program: &Arc<Program>, input: Input<CaptureReader<&[u8]>>) {
     let captures: Vec<_> = captures.collect();
     let writers = captures.iter().map(|capture| Some(CaptureWriter::new(capture.clone(), "out.pcap")));
     // An instant that pcap cannot hold ends the replay.
-    let complete = match replay.run("fuzzed", Outputs::new(writers), |_| std::ops::ControlFlow::Continue(())) {
+    let complete = match replay.run("fuzzed", Outputs::new(writers), |_| std::ops::ControlFlow::Continue(()))
+    {
         Ok(outcome) => {
             assert!(outcome.report.conservation.holds, "{}", outcome.report.to_json());
             Some(outcome.report)
