@@ -26,13 +26,17 @@ pub struct QueueCounters {
 }
 
 impl QueueCounters {
-    /// Marks a frame that understands ECN.
-    fn mark<F: Frame>(&mut self, queued: &mut Queued<F>) {
-        match mark_congestion(queued.frame.headers_mut(), queued.ip_offset) {
+    fn count(&mut self, marking: Marking) {
+        match marking {
             Marking::Marked => self.marked += 1,
             Marking::Already => self.already_marked += 1,
         }
     }
+}
+
+/// Marks a frame that understands ECN.
+fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
+    mark_congestion(queued.frame.headers_mut(), queued.ip_offset)
 }
 
 /// One queue.
@@ -167,7 +171,7 @@ impl Service<'_> {
             && queued.ip_offset != 0
             && red.marks(Bytes(queue.bytes), rng)
         {
-            queue.counters.mark(&mut queued);
+            queue.counters.count(mark(&mut queued));
         }
         Some(Departure { start, queued })
     }
@@ -231,7 +235,7 @@ impl EgressPort {
         &mut self.queues[priority.index()]
     }
 
-    /// Queues a frame. Returns whether it is to be marked, or the frame and why it is dropped.
+    /// Queues a frame, or gives it back with the reason for which it is dropped.
     #[inline(always)]
     pub fn enqueue<F: Frame>(
         &mut self,
@@ -248,18 +252,23 @@ impl EgressPort {
         {
             return Err((reason, queued));
         }
+        let mut marking = None;
         if let Some(red) = &queue.red
             && red.at == MarkAt::Enqueue
             && queued.ip_offset != 0
             && red.marks(Bytes(queue.bytes), rng)
         {
-            queue.counters.mark(&mut queued);
+            marking = Some(mark(&mut queued));
         }
         if let Err(queued) = store.push(&mut queue.fifo, queued) {
             if !queued.lossless {
                 queue.lossy.release(length, pools);
             }
             return Err((DropReason::NoDescriptor, queued));
+        }
+        // A frame that was dropped after all is not among those that were marked.
+        if let Some(marking) = marking {
+            queue.counters.count(marking);
         }
         queue.bytes += length;
         queue.watermark.note(queue.bytes);
