@@ -14,7 +14,8 @@ pub struct Bifrost {
     /// From the end of a slot until its first granted byte arrives: propagation both ways, and
     /// what both ends take to act.
     pub round_trip: Interval,
-    /// k: an excess is deducted every so many slots.
+    /// k: the frames that the buffer provides for because they may leak. In the paper also how
+    /// many slots pass until a leak is deducted, which is one here.
     pub check_every: NonZeroU32,
     /// How the virtual incoming bytes are kept.
     pub virtual_incoming: VirtualIncoming,

@@ -12,8 +12,10 @@
 //! Where the paper is followed and where not:
 //!
 //! - Line 13 as printed deducts `L + F - H` also where it is negative, and so grants more than `F`
-//!   records whenever the buffer has room. Only a positive excess is deducted, down to zero.
-//! - `c` is negative after a leak (line 10); it is zero here.
+//!   records whenever the buffer has room. Only a positive excess may be deducted.
+//! - `c` is negative after a leak (line 10); it is zero here. So while there is an excess nothing is
+//!   granted, in every slot, and line 13 finds nothing to deduct from: k is only the number of
+//!   frames that the buffer provides for.
 //! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
 //!   have sent is charged as granted.
 
@@ -120,15 +122,10 @@ impl Bifrost {
         self.pause_for(grant)
     }
 
-    /// Lines 10 to 13.
+    /// Lines 10 to 13. What the queue and the virtual incoming bytes have in excess of the buffer
+    /// leaves nothing to grant, so there is nothing left to deduct it from.
     fn grant(&self, queue: u64, incoming: u64) -> u64 {
-        let free = self.settings.buffer.0.saturating_sub(queue + incoming);
-        let grant = free.min(self.line_per_slot);
-        if self.counters.slots.is_multiple_of(u64::from(self.settings.check_every.get())) {
-            let excess = (queue + incoming).saturating_sub(self.settings.buffer.0);
-            return grant.saturating_sub(excess);
-        }
-        grant
+        self.settings.buffer.0.saturating_sub(queue + incoming).min(self.line_per_slot)
     }
 
     /// Line 14. Time that is granted is rounded down, so the pause is rounded up.
