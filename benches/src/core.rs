@@ -175,6 +175,8 @@ fn port_settings(port: u16, rate: BitRate) -> PortSettings {
             obey_global_pause: false,
         },
         bifrost: None,
+        lscc: None,
+        watchdog: None,
     }
 }
 

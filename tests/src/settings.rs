@@ -110,6 +110,8 @@ pub fn port(number: PortId, rate: BitRate) -> PortSettings {
             obey_global_pause: false,
         },
         bifrost: None,
+        lscc: None,
+        watchdog: None,
     }
 }
 

@@ -118,6 +118,8 @@ impl Builder<'_> {
             rate_limit: decl.rate_limit.as_ref().map(|limit| rate_limit(limit, max_frame)),
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             bifrost: None,
+            lscc: None,
+            watchdog: None,
         };
         if let Some(declared) = &decl.bifrost {
             port.bifrost = Some(bifrost::build(declared, &port, &link, self.problems)?);

@@ -136,6 +136,8 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             rate_limit,
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
             bifrost: None,
+            lscc: None,
+            watchdog: None,
         };
         port.pfc.obey = port.lossless();
         let port = with_bifrost(port, bifrost);

@@ -28,6 +28,7 @@ const ALLOWED_BELOW_THE_CORE: &[(&str, &str)] = &[
     ("rand_core", "the trait of a seeded generator"),
     ("rand_pcg", "the seeded generator"),
     ("schnellru", "the LRU of the flow table"),
+    ("siphasher", "the tag of a feedback message"),
     ("thiserror", "error enums"),
     ("zerocopy", "fixed structs over bytes"),
 ];

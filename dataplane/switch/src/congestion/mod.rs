@@ -1,4 +1,5 @@
 //! Feedback to the senders.
 
+pub(crate) mod lscc;
 pub(crate) mod mark;
 pub(crate) mod red;

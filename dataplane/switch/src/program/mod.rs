@@ -6,16 +6,20 @@
 mod bifrost;
 mod classification;
 mod error;
+mod lscc;
 mod port;
 mod validate;
+mod watchdog;
 
 pub use bifrost::{Bifrost, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
+pub use lscc::{Feedback, FeedbackKey, Lscc, RateCalculation, RateLimiting};
 pub use port::{
     DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
     QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
+pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
 use units::{Bytes, PortId};

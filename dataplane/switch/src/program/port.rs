@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification};
+use super::{Bifrost, Classification, Lscc, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -36,6 +36,10 @@ pub struct PortSettings {
     /// Bifrost toward the upstream, over PFC frames. The thresholds of the groups stay in force
     /// beneath it.
     pub bifrost: Option<Bifrost>,
+    /// LSCC with the other end of a long link.
+    pub lscc: Option<Lscc>,
+    /// The watchdog over received pauses.
+    pub watchdog: Option<Watchdog>,
 }
 
 impl PortSettings {

@@ -1,0 +1,5 @@
+//! LSCC: link-segmented congestion control.
+//!
+//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III.
+
+mod packet;
