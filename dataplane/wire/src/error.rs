@@ -46,6 +46,8 @@ pub enum Protocol {
     Icmpv4,
     /// ICMP for IPv6.
     Icmpv6,
+    /// Rate feedback message of LSCC.
+    RateFeedback,
     /// MAC control frame.
     MacControl,
     /// Priority-based flow control frame.
@@ -73,6 +75,7 @@ impl fmt::Display for Protocol {
             Self::Udp => "UDP",
             Self::Icmpv4 => "ICMPv4",
             Self::Icmpv6 => "ICMPv6",
+            Self::RateFeedback => "rate feedback",
             Self::MacControl => "MAC control",
             Self::Pfc => "PFC",
             Self::Pause => "PAUSE",

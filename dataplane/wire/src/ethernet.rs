@@ -27,6 +27,9 @@ impl MacAddress {
     pub const BROADCAST: Self = Self([0xff; 6]);
     /// 01-80-C2-00-00-01, to which PFC and PAUSE frames go (IEEE 802.3 clause 31B).
     pub const MAC_CONTROL: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x01]);
+    /// 01-80-C2-00-00-03, nearest non-TPMR bridge (IEEE 802.1Q table 8-1): the other end of the link, also
+    /// behind a two-port relay.
+    pub const NEAREST_NON_TPMR_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x03]);
     /// 01-80-C2-00-00-0E, nearest bridge: LLDP (IEEE 802.1AB).
     pub const NEAREST_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 

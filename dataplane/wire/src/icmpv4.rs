@@ -20,6 +20,8 @@ impl Type {
     pub const ECHO_REPLY: Self = Self(0);
     /// Echo request.
     pub const ECHO_REQUEST: Self = Self(8);
+    /// For experiments (RFC 4727 section 4): here a [rate feedback message](crate::rate_feedback).
+    pub const EXPERIMENT_1: Self = Self(253);
 }
 
 /// A checked view of a message.

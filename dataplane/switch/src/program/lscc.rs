@@ -4,6 +4,8 @@ use core::net::Ipv4Addr;
 use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ip::Dscp;
 
+pub use wire::rate_feedback::Key as FeedbackKey;
+
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
 /// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates
 /// the rate at which it wants to be sent to, and limits what it sends to the rate that it is told.
@@ -74,16 +76,6 @@ pub struct Feedback {
     pub key: Option<FeedbackKey>,
     /// Its DSCP.
     pub dscp: Dscp,
-}
-
-/// The shared key of feedback messages. It is not shown in debug output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct FeedbackKey(pub [u8; 16]);
-
-impl core::fmt::Debug for FeedbackKey {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("FeedbackKey")
-    }
 }
 
 impl Lscc {
