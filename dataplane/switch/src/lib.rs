@@ -28,6 +28,7 @@ mod reason;
 mod shard;
 mod watermark;
 
+pub use congestion::lscc::rate_calculator::RateCounters;
 pub use egress::{PausesReceived, QueueCounters};
 pub use flow_control::bifrost::SlotCounters;
 pub use flow_control::pause_time::PauseMeter;

@@ -26,12 +26,12 @@ pub const MAX_FRAME_LEN: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + T
 /// The TTL that it is sent with and must arrive with: nobody but a neighbour can send such a packet (the
 /// generalized TTL security mechanism, RFC 5082).
 pub const TTL: u8 = 255;
+/// Bits per second in a unit of the rate: the paper's Delta F.
+pub const RATE_UNIT: u64 = 1_000_000;
 
 const VERSION: u8 = 1;
 const AUTHENTICATED: u8 = 0x01;
 const TAG_LEN: usize = 8;
-/// Bits per second in a unit of the rate: the paper's Delta F.
-const RATE_UNIT: u64 = 1_000_000;
 
 const CODE_AT: usize = 1;
 const CHECKSUM_AT: usize = 2;

@@ -83,4 +83,170 @@ impl Lscc {
     pub const fn rates_in_flight(&self) -> usize {
         self.round_trip.0.div_ceil(self.interval.0) as usize
     }
+
+    /// `(N + 1) T`: from the beginning of an interval until the rate told at its end is here.
+    const fn horizon(&self) -> u128 {
+        self.round_trip.0 as u128 + self.interval.0 as u128
+    }
+
+    /// Delta R must be more than this, for rates to take the queue back by `correction` while none of what
+    /// was told has come in (equation 12, left side): `correction / (2D + T)`, rounded up. `None` where
+    /// there is nothing to correct.
+    pub fn least_step(&self, correction: WireBytes) -> Option<BitRate> {
+        let bits = u128::from(correction.0) * BYTE_PER_NANOSECOND;
+        saturated_rate(bits.div_ceil(self.horizon().max(1)))
+    }
+
+    /// Delta R must be less than this, for the senders of `flows` flows to follow within T (equation 12,
+    /// right side): `flows T R_AI / T_i`, rounded down, where DCQCN adds `increase` to the rate of a flow
+    /// every `timer`. `None` where they cannot follow at all.
+    pub fn most_step(&self, flows: u32, increase: BitRate, timer: Interval) -> Option<BitRate> {
+        let added = u128::from(flows) * u128::from(increase.bits_per_second());
+        saturated_rate(added.saturating_mul(u128::from(self.interval.0)) / u128::from(timer.0.max(1)))
+    }
+
+    /// What Qref must exceed for the queue not to run empty when the mean bottleneck rate changes by up to
+    /// `change` from one round trip plus T to the next (section III-C): `change (2D + T)`, rounded up.
+    pub fn least_reference(&self, change: BitRate) -> WireBytes {
+        let bits = u128::from(change.bits_per_second()).saturating_mul(self.horizon());
+        saturated_bytes(bits.div_ceil(BYTE_PER_NANOSECOND))
+    }
+
+    /// To what the queue grows when it is at Qref and the bottleneck rate drops by `drop` for good, in a
+    /// fluid model with an ideal upstream; rounded up.
+    ///
+    /// What is on its way comes in at the old rate for a round trip, and so does what is told until the drop
+    /// is noticed; then rates fall by Delta R per T. That is `Qref + drop 2D + drop^2 T / (2 Delta R)`, and
+    /// `drop T / 2` for the whole intervals in which it happens. The paper does not have this. A drop by
+    /// Delta R or less, and any without Delta R, is made up for at once: `Qref + drop (2D + T)`, equation 9.
+    /// Rmin must be below the new rate, and Rmax above the old one.
+    pub fn longest_queue(&self, drop: BitRate) -> WireBytes {
+        let rate = u128::from(drop.bits_per_second());
+        // In units of half an interval; a bit per second too much from rounding up.
+        let falling = self.calculation.step.map_or(rate, |step| {
+            let step = u128::from(step.bits_per_second());
+            if rate <= step { rate } else { (rate * rate).div_ceil(step) }
+        });
+        let falling = (rate + falling).saturating_mul(u128::from(self.interval.0)).div_ceil(2);
+        let bits = (rate * u128::from(self.round_trip.0)).saturating_add(falling);
+        let above = saturated_bytes(bits.div_ceil(BYTE_PER_NANOSECOND));
+        WireBytes(self.calculation.reference.0.saturating_add(above.0))
+    }
+}
+
+/// A byte per nanosecond, in bits per second.
+const BYTE_PER_NANOSECOND: u128 = 8_000_000_000;
+
+fn saturated_rate(bits_per_second: u128) -> Option<BitRate> {
+    BitRate::new(u64::try_from(bits_per_second).unwrap_or(u64::MAX))
+}
+
+fn saturated_bytes(bytes: u128) -> WireBytes {
+    WireBytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// T and 2D in microseconds, Qref in bytes, Delta R in Mb/s.
+    fn lscc(interval: u64, round_trip: u64, reference: u64, step: Option<u64>) -> Lscc {
+        let any = Ipv4Addr::UNSPECIFIED;
+        Lscc {
+            interval: Interval::from_micros(interval),
+            round_trip: Interval::from_micros(round_trip),
+            calculation: RateCalculation {
+                reference: WireBytes(reference),
+                step: step.map(megabits),
+                least: megabits(1),
+                most: BitRate::gigabits(200),
+            },
+            limiting: RateLimiting {
+                reference: WireBytes(0),
+                cnp_interval: Interval::ZERO,
+                long_flow: WireBytes(0),
+                far_cnp_interval: None,
+                flows: 1,
+                ageing: Interval::ZERO,
+                cnp_dscp: Dscp::DEFAULT,
+                cnp_priority: Priority::from_low_bits(0),
+            },
+            feedback: Feedback { local: any, peer: any, key: None, dscp: Dscp::DEFAULT },
+        }
+    }
+
+    fn megabits(count: u64) -> BitRate {
+        BitRate::new(count * 1_000_000).unwrap()
+    }
+
+    #[test]
+    fn a_part_of_an_interval_counts_as_a_rate_on_its_way() {
+        assert_eq!(lscc(200, 2_000, 0, None).rates_in_flight(), 10);
+        assert_eq!(lscc(200, 2_001, 0, None).rates_in_flight(), 11);
+        assert_eq!(lscc(200, 100, 0, None).rates_in_flight(), 1);
+    }
+
+    /// The testbed of section IV-A: 10G, 500 us one way, T of 200 us, Qref of 500 kB, Delta R of 50 Mb/s.
+    #[test]
+    fn delta_r_of_the_papers_testbed_lies_within_equation_12() {
+        let lscc = lscc(200, 1_000, 500_000, Some(50));
+        // 50 Mb/s in each of 6 intervals: 7.5 kB.
+        assert_eq!(lscc.least_step(WireBytes(7_500)), Some(megabits(50)));
+        assert_eq!(lscc.least_step(WireBytes(7_501)), BitRate::new(50_006_667), "rounded up");
+        assert_eq!(lscc.least_step(WireBytes(0)), None);
+        // DCQCN's 40 Mb/s every 55 us, two flows.
+        let most = lscc.most_step(2, megabits(40), Interval::from_micros(55));
+        assert_eq!(most, BitRate::new(290_909_090), "rounded down");
+    }
+
+    #[test]
+    fn senders_that_never_add_to_their_rate_follow_no_step() {
+        let lscc = lscc(200, 1_000, 0, None);
+        assert_eq!(lscc.most_step(0, megabits(40), Interval::from_micros(55)), None);
+        assert_eq!(lscc.most_step(1, BitRate::new(1).unwrap(), Interval::from_secs(1)), None);
+    }
+
+    #[test]
+    fn a_change_of_10g_over_2_ms_and_t_wants_2_75_megabytes() {
+        let lscc = lscc(200, 2_000, 0, None);
+        assert_eq!(lscc.least_reference(BitRate::gigabits(10)), WireBytes(2_750_000));
+        assert_eq!(lscc.least_reference(BitRate::new(1).unwrap()), WireBytes(1), "rounded up");
+    }
+
+    #[test]
+    fn half_of_200g_over_2_ms_peaks_at_three_bdp_and_half_an_interval_above_the_reference() {
+        let lscc = lscc(200, 2_000, 20_000_000, Some(1_000));
+        assert_eq!(lscc.longest_queue(BitRate::gigabits(100)), WireBytes(171_250_000));
+    }
+
+    #[test]
+    fn a_drop_within_delta_r_or_without_it_is_noticed_after_an_interval() {
+        let peak = WireBytes(20_000_000 + 2_750_000);
+        for step in [Some(10_000), Some(50_000), None] {
+            assert_eq!(lscc(200, 2_000, 20_000_000, step).longest_queue(BitRate::gigabits(10)), peak);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_setting_overflows(
+            interval in 1_u64..,
+            round_trip: u64,
+            reference: u64,
+            rates in (1_u64.., 1_u64..),
+            flows: u32,
+            timer: u64,
+            correction: u64,
+        ) {
+            let mut lscc = lscc(1, 1, reference, None);
+            (lscc.interval, lscc.round_trip) = (Interval(interval), Interval(round_trip));
+            let (step, change) = (BitRate::new(rates.0).unwrap(), BitRate::new(rates.1).unwrap());
+            lscc.calculation.step = Some(step);
+            lscc.least_step(WireBytes(correction));
+            lscc.most_step(flows, change, Interval(timer));
+            prop_assert!(lscc.longest_queue(change) >= lscc.calculation.reference);
+            prop_assert!(lscc.longest_queue(change) >= lscc.least_reference(change));
+        }
+    }
 }

@@ -3,3 +3,4 @@
 //! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III.
 
 mod packet;
+pub(crate) mod rate_calculator;

@@ -1,0 +1,237 @@
+//! The rate calculation module of LSCC: at which rate the other end of a long link shall send.
+//!
+//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B and
+//! algorithm 1. At the end of each interval T the port that receives knows what left of the bytes that
+//! came in through it, BR, and how long their queue is, Q. It asks for the rate BR, less what would
+//! take the queue back to Qref within T, plus what it has asked of this before and has not seen yet: the
+//! rates of the last round trip are still in flight.
+//!
+//! Queue and totals are bytes on the wire, and rates are those of the wire.
+//!
+//! Where the paper is followed and where not:
+//!
+//! - An interval is elapsed time. BR of one that ends late is measured over the time that it took.
+//! - The rate told at its beginning then holds for longer than T, and so does its adjustment. An entry of
+//!   the list therefore counts for how long it was the latest, in units of T, and the list for just
+//!   the last round trip: of the oldest entry counts only what has not taken effect. With that equation (3)
+//!   holds whatever the intervals took, and for a round trip that is no multiple of T. On time and with
+//!   2D = N T it is the paper's list of N entries, each of which counts once.
+//! - A rate is what its message can carry. What is told is rounded down to that, and what is pushed on the
+//!   list is what was told; Rmin, Rmax and Delta R are whole units likewise.
+//! - Nothing has been told at first. The other end then sends what its line carries, so the first rate may
+//!   differ from Rmax by Delta R, and the list is empty.
+//! - A port without traffic has no intervals. The paper's law goes on telling rates that fill an empty queue
+//!   up to Qref, again and again. In the mean they come to Qref in each round trip plus T, and the
+//!   constant rate `Qref / (2D + T)` satisfies equation (3) as well. When nothing was there for N + 1
+//!   intervals, rates go to that one, by Delta R at a time, and stay.
+
+mod in_flight;
+
+#[cfg(test)]
+mod tests;
+
+use crate::histogram::DelayHistogram;
+use crate::program::Lscc;
+use in_flight::InFlight;
+use units::{BitRate, Interval, Nanos, WireBytes};
+use wire::rate_feedback;
+
+/// A byte per nanosecond, in bits per second.
+const BYTE_PER_NANOSECOND: i128 = 8_000_000_000;
+/// The finest step between rates that messages carry (Delta F), in bits per second.
+const UNIT: i64 = rate_feedback::RATE_UNIT as i64;
+/// The highest rate that a message carries.
+const HIGHEST: i64 = u32::MAX as i64 * UNIT;
+
+/// What the rate calculation of one port has come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RateCounters {
+    /// Intervals that have ended, and rates that were told. A port without traffic counts none.
+    pub intervals: u64,
+    /// Rates that Delta R kept from being further from the one before.
+    pub clamped_by_step: u64,
+    /// Rates that Rmin kept from being lower.
+    pub clamped_at_least: u64,
+    /// Rates that Rmax kept from being higher.
+    pub clamped_at_most: u64,
+    /// How late intervals ended.
+    pub lateness: DelayHistogram,
+    /// The rate that was told last.
+    pub last_rate: Option<BitRate>,
+    /// What left in the last interval, as a rate; `None` where nothing did.
+    pub last_bottleneck_rate: Option<BitRate>,
+    /// The longest queue at the end of an interval, in wire bytes.
+    pub longest_queue: WireBytes,
+}
+
+/// A rate to tell to the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Advertised {
+    /// R, as its message carries it.
+    pub rate: BitRate,
+    /// The sequence number of the message. The first is the time at which it is told, so that a gateway that
+    /// starts again goes on above the numbers of its former life.
+    pub sequence: u64,
+}
+
+/// What was told last.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    at: Nanos,
+    sequence: u64,
+    rate: i64,
+    /// Ra: the bottleneck rate less `rate`.
+    adjustment: i64,
+}
+
+/// Rates that are told, in bits per second and in whole units.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Delta R.
+    step: Option<i64>,
+    /// Rmin.
+    least: i64,
+    /// Rmax.
+    most: i64,
+}
+
+/// The downstream side of one port.
+#[derive(Debug)]
+pub(crate) struct RateCalculator {
+    interval: Interval,
+    /// Qref.
+    reference: u64,
+    bounds: Bounds,
+    /// What is told to a port without traffic.
+    idle_rate: i64,
+    /// After how many intervals without traffic.
+    patience: usize,
+    /// How many there have been.
+    idle: usize,
+    /// When the running interval began; `None` while there is no traffic.
+    began: Option<Nanos>,
+    /// How many wire bytes had left at that time.
+    departed: u64,
+    latest: Option<Latest>,
+    in_flight: InFlight,
+    counters: RateCounters,
+}
+
+impl RateCalculator {
+    /// A port at rest, of whose wire bytes so many have `departed` before.
+    pub fn new(settings: &Lscc, departed: u64) -> Self {
+        let calculation = &settings.calculation;
+        let bounds = Bounds::new(calculation.step, calculation.least, calculation.most);
+        let entries = settings.rates_in_flight();
+        let horizon = i128::from(settings.round_trip.0) + i128::from(settings.interval.0);
+        let constant = i128::from(calculation.reference.0) * BYTE_PER_NANOSECOND / horizon;
+        Self {
+            interval: settings.interval,
+            reference: calculation.reference.0,
+            bounds,
+            idle_rate: bounds.carried(constant),
+            patience: entries + 1,
+            idle: 0,
+            began: None,
+            departed,
+            latest: None,
+            in_flight: InFlight::new(entries, settings.round_trip),
+            counters: RateCounters::default(),
+        }
+    }
+
+    /// When the running interval ends: never while there is no traffic.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.began.map_or(Nanos::NEVER, |began| began + self.interval)
+    }
+
+    /// Bytes come in at `now`: a port at rest begins its first interval.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) {
+        if self.began.is_none() {
+            self.began = Some(now);
+            self.idle = 0;
+        }
+    }
+
+    /// Ends the interval at its deadline or later (algorithm 1). `queue` is what is there of the bytes that
+    /// came in through this port, and `departed` the total of those that ever left, both on the wire.
+    pub fn end_interval(&mut self, now: Nanos, queue: u64, departed: u64) -> Advertised {
+        let began = self.began.unwrap_or(now);
+        self.counters.lateness.record(now.since(began + self.interval));
+        let left = departed.saturating_sub(core::mem::replace(&mut self.departed, departed));
+        let bottleneck = bottleneck_rate(left, now.since(began));
+        if let Some(latest) = self.latest {
+            self.in_flight.push(latest.adjustment, now.since(latest.at));
+        }
+
+        self.idle = if queue == 0 && left == 0 { self.idle.saturating_add(1) } else { 0 };
+        let idle = self.idle >= self.patience;
+        let wanted = if idle { self.idle_rate.into() } else { self.wanted(queue, bottleneck) };
+        let rate = self.clamp(wanted);
+        let sequence = self.latest.map_or(now.0, |latest| latest.sequence.wrapping_add(1));
+        self.latest = Some(Latest { at: now, sequence, rate, adjustment: bottleneck - rate });
+        self.note_interval(queue, bottleneck, rate);
+
+        let at_rest = idle && rate == self.idle_rate;
+        self.began = (!at_rest).then_some(now);
+        Advertised { rate: as_rate(rate), sequence }
+    }
+
+    /// Lines 1 to 3: `BR - ((Q - Qref) / T - Ra_sent)`.
+    fn wanted(&self, queue: u64, bottleneck: i64) -> i128 {
+        let excess = (i128::from(queue) - i128::from(self.reference)) * BYTE_PER_NANOSECOND;
+        let adjustment = (excess - self.in_flight.sum()) / i128::from(self.interval.0);
+        i128::from(bottleneck) - adjustment
+    }
+
+    /// Lines 4 to 11, and what the message carries of it.
+    fn clamp(&mut self, wanted: i128) -> i64 {
+        let Bounds { step, least, most } = self.bounds;
+        let last = self.latest.map_or(most, |latest| latest.rate);
+        let stepped = step.map_or(wanted, |step| wanted.clamp((last - step).into(), (last + step).into()));
+        self.counters.clamped_by_step += u64::from(stepped != wanted);
+        self.counters.clamped_at_least += u64::from(stepped < least.into());
+        self.counters.clamped_at_most += u64::from(stepped > most.into());
+        self.bounds.carried(stepped)
+    }
+
+    fn note_interval(&mut self, queue: u64, bottleneck: i64, rate: i64) {
+        let counters = &mut self.counters;
+        counters.intervals += 1;
+        counters.last_rate = Some(as_rate(rate));
+        counters.last_bottleneck_rate = BitRate::new(bottleneck.unsigned_abs());
+        counters.longest_queue.0 = counters.longest_queue.0.max(queue);
+    }
+
+    pub fn counters(&self) -> &RateCounters {
+        &self.counters
+    }
+}
+
+impl Bounds {
+    /// Rmin is rounded up to a whole unit, Rmax and Delta R down, but not to nothing.
+    fn new(step: Option<BitRate>, least: BitRate, most: BitRate) -> Self {
+        let bits = |rate: BitRate| rate.bits_per_second().min(HIGHEST.unsigned_abs()) as i64;
+        let down = |rate| (bits(rate) / UNIT).max(1) * UNIT;
+        let least = (bits(least) + UNIT - 1) / UNIT * UNIT;
+        Self { step: step.map(down), least, most: down(most).max(least) }
+    }
+
+    /// What is told where `rate` is wanted, in bits per second.
+    fn carried(&self, rate: i128) -> i64 {
+        let within = rate.clamp(self.least.into(), self.most.into()) as i64;
+        within / UNIT * UNIT
+    }
+}
+
+/// BR: `left` over the time that it took, in bits per second, rounded down.
+fn bottleneck_rate(left: u64, elapsed: Interval) -> i64 {
+    let rate = i128::from(left) * BYTE_PER_NANOSECOND / i128::from(elapsed.0.max(1));
+    rate.min(HIGHEST.into()) as i64
+}
+
+fn as_rate(bits_per_second: i64) -> BitRate {
+    BitRate::new(bits_per_second.unsigned_abs()).expect("what is told is at least one unit")
+}

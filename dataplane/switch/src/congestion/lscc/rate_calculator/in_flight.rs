@@ -1,0 +1,69 @@
+//! The dynamic feedback list: what was told to the other end and has not arrived from there yet.
+
+use std::collections::VecDeque;
+use units::Interval;
+
+/// One rate that was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    /// `Ra`: how far the bottleneck rate was above it, in bits per second.
+    adjustment: i64,
+    /// How long it was the latest.
+    lasted: u64,
+}
+
+/// The adjustments of the last round trip, oldest first. However long each of them lasted, together
+/// they cover just that: of the oldest only the rest is kept that has not taken effect.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    list: VecDeque<Told>,
+    /// Sum over the list of adjustment times duration, in bits per second times nanoseconds.
+    sum: i128,
+}
+
+impl InFlight {
+    /// A list of up to `entries`, for a port that has told nothing: what comes in is taken to be as
+    /// much as leaves.
+    pub fn new(entries: usize, round_trip: Interval) -> Self {
+        // At least that one, where there is no round trip at all.
+        let mut list = VecDeque::with_capacity(entries.max(1));
+        list.push_back(Told { adjustment: 0, lasted: round_trip.0 });
+        Self { list, sum: 0 }
+    }
+
+    /// `Ra_sent T`, in bits per second times nanoseconds: what is in flight of adjustments.
+    pub fn sum(&self) -> i128 {
+        self.sum
+    }
+
+    /// Adds an adjustment that was the latest for so long, and takes as much off the oldest.
+    pub fn push(&mut self, adjustment: i64, lasted: Interval) {
+        let mut excess = lasted.0;
+        while let Some(oldest) = self.list.front_mut() {
+            let taken = oldest.lasted.min(excess);
+            self.sum -= weight(oldest.adjustment, taken);
+            oldest.lasted -= taken;
+            excess -= taken;
+            if oldest.lasted > 0 {
+                break;
+            }
+            self.list.pop_front();
+        }
+        // What is left of the excess lasted longer than a round trip.
+        let lasted = lasted.0 - excess;
+        if lasted > 0 {
+            self.sum += weight(adjustment, lasted);
+            self.list.push_back(Told { adjustment, lasted });
+        }
+    }
+
+    /// Adjustments and how long they lasted, oldest first.
+    #[cfg(test)]
+    pub fn entries(&self) -> Vec<(i64, Interval)> {
+        self.list.iter().map(|told| (told.adjustment, Interval(told.lasted))).collect()
+    }
+}
+
+fn weight(adjustment: i64, lasted: u64) -> i128 {
+    i128::from(adjustment) * i128::from(lasted)
+}
