@@ -1,7 +1,7 @@
 //! What makes a configuration invalid, with what a person needs to mend it.
 
-use core::net::IpAddr;
-use units::{Bytes, Interval, Priority};
+use core::net::{IpAddr, Ipv4Addr};
+use units::{BitRate, Bytes, Interval, Priority};
 
 /// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -41,6 +41,44 @@ pub enum ProgramError {
     BifrostSlot { port: String, slot: Interval, least: Interval, most: Interval },
     #[error("port {port}: Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
     BifrostBuffer { port: String, buffer: Bytes, least: Bytes, terms: String },
+    #[error("port {port}: LSCC needs a lossless priority, whose queue it holds")]
+    LsccWithoutLossless { port: String },
+    #[error(
+        "port {port}: LSCC calculates a rate every {least} to {most} here, not every {interval}: at most a round trip apart"
+    )]
+    LsccInterval { port: String, interval: Interval, least: Interval, most: Interval },
+    #[error(
+        "port {port}: {count} rates of LSCC would be on their way at a time, and at most {most} are remembered"
+    )]
+    LsccInFlight { port: String, count: usize, most: usize },
+    #[error(
+        "port {port}: the least rate of LSCC ({least}) must not be above the most ({most}), nor that above the link's ({rate})"
+    )]
+    LsccRates { port: String, least: BitRate, most: BitRate, rate: BitRate },
+    #[error("port {port}: the queue that LSCC aims at must not be empty")]
+    LsccReference { port: String },
+    #[error("port {port}: a pseudo-queue of nothing would have LSCC slow down an idle link")]
+    LsccPseudoReference { port: String },
+    #[error("port {port}: direct CNPs of a flow are at least {least} apart, not {interval}")]
+    LsccCnpInterval { port: String, interval: Interval, least: Interval },
+    #[error(
+        "port {port}: a flow that LSCC takes for long has sent at least the BDP of the link, {least}, not {long_flow}; before that nothing else slows it down"
+    )]
+    LsccLongFlow { port: String, long_flow: Bytes, least: Bytes },
+    #[error("port {port}: LSCC knows 1 to {most} flows, not {flows}")]
+    LsccFlows { port: String, flows: u32, most: u32 },
+    #[error("port {port}: a flow of LSCC is forgotten after some time, not at once")]
+    LsccAgeing { port: String },
+    #[error("port {port}: no host has the address {address}, so LSCC cannot speak from or to it")]
+    LsccAddress { port: String, address: Ipv4Addr },
+    #[error("port {port}: both ends of LSCC have the address {address}")]
+    LsccToItself { port: String, address: Ipv4Addr },
+    #[error("ports {port} and {other} both speak LSCC with the address {address}")]
+    LsccAddressTwice { port: String, other: String, address: Ipv4Addr },
+    #[error(
+        "port {port} marks priority {priority}, and gets it from port {long}, where LSCC keeps a queue so that the link is busy: senders would be slowed down for it; take ecn from this queue"
+    )]
+    LsccMarking { port: String, long: String, priority: Priority },
     #[error("port {port}, priority {priority}: Kmin ({kmin}) must be below Kmax ({kmax})")]
     RedOrder { port: String, priority: Priority, kmin: Bytes, kmax: Bytes },
     #[error("port {port}, priority {priority}: Pmax is a probability above 0 and up to 1, not {pmax}")]

@@ -79,6 +79,15 @@ pub struct Feedback {
 }
 
 impl Lscc {
+    /// The most rates that can be on their way at a time.
+    pub const MOST_IN_FLIGHT: usize = 1 << 16;
+
+    /// What the link holds at `rate`: round trip x rate, rounded up.
+    pub fn bdp(&self, rate: BitRate) -> WireBytes {
+        let bits = u128::from(rate.bits_per_second()) * u128::from(self.round_trip.0);
+        WireBytes(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
+    }
+
     /// How many rates are on their way at a time: N, the round trip over T, rounded up.
     pub const fn rates_in_flight(&self) -> usize {
         self.round_trip.0.div_ceil(self.interval.0) as usize

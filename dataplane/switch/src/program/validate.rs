@@ -1,6 +1,8 @@
 //! The checks behind [`super::Program::new`]: structure and order. Physics (is the headroom
 //! enough for the distance?) is checked where distances are known, in the configuration.
 
+mod lscc;
+
 use super::{
     Bifrost, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold,
@@ -19,7 +21,8 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         }
         validate_port(port, &settings.buffer)?;
     }
-    settings.forwarding.validate(&settings.ports)
+    settings.forwarding.validate(&settings.ports)?;
+    lscc::validate_together(settings)
 }
 
 fn validate_buffer(buffer: &BufferSettings) -> Result<(), ProgramError> {
@@ -51,6 +54,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     }
     if let Some(bifrost) = &port.bifrost {
         validate_bifrost(port, bifrost)?;
+    }
+    if let Some(settings) = &port.lscc {
+        lscc::validate(port, settings)?;
     }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {
