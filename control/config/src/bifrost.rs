@@ -20,13 +20,8 @@ pub(crate) fn build(
     link: &Link,
     problems: &Problems<'_>,
 ) -> Option<Bifrost> {
-    let Some(round_trip) = decl.round_trip.as_ref().map(|it| it.value).or_else(|| round_trip(port, link))
-    else {
-        let key = format!("{}.round_trip", decl.place.key);
-        let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
-        problems.error(&Place { key, ..decl.place.clone() }, ProblemKind::Needed { when });
-        return None;
-    };
+    let stated = decl.round_trip.as_ref().map(|it| it.value);
+    let round_trip = stated.or_else(|| round_trip(port, link, &decl.place, problems))?;
     let slot = or(&decl.slot, defaults::SLOT);
     if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot) {
         problems.error(&holdover.place, ProblemKind::LongHoldover { slot });
@@ -51,12 +46,29 @@ pub(crate) fn build(
     Some(bifrost)
 }
 
+/// The round trip that follows from the distance, for the table at `place`; `None` without a
+/// distance, which has been said.
+pub(crate) fn round_trip(
+    port: &PortSettings,
+    link: &Link,
+    place: &Place,
+    problems: &Problems<'_>,
+) -> Option<Interval> {
+    let known = from_distance(port, link);
+    if known.is_none() {
+        let key = format!("{}.round_trip", place.key);
+        let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
+        problems.error(&Place { key, ..place.clone() }, ProblemKind::Needed { when });
+    }
+    known
+}
+
 /// From the end of a slot until the first byte that it granted arrives; `None` without a distance.
 ///
 /// The pause waits for what was handed to the device (`tx_window`) and for a frame that has begun,
 /// travels, and acts on a peer that is allowed a time for it (IEEE 802.3 clause 31B.3.7) and may
 /// have begun a frame; what it then sends travels back, and all passes NICs and PHYs.
-fn round_trip(port: &PortSettings, link: &Link) -> Option<Interval> {
+fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
     let frame = frame_time(port.rate, port.max_frame);
     let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
     Some(link.distance?.propagation() * 2 + ends)

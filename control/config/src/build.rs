@@ -1,6 +1,8 @@
 //! From the file as it is written to the settings of a switch: names become numbers, and defaults
 //! fill what is not there.
 
+use std::path::Path;
+
 use switch::program::{
     BufferSettings, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings, QueueSettings,
     RateLimit, Red, Settings, Threshold,
@@ -13,6 +15,7 @@ use crate::bifrost;
 use crate::defaults;
 use crate::gateway::Link;
 use crate::headroom::HeadroomSum;
+use crate::lscc;
 use crate::problem::{ProblemKind, nearest};
 use crate::reader::{At, Place, Problems};
 use crate::schema::{
@@ -38,12 +41,13 @@ where
     value.as_ref().map_or(default, |at| at.value)
 }
 
-/// Builds what `document` describes; `None` where a port could not be built, which has been said.
-pub(crate) fn build(document: &Document, problems: &Problems<'_>) -> Option<Built> {
+/// Builds what `document` describes, which stands in `directory`; `None` where a port could not be
+/// built, which has been said.
+pub(crate) fn build(document: &Document, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Built> {
     let forwarding = forwarding(document, problems);
     let forwarding_resolved = !problems.has_errors();
     let cell_occupancy = or(&document.buffer.cell_occupancy, defaults::CELL_OCCUPANCY);
-    let builder = Builder { problems, cell_occupancy };
+    let builder = Builder { problems, cell_occupancy, directory };
     let mut ports = Vec::new();
     let mut links = Vec::new();
     for (index, decl) in document.ports.iter().enumerate() {
@@ -90,6 +94,7 @@ fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
 struct Builder<'a> {
     problems: &'a Problems<'a>,
     cell_occupancy: f64,
+    directory: Option<&'a Path>,
 }
 
 impl Builder<'_> {
@@ -123,6 +128,13 @@ impl Builder<'_> {
         };
         if let Some(declared) = &decl.bifrost {
             port.bifrost = Some(bifrost::build(declared, &port, &link, self.problems)?);
+        }
+        if let Some(declared) = &decl.lscc {
+            let lscc = lscc::build(declared, &port, &link, self.directory, self.problems)?;
+            if let Some(bifrost) = &mut port.bifrost {
+                lscc::make_room(bifrost, &lscc, decl);
+            }
+            port.lscc = Some(lscc);
         }
         self.groups(decl, &mut port, &link)?;
         port.pfc.obey = port.lossless();

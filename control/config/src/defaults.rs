@@ -4,6 +4,7 @@ use core::num::NonZeroU32;
 
 use switch::program::{DynamicThreshold, LossyQueue, QueueSettings, Scheduling, Threshold};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority};
+use wire::ip::Dscp;
 
 /// A gateway's random choices are repeatable unless somebody wants them to differ.
 pub(crate) const SEED: u64 = 1;
@@ -36,6 +37,25 @@ pub(crate) const CHECK_EVERY: NonZeroU32 = NonZeroU32::MIN;
 pub(crate) const JITTER: Interval = Interval::from_micros(1);
 /// A worker with a core of its own ends its slots within a few microseconds.
 pub(crate) const LATENESS: Interval = Interval::from_micros(5);
+
+/// T of LSCC, as in section III-C of the paper; where the round trip is shorter, that.
+pub(crate) const LSCC_INTERVAL: Interval = Interval::from_micros(200);
+/// How often a receiver sends a CNP for a flow in DCQCN.
+pub(crate) const CNP_INTERVAL: Interval = Interval::from_micros(50);
+/// 8 MB of flow table.
+pub(crate) const FLOWS: u32 = 1 << 16;
+/// A flow that is silent for so long has probably ended.
+pub(crate) const FLOW_AGEING: Interval = Interval::from_secs(10);
+/// CNPs and feedback go with the network's own protocols.
+pub(crate) const NETWORK_DSCP: Dscp = Dscp::from_low_bits(48);
+/// The same where a frame has no DSCP but a tag.
+pub(crate) const NETWORK_PRIORITY: Priority = Priority::from_low_bits(6);
+
+/// Rmin of LSCC: 1 % of the most, 10 Mb/s at least; the most where that is less.
+pub(crate) fn least_rate(most: BitRate) -> BitRate {
+    let least = (most.bits_per_second() / 100).max(10_000_000);
+    BitRate::new(least).map_or(most, |least| least.min(most))
+}
 
 /// Half a slot: enough for a frame that waits, and little to lose where one is not replaced.
 pub(crate) const fn holdover(slot: Interval) -> Interval {

@@ -6,6 +6,7 @@ use switch::program::{PortSettings, Program};
 use units::{Distance, Interval, PortId};
 
 use crate::headroom::HeadroomTerms;
+use crate::lscc_sum::LsccSum;
 use crate::problem::Problem;
 
 /// One gateway, ready to run.
@@ -33,6 +34,15 @@ impl Gateway {
     /// The names of the ports, in the order of their numbers.
     pub fn port_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.program.settings().ports.iter().map(|port| port.name.as_str())
+    }
+
+    /// What LSCC amounts to on each port that has it, with the port's name.
+    pub fn lscc(&self) -> impl Iterator<Item = (&str, LsccSum)> {
+        let settings = self.program.settings();
+        let ports = settings.ports.iter().zip(&self.links);
+        ports.filter_map(|(port, link)| {
+            Some((port.name.as_str(), LsccSum::new(port, link, &settings.buffer)?))
+        })
     }
 }
 

@@ -126,7 +126,7 @@ impl fmt::Display for HeadroomSum {
 }
 
 /// `10,101,011`.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -13,6 +13,8 @@ mod build;
 mod defaults;
 mod gateway;
 mod headroom;
+mod lscc;
+mod lscc_sum;
 mod origin;
 mod physics;
 mod problem;
@@ -23,6 +25,7 @@ mod value;
 
 pub use gateway::{Gateway, Link};
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};
+pub use lscc_sum::{LsccSum, Protection, StepBounds};
 pub use problem::{ConfigError, Location, Problem, ProblemKind, Severity};
 pub use render::render;
 
@@ -36,7 +39,8 @@ use build::Built;
 use reader::{Place, Problems, Section};
 use schema::Document;
 
-/// Reads the gateway that the file at `path` describes.
+/// Reads the gateway that the file at `path` describes, and the key files that it names, whose
+/// paths begin in the directory of the file.
 ///
 /// # Errors
 /// [`ConfigError::Unreadable`] where the file is not there or is no UTF-8;
@@ -45,17 +49,22 @@ pub fn load(path: impl AsRef<Path>) -> Result<Gateway, ConfigError> {
     let path = path.as_ref();
     let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    parse(&text, &path.display().to_string())
+    gateway(&text, &path.display().to_string(), path.parent())
 }
 
 /// Reads the gateway that `text` describes. `name` stands for the file in messages, and without
-/// its directory and ending for the gateway where `text` has no name for it.
+/// its directory and ending for the gateway where `text` has no name for it. No file is read, so a
+/// key must be in the text.
 ///
 /// # Errors
 /// [`ConfigError::Invalid`] with everything that is wrong with it.
 pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
+    gateway(text, name, None)
+}
+
+fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
     let problems = Problems::new(name, text);
-    let read = read(text, &problems);
+    let read = read(text, directory, &problems);
     let valid = !problems.has_errors();
     let noted = problems.into_sorted();
     match read {
@@ -73,7 +82,7 @@ pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
 type Read = (Option<String>, Built, Result<Program, ()>);
 
 /// Reads, builds and checks; what is wrong is in `problems`.
-fn read(text: &str, problems: &Problems<'_>) -> Option<Read> {
+fn read(text: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Read> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for (kind, span) in errors.iter().map(problem::syntax) {
         problems.error(&Place { key: String::new(), offset: span.start }, kind);
@@ -87,13 +96,13 @@ fn read(text: &str, problems: &Problems<'_>) -> Option<Read> {
     if problems.has_errors() {
         return None;
     }
-    let built = build::build(&document, problems)?;
+    let built = build::build(&document, directory, problems)?;
     origin::check(&built, &document, problems);
     physics::check(&built, &document, problems);
     let program = Program::new(built.settings.clone()).map_err(|error| {
         // The checks above miss only what depends on several ports at once.
-        if !problems.has_errors() {
-            problems.error(&Place { key: String::new(), offset: 0 }, error);
+        if built.forwarding_resolved {
+            problems.error(&origin::place(&error, &document), error);
         }
     });
     Some((document.name.map(|name| name.value.0), built, program))

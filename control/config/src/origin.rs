@@ -8,7 +8,7 @@ use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
 use crate::reader::{At, Place, Problems};
-use crate::schema::{BifrostDecl, Document, LosslessDecl, PortDecl, QueueDecl};
+use crate::schema::{BifrostDecl, Document, LosslessDecl, LsccDecl, PortDecl, QueueDecl};
 
 /// Checks `settings`, and notes what does not hold: the first error of the buffer, of each port,
 /// and of forwarding.
@@ -34,6 +34,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.bifrost = None;
+        port.lscc = None;
         port.queues = port.queues.map(|queue| QueueSettings { red: None, ..queue });
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
@@ -42,7 +43,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
 }
 
 /// Where the key at fault stands.
-fn place(error: &ProgramError, document: &Document) -> Place {
+pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
     use ProgramError as E;
     let top = |key: &str| Place { key: key.into(), offset: 0 };
     let buffer = || document.buffer.place.clone().unwrap_or_else(|| top("buffer"));
@@ -83,7 +84,7 @@ fn place(error: &ProgramError, document: &Document) -> Place {
             of(&document.buffer.egress_lossy).or_else(|| of(&document.buffer.shared))
         }
         E::Descriptors { .. } => of(&document.buffer.descriptors),
-        _ => forwarding(error, document),
+        _ => lscc(error, document).or_else(|| forwarding(error, document)),
     };
     found.unwrap_or_else(|| match error {
         E::LossyAboveShared { .. } | E::Descriptors { .. } => buffer(),
@@ -110,6 +111,42 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         | E::ZeroPause { port } => last(port, document)?.place.clone(),
         E::BifrostWithoutLossless { port } | E::BifrostSlot { port, .. } | E::BifrostBuffer { port, .. } => {
             Some(bifrost(port, document)?.place.clone())
+        }
+        E::LsccWithoutLossless { port }
+        | E::LsccInterval { port, .. }
+        | E::LsccInFlight { port, .. }
+        | E::LsccRates { port, .. } => Some(lscc_of(port, document)?.place.clone()),
+        _ => None,
+    }
+}
+
+/// The key of LSCC at fault.
+fn lscc(error: &ProgramError, document: &Document) -> Option<Place> {
+    use ProgramError as E;
+    let on = |port: &String| lscc_of(port, document);
+    match error {
+        E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
+            on(port).and_then(|it| of(&it.interval).or_else(|| of(&it.round_trip)))
+        }
+        E::LsccRates { port, most, rate, .. } => {
+            let above = most > rate;
+            on(port).and_then(|it| of(&it.most).filter(|_| above).or_else(|| of(&it.least)))
+        }
+        E::LsccReference { port } => on(port).and_then(|it| of(&it.reference)),
+        E::LsccPseudoReference { port } => on(port).and_then(|it| of(&it.pseudo_reference)),
+        E::LsccCnpInterval { port, .. } => on(port).and_then(|it| of(&it.cnp_interval)),
+        E::LsccLongFlow { port, .. } => on(port).and_then(|it| of(&it.long_flow)),
+        E::LsccFlows { port, .. } => on(port).and_then(|it| of(&it.flows)),
+        E::LsccAgeing { port } => on(port).and_then(|it| of(&it.ageing)),
+        E::LsccAddress { port, address }
+        | E::LsccToItself { port, address }
+        | E::LsccAddressTwice { port, address, .. } => {
+            let lscc = on(port)?;
+            let at = if lscc.peer.value == *address { &lscc.peer } else { &lscc.local };
+            Some(at.place.clone())
+        }
+        E::LsccMarking { port, priority, .. } => {
+            queue(port, *priority, document).and_then(|it| Some(it.ecn.as_ref()?.kmin.place.clone()))
         }
         _ => None,
     }
@@ -165,6 +202,10 @@ fn group<'a>(port: &str, priority: Priority, document: &'a Document) -> Option<&
 
 fn bifrost<'a>(port: &str, document: &'a Document) -> Option<&'a BifrostDecl> {
     last(port, document)?.bifrost.as_ref()
+}
+
+fn lscc_of<'a>(port: &str, document: &'a Document) -> Option<&'a LsccDecl> {
+    last(port, document)?.lscc.as_ref()
 }
 
 fn queue<'a>(port: &str, priority: Priority, document: &'a Document) -> Option<&'a QueueDecl> {

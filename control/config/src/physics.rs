@@ -10,6 +10,8 @@ use units::{Bytes, PortId, Priority, WireBytes};
 use crate::bifrost;
 use crate::build::{Built, capacity};
 use crate::headroom::{HeadroomSum, frame_time};
+use crate::lscc;
+use crate::lscc_sum::LsccSum;
 use crate::problem::ProblemKind;
 use crate::reader::{Place, Problems};
 use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl, RateLimitDecl};
@@ -35,6 +37,10 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             let port = port.name.clone();
             problems.warning(&place, ProblemKind::HeadroomUnchecked { port });
         }
+        let sum = LsccSum::new(port, &built.links[index], &built.settings.buffer);
+        if let (Some(lscc), Some(sum)) = (&port.lscc, sum) {
+            lscc::check(lscc, port, &sum, decl, problems);
+        }
         check.obedience(index, decl);
         for declared in decl.queues.iter().flatten() {
             check.queue(index, port, declared);
@@ -55,7 +61,7 @@ fn place_of(place: Option<&Place>, key: &str) -> Place {
 
 /// The highest level at which a lone group is paused. A dynamic threshold leaves free what it
 /// does not hold, so a group alone gets `alpha / (1 + alpha)` of the pool.
-fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> Bytes {
+pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> Bytes {
     match group.xoff {
         Threshold::Static(level) => level,
         Threshold::Dynamic(_) => group.reserved + Bytes(alone(group.xoff, buffer.shared)),

@@ -1,12 +1,14 @@
 //! What can be wrong with a configuration, and where.
 
 use core::fmt;
+use core::net::Ipv4Addr;
 use core::ops::Range;
 use std::path::PathBuf;
 use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 
 use crate::headroom::HeadroomSum;
+use crate::lscc_sum::rounded;
 
 /// Why there is no gateway.
 #[derive(Debug, thiserror::Error)]
@@ -177,6 +179,38 @@ pub enum ProblemKind {
         "is longer than the slot of {slot}: a frame that is late or lost would stop the upstream for slots that were granted"
     )]
     LongHoldover { slot: Interval },
+    #[error("{path}: {reason}")]
+    KeyFile { path: String, reason: String },
+    #[error(
+        "its path begins in the directory of the configuration, which is no file here; write key and the key itself"
+    )]
+    KeyFileNowhere,
+    #[error(
+        "has no key: whoever can send into this link can pretend to be {peer} and say any rate; give both ends the same key_file or key"
+    )]
+    LsccUnsigned { peer: Ipv4Addr },
+    #[error(
+        "without a step the rates of LSCC jump from one end to the other once least or most holds one; leave step out for one that senders can follow"
+    )]
+    LsccNoStep,
+    #[error(
+        "a step of {step} does not satisfy equation (12): more than {}, to take away a hundredth of reference within a round trip and an interval, and less than {}, which DCQCN can follow in an interval where M = {flows}{}",
+        rounded(*above), rounded(*below),
+        if above < below { "" } else { "; for there to be such steps, the interval must be longer or the reference smaller" }
+    )]
+    LsccStep { step: BitRate, above: u64, below: u64, flows: u64 },
+    #[error(
+        "LSCC alone loses frames when the bottleneck slows down, and PFC beneath it on port {port} has {headroom} of headroom for priority {priority}, where the link holds {bdp}; add [port.bifrost], or headroom"
+    )]
+    LsccUncovered { port: String, priority: Priority, headroom: Bytes, bdp: Bytes },
+    #[error(
+        "a buffer of {buffer} is less than the queue that LSCC keeps, {reference}, and what the link holds: Bifrost would slow the link down for that queue; leave buffer out, or state at least {least}"
+    )]
+    LsccAboveBifrost { reference: Bytes, buffer: Bytes, least: Bytes },
+    #[error(
+        "PFC pauses priority {priority} at {xoff}, before the queue is what LSCC aims at, {reference}; raise XOFF, or lower the reference"
+    )]
+    LsccAbovePfc { priority: Priority, reference: Bytes, xoff: Bytes },
     #[error("port {port} is lossless and has no distance, so its headroom could not be checked")]
     HeadroomUnchecked { port: String },
     #[error(

@@ -3,15 +3,15 @@
 use core::fmt::Write;
 
 use switch::program::{
-    Bifrost, Classification, LosslessGroup, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling,
-    Threshold, Trust, VirtualIncoming,
+    Bifrost, Classification, FeedbackKey, LosslessGroup, Lscc, MarkAt, PortSettings, QueueSettings,
+    RateLimit, Scheduling, Threshold, Trust, VirtualIncoming,
 };
 use switch::{ForwardingSettings, RouteSettings};
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 
 use crate::gateway::{Gateway, Link};
 
-/// The TOML text that [`crate::parse`] reads as the same gateway: every key is written, whatever
+/// The TOML text, keys of LSCC included, that [`crate::parse`] reads as the same gateway: every key is written, whatever
 /// its default, so that it shows what is in force and stays valid when a default changes.
 pub fn render(gateway: &Gateway) -> String {
     let mut text = String::new();
@@ -86,7 +86,8 @@ fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::
     }
     writeln!(out, "\n[port.pfc]\npause = {}\nobey = {}", port.pfc.pause.0, set(port.pfc.obey))?;
     writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)?;
-    port.bifrost.as_ref().map_or(Ok(()), |bifrost| write_bifrost(out, bifrost))
+    port.bifrost.as_ref().map_or(Ok(()), |bifrost| write_bifrost(out, bifrost))?;
+    port.lscc.as_ref().map_or(Ok(()), |lscc| write_lscc(out, lscc))
 }
 
 fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
@@ -100,6 +101,29 @@ fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
         }
     }
     writeln!(out, "holdover = \"{}\"\nlateness = \"{}\"", bifrost.holdover, bifrost.lateness)
+}
+
+fn write_lscc(out: &mut String, lscc: &Lscc) -> core::fmt::Result {
+    let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
+    writeln!(out, "\n[port.lscc]\nlocal = \"{}\"\npeer = \"{}\"", feedback.local, feedback.peer)?;
+    if let Some(FeedbackKey(key)) = feedback.key {
+        writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?;
+    }
+    writeln!(out, "interval = \"{interval}\"\nround_trip = \"{round_trip}\"")?;
+    writeln!(out, "reference = \"{}\"", Bytes(calculation.reference.0))?;
+    writeln!(out, "step = \"{}\"", or_none(calculation.step))?;
+    writeln!(out, "least = \"{}\"\nmost = \"{}\"", calculation.least, calculation.most)?;
+    writeln!(out, "pseudo_reference = \"{}\"", Bytes(limiting.reference.0))?;
+    writeln!(out, "cnp_interval = \"{}\"", limiting.cnp_interval)?;
+    writeln!(out, "long_flow = \"{}\"", Bytes(limiting.long_flow.0))?;
+    writeln!(out, "far_cnp_interval = \"{}\"", or_none(limiting.far_cnp_interval))?;
+    writeln!(out, "flows = {}\nageing = \"{}\"", limiting.flows, limiting.ageing)?;
+    writeln!(out, "cnp = {{ dscp = {}, priority = {} }}", limiting.cnp_dscp, limiting.cnp_priority)?;
+    writeln!(out, "feedback_dscp = {}", feedback.dscp)
+}
+
+fn or_none<T: ToString>(limit: Option<T>) -> String {
+    limit.map_or_else(|| "none".into(), |limit| limit.to_string())
 }
 
 fn write_rate_limit(out: &mut String, limit: Option<RateLimit>) -> core::fmt::Result {

@@ -1,14 +1,15 @@
 //! What single values may look like.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use core::num::NonZeroU32;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use switch::program::{DynamicThreshold, MarkAt, Trust};
+use switch::program::{DynamicThreshold, FeedbackKey, MarkAt, Trust};
 use toml::de::DeValue;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
 
 use crate::problem::{ProblemKind, nearest};
 
@@ -98,6 +99,7 @@ macro_rules! parsed {
 
 parsed! {
     IpAddr: "an IP address such as \"10.0.0.1\" or \"2001:db8::1\"", "an array of IP addresses";
+    Ipv4Addr: "an IPv4 address such as \"10.255.0.1\"", "an array of IPv4 addresses";
     IpNet: "an address with its prefix length such as \"10.0.0.1/24\" or \"2001:db8::1/64\"",
         "an array of addresses with prefix lengths";
     MacAddress: "a MAC address such as \"02:00:00:00:00:01\"", "an array of MAC addresses";
@@ -143,6 +145,12 @@ impl Value for Priority {
     }
 }
 
+impl Value for Dscp {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        integer(value, 0..=63, "a DSCP, 0 to 63").map(|number| Self::from_low_bits(number as u8))
+    }
+}
+
 /// How often something is done, counted in slots.
 impl Value for NonZeroU32 {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
@@ -160,6 +168,43 @@ impl Value for DynamicThreshold {
         Self::new(exponent as i8)
             .ok_or_else(|| ProblemKind::OutOfRange { got: exponent.to_string(), valid: VALID })
     }
+}
+
+/// A limit that may be lifted.
+macro_rules! or_none {
+    ($($type:ty: $want:literal;)*) => {$(
+        impl Value for Option<$type> {
+            fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+                match value.as_str() {
+                    Some("none") => Ok(None),
+                    _ => quantity(value, $want).map(Some),
+                }
+            }
+        }
+    )*};
+}
+
+or_none! {
+    BitRate: "a rate such as \"1G\", or \"none\"";
+    Interval: "a time such as \"500us\", or \"none\"";
+}
+
+/// What is wrong with a key is said without showing it.
+impl Value for FeedbackKey {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        let wrong = || ProblemKind::WrongType { got: "this".into(), want: KEY };
+        value.as_str().and_then(hexadecimal).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// What a key looks like.
+pub(crate) const KEY: &str = "a key of 32 hexadecimal digits";
+
+/// The bytes that 32 hexadecimal digits stand for.
+pub(crate) fn hexadecimal(text: &str) -> Option<[u8; 16]> {
+    let digits = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = digits.then(|| u128::from_str_radix(text, 16).ok())??;
+    Some(number.to_be_bytes())
 }
 
 impl Value for bool {

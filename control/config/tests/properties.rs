@@ -2,19 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use config::{Gateway, Link, parse, render};
 use proptest::prelude::*;
 use switch::program::{
-    Bifrost, BufferSettings, Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue,
-    MarkAt, PfcSettings, PortSettings, Program, QueueSettings, RateLimit, Red, Scheduling, Settings,
-    Threshold, Trust, VirtualIncoming,
+    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FeedbackKey, GroupSettings,
+    LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings,
+    RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
 
 fn priority() -> impl Strategy<Value = Priority> {
     (0_u8..8).prop_map(Priority::from_low_bits)
@@ -115,14 +117,86 @@ fn with_bifrost(mut port: PortSettings, bifrost: Option<Bifrost>) -> PortSetting
     port
 }
 
+fn dscp() -> impl Strategy<Value = Dscp> {
+    (0_u8..64).prop_map(Dscp::from_low_bits)
+}
+
+fn wire_size() -> impl Strategy<Value = WireBytes> {
+    (1_u64..10_000_000).prop_map(WireBytes)
+}
+
+/// What LSCC may be set to on port `index`, but that its rates and its long flows fit no link yet: the
+/// rates are parts of 1000, and the flows are what they have sent beyond a BDP.
+fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
+    let share = || (1_u64..=1_000).prop_map(|share| BitRate::new(share).unwrap());
+    let times = (16_000_u64..200_000, 200_000_u64..=1_000_000_000);
+    let calculation = (wire_size(), prop::option::of(rate()), share(), share());
+    let limiting = (
+        (wire_size(), wire_size(), 1_000_u64..=1_000_000_000),
+        (prop::option::of(1_000_u64..=1_000_000_000), 1..=RateLimiting::MOST_FLOWS, 1_u64..),
+        (dscp(), priority()),
+    );
+    let feedback = (prop::option::of(any::<[u8; 16]>()), dscp());
+    (times, calculation, limiting, feedback).prop_map(move |(times, calculation, limiting, feedback)| {
+        let (reference, step, one, other) = calculation;
+        let ((pseudo_reference, long_flow, cnp), (far_cnp, flows, ageing), (cnp_dscp, cnp_priority)) =
+            limiting;
+        Lscc {
+            interval: Interval(times.0),
+            round_trip: Interval(times.1),
+            calculation: RateCalculation { reference, step, least: one.min(other), most: one.max(other) },
+            limiting: RateLimiting {
+                reference: pseudo_reference,
+                cnp_interval: Interval(cnp),
+                long_flow,
+                far_cnp_interval: far_cnp.map(Interval),
+                flows,
+                ageing: Interval(ageing),
+                cnp_dscp,
+                cnp_priority,
+            },
+            feedback: Feedback {
+                local: Ipv4Addr::new(10, 255, index, 1),
+                peer: Ipv4Addr::new(10, 255, index, 2),
+                key: feedback.0.map(FeedbackKey),
+                dscp: feedback.1,
+            },
+        }
+    })
+}
+
+/// `port` with LSCC, where it has lossless groups.
+fn with_lscc(mut port: PortSettings, lscc: Option<Lscc>) -> PortSettings {
+    let Some(mut lscc) = lscc.filter(|_| !port.lossless().is_empty()) else { return port };
+    let of_rate = |share: BitRate| port.rate.bits_per_second() / 1_000 * share.bits_per_second();
+    lscc.calculation.least = BitRate::new(of_rate(lscc.calculation.least)).unwrap();
+    lscc.calculation.most = BitRate::new(of_rate(lscc.calculation.most)).unwrap();
+    lscc.limiting.long_flow = lscc.bdp(port.rate) + lscc.limiting.long_flow;
+    port.lscc = Some(lscc);
+    port
+}
+
+/// Takes the marks of either port from what is lossless at the other, if that has LSCC.
+fn without_marks_on_lscc(ports: &mut [PortSettings]) {
+    for index in 0..ports.len() {
+        let other = &ports[1 - index];
+        let lossless = other.lossless();
+        let queue_of_lscc = |priority: &Priority| other.lscc.is_some() && lossless.contains(*priority);
+        for priority in Priority::all().filter(queue_of_lscc).collect::<Vec<_>>() {
+            ports[index].queues[priority.index()].red = None;
+        }
+    }
+}
+
 fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
     let tables = (classification(), prop::array::uniform8(group()), prop::array::uniform8(queue()));
-    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., prop::option::of(bifrost()));
+    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16..);
+    let rest = (rest, prop::option::of(bifrost()), prop::option::of(lscc(index)));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
-        let (rate_limit, obey_global_pause, pause, bifrost) = rest;
+        let ((rate_limit, obey_global_pause, pause), bifrost, lscc) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -140,7 +214,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             watchdog: None,
         };
         port.pfc.obey = port.lossless();
-        let port = with_bifrost(port, bifrost);
+        let port = with_lscc(with_bifrost(port, bifrost), lscc);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         (port, Link { distance, interface_delay: Interval(interface_delay) })
@@ -180,7 +254,9 @@ fn settings() -> impl Strategy<Value = (Settings, Vec<Link>)> {
                 egress_lossy: Bytes(egress_lossy),
                 descriptors,
             };
-            (Settings { ports: vec![one.0, other.0], buffer, forwarding, seed }, vec![one.1, other.1])
+            let mut ports = vec![one.0, other.0];
+            without_marks_on_lscc(&mut ports);
+            (Settings { ports, buffer, forwarding, seed }, vec![one.1, other.1])
         },
     )
 }
@@ -194,14 +270,17 @@ const KEYS: &str = "
     port rate mtu max_frame distance tx_window interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause bifrost slot buffer round_trip check_every
-    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost]";
+    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
+    interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
+    cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]";
 
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
 "400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
 "strict" | "counter" | "history" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
-"é́""#;
+"é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
+{ local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }"#;
 
 /// A file of pieces that belong in files, so that it gets past the parser.
 fn toml_like() -> impl Strategy<Value = String> {

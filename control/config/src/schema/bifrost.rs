@@ -26,11 +26,11 @@ pub(crate) struct BifrostDecl {
     pub round_trip: Option<At<Interval>>,
 }
 
-/// The shortest slot. A clock of nanoseconds and a pause frame of 84 wire bytes set the limit.
-const LEAST: Interval = Interval::from_micros(1);
+/// The shortest slot or round trip. A clock of nanoseconds and a pause frame of 84 wire bytes set the limit.
+pub(super) const LEAST: Interval = Interval::from_micros(1);
 /// More than twice around the equator and back, and small enough that no sum of the bytes that
 /// any rate carries in such times overflows.
-const MOST: Interval = Interval::from_secs(1);
+pub(super) const MOST: Interval = Interval::from_secs(1);
 
 impl BifrostDecl {
     pub fn read(bifrost: &mut Section<'_, '_>) -> Self {
@@ -49,7 +49,7 @@ impl BifrostDecl {
     }
 }
 
-fn time(
+pub(super) fn time(
     section: &mut Section<'_, '_>,
     key: &'static str,
     range: RangeInclusive<Interval>,
@@ -64,7 +64,7 @@ fn time(
 }
 
 /// Whether it is no more than other buffers can be.
-fn countable(section: &Section<'_, '_>, wish: &At<SizeWish>) -> bool {
+pub(super) fn countable(section: &Section<'_, '_>, wish: &At<SizeWish>) -> bool {
     match wish.value {
         SizeWish::Given(size) if size > BufferDecl::MOST => {
             let got = Bytes(size.0).to_string();

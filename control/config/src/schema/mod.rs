@@ -4,12 +4,14 @@ mod bifrost;
 mod classify;
 mod forwarding;
 mod lossless;
+mod lscc;
 mod port;
 mod queue;
 
 pub(crate) use bifrost::BifrostDecl;
 pub(crate) use forwarding::{ForwardingDecl, NeighbourDecl, PairDecl, RouteDecl};
 pub(crate) use lossless::LosslessDecl;
+pub(crate) use lscc::{KeyWish, LsccDecl};
 pub(crate) use port::{PfcDecl, PortDecl};
 pub(crate) use queue::{QueueDecl, RateLimitDecl};
 

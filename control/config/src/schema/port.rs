@@ -6,7 +6,7 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use super::{
-    AllProfiles, BifrostDecl, LosslessDecl, QueueDecl, RateLimitDecl, classify, profile_of,
+    AllProfiles, BifrostDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl, classify, profile_of,
     refuse_second_priorities,
 };
 use crate::problem::ProblemKind;
@@ -32,6 +32,7 @@ pub(crate) struct PortDecl {
     pub rate_limit: Option<RateLimitDecl>,
     pub pfc: Option<PfcDecl>,
     pub bifrost: Option<BifrostDecl>,
+    pub lscc: Option<LsccDecl>,
 }
 
 /// `[port.pfc]`.
@@ -68,6 +69,7 @@ impl PortDecl {
             rate_limit: own.rate_limit.or(profile.rate_limit),
             pfc: own.pfc.or(profile.pfc),
             bifrost: own.bifrost.or(profile.bifrost),
+            lscc: own.lscc.or(profile.lscc),
         };
         if port.rate.is_none() {
             section.expect("rate", "rate = \"100G\"");
@@ -100,6 +102,7 @@ impl PortDecl {
             rate_limit: RateLimitDecl::read(section),
             pfc: section.table("pfc", PfcDecl::read),
             bifrost: section.table("bifrost", BifrostDecl::read),
+            lscc: section.table("lscc", LsccDecl::read).flatten(),
         }
     }
 
