@@ -3,10 +3,11 @@
 use crate::cli::CheckArgs;
 use crate::console;
 use crate::failure::Failure;
-use config::{ConfigError, Gateway, Problem, Severity};
+use config::{ConfigError, Gateway, LsccSum, Problem, Severity};
 use core::fmt::Write;
 use serde::Serialize;
 use std::path::Path;
+use units::BitRate;
 
 /// Looks at each file, and says what is wrong with it.
 ///
@@ -31,13 +32,16 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
 }
 
-/// One line, and a line for each warning.
+/// One line, what LSCC amounts to where a port has it, and a line for each warning.
 fn approval(file: &Path, gateway: &Gateway) -> String {
     let ports: Vec<_> = gateway.port_names().collect();
     let name = &gateway.name;
     let mut text = format!("{}: OK: gateway \"{name}\", ports {}\n", file.display(), ports.join(", "));
+    // A string takes all that is written to it.
+    for (port, sum) in gateway.lscc() {
+        let _ = writeln!(text, "port {port}: {sum}");
+    }
     for warning in &gateway.warnings {
-        // A string takes all that is written to it.
         let _ = writeln!(text, "{warning}");
     }
     text
@@ -50,7 +54,23 @@ struct FileReport {
     ok: bool,
     gateway: Option<String>,
     ports: Vec<String>,
+    lscc: Vec<LsccReport>,
     problems: Vec<ProblemReport>,
+}
+
+/// What LSCC on a port amounts to, in the output of `--json`. Rates are in bits per second.
+#[derive(Serialize)]
+struct LsccReport {
+    port: String,
+    signed: bool,
+    rates_in_flight: usize,
+    reference_bytes: u64,
+    tolerated_rate: u64,
+    step_rate: Option<u64>,
+    step_above_rate: u64,
+    step_below_rate: u64,
+    halved_peak_bytes: u64,
+    flow_table_bytes: u64,
 }
 
 /// One problem in the output of `--json`.
@@ -76,7 +96,27 @@ impl FileReport {
             ok: gateway.is_some(),
             gateway: gateway.map(|gateway| gateway.name.clone()),
             ports: gateway.map_or_else(Vec::new, |gateway| gateway.port_names().map(str::to_owned).collect()),
+            lscc: gateway.map_or_else(Vec::new, |gateway| {
+                gateway.lscc().map(|(port, sum)| LsccReport::new(port, &sum)).collect()
+            }),
             problems,
+        }
+    }
+}
+
+impl LsccReport {
+    fn new(port: &str, sum: &LsccSum) -> Self {
+        Self {
+            port: port.into(),
+            signed: sum.signed,
+            rates_in_flight: sum.rates_in_flight,
+            reference_bytes: sum.reference.0,
+            tolerated_rate: sum.tolerated,
+            step_rate: sum.step.map(BitRate::bits_per_second),
+            step_above_rate: sum.bounds.above,
+            step_below_rate: sum.bounds.below,
+            halved_peak_bytes: sum.halved.0,
+            flow_table_bytes: sum.flow_table().0,
         }
     }
 }
