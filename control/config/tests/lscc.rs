@@ -87,6 +87,8 @@ lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
       11,909,397 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
        8,060,928 bytes of table for 65,536 flows";
     assert_eq!(format!("\n{port}: {sum}"), said);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    assert!(fs::read_to_string(page).unwrap().contains(&said[1..]), "the page shows the same");
 }
 
 #[test]
@@ -182,6 +184,24 @@ fn the_queue_of_lscc_is_not_marked_but_others_are() {
     assert!(refused.contains("port dc0 marks priority 3, and gets it from port lh0"), "{refused}");
     assert!(try_with("", &marked(2)).is_ok(), "a lossy priority, of which LSCC keeps no queue");
     assert!(try_with(&marked(3), "").is_ok(), "the queue onto the long link");
+}
+
+#[test]
+fn two_ports_share_neither_address() {
+    let two = |other: &str| {
+        let other =
+            format!("distance = \"80km\"\nlossless = [{{ priorities = [3] }}]\nlscc = {{ {other}, {KEY} }}");
+        parse(&file("distance = \"80km\"", KEY, &other), "lscc.toml").map_err(|error| error.to_string())
+    };
+    for (other, address) in [
+        ("local = \"10.255.0.1\", peer = \"10.255.0.4\"", "10.255.0.1"),
+        ("local = \"10.255.0.3\", peer = \"10.255.0.2\"", "10.255.0.2"),
+    ] {
+        let refused = two(other).unwrap_err();
+        let expected = format!("ports dc0 and lh0 both speak LSCC with the address {address}");
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    assert!(two("local = \"10.255.0.3\", peer = \"10.255.0.4\"").is_ok());
 }
 
 #[test]
