@@ -1,0 +1,179 @@
+//! Theorem 1 in a fluid model, slot by slot: arrivals of slot n are what was granted a round trip
+//! before, less what the upstream does not use, plus what leaks.
+
+mod examples;
+mod model;
+mod pause_frames;
+
+use super::*;
+use crate::program::VirtualIncoming as Kind;
+use model::{HISTORY, KINDS, Link, Model, Step, drains, kinds, links};
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn the_queue_stays_within_the_buffer_and_never_starves_who_could_drain(
+        link in links(),
+        drains in drains(),
+        kind in kinds(),
+    ) {
+        let mut model = Model::new(link, kind);
+        for drain in drains {
+            model.step(Step { drain, used: 1_000, leaked: 0 });
+            let sum = model.sum();
+            prop_assert!(sum <= link.least_buffer(), "theorem 1, above");
+            prop_assert!(sum >= link.bdp() + link.line(), "theorem 1, below");
+            prop_assert_eq!(model.starved, 0);
+        }
+    }
+
+    #[test]
+    fn an_upstream_that_uses_less_than_it_was_granted_changes_nothing_of_the_bound(
+        link in links(),
+        steps in proptest::collection::vec((0_u64..=1_000, 0_u64..=1_000), 1..600),
+        kind in kinds(),
+    ) {
+        let mut model = Model::new(link, kind);
+        for (drain, used) in steps {
+            model.step(Step { drain, used, leaked: 0 });
+            prop_assert!(model.sum() <= link.least_buffer());
+        }
+    }
+
+    #[test]
+    fn without_leaks_the_history_never_grants_less_than_the_counter(
+        link in links(),
+        steps in proptest::collection::vec((0_u64..=1_000, 0_u64..=1_000), 1..600),
+    ) {
+        // The same arrivals and queues are shown to both, and the link lives by the counter.
+        let mut model = Model::new(link, Kind::Counter);
+        let mut history = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+        for (drain, used) in steps {
+            let began = model.now;
+            model.step(Step { drain, used, leaked: 0 });
+            history.wake(began);
+            history.incoming.settle(model.now, 0);
+            let granted = history.grant(model.queue, history.incoming.bytes(model.now));
+            let by_counter = model.last_grant();
+            prop_assert!(granted >= by_counter, "{granted} < {by_counter}");
+            // What the counter granted is what is under way.
+            history.incoming.grant(model.now, by_counter);
+        }
+    }
+
+    /// Whatever leaks and whatever is not used, L + F is above H by no more than [`Model::excess`],
+    /// and the drain lacks no more than did not arrive of what was granted.
+    #[test]
+    fn leaks_raise_the_bound_by_what_is_not_yet_worked_off_and_nothing_else_starves(
+        link in links(),
+        drains in drains(),
+        uses in proptest::collection::vec((
+            prop_oneof![3 => Just(1_000), 1 => 0_u64..=1_000],
+            prop_oneof![3 => Just(0), 1 => 0_u64..=1_000],
+        ), 1..50),
+        kind in kinds(),
+    ) {
+        let mut model = Model::new(link, kind);
+        for (drain, (used, leaked)) in drains.into_iter().zip(uses.into_iter().cycle()) {
+            model.step(Step { drain, used, leaked });
+            prop_assert!(model.sum() <= link.least_buffer() + model.excess);
+            prop_assert!(model.starved <= model.withheld, "{} > {}", model.starved, model.withheld);
+        }
+    }
+
+    /// Two links that differ in one leak: the history grants that much less in the slot in which it
+    /// arrives, as far as it grants anything; the counter takes it off F, and grants the same but for
+    /// what F does not cover.
+    #[test]
+    fn a_leak_is_deducted_by_the_history_in_its_slot_and_by_the_counter_only_where_f_does_not_cover_it(
+        link in links(),
+        drain in 1_u64..1_000,
+        leaked in 0_u64..=1_000,
+    ) {
+        for kind in KINDS {
+            let [(without, _), (with, deducted)] = [0, leaked].map(|leaked| {
+                let mut model = Model::new(link, kind);
+                // Until L + F is the whole buffer, and every grant under way is what drains.
+                for _ in 0..2_000 + 3 * link.slots_per_round_trip {
+                    model.step(Step { drain, used: 1_000, leaked: 0 });
+                }
+                let (incoming, received) = (model.incoming(), model.received);
+                let leaked = model.step(Step { drain, used: 1_000, leaked });
+                let uncovered = (model.received - received).saturating_sub(incoming);
+                (model.last_grant(), if kind == HISTORY { leaked } else { uncovered })
+            });
+            prop_assert_eq!(without - with, deducted.min(without), "{:?}", kind);
+        }
+    }
+}
+
+#[test]
+fn a_leak_stops_the_grants_of_the_history_at_once_and_those_of_the_counter_only_later() {
+    let link = Link::DEPLOYED;
+    let [counter, history] = KINDS.map(|kind| {
+        let mut model = Model::new(link, kind);
+        // Half the drain until the loop has settled, with a leak of a tenth in every slot from then.
+        for _ in 0..800 {
+            model.step(Step { drain: 500, used: 1_000, leaked: 0 });
+        }
+        let settled = model.last_grant();
+        model.step(Step { drain: 500, used: 1_000, leaked: 100 });
+        settled - model.last_grant()
+    });
+    assert_eq!(history, link.line() / 10, "all of it is deducted in the slot in which it arrives");
+    assert_eq!(counter, 0, "it was taken off as if it had been granted");
+}
+
+#[test]
+fn a_late_slot_is_charged_for_the_time_that_the_upstream_was_free() {
+    let link = Link::DEPLOYED;
+    for kind in KINDS {
+        let mut bifrost = Bifrost::new(link.settings(kind), link.rate, 0);
+        bifrost.wake(Nanos::ZERO);
+        // A full buffer: nothing is granted.
+        let full = link.least_buffer();
+        bifrost.end_slot(Nanos(10_000), full, 125_000);
+        let before = bifrost.incoming.bytes(Nanos(23_000));
+        bifrost.end_slot(Nanos(23_000), full, 125_000);
+        let after = bifrost.incoming.bytes(Nanos(23_000));
+        assert_eq!(bifrost.counters().granted_late, WireBytes(37_501), "3 us at 100G, rounded up");
+        assert_eq!(after - before, 37_501);
+        assert_eq!(bifrost.deadline(), Nanos(33_000), "the next slot starts where this one ended");
+    }
+}
+
+#[test]
+fn a_port_at_rest_has_no_slots_and_wakes_with_everything_granted() {
+    let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
+    for kind in KINDS {
+        let mut bifrost = Bifrost::new(link.settings(kind), link.rate, 0);
+        assert_eq!(bifrost.deadline(), Nanos::NEVER);
+        bifrost.wake(Nanos(1_000));
+        assert_eq!(bifrost.deadline(), Nanos(11_000));
+        assert_eq!(bifrost.end_slot(Nanos(11_000), 0, 0), None, "nothing to say");
+        let mut now = Nanos(11_000);
+        while bifrost.deadline() != Nanos::NEVER {
+            now = bifrost.deadline();
+            bifrost.end_slot(now, 0, 0);
+        }
+        assert!(now <= Nanos(11_000 + 10 * 10_000), "a round trip without traffic is enough");
+    }
+}
+
+#[test]
+fn a_pause_without_grant_can_hold_over_and_is_then_taken_back() {
+    let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
+    let holdover = Interval::from_micros(5);
+    let settings = program::Bifrost { holdover, ..link.settings(HISTORY) };
+    let mut bifrost = Bifrost::new(settings, link.rate, 0);
+    bifrost.wake(Nanos::ZERO);
+    let full = settings.buffer.0;
+    assert_eq!(bifrost.end_slot(Nanos(10_000), full, 0), Some(Interval::from_micros(15)));
+    let free = loop {
+        let pause = bifrost.end_slot(bifrost.deadline(), 0, 0);
+        if pause != Some(Interval::from_micros(15)) {
+            break pause;
+        }
+    };
+    assert_eq!(free, Some(Interval::ZERO), "an upstream that is free again is told so");
+}
