@@ -13,7 +13,8 @@ pub struct Peer {
     rate: BitRate,
     delay: Interval,
     link: LinkClock,
-    template: TestFrame,
+    /// What it sends copies of, in turn.
+    templates: Vec<TestFrame>,
     next_label: u64,
     stop_at: Nanos,
     paused_until: Nanos,
@@ -38,7 +39,7 @@ impl Peer {
             rate,
             delay,
             link: LinkClock::new(rate),
-            template,
+            templates: vec![template],
             next_label: 0,
             stop_at,
             paused_until: Nanos::ZERO,
@@ -51,6 +52,13 @@ impl Peer {
     #[must_use]
     pub fn starting_at(mut self, start: Nanos) -> Self {
         self.paused_until = start;
+        self
+    }
+
+    /// The same neighbour, which sends copies of `template` in turn with what it sends already.
+    #[must_use]
+    pub fn in_turn_with(mut self, template: TestFrame) -> Self {
+        self.templates.push(template);
         self
     }
 
@@ -92,10 +100,11 @@ impl Peer {
             }
         }
         while self.next_start() <= now {
-            let bytes = WireBytes::of_frame(Bytes(self.template.length));
+            let template = &self.templates[self.next_label as usize % self.templates.len()];
+            let bytes = WireBytes::of_frame(Bytes(template.length));
             let start = self.link.occupy(self.next_start(), bytes);
             let arrival = start + self.rate.serialization().time_of(bytes) + self.delay;
-            self.frames.push_back((arrival, self.template.clone().labelled(self.next_label)));
+            self.frames.push_back((arrival, template.clone().labelled(self.next_label)));
             self.next_label += 1;
         }
         core::iter::from_fn(|| self.frames.pop_front_if(|(at, _)| *at <= now))

@@ -38,9 +38,9 @@ fn bifrost(kind: VirtualIncoming) -> Bifrost {
 fn gateway(kind: VirtualIncoming) -> Settings {
     let mut settings = two_ports();
     let bifrost = bifrost(kind);
-    settings.buffer.shared = Bytes(16_000_000);
+    settings.buffer.shared = Bytes(32_000_000);
     settings.ports[0].bifrost = Some(bifrost);
-    settings.ports[0].groups[3] = lossless(bifrost.buffer.0 + bifrost.overrun(Bytes(FRAME)).0, 1_000_000, 0);
+    settings.ports[0].groups[3] = lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0, 1_000_000, 0);
     settings
 }
 
@@ -53,7 +53,7 @@ fn network(settings: Settings, until: Nanos) -> Network {
 /// The most that may be inside: H, and the frames that had begun when their pauses arrived.
 fn bound(kind: VirtualIncoming) -> u64 {
     let bifrost = bifrost(kind);
-    bifrost.buffer.0 + bifrost.overrun(Bytes(FRAME)).0
+    bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0
 }
 
 /// Stops the drain of port B from `from` to `to`.
@@ -129,6 +129,34 @@ fn a_drain_at_half_the_line_settles_and_keeps_its_link_busy() {
         network.run_dry();
         assert_eq!(network.bench.dropped_in_all().frames, 0);
     }
+}
+
+/// How many wire bytes above H port A holds at most behind a drain of 50G that stops after 12 ms,
+/// where no two frames in a row have the same length.
+fn above_buffer_with_mixed_frames(kind: VirtualIncoming) -> u64 {
+    let (stop, end) = (Nanos(12_000_000), Nanos(15_000_000));
+    let mut settings = gateway(kind);
+    settings.ports[1].rate = BitRate::gigabits(50);
+    let frame = |length| Flow::new(A, B).at(P3).headers(length);
+    let peer = Peer::new(frame(FRAME as usize), P3, RATE, ONE_WAY, end);
+    let peer = (0..997).fold(peer, |peer, n| peer.in_turn_with(frame(200 + n * 7_919 % 3_967)));
+    let mut network = Network::new(Testbench::new(settings), vec![(A, peer)]);
+    stop_drain(&mut network, stop, end);
+    let longest = slots(&network).longest_queue.0;
+    network.run_dry();
+    assert_eq!(network.bench.dropped_in_all().frames, 0);
+    longest - bifrost(kind).buffer.0
+}
+
+/// With frames of one length the drain takes whole frames, and so whole frames are granted. With
+/// mixed ones about half a frame leaks in every slot that is granted in part.
+#[test]
+fn frames_that_had_begun_add_up_unnoticed_by_the_counter_and_not_by_the_history() {
+    let [counter, history] = KINDS.map(above_buffer_with_mixed_frames);
+    let of_a_round_trip = bifrost(KINDS[1]).overrun(RATE, Bytes(FRAME)).0;
+    assert!(history <= of_a_round_trip, "{history} of {of_a_round_trip}");
+    assert!(counter > 3 * of_a_round_trip, "{counter}: k MTU says nothing of a counter");
+    assert!(counter <= bifrost(KINDS[0]).overrun(RATE, Bytes(FRAME)).0);
 }
 
 #[test]

@@ -80,10 +80,11 @@ fn response_time(rate: BitRate) -> Interval {
     rate.serialization().time_of(WireBytes(bytes))
 }
 
-/// What all lossless frames of the port may hold while its upstream obeys: the buffer, and the
-/// frames that have begun when a pause arrives. In wire bytes, so a little more than is stored.
-pub(crate) fn most_held(bifrost: &Bifrost, max_frame: Bytes) -> Bytes {
-    Bytes((bifrost.buffer + bifrost.overrun(max_frame)).0)
+/// What all lossless frames of the port may hold while its upstream obeys: the buffer, and what
+/// comes of the frames that have begun when a pause arrives. In wire bytes, so a little more than is
+/// stored.
+pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> Bytes {
+    Bytes((bifrost.buffer + bifrost.overrun(rate, max_frame)).0)
 }
 
 /// The group of a port with Bifrost: PFC beneath it acts where Bifrost has failed, so XOFF is at
@@ -91,8 +92,9 @@ pub(crate) fn most_held(bifrost: &Bifrost, max_frame: Bytes) -> Bytes {
 ///
 /// Nothing depends on the distance here: what is on its way when XOFF is reached was granted, and
 /// a grant is never more than the buffer has room for.
-pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, max_frame: Bytes) -> LosslessGroup {
-    let most = most_held(bifrost, max_frame);
+pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
+    let max_frame = port.max_frame;
+    let most = most_held(bifrost, port.rate, max_frame);
     let xoff = or(&decl.xoff, Threshold::Static(most));
     let reserved = match xoff {
         Threshold::Static(level) => most.min(level) - max_frame,
@@ -146,7 +148,7 @@ pub(crate) fn check_group(
         problems.error(&xoff.place, kind);
         return;
     }
-    let least = most_held(bifrost, port.max_frame);
+    let least = most_held(bifrost, port.rate, port.max_frame);
     let sure = group.reserved + group.headroom;
     if sure < least {
         let overrun = least - buffer;

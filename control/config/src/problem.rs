@@ -157,7 +157,7 @@ pub enum ProblemKind {
     )]
     XoffBelowBifrost { port: String, priority: Priority, xoff: Bytes, buffer: Bytes },
     #[error(
-        "Bifrost lets port {port} hold {least} (its buffer of {buffer}, and {overrun} of frames that have begun when a pause arrives); priority {priority} is sure of {sure}, and where others have filled the shared pool, lossless frames are dropped"
+        "Bifrost lets port {port} hold {least} (its buffer of {buffer}, and {overrun} for frames that have begun when a pause arrives); priority {priority} is sure of {sure}, and where others have filled the shared pool, lossless frames are dropped"
     )]
     BifrostUnreserved {
         port: String,

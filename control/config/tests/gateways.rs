@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
 use switch::program::{Bifrost, BufferSettings, Threshold, VirtualIncoming};
-use units::{Bytes, Interval, Priority, WireBytes};
+use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways")
@@ -99,7 +99,7 @@ fn under_bifrost_a_group_has_its_buffer_reserved_and_is_paused_only_beyond_it() 
     let gateway = gateway("longhaul-bifrost-80km.toml");
     let port = gateway.program.port(gateway.port("lh0").unwrap());
     let bifrost = port.bifrost.unwrap();
-    let most = Bytes((bifrost.buffer + bifrost.overrun(port.max_frame)).0);
+    let most = Bytes((bifrost.buffer + bifrost.overrun(port.rate, port.max_frame)).0);
     let group = port.groups[roce()].lossless().unwrap();
     assert_eq!(most, Bytes(11_399_978));
     assert_eq!(group.xoff, Threshold::Static(most));
@@ -129,6 +129,9 @@ fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and
     assert_eq!(bifrost.virtual_incoming, VirtualIncoming::Counter);
     // Section VI-A: H is the BDP and 3 Rs T. Section IV-D: k MTU beside it.
     assert_eq!(bifrost.buffer, WireBytes(10_000_000 + 3 * 125_000 + 9_142));
+    // The paper's counter does not notice frames that have begun until they have used up F.
+    let overrun = bifrost.overrun(BitRate::gigabits(100), Bytes(9_118));
+    assert_eq!(overrun, WireBytes(10_000_000 + 125_000 + 9_142));
 }
 
 #[test]
