@@ -131,6 +131,54 @@ fn a_drain_at_half_the_line_settles_and_keeps_its_link_busy() {
     }
 }
 
+/// PFC in figure 2: the drain stops at 2 ms and is back at 5 ms. Returns what port A held at most, when
+/// it first sent a pause, and for how long port B then had nothing to send.
+fn figure_2(xoff: u64) -> (u64, Nanos, Interval) {
+    let mut settings = two_ports();
+    settings.buffer.shared = Bytes(32_000_000);
+    let headroom = Peer::headroom(RATE, ONE_WAY, Bytes(FRAME));
+    settings.buffer.headroom = Bytes(2 * headroom);
+    settings.ports[0].groups[3] = lossless(xoff, xoff - FRAME, headroom);
+    let mut network = network(settings, Nanos(9_000_000));
+    stop_drain(&mut network, Nanos(2_000_000), Nanos(5_000_000));
+    network.run_until(Nanos(9_000_000));
+    assert_eq!(network.bench.dropped_in_all().frames, 0);
+    let group = network.bench.shard.group(network.bench.now(), A, P3);
+    let held = group.watermark.persistent() + group.headroom_watermark.persistent();
+    let paused = network.bench.pauses(A, P3)[0].0;
+    let starts: Vec<_> = network.bench.data(B).map(|sent| sent.start).collect();
+    let open = starts.windows(2).filter(|pair| pair[0] > Nanos(5_000_000));
+    let gap = open.map(|pair| pair[1].since(pair[0])).max().unwrap();
+    (held.0, paused, gap)
+}
+
+/// Figures 2 and 7 on the whole switch, for 100G and D = 400 us: a BDP of 10,000,000 wire bytes.
+#[test]
+fn pfc_needs_two_bdp_where_bifrost_needs_one_and_pauses_more_than_one_way_later() {
+    let (bdp, frame) = (RATE.bytes_in(ONE_WAY * 2), Interval(336));
+    // XOFF of one BDP, and one of headroom: no loss and no gap, at the price of two.
+    let (held, paused, gap) = figure_2(bdp);
+    assert!(held > 2 * bdp - bdp / 100 && held < 2 * bdp + bdp / 100, "two BDP: {held}");
+    assert!(gap <= frame, "the drain starved for {gap}");
+
+    let kind = KINDS[1];
+    let mut network = network(gateway(kind), Nanos(9_000_000));
+    stop_drain(&mut network, Nanos(2_000_000), Nanos(5_000_000));
+    network.run_until(Nanos(9_000_000));
+    let longest = slots(&network).longest_queue.0;
+    assert!(longest <= bound(kind) && longest * 100 < held * 56, "about half: {longest} of {held}");
+    assert_line_rate(&network, Nanos(5_000_000), Nanos(9_000_000));
+    let first = network.bench.pauses(A, P3)[0].0;
+    assert!(first.since(Nanos(2_000_000)) <= SLOT * 5, "it takes three slots, and the one that runs: {first}");
+    assert!(paused.since(first) > ONE_WAY, "PFC has to wait for its XOFF: {paused}");
+
+    // PFC with the buffer of Bifrost: what is left below XOFF drains, and nothing comes for the rest
+    // of a round trip.
+    let (held, _, gap) = figure_2(bifrost(kind).buffer.0 - bdp);
+    assert!(held < bdp + bdp / 10);
+    assert!(gap > ONE_WAY, "the drain starved for {gap} only");
+}
+
 /// How many wire bytes above H port A holds at most behind a drain of 50G that stops after 12 ms,
 /// where no two frames in a row have the same length.
 fn above_buffer_with_mixed_frames(kind: VirtualIncoming) -> u64 {
