@@ -38,9 +38,9 @@ impl Frame for BenchFrame {
 
 /// Takes what leaves and keeps it for a later round.
 #[derive(Default)]
-struct Recycler {
+pub(crate) struct Recycler {
     frames: Vec<BenchFrame>,
-    control: u64,
+    pub(crate) control: u64,
 }
 
 impl Transmitter<BenchFrame> for Recycler {
@@ -140,7 +140,7 @@ fn settings(ports: u16, rate: BitRate) -> Settings {
     }
 }
 
-fn port_settings(port: u16, rate: BitRate) -> PortSettings {
+pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
     let lossless = Priority::from_low_bits(3);
     let mut classification = Classification::default();
     classification.dscp[26] = lossless;
@@ -180,7 +180,7 @@ fn port_settings(port: u16, rate: BitRate) -> PortSettings {
     }
 }
 
-fn rocev2_write(length: u64) -> BenchFrame {
+pub(crate) fn rocev2_write(length: u64) -> BenchFrame {
     BenchFrame { headers: Box::new(rocev2_headers(length)), length }
 }
 

@@ -1,3 +1,4 @@
 //! Benchmarks live in `benches/`; this library holds what they share.
 
 pub mod core;
+pub mod slot;
