@@ -107,6 +107,37 @@ proptest! {
     }
 }
 
+/// What the link loses is granted and never arrives. In the history it expires with its grant and is
+/// granted again, so the queue has it a round trip later. In the counter it stays in F for as long as
+/// the drain is slow, until a round trip is granted in full and F is at its most.
+#[test]
+fn what_the_link_loses_is_regained_by_the_history_at_once_and_by_the_counter_when_all_is_granted() {
+    let link = Link::DEPLOYED;
+    for kind in KINDS {
+        let mut model = Model::new(link, kind);
+        let mut run = |slots: u64, drain, used| {
+            for _ in 0..slots {
+                model.step(Step { drain, used, leaked: 0 });
+            }
+            (model.queue, model.incoming(), model.starved)
+        };
+        let settled = run(800, 500, 1_000);
+        let (most, half) = (link.bdp() + link.line(), (link.bdp() + link.line()) / 2);
+        assert_eq!(settled, (link.least_buffer() - half, half, 0), "{kind:?}");
+        // The data of ten slots is lost while nobody drains.
+        let lost = 10 * link.line() / 2;
+        assert_eq!(run(10, 0, 0), settled);
+        let (phantom, slots) = if kind == HISTORY { (0, 81) } else { (lost, 10_000) };
+        let (queue, incoming, _) = run(slots, 500, 1_000);
+        assert_eq!((queue, incoming), (settled.0 - phantom, half + phantom), "{kind:?}");
+        // The drain opens: a counter has less in its queue to send, by no more than was lost.
+        let (_, incoming, starved) = run(200, 1_000, 1_000);
+        assert_eq!(incoming, most, "all is granted");
+        assert!(starved <= lost, "{starved}");
+        assert_eq!(run(800, 500, 1_000).0, settled.0, "and nothing is left of the loss");
+    }
+}
+
 #[test]
 fn a_leak_stops_the_grants_of_the_history_at_once_and_those_of_the_counter_only_later() {
     let link = Link::DEPLOYED;
