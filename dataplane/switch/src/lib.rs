@@ -29,7 +29,10 @@ mod shard;
 mod watermark;
 
 pub use congestion::lscc::rate_calculator::RateCounters;
-pub use egress::{PausesReceived, QueueCounters};
+pub use egress::{
+    PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
+    WatchdogEvent, WatchdogLog,
+};
 pub use flow_control::bifrost::SlotCounters;
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};

@@ -78,6 +78,8 @@ reasons! {
         EgressPoolFull = "egress_pool_full",
         /// No descriptor left to queue the frame.
         NoDescriptor = "no_descriptor",
+        /// The watchdog drops what waits and comes for a queue that a peer pauses without end.
+        PfcWatchdog = "pfc_watchdog",
         /// No buffer left for the copy of a flooded frame.
         NoBuffer = "no_buffer",
     }

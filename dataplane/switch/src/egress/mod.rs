@@ -4,9 +4,13 @@ mod pauses;
 mod port;
 mod scheduler;
 mod shaper;
+mod watchdog;
 
 pub use pauses::PausesReceived;
 pub use port::QueueCounters;
+pub use watchdog::{
+    Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters, WatchdogEvent, WatchdogLog,
+};
 
 pub(crate) use pauses::ReceivedPauses;
 pub(crate) use port::{Departure, EgressPort, Turn};

@@ -21,6 +21,8 @@ pub(crate) struct ReceivedPauses {
     obey: PrioritySet,
     rate: BitRate,
     paused: PrioritySet,
+    /// Priorities that send in spite of a pause.
+    ignoring: PrioritySet,
     meters: [PauseMeter; Priority::COUNT],
     received: [PausesReceived; Priority::COUNT],
 }
@@ -31,6 +33,7 @@ impl ReceivedPauses {
             obey,
             rate,
             paused: PrioritySet::EMPTY,
+            ignoring: PrioritySet::EMPTY,
             meters: Default::default(),
             received: Default::default(),
         }
@@ -39,25 +42,22 @@ impl ReceivedPauses {
     /// New settings. A priority that no longer obeys is resumed at once, unless an 802.3x PAUSE
     /// may have stopped it and the port still obeys those.
     pub fn configure(&mut self, now: Nanos, pfc: &PfcSettings, rate: BitRate) {
-        let obey = if pfc.obey_global_pause { PrioritySet::ALL } else { pfc.obey };
-        for priority in self.paused.difference(obey).iter() {
+        let obey = pfc.obeyed();
+        for priority in PrioritySet::ALL.difference(obey).iter() {
             self.meters[priority.index()].pause(now, Interval::ZERO);
         }
         self.paused = self.paused.intersection(obey);
         (self.obey, self.rate) = (pfc.obey, rate);
     }
 
-    /// A frame that arrived at `now` asks `priority` to pause for `time`.
-    pub fn receive(&mut self, now: Nanos, priority: Priority, time: PauseQuanta) {
-        let received = &mut self.received[priority.index()];
-        if !self.obey.contains(priority) {
-            received.ignored += 1;
-            return;
-        }
-        self.stop(now, priority, time);
+    /// Whether `priority` obeys PFC frames. One that came in vain is counted.
+    pub fn obeys(&mut self, priority: Priority) -> bool {
+        let obeys = self.obey.contains(priority);
+        self.received[priority.index()].ignored += u64::from(!obeys);
+        obeys
     }
 
-    /// Pauses `priority` whether or not it obeys PFC: an 802.3x PAUSE that is honoured.
+    /// Pauses `priority` for `time`: a PFC frame that it obeys, or an 802.3x PAUSE that is honoured.
     pub fn stop(&mut self, now: Nanos, priority: Priority, time: PauseQuanta) {
         let received = &mut self.received[priority.index()];
         self.meters[priority.index()].pause(now, time.interval_at(self.rate));
@@ -66,8 +66,24 @@ impl ReceivedPauses {
             self.paused = self.paused.without(priority);
         } else {
             received.xoff += 1;
-            self.paused = self.paused.with(priority);
+            self.paused = self.paused.with(priority).difference(self.ignoring);
         }
+    }
+
+    /// From now on, `ignoring` send in spite of a pause, and no others do.
+    pub fn ignore(&mut self, now: Nanos, ignoring: PrioritySet) {
+        for priority in self.ignoring.difference(ignoring).iter() {
+            if self.meters[priority.index()].until() > now {
+                self.paused = self.paused.with(priority);
+            }
+        }
+        self.ignoring = ignoring;
+        self.paused = self.paused.difference(ignoring);
+    }
+
+    /// The meters of received pauses, whether or not they are ignored.
+    pub fn meters(&self) -> &[PauseMeter; Priority::COUNT] {
+        &self.meters
     }
 
     /// The priorities that are paused at `now`.
@@ -80,6 +96,13 @@ impl ReceivedPauses {
                 }
             }
         }
+        self.paused
+    }
+
+    /// The priorities that were paused when this was last looked at: all that are, and maybe some
+    /// whose pause has run out.
+    #[inline]
+    pub fn stopped(&self) -> PrioritySet {
         self.paused
     }
 

@@ -1,5 +1,6 @@
 //! One port's egress: what waits, and what leaves next.
 
+use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use super::{ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
 use crate::admission::{LossyAccount, Pools};
 use crate::congestion::mark::{Marking, mark_congestion};
@@ -12,7 +13,7 @@ use crate::queue::{Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use rand_core::Rng;
-use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Interval, LinkClock, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
 
 /// What one egress queue has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(crate) struct Queue {
     lossy: LossyAccount,
     red: Option<Red>,
     shaper: Option<Shaper>,
+    /// When a frame was last handed over.
+    last_sent: Nanos,
     pub counters: QueueCounters,
     pub watermark: Watermark,
     pub delay: DelayHistogram,
@@ -59,6 +62,7 @@ impl Queue {
             lossy: LossyAccount::new(settings.lossy),
             red: settings.red.as_ref().map(Red::new),
             shaper: settings.rate_limit.as_ref().map(Shaper::new),
+            last_sent: Nanos::ZERO,
             counters: QueueCounters::default(),
             watermark: Watermark::default(),
             delay: DelayHistogram::default(),
@@ -68,6 +72,11 @@ impl Queue {
     /// Starts the cleared watermark again from what waits now.
     pub fn clear_watermark(&mut self) {
         self.watermark.clear(self.bytes);
+    }
+
+    /// Since when it holds frames and has sent none; `None` where it holds none.
+    fn stalled_since<F>(&self, store: &Store<F>) -> Option<Nanos> {
+        store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
     }
 
     /// What waits now.
@@ -90,6 +99,7 @@ pub(crate) struct EgressPort {
     shaped: PrioritySet,
     queues: [Queue; Priority::COUNT],
     pub pauses: ReceivedPauses,
+    watchdog: PortWatchdog,
     /// Control frames sent.
     pub control: Volume,
     /// Frames that were admitted and then dropped here, by priority and reason.
@@ -180,6 +190,9 @@ impl Service<'_> {
     #[inline]
     pub fn end(self) {
         self.queue.counters.transmitted += self.volume;
+        if self.sent > 0 {
+            self.queue.last_sent = self.now;
+        }
         let empty = self.queue.fifo.is_empty();
         if empty {
             *self.backlog = self.backlog.without(self.priority);
@@ -200,13 +213,21 @@ impl EgressPort {
             shaped: shaped(settings),
             queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
             pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
+            watchdog: PortWatchdog::new(settings.watchdog),
             control: Volume::default(),
             dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
         }
     }
 
-    /// New settings; what waits stays where it is. Shapers whose limit is new start full.
-    pub fn configure(&mut self, now: Nanos, old: &PortSettings, new: &PortSettings) {
+    /// New settings; what waits stays where it is. Shapers whose limit is new start full. `report`
+    /// is told of storms that end thereby.
+    pub fn configure(
+        &mut self,
+        now: Nanos,
+        old: &PortSettings,
+        new: &PortSettings,
+        report: impl FnMut(Priority, WatchdogChange),
+    ) {
         if new.rate != old.rate {
             self.link.set_rate(new.rate);
         }
@@ -225,6 +246,8 @@ impl EgressPort {
             }
         }
         self.pauses.configure(now, &new.pfc, new.rate);
+        self.watchdog.configure(now, new.watchdog, new.pfc.obeyed(), self.pauses.meters(), report);
+        self.pauses.ignore(now, self.watchdog.forwarding());
     }
 
     pub fn queue(&self, priority: Priority) -> &Queue {
@@ -245,6 +268,9 @@ impl EgressPort {
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
+        if self.watchdog.dropping().contains(priority) {
+            return Err((DropReason::PfcWatchdog, queued));
+        }
         let queue = &mut self.queues[priority.index()];
         let length = u64::from(queued.length);
         if !queued.lossless
@@ -352,6 +378,91 @@ impl EgressPort {
     #[inline]
     pub fn window_opens_at(&self) -> Nanos {
         self.link.free_at() - self.tx_window
+    }
+
+    /// A pause of `time` that is obeyed arrived at `now` for `priority`. Returns what the watchdog
+    /// makes of it.
+    pub fn pause<F>(
+        &mut self,
+        now: Nanos,
+        priority: Priority,
+        time: PauseQuanta,
+        store: &Store<F>,
+    ) -> Option<WatchdogChange> {
+        let (queue, meter) = (&self.queues[priority.index()], &self.pauses.meters()[priority.index()]);
+        let change = if time == PauseQuanta::ZERO {
+            self.watchdog.xon(now, priority, meter)
+        } else {
+            self.watchdog.xoff(now, priority, meter, || queue.stalled_since(store));
+            None
+        };
+        self.pauses.stop(now, priority, time);
+        if change.is_some() {
+            self.pauses.ignore(now, self.watchdog.forwarding());
+        }
+        change
+    }
+
+    /// When the watchdog has a storm to detect or to end, or frames to drop.
+    #[inline]
+    pub fn watchdog_deadline<F>(&self, store: &Store<F>) -> Nanos {
+        let stormed = self.watchdog.stormed();
+        let suspects = self.backlog.intersection(self.pauses.stopped());
+        if stormed.is_empty() && (suspects.is_empty() || !self.watchdog.is_on()) {
+            return Nanos::NEVER;
+        }
+        if !self.to_be_dropped().is_empty() {
+            return Nanos::ZERO;
+        }
+        let meter = |priority: Priority| &self.pauses.meters()[priority.index()];
+        let restored = stormed.iter().map(|it| self.watchdog.restoration_at(it, meter(it)));
+        let detected = suspects
+            .iter()
+            .map(|it| self.watchdog.detection_at(it, meter(it), || self.queue(it).stalled_since(store)));
+        restored.chain(detected).min().unwrap_or(Nanos::NEVER)
+    }
+
+    /// Detects or ends a storm of the queue of `priority`, if that is due at `now`.
+    pub fn judge<F>(&mut self, now: Nanos, priority: Priority, store: &Store<F>) -> Option<WatchdogChange> {
+        let queue = &self.queues[priority.index()];
+        let meter = &self.pauses.meters()[priority.index()];
+        let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
+        let change = self.watchdog.judge(now, priority, meter, stalled, waiting);
+        if change.is_some() {
+            self.pauses.ignore(now, self.watchdog.forwarding());
+        }
+        change
+    }
+
+    /// Queues that hold frames which the watchdog drops.
+    #[inline]
+    pub fn to_be_dropped(&self) -> PrioritySet {
+        self.backlog.intersection(self.watchdog.dropping())
+    }
+
+    /// Takes the first frame of the queue of `priority`, which is to be dropped.
+    pub fn discard<F>(
+        &mut self,
+        priority: Priority,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+    ) -> Option<Queued<F>> {
+        let queue = &mut self.queues[priority.index()];
+        let queued = store.pop_if(&mut queue.fifo, |_| true)?;
+        queue.bytes -= u64::from(queued.length);
+        if !queued.lossless {
+            queue.lossy.release(u64::from(queued.length), pools);
+        }
+        if queue.fifo.is_empty() {
+            self.backlog = self.backlog.without(priority);
+            self.scheduler.served(priority, 0, true);
+        }
+        Some(queued)
+    }
+
+    /// What the watchdog has found of the queue of `priority`, and whether it is stormed.
+    pub fn watchdog(&self, priority: Priority) -> (WatchdogCounters, bool) {
+        (self.watchdog.counters(priority), self.watchdog.stormed().contains(priority))
     }
 
     /// Puts a control frame on the wire at `now`, when the window is open: behind what was handed

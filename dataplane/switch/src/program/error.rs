@@ -79,6 +79,8 @@ pub enum ProgramError {
         "port {port} marks priority {priority}, and gets it from port {long}, where LSCC keeps a queue so that the link is busy: senders would be slowed down for it; take ecn from this queue"
     )]
     LsccMarking { port: String, long: String, priority: Priority },
+    #[error("port {port}: the watchdog's {what} time is {least} to {most}, not {given}")]
+    WatchdogTime { port: String, what: &'static str, given: Interval, least: Interval, most: Interval },
     #[error("port {port}, priority {priority}: Kmin ({kmin}) must be below Kmax ({kmax})")]
     RedOrder { port: String, priority: Priority, kmin: Bytes, kmax: Bytes },
     #[error("port {port}, priority {priority}: Pmax is a probability above 0 and up to 1, not {pmax}")]

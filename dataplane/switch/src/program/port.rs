@@ -208,6 +208,13 @@ pub struct PfcSettings {
     pub obey_global_pause: bool,
 }
 
+impl PfcSettings {
+    /// The priorities that some received pause can stop.
+    pub const fn obeyed(&self) -> PrioritySet {
+        if self.obey_global_pause { PrioritySet::ALL } else { self.obey }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

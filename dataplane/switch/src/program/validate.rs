@@ -5,7 +5,7 @@ mod lscc;
 
 use super::{
     Bifrost, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
-    Threshold,
+    Threshold, Watchdog,
 };
 use units::{Bytes, Interval, PauseQuanta, PortSet, Priority};
 
@@ -58,6 +58,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
+    if let Some(watchdog) = &port.watchdog {
+        validate_watchdog(port, watchdog)?;
+    }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {
             validate_group(port, priority, group, buffer)?;
@@ -83,6 +86,20 @@ fn validate_bifrost(port: &PortSettings, bifrost: &Bifrost) -> Result<(), Progra
     if bifrost.buffer < least {
         let (buffer, least) = (Bytes(bifrost.buffer.0), Bytes(least.0));
         return Err(ProgramError::BifrostBuffer { port: name(), buffer, least, terms: terms.to_string() });
+    }
+    Ok(())
+}
+
+fn validate_watchdog(port: &PortSettings, watchdog: &Watchdog) -> Result<(), ProgramError> {
+    let times = [
+        ("detection", watchdog.detection, Watchdog::DETECTION),
+        ("restoration", watchdog.restoration, Watchdog::RESTORATION),
+    ];
+    for (what, given, range) in times {
+        if !range.contains(&given) {
+            let (least, most) = (*range.start(), *range.end());
+            return Err(ProgramError::WatchdogTime { port: port.name.clone(), what, given, least, most });
+        }
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The settings of the PFC watchdog.
 
+use core::ops::RangeInclusive;
 use units::Interval;
 
 /// The PFC watchdog of a port (`pfcwd` of SONiC): it watches all queues whose priority obeys pauses.
@@ -13,6 +14,14 @@ pub struct Watchdog {
     pub action: WatchdogAction,
 }
 
+impl Watchdog {
+    /// What the detection time may be.
+    pub const DETECTION: RangeInclusive<Interval> = Interval::from_millis(100)..=Interval::from_millis(5_000);
+    /// What the restoration time may be.
+    pub const RESTORATION: RangeInclusive<Interval> =
+        Interval::from_millis(100)..=Interval::from_millis(60_000);
+}
+
 /// What happens to a stormed queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchdogAction {
@@ -23,4 +32,15 @@ pub enum WatchdogAction {
     Forward,
     /// It is only reported.
     Alert,
+}
+
+impl WatchdogAction {
+    /// The name in configurations and reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Forward => "forward",
+            Self::Alert => "alert",
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A look at a shard from outside: counters, levels, watermarks, pauses.
 
 use super::Shard;
-use crate::egress::{PausesReceived, QueueCounters};
+use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::SlotCounters;
 use crate::flow_control::pfc::{PauseCause, PausesSent};
 use crate::frame::Frame;
@@ -46,6 +46,10 @@ pub struct QueueReport {
     pub pauses: PausesReceived,
     /// How long it was paused.
     pub paused_for: Interval,
+    /// What the watchdog has found of it.
+    pub watchdog: WatchdogCounters,
+    /// Whether it is stormed now, as the watchdog has it.
+    pub stormed: bool,
     /// Frames that were admitted and then dropped here, for each of [`DropReason::ALL`].
     pub dropped: [Volume; DropReason::COUNT],
 }
@@ -106,14 +110,22 @@ impl<F: Frame> Shard<F> {
     pub fn queue(&self, now: Nanos, port: PortId, priority: Priority) -> QueueReport {
         let egress = &self.fabric.egress[port.index()];
         let queue = egress.queue(priority);
+        let (watchdog, stormed) = egress.watchdog(priority);
         QueueReport {
             waiting: queue.waiting(),
             counters: queue.counters,
             watermark: queue.watermark,
             pauses: egress.pauses.received(priority),
             paused_for: egress.pauses.paused_for(priority, now),
+            watchdog,
+            stormed,
             dropped: egress.dropped[priority.index()],
         }
+    }
+
+    /// The latest storms that the watchdogs of this shard's ports have detected and seen end.
+    pub fn watchdog_events(&self) -> &WatchdogLog {
+        &self.fabric.watchdog_log
     }
 
     /// How long frames waited in the queue of `priority` on `port`.

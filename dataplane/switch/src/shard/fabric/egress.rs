@@ -10,6 +10,7 @@ use wire::{ethernet, pfc};
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         self.end_slot(now, port);
+        self.watch(now, port);
         self.send_pauses(now, port, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };

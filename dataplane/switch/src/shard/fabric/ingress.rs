@@ -171,11 +171,22 @@ impl<F: Frame> Fabric<F> {
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, priority, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
-            let (ingress, length) = (queued.ingress, queued.length());
-            port.dropped[priority.index()][reason.index()].count(length);
-            self.ledger.discard(self.id, ingress, egress, priority, Volume { frames: 1, bytes: length });
-            self.note_departure(ingress);
+            self.drop_at_egress(egress, priority, &queued, reason);
         }
+    }
+
+    /// Accounts for a frame that was charged and is in no queue, or no more.
+    pub(super) fn drop_at_egress(
+        &mut self,
+        egress: PortId,
+        priority: Priority,
+        queued: &Queued<F>,
+        reason: DropReason,
+    ) {
+        let (ingress, length) = (queued.ingress, queued.length());
+        self.egress[egress.index()].dropped[priority.index()][reason.index()].count(length);
+        self.ledger.discard(self.id, ingress, egress, priority, Volume { frames: 1, bytes: length });
+        self.note_departure(ingress);
     }
 
     /// Sends a copy through every port but its own; the frame itself goes through the last one.
@@ -218,29 +229,30 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         frame: &F,
     ) {
-        let ingress = &mut self.ingress[port.index()];
-        let pauses = &mut self.egress[port.index()].pauses;
         let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
-                    pauses.receive(now, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
+                    if self.egress[port.index()].pauses.obeys(priority) {
+                        self.pause(now, port, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
+                    }
                 }
                 Consumed::Pfc
             }
             Some(Message::Pause(pause)) => {
                 if settings.pfc.obey_global_pause {
-                    Priority::all().for_each(|priority| pauses.stop(now, priority, pause.time()));
+                    Priority::all().for_each(|priority| self.pause(now, port, priority, pause.time()));
                 }
                 Consumed::Pause
             }
             _ => {
                 let priority = settings.classification.default;
+                let ingress = &mut self.ingress[port.index()];
                 ingress.counters.received[priority.index()].count(frame.length());
                 ingress.count_drop(priority, DropReason::MalformedControl, frame.length());
                 return;
             }
         };
-        ingress.counters.consumed[consumed.index()].count(frame.length());
+        self.ingress[port.index()].counters.consumed[consumed.index()].count(frame.length());
     }
 }
 

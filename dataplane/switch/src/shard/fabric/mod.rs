@@ -3,9 +3,10 @@
 mod egress;
 mod ingress;
 mod slot;
+mod watchdog;
 
 use crate::admission::Pools;
-use crate::egress::EgressPort;
+use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
@@ -43,6 +44,7 @@ pub(super) struct Fabric<F> {
     unsettled: PortSet,
     /// Ports of this shard with a paused group.
     paused: PortSet,
+    pub(super) watchdog_log: WatchdogLog,
     outboxes: Vec<Vec<Handoff<F>>>,
 }
 
@@ -61,6 +63,7 @@ impl<F: Frame> Fabric<F> {
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,
+            watchdog_log: WatchdogLog::new(),
             outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),
             ledger,
             owners,
@@ -77,7 +80,8 @@ impl<F: Frame> Fabric<F> {
 
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
-        let frames = self.egress[port.index()].deadline();
+        let egress = &self.egress[port.index()];
+        let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
         frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].slot_deadline())
     }
 
@@ -97,8 +101,11 @@ impl<F: Frame> Fabric<F> {
         self.settle();
         self.pools.configure(&new.settings().buffer);
         let settings = old.settings().ports.iter().zip(&new.settings().ports);
-        for (egress, (old, new)) in self.egress.iter_mut().zip(settings) {
-            egress.configure(now, old, new);
+        for (number, (egress, (old, new))) in (0..).zip(self.egress.iter_mut().zip(settings)) {
+            egress.configure(now, old, new, |priority, change| {
+                let port = PortId(number);
+                self.watchdog_log.push(WatchdogEvent { at: now, port, priority, change });
+            });
         }
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, &mut self.pools);
