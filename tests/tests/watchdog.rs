@@ -1,0 +1,204 @@
+//! The PFC watchdog against somebody who looks every millisecond, and over several shards.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::bench::Recorder;
+use conformance::conservation::assert_conserved;
+use conformance::settings::two_ports;
+use conformance::{A, B, Flow, P3, TestFrame, Testbench};
+use proptest::prelude::*;
+use std::sync::Arc;
+use switch::program::{RateLimit, Settings, Watchdog, WatchdogAction};
+use switch::{
+    DropReason, Ledger, Program, Restoration, RestorationCause, Shard, ShardId, Storm, WatchdogChange,
+};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
+use wire::pfc;
+
+const MS: u64 = 1_000_000;
+/// In milliseconds.
+const DETECTION: u64 = 100;
+/// In milliseconds.
+const RESTORATION: u64 = 130;
+
+/// Two ports with a watchdog. At 512 Mb/s a quantum is a microsecond.
+fn watched(action: WatchdogAction) -> Settings {
+    let mut settings = two_ports();
+    for port in &mut settings.ports {
+        port.rate = BitRate::new(512_000_000).unwrap();
+        port.watchdog = Some(Watchdog {
+            detection: Interval::from_millis(DETECTION),
+            restoration: Interval::from_millis(RESTORATION),
+            action,
+        });
+    }
+    settings
+}
+
+fn flow() -> Flow {
+    Flow::new(A, B).at(P3)
+}
+
+fn stormed(bench: &Testbench) -> bool {
+    bench.shard.queue(bench.now(), B, P3).stormed
+}
+
+#[test]
+fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credited() {
+    let program = Arc::new(Program::new(watched(WatchdogAction::Drop)).unwrap());
+    let (ledger, owners) = (Arc::new(Ledger::new(2, 2)), vec![ShardId(0), ShardId(1)]);
+    let shard = |id| Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone());
+    let [mut ingress, mut egress] = [shard(0), shard(1)];
+    let mut sent = Vec::new();
+    let mut carry = |now: Nanos, ingress: &mut Shard<_>, egress: &mut Shard<_>| {
+        ingress.ingress(now, A, &mut flow().udps(10, 1_000).collect());
+        egress.accept(now, ingress.outbox(ShardId(1)));
+        egress.egress(now, B, &mut Recorder::new(&mut sent, usize::MAX));
+    };
+    for now in (0..=DETECTION).step_by(50).map(|now| Nanos(now * MS)) {
+        let pause = pfc::Frame::uniform(Default::default(), PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
+        let mut bytes = vec![0; 60];
+        pause.emit(&mut bytes).unwrap();
+        egress.ingress(now, B, &mut vec![TestFrame::new(bytes)]);
+        if now == Nanos::ZERO {
+            carry(now, &mut ingress, &mut egress);
+        }
+    }
+    let now = Nanos(DETECTION * MS);
+    assert_eq!(egress.port_deadline(B), now);
+    carry(now, &mut ingress, &mut egress);
+    carry(now, &mut ingress, &mut egress);
+    ingress.look_at_other_shards();
+    assert!(sent.is_empty());
+    let queue = egress.queue(now, B, P3);
+    assert_eq!((queue.stormed, queue.dropped[DropReason::PfcWatchdog.index()].frames), (true, 30));
+    assert_eq!((egress.watchdog_events().iter().len(), ingress.watchdog_events().iter().len()), (1, 0));
+    assert_conserved([A, B].into_iter(), now, |port| if port == A { &ingress } else { &egress });
+}
+
+/// What goes on for a while, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    lasts: u64,
+    /// A pause frame every so often, and for how long it pauses.
+    pause: Option<(u64, u64)>,
+    /// Two frames every so often.
+    arrivals: Option<u64>,
+    /// Whether the peer resumes the queue first.
+    xon: bool,
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    let every = || prop_oneof![1_u64..70, 20_u64..60];
+    let pause = prop_oneof![
+        Just(None),
+        every().prop_map(|every| Some((every, (every + 3).min(65)))),
+        (60_u64..66).prop_map(|every| Some((every, every - 1))),
+        (every(), 1_u64..65).prop_map(Some),
+    ];
+    (1_u64..350, pause, prop::option::of(1_u64..200), prop::bool::weighted(0.1))
+        .prop_map(|(lasts, pause, arrivals, xon)| Phase { lasts, pause, arrivals, xon })
+}
+
+/// What was so in each millisecond, and what the watchdog said; a second opinion on the latter.
+#[derive(Default)]
+struct Witness {
+    paused: Vec<bool>,
+    held: Vec<bool>,
+    pause_until: u64,
+    last_xoff: u64,
+    last_xon: Option<u64>,
+    /// Milliseconds in a row in which the queue was paused, held frames, sent none and was not stormed.
+    suspicious: u64,
+    heard: usize,
+    arrived: u64,
+    lost: u64,
+    action: WatchdogAction,
+}
+
+impl Witness {
+    fn check(&mut self, bench: &Testbench, now: u64, sends: usize) {
+        for event in bench.shard.watchdog_events().iter().skip(self.heard) {
+            self.heard += 1;
+            match event.change {
+                WatchdogChange::Detected(storm) => self.check_storm(bench, event.at.0, &storm),
+                WatchdogChange::Restored(Restoration { cause: RestorationCause::Xon, .. }) => {
+                    assert_eq!(Some(event.at.0), self.last_xon.map(|at| at * MS));
+                }
+                WatchdogChange::Restored(_) => {
+                    let due = (self.last_xoff + RESTORATION).max(self.pause_until);
+                    assert_eq!(event.at.0, due * MS);
+                }
+            }
+        }
+        let (paused, waiting) = (self.pause_until > now, bench.shard.queue(bench.now(), B, P3).waiting);
+        self.paused.push(paused);
+        self.held.push(waiting.frames > 0);
+        let stormed = stormed(bench);
+        assert!(!stormed || now < self.last_xoff + RESTORATION || paused, "stormed for too long");
+        let suspicious = paused && waiting.frames > 0 && sends == 0 && !stormed;
+        self.suspicious = if suspicious { self.suspicious + 1 } else { 0 };
+        assert!(self.suspicious <= DETECTION + 1, "a storm at {now} ms was not detected");
+    }
+
+    fn check_storm(&mut self, bench: &Testbench, at: u64, storm: &Storm) {
+        let since = at - DETECTION * MS;
+        assert!(bench.data(B).all(|sent| sent.start.0 <= since || sent.start.0 >= at), "it sent at {at} ns");
+        let range = since.div_ceil(MS) as usize..at.div_ceil(MS) as usize;
+        assert!(self.held[range.clone()].iter().all(|held| *held), "it was empty before {at} ns");
+        let gaps = self.paused[range].iter().filter(|paused| !**paused).count();
+        assert!(gaps <= 1, "{gaps} ms without pause before {at} ns");
+        assert!(storm.measured_for == Interval(DETECTION * MS) && storm.paused_for.0 >= 99 * MS);
+        let waiting = self.arrived - bench.labels(B).len() as u64 - self.lost;
+        let left = bench.data(B).filter(|sent| sent.start.0 >= at).count() as u64;
+        assert_eq!(storm.waiting.frames, waiting + left, "at {at} ns");
+        if self.action == WatchdogAction::Drop {
+            self.lost += storm.waiting.frames;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_sequence_of_pauses_and_frames_is_judged_as_by_somebody_who_looks_every_millisecond(
+        phases in prop::collection::vec(phase(), 1..10),
+        action in prop::sample::select(vec![WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert]),
+        limited in any::<bool>(),
+    ) {
+        let mut settings = watched(action);
+        if limited {
+            // A frame in 124 ms: gaps between pauses pass unused.
+            let limit = RateLimit { rate: BitRate::new(8_000).unwrap(), burst: Bytes(1) };
+            settings.ports[1].queues[3].rate_limit = Some(limit);
+        }
+        let mut bench = Testbench::new(settings);
+        let mut witness = Witness { action, ..Witness::default() };
+        let mut now = 0;
+        for Phase { lasts, pause, arrivals, xon } in phases {
+            for step in 0..lasts {
+                let before = bench.labels(B).len();
+                bench.run_until(Nanos(now * MS));
+                if xon && step == 0 {
+                    bench.release(B, P3);
+                    (witness.pause_until, witness.last_xon) = (now, Some(now));
+                }
+                if let Some((_, time)) = pause.filter(|(every, _)| step.is_multiple_of(*every)) {
+                    bench.inject_pfc(B, PrioritySet::EMPTY.with(P3), PauseQuanta(1_000 * time as u16));
+                    (witness.pause_until, witness.last_xoff) = (now + time, now);
+                }
+                if arrivals.is_some_and(|every| step.is_multiple_of(every)) {
+                    let dropping = action == WatchdogAction::Drop && stormed(&bench);
+                    bench.inject(A, flow().udps(2, 100));
+                    witness.arrived += 2;
+                    witness.lost += if dropping { 2 } else { 0 };
+                }
+                bench.turn();
+                witness.check(&bench, now, bench.labels(B).len() - before);
+                now += 1;
+            }
+        }
+        prop_assert_eq!(bench.dropped_in_all().frames, witness.lost);
+    }
+}
