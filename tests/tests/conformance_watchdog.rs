@@ -545,3 +545,18 @@ fn a_short_pause_of_a_long_haul_link_costs_no_call_of_the_watchdog() {
     bench.run_dry();
     assert_eq!(bench.now(), Nanos(335_540), "and nothing behind it");
 }
+
+#[test]
+fn a_turn_that_comes_too_late_for_a_detection_finds_the_pause_over_and_no_storm() {
+    let mut bench = bench(WatchdogAction::Drop);
+    bench.block(B, P3);
+    bench.inject(A, at(P3).udps(2, 1_000));
+    storm(&mut bench, DETECTION - 2_000);
+    bench.inject_pfc(B, PrioritySet::EMPTY.with(P3), PauseQuanta(50)); // 2,560 ns
+    bench.inject(A, at(P4).udps(1, 9_000)); // 7.2 us on the link
+    bench.turn();
+    bench.run_clock_to(Nanos(DETECTION + 2_000));
+    bench.turn();
+    bench.run_dry();
+    assert_eq!((bench.labels(B).len(), events(&bench).len()), (3, 0));
+}

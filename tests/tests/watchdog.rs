@@ -117,7 +117,8 @@ struct Witness {
 }
 
 impl Witness {
-    fn check(&mut self, bench: &Testbench, now: u64, sends: usize) {
+    /// Checks what the watchdog has said since this was last called.
+    fn listen(&mut self, bench: &Testbench) {
         for event in bench.shard.watchdog_events().iter().skip(self.heard) {
             self.heard += 1;
             match event.change {
@@ -131,6 +132,10 @@ impl Witness {
                 }
             }
         }
+    }
+
+    /// Looks at the millisecond that begins at `now`, before which `sends` frames were sent.
+    fn look(&mut self, bench: &Testbench, now: u64, sends: usize) {
         let (paused, waiting) = (self.pause_until > now, bench.shard.queue(bench.now(), B, P3).waiting);
         self.paused.push(paused);
         self.held.push(waiting.frames > 0);
@@ -180,6 +185,7 @@ proptest! {
             for step in 0..lasts {
                 let before = bench.labels(B).len();
                 bench.run_until(Nanos(now * MS));
+                witness.listen(&bench);
                 if xon && step == 0 {
                     bench.release(B, P3);
                     (witness.pause_until, witness.last_xon) = (now, Some(now));
@@ -195,7 +201,8 @@ proptest! {
                     witness.lost += if dropping { 2 } else { 0 };
                 }
                 bench.turn();
-                witness.check(&bench, now, bench.labels(B).len() - before);
+                witness.listen(&bench);
+                witness.look(&bench, now, bench.labels(B).len() - before);
                 now += 1;
             }
         }

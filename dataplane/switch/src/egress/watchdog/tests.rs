@@ -123,6 +123,8 @@ fn a_pause_that_ends_before_the_detection_time_has_no_deadline() {
     bench.xoff(99 * MS, 2 * MS);
     assert_eq!(bench.detection(), Some(DETECTION), "a refresh carries it on");
     assert_eq!(bench.judge(102 * MS), None, "whoever looks too late finds a queue that may send");
+    bench.stalled = Some(Nanos(2 * MS));
+    assert_eq!(bench.detection(), None, "that of the first frame lies behind the pause");
 }
 
 #[test]
