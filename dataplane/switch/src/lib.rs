@@ -33,7 +33,7 @@ pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
 };
-pub use flow_control::bifrost::SlotCounters;
+pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
@@ -43,5 +43,5 @@ pub use ingress::IngressCounters;
 pub use ledger::{Ledger, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
-pub use shard::{GroupReport, Handoff, PoolLevel, PoolReport, QueueReport, Shard};
+pub use shard::{GroupReport, Handoff, PauseState, PoolLevel, PoolReport, QueueReport, Shard};
 pub use watermark::Watermark;

@@ -175,6 +175,11 @@ impl Generator {
         self.sent[priority.index()]
     }
 
+    /// Until when the neighbour was told to stop `priority`: in the past where it may send.
+    pub fn paused_until(&self, priority: Priority) -> Nanos {
+        self.meters[priority.index()].iter().map(PauseMeter::until).max().unwrap_or(Nanos::ZERO)
+    }
+
     /// For how long `priority` was stopped for `cause` up to `now`, as the frames said.
     pub fn paused_for(&self, priority: Priority, cause: PauseCause, now: Nanos) -> Interval {
         self.meters[priority.index()][cause.index()].total(now)
@@ -212,6 +217,7 @@ mod tests {
         assert_eq!(pfc.deadline(), Nanos::NEVER);
         assert_eq!(pfc.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, slot: 0 });
         assert_eq!(pfc.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(3_000 - 110));
+        assert_eq!(pfc.paused_until(P3), Nanos(3_000));
     }
 
     #[test]

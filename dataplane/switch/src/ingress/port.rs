@@ -1,7 +1,7 @@
 //! One port's ingress.
 
 use crate::admission::{Group, Pools};
-use crate::flow_control::bifrost::{Bifrost, SlotCounters};
+use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
 use crate::flow_control::pfc::Generator;
 use crate::ledger::{Ledger, Volume};
 use crate::program::{PortSettings, Program};
@@ -134,6 +134,11 @@ impl IngressPort {
     /// What the slots have come to; `None` without Bifrost.
     pub fn slots(&self) -> Option<&SlotCounters> {
         self.bifrost.as_ref().map(Bifrost::counters)
+    }
+
+    /// The slot that ended last; `None` without Bifrost, or before one has.
+    pub fn last_slot(&self) -> Option<SlotState> {
+        self.bifrost.as_ref().and_then(Bifrost::last_slot)
     }
 
     /// Charges a frame to its group, or says why it may not enter.

@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
-use crate::flow_control::bifrost::SlotCounters;
+use crate::flow_control::bifrost::{SlotCounters, SlotState};
 use crate::flow_control::pfc::{PauseCause, PausesSent};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -10,7 +10,7 @@ use crate::ingress::IngressCounters;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
-use units::{Bytes, Interval, Nanos, PortId, Priority};
+use units::{Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 
 /// One priority group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,17 @@ pub struct QueueReport {
     pub dropped: [Volume; DropReason::COUNT],
 }
 
+/// The pauses of a port at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseState {
+    /// Priorities that the neighbour was told to stop, and has not been told or left to resume.
+    pub sent: PrioritySet,
+    /// Priorities that are stopped here, because the neighbour said so.
+    pub received: PrioritySet,
+    /// When the first of these pauses runs out by itself; never without one.
+    pub until: Nanos,
+}
+
 /// A pool, as far as this shard holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLevel {
@@ -83,6 +94,30 @@ impl<F: Frame> Shard<F> {
     /// What the slots of Bifrost on `port` have come to; `None` where it does not run.
     pub fn slots(&self, port: PortId) -> Option<&SlotCounters> {
         self.fabric.ingress[port.index()].slots()
+    }
+
+    /// What the slot of Bifrost that ended last on `port` found and granted; `None` where it does not
+    /// run, or before the first slot has ended.
+    pub fn last_slot(&self, port: PortId) -> Option<SlotState> {
+        self.fabric.ingress[port.index()].last_slot()
+    }
+
+    /// The pauses of `port` at `now`, by the time that the frames ask for. One that was sent counts
+    /// from when its frame was given out.
+    pub fn pauses(&self, now: Nanos, port: PortId) -> PauseState {
+        let (ingress, egress) = (&self.fabric.ingress[port.index()], &self.fabric.egress[port.index()]);
+        let mut state =
+            PauseState { sent: PrioritySet::EMPTY, received: PrioritySet::EMPTY, until: Nanos::NEVER };
+        for priority in Priority::all() {
+            let ends = [ingress.pfc.paused_until(priority), egress.pauses.paused_until(priority)];
+            for (set, end) in [&mut state.sent, &mut state.received].into_iter().zip(ends) {
+                if end > now {
+                    *set = set.with(priority);
+                    state.until = state.until.min(end);
+                }
+            }
+        }
+        state
     }
 
     /// Control frames that the switch sent through `port`.

@@ -51,6 +51,17 @@ pub struct SlotCounters {
     pub fullest: WireBytes,
 }
 
+/// What the end of a slot found and granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotState {
+    /// L: the lossless frames inside.
+    pub queue: WireBytes,
+    /// F: what may still come in of what was granted before.
+    pub incoming: WireBytes,
+    /// The grant for the slot that begins, at most `Rs T`.
+    pub grant: WireBytes,
+}
+
 /// The downstream side of one port.
 #[derive(Debug)]
 pub(crate) struct Bifrost {
@@ -65,6 +76,8 @@ pub(crate) struct Bifrost {
     received: u64,
     /// Whether the last pause may reach beyond its slot.
     held_over: bool,
+    /// The slot that ended last.
+    last: Option<SlotState>,
     counters: SlotCounters,
 }
 
@@ -77,6 +90,7 @@ impl Bifrost {
             began: None,
             received,
             held_over: false,
+            last: None,
             counters: SlotCounters::default(),
             settings,
             rate,
@@ -157,6 +171,16 @@ impl Bifrost {
         counters.granted.0 += grant;
         counters.longest_queue.0 = counters.longest_queue.0.max(queue);
         counters.fullest.0 = counters.fullest.0.max(queue + incoming);
+        self.last = Some(SlotState {
+            queue: WireBytes(queue),
+            incoming: WireBytes(incoming),
+            grant: WireBytes(grant),
+        });
+    }
+
+    /// The slot that ended last; `None` before one has.
+    pub fn last_slot(&self) -> Option<SlotState> {
+        self.last
     }
 
     pub fn counters(&self) -> &SlotCounters {

@@ -10,6 +10,23 @@ use crate::program::VirtualIncoming as Kind;
 use model::{HISTORY, KINDS, Link, Model, Step, drains, kinds, links};
 use proptest::prelude::*;
 
+#[test]
+fn the_last_slot_is_told_as_it_was_found_and_granted() {
+    let link = Link { rate: BitRate::gigabits(10), slot: Interval::from_micros(50), slots_per_round_trip: 8 };
+    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    bifrost.wake(Nanos(1_000));
+    assert_eq!(bifrost.last_slot(), None, "none has ended");
+    let (queue, line) = (link.line() + link.line() / 4, link.line());
+    bifrost.end_slot(bifrost.deadline(), queue, queue);
+    let expected = SlotState {
+        queue: WireBytes(queue),
+        incoming: WireBytes(link.bdp()),
+        grant: WireBytes(link.settings(HISTORY).buffer.0 - queue - link.bdp()),
+    };
+    assert_eq!((bifrost.last_slot(), expected.grant < WireBytes(line)), (Some(expected), true));
+    assert_eq!(bifrost.counters().granted, expected.grant);
+}
+
 proptest! {
     #[test]
     fn the_queue_stays_within_the_buffer_and_never_starves_who_could_drain(
