@@ -1,10 +1,12 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use core::num::NonZeroU32;
 use core::str::FromStr;
 use replay::capture::{ParseSourceMatchError, SourceMatch, Speed};
+use replay::series::Sampling;
 use std::path::PathBuf;
+use units::{Interval, ParseQuantityError};
 
 /// A lossless long-haul Ethernet gateway in software.
 #[derive(Debug, Parser)]
@@ -56,13 +58,17 @@ Exit status: 0 where all files hold (warnings are no errors), 2 where one does n
     longspan replay --config gateway.toml --in dc0=a.pcap --speed 1000x --loop 10
     longspan replay --config gateway.toml --in dc0=a.pcap --speed line-rate
 
+  Queues and pauses over time, at most every 10 us, as figures and as a picture:
+    longspan replay --config gateway.toml --in dc0=a.pcap --sample 10us \\
+        --series series.csv --plot series.svg
+
   Live from another program, and the report for another one:
     tcpdump -i eth0 -w - | longspan replay --config gateway.toml --in dc0=- --json | jq .pools
 
 Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or an input whose first
 frame cannot be read. Where a capture breaks later, what came before it is played and written first;
 so it is after an interrupt (Ctrl-C), of which a second one ends the program at once.")]
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
 }
 
 /// `longspan check`.
@@ -78,6 +84,7 @@ pub struct CheckArgs {
 
 /// `longspan replay`.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("over_time").args(["series", "plot", "out_dir"]).multiple(true)))]
 pub struct ReplayArgs {
     /// The configuration of the gateway
     #[arg(long, value_name = "FILE")]
@@ -102,13 +109,39 @@ pub struct ReplayArgs {
     /// Write what leaves PORT to this capture (pcap, nanoseconds). Once per port
     #[arg(long = "out", value_name = "PORT=FILE")]
     pub outputs: Vec<PortFile>,
-    /// Write what leaves every port to DIR/PORT.pcap, and the report to DIR/report.json, but where
-    /// --out or --report say otherwise
+    /// Write what leaves every port to DIR/PORT.pcap, the report to DIR/report.json, and what happened
+    /// over time to DIR/series.csv and DIR/series.svg, but where --out, --report, --series or --plot
+    /// say otherwise
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
     /// Write the report, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write queues, slots and pauses of each port over time, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
+    /// Draw the same, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Look at the gateway every INTERVAL of the capture's time, such as 10us. A row is written where
+    /// something changed; where there would be more than --rows, the interval doubles
+    #[arg(
+        long,
+        value_name = "INTERVAL",
+        default_value = "1us",
+        value_parser = interval,
+        requires = "over_time"
+    )]
+    pub sample: Interval,
+    /// Hold and write at most N rows, 4 to 1000000
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Sampling::ROWS,
+        value_parser = clap::value_parser!(u32).range(i64::from(Sampling::ROWS_MIN)..=1_000_000),
+        requires = "over_time"
+    )]
+    pub rows: u32,
     /// Print the report instead of the summary
     #[arg(long)]
     pub json: bool,
@@ -178,6 +211,14 @@ impl FromStr for SpeedArg {
         let factor = text.strip_suffix(['x', 'X']).unwrap_or(text);
         let refused = |_| "write for example 1000x, 0.5x, 2/3x or line-rate, above zero".to_owned();
         factor.parse().map(Self::Times).map_err(refused)
+    }
+}
+
+/// A length of time above zero.
+fn interval(text: &str) -> Result<Interval, String> {
+    match text.parse() {
+        Ok(Interval::ZERO) => Err("write for example 10us, above zero".into()),
+        parsed => parsed.map_err(|error: ParseQuantityError| error.to_string()),
     }
 }
 

@@ -29,7 +29,7 @@ pub enum Failure {
     /// A capture that broke while it was read or written.
     #[error("{0}")]
     Run(CaptureError),
-    /// A directory or a report that cannot be written.
+    /// A directory, a report, a series or a plot that cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file or directory.

@@ -6,6 +6,7 @@ mod common;
 
 use common::*;
 use replay::capture::{CaptureError, CaptureSink, CaptureWriter, Captured, FrameSource, Pace};
+use replay::series::Sampling;
 use replay::{Input, Outputs, Replay, Side};
 use std::io::{self, Write};
 use std::process::Stdio;
@@ -58,8 +59,12 @@ fn program(text: &str) -> Arc<Program> {
     config::parse(text, "cost.toml").unwrap().program
 }
 
-/// Allocations of a replay of `frames`, the same at both ends of the link.
-fn allocations(program: &Arc<Program>, frames: u64, length: usize) -> u64 {
+/// Rows of the series in which the replays are looked at.
+const ROWS: u32 = 100;
+
+/// Allocations of a replay of `frames`, the same at both ends of the link, looked at over time or
+/// not.
+fn allocations(program: &Arc<Program>, frames: u64, length: usize, sampled: bool) -> u64 {
     let counted = allocation_counter::measure(|| {
         let inputs = [PortId(0), PortId(1)].map(|port| Input {
             source: Generated { frame: udp_frame(length, 26), left: frames, count: 0 },
@@ -68,10 +73,15 @@ fn allocations(program: &Arc<Program>, frames: u64, length: usize) -> u64 {
         });
         let ports = program.settings().ports.len();
         let outputs = Outputs::new((0..ports).map(|_| Some(CaptureWriter::new(Nowhere, "nowhere"))));
-        let replay = Replay::new(program.clone(), inputs.into()).unwrap();
+        let mut replay = Replay::new(program.clone(), inputs.into()).unwrap();
+        if sampled {
+            replay = replay.sample(Sampling { rows: ROWS, ..Sampling::default() });
+        }
         let outcome = replay.run("cost", outputs, |_| core::ops::ControlFlow::Continue(())).unwrap();
         assert!(outcome.report.conservation.holds);
         assert_eq!(outcome.report.input.read.frames, 2 * frames);
+        let rows = outcome.series.map(|series| series.times().len());
+        assert!(rows.is_some() == sampled && rows.is_none_or(|rows| rows <= ROWS as usize), "{rows:?}");
     });
     counted.count_total
 }
@@ -82,11 +92,11 @@ fn no_frame_costs_an_allocation_once_the_replay_is_warm() {
         SLOW_HAUL.to_owned() + "[[port]]\nname = \"lh1\"\nrate = \"1G\"\n[forwarding]\nmode = \"bridge\"\n";
     for (name, text) in [("patch", SLOW_HAUL), ("bridge", &bridge)] {
         let program = program(text);
-        for length in [60, 976] {
+        for (length, sampled) in [(60, false), (976, false), (976, true)] {
             // What the report holds depends on what happened: the same bursts give the same buckets.
-            let (short, long) = (allocations(&program, 4_000, length), allocations(&program, 40_000, length));
+            let [short, long] = [4_000, 40_000].map(|frames| allocations(&program, frames, length, sampled));
             assert!(short > 0, "allocations are counted");
-            assert_eq!(short, long, "{name}, {length} bytes");
+            assert_eq!(short, long, "{name}, {length} bytes, looked at over time: {sampled}");
         }
     }
 }

@@ -77,6 +77,8 @@ fn help_has_examples_and_goes_to_standard_output() {
     let help = run(["replay", "--help"]).stdout;
     for option in
         ["--config", "--in", "--split", "--from", "--speed", "--loop", "--out-dir", "--report", "--json"]
+            .into_iter()
+            .chain(["--series", "--plot", "--sample", "--rows"])
     {
         assert!(help.contains(option), "{option}");
     }

@@ -5,6 +5,7 @@ use crate::frame::{FramePool, OwnedFrame};
 use crate::input::{Input, Side, Unassigned, split_inputs};
 use crate::output::Outputs;
 use crate::report::Report;
+use crate::series::{Sampler, Sampling, Series};
 use core::ops::ControlFlow;
 use std::sync::Arc;
 use switch::{Program, Shard, Volume};
@@ -56,6 +57,8 @@ pub struct Outcome {
     pub input_error: Option<CaptureError>,
     /// Whether `progress` ended the playing.
     pub interrupted: bool,
+    /// What happened over time, where [`Replay::sample`] asked for it.
+    pub series: Option<Series>,
 }
 
 /// Captures, ready to be played through a gateway.
@@ -63,6 +66,7 @@ pub struct Replay<S> {
     program: Arc<Program>,
     merge: Merge<S>,
     sides: Vec<Side>,
+    sampling: Option<Sampling>,
 }
 
 impl<S: FrameSource> Replay<S> {
@@ -76,7 +80,14 @@ impl<S: FrameSource> Replay<S> {
     /// What keeps the first frame of an input from being read.
     pub fn new(program: Arc<Program>, inputs: Vec<Input<S>>) -> Result<Self, CaptureError> {
         let (sources, sides) = split_inputs(inputs);
-        Ok(Self { program, merge: Merge::new(sources)?, sides })
+        Ok(Self { program, merge: Merge::new(sources)?, sides, sampling: None })
+    }
+
+    /// Has the gateway looked at over time. That changes nothing in what it does.
+    #[must_use]
+    pub fn sample(mut self, sampling: Sampling) -> Self {
+        self.sampling = Some(sampling);
+        self
     }
 
     /// Plays all frames, drains the gateway, and writes everything to the end. `name` is that of
@@ -95,7 +106,7 @@ impl<S: FrameSource> Replay<S> {
         outputs: Outputs<W>,
         progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, CaptureError> {
-        let mut gateway = Gateway::new(self.program.clone(), outputs);
+        let mut gateway = Gateway::new(self.program.clone(), outputs, self.sampling);
         let played = self.play(&mut gateway, progress);
         // An output that failed ends the replay at once; the other ones are completed.
         let ended = played.and_then(|input| Ok((input, gateway.drain(gateway.now + Self::DRAIN_LIMIT)?)));
@@ -108,8 +119,9 @@ impl<S: FrameSource> Replay<S> {
         };
         let clamped = (0..self.merge.sources()).map(|source| self.merge.clamped(source)).sum();
         let report = Report::new(name, &gateway, &input, clamped, ending);
+        let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.shard, gateway.now));
         gateway.outputs.finish()?;
-        Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted })
+        Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted, series })
     }
 
     /// Plays all frames. An input that breaks ends the playing, and is no error here.
@@ -131,7 +143,10 @@ impl<S: FrameSource> Replay<S> {
             played.count(now, &frame);
             match self.sides[source].port_of(frame.data) {
                 Some(port) => gateway.arrive(now, port, &frame)?,
-                None => played.unassigned.count(&frame),
+                None => {
+                    gateway.pass_by(now);
+                    played.unassigned.count(&frame);
+                }
             }
             if played.progress.frames.is_multiple_of(PROGRESS_EVERY) && progress(played.progress).is_break() {
                 played.interrupted = true;
@@ -186,14 +201,21 @@ pub(crate) struct Gateway<W: CaptureSink> {
     burst_port: PortId,
     /// The first instant after `now` at which a port wants to be called.
     next: Nanos,
+    sampler: Option<Sampler>,
+    /// When the sampler is to look; never without one.
+    next_sample: Nanos,
 }
 
 impl<W: CaptureSink> Gateway<W> {
-    fn new(program: Arc<Program>, outputs: Outputs<W>) -> Self {
+    fn new(program: Arc<Program>, outputs: Outputs<W>, sampling: Option<Sampling>) -> Self {
         let ports = program.settings().ports.len();
         assert_eq!(outputs.len(), ports, "there is one output for each port");
+        let shard = Shard::single(program);
+        let sampler = sampling.map(|sampling| Sampler::new(sampling, &shard));
         Self {
-            shard: Shard::single(program),
+            next_sample: if sampler.is_some() { Nanos::ZERO } else { Nanos::NEVER },
+            sampler,
+            shard,
             outputs,
             now: Nanos::ZERO,
             offered: vec![Volume::default(); ports],
@@ -219,7 +241,8 @@ impl<W: CaptureSink> Gateway<W> {
                 // What is due at the very instant of an arrival comes behind it.
                 self.serve(Nanos(now.0 - 1))?;
             }
-            (self.now, self.burst_port) = (now, port);
+            self.move_clock(now);
+            self.burst_port = port;
         }
         self.offered[port.index()].count(Bytes(u64::from(frame.original_length)));
         self.burst.push(self.pool.frame(frame.data, frame.original_length));
@@ -261,7 +284,30 @@ impl<W: CaptureSink> Gateway<W> {
             if next > until {
                 return Ok(());
             }
-            self.now = next;
+            self.move_clock(next);
+        }
+    }
+
+    /// All that happens before `to` has happened, and the switch has what arrived.
+    #[inline]
+    fn move_clock(&mut self, to: Nanos) {
+        if self.next_sample <= to {
+            self.look(to);
+        }
+        self.now = to;
+    }
+
+    #[cold]
+    fn look(&mut self, to: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            self.next_sample = sampler.catch_up(&self.shard, self.next_sample, to);
+        }
+    }
+
+    /// A frame that comes in nowhere passes by at `now`.
+    fn pass_by(&mut self, now: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.begin(now);
         }
     }
 

@@ -11,6 +11,7 @@ mod frame;
 mod input;
 mod output;
 pub mod report;
+pub mod series;
 
 pub use driver::{Ending, Outcome, Progress, Replay};
 pub use frame::{FramePool, OwnedFrame};

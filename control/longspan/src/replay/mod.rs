@@ -4,6 +4,7 @@ mod files;
 mod inputs;
 mod interrupt;
 mod outputs;
+mod plot;
 mod progress;
 mod summary;
 mod table;
@@ -17,6 +18,7 @@ use interrupt::Interrupt;
 use outputs::Destinations;
 use progress::Bar;
 use replay::report::Report;
+use replay::series::Sampling;
 use replay::{Outcome, Replay};
 use units::PortId;
 
@@ -32,7 +34,10 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     claims.read(&args.config, "the configuration");
     let sources = inputs::open(args, &gateway, &mut claims)?;
     let destinations = Destinations::new(args, &gateway, &mut claims)?;
-    let replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
+    let mut replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
+    if destinations.want_series() {
+        replay = replay.sample(Sampling { interval: args.sample, rows: args.rows });
+    }
     let outputs = destinations.create()?;
     gateway.warnings.iter().for_each(console::complain);
 
@@ -42,9 +47,12 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         interrupt.flow()
     });
     bar.end();
-    let Outcome { report, input_error, interrupted } = outcome.map_err(Failure::Run)?;
+    let Outcome { report, input_error, interrupted, series } = outcome.map_err(Failure::Run)?;
 
     destinations.write_report(&report)?;
+    if let Some(series) = &series {
+        destinations.write_series(series, &gateway)?;
+    }
     if args.json {
         console::print(&report.to_json())?;
     } else {

@@ -1,15 +1,16 @@
-//! Where the captures and the report go.
+//! Where the captures, the report and the series go.
 
 use super::files::Claims;
-use super::port_called;
+use super::{plot, port_called};
 use crate::cli::ReplayArgs;
 use crate::failure::Failure;
 use config::Gateway;
 use replay::Outputs;
 use replay::capture::CaptureWriter;
 use replay::report::Report;
+use replay::series::Series;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The files that are written.
@@ -18,6 +19,10 @@ pub struct Destinations {
     captures: Vec<Option<PathBuf>>,
     /// The report.
     report: Option<PathBuf>,
+    /// What happened over time, as CSV.
+    series: Option<PathBuf>,
+    /// The same as SVG.
+    plot: Option<PathBuf>,
     directory: Option<PathBuf>,
 }
 
@@ -37,25 +42,34 @@ impl Destinations {
             *place = Some(output.file.clone());
         }
         let directory = args.out_dir.clone();
-        let mut report = args.report.clone();
+        let [mut report, mut series, mut plot] = [&args.report, &args.series, &args.plot].map(Clone::clone);
         if let Some(directory) = &directory {
             for (place, name) in captures.iter_mut().zip(gateway.port_names()) {
                 place.get_or_insert_with(|| directory.join(file_name(name)));
             }
             report.get_or_insert_with(|| directory.join("report.json"));
+            series.get_or_insert_with(|| directory.join("series.csv"));
+            plot.get_or_insert_with(|| directory.join("series.svg"));
         }
         for (path, name) in captures.iter().zip(gateway.port_names()) {
             if let Some(path) = path {
                 claims.write(path, &format!("the output of port {name}"))?;
             }
         }
-        if let Some(path) = &report {
-            claims.write(path, "the report")?;
+        for (path, what) in [(&report, "the report"), (&series, "the series"), (&plot, "the plot")] {
+            if let Some(path) = path {
+                claims.write(path, what)?;
+            }
         }
-        Ok(Self { captures, report, directory })
+        Ok(Self { captures, report, series, plot, directory })
     }
 
-    /// Creates all files, the report too: better to know now than after a long replay.
+    /// Whether anybody wants to know what happens over time.
+    pub fn want_series(&self) -> bool {
+        self.series.is_some() || self.plot.is_some()
+    }
+
+    /// Creates all files, also those that are written at the end: better to know now than after a long replay.
     ///
     /// # Errors
     /// [`Failure::Start`] and [`Failure::Write`].
@@ -64,8 +78,8 @@ impl Destinations {
         if let Some(directory) = &self.directory {
             fs::create_dir_all(directory).map_err(|source| failed(directory, source))?;
         }
-        if let Some(report) = &self.report {
-            File::create(report).map_err(|source| failed(report, source))?;
+        for path in [&self.report, &self.series, &self.plot].into_iter().flatten() {
+            File::create(path).map_err(|source| failed(path, source))?;
         }
         let writers = self.captures.iter().map(|path| {
             path.as_ref().map(|path| CaptureWriter::create(path).map_err(Failure::Start)).transpose()
@@ -78,9 +92,17 @@ impl Destinations {
     /// # Errors
     /// [`Failure::Write`].
     pub fn write_report(&self, report: &Report) -> Result<(), Failure> {
-        let Some(path) = &self.report else { return Ok(()) };
-        let written = File::create(path).and_then(|mut file| file.write_all(report.to_json().as_bytes()));
-        written.map_err(|source| Failure::Write { path: path.clone(), source, running: true })
+        write(self.report(), |file| file.write_all(report.to_json().as_bytes()))
+    }
+
+    /// Writes the series and its plot, where they were asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Write`].
+    pub fn write_series(&self, series: &Series, gateway: &Gateway) -> Result<(), Failure> {
+        let ports: Vec<_> = gateway.port_names().collect();
+        write(self.series(), |file| series.write_csv(&ports, file))?;
+        write(self.plot(), |file| file.write_all(plot::svg(series, &gateway.name, &ports)?.as_bytes()))
     }
 
     /// The capture of each port that has one, by the port's place.
@@ -92,6 +114,30 @@ impl Destinations {
     pub fn report(&self) -> Option<&Path> {
         self.report.as_deref()
     }
+
+    /// The series' file.
+    pub fn series(&self) -> Option<&Path> {
+        self.series.as_deref()
+    }
+
+    /// The plot's file.
+    pub fn plot(&self) -> Option<&Path> {
+        self.plot.as_deref()
+    }
+}
+
+/// Fills a file that exists since the start.
+fn write(
+    path: Option<&Path>,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let written = File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        fill(&mut file)?;
+        file.flush()
+    });
+    written.map_err(|source| Failure::Write { path: path.into(), source, running: true })
 }
 
 /// The capture of a port in a directory. Ports may be called `1/1`, files not.

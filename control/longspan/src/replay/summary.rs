@@ -234,8 +234,12 @@ fn write_files(page: &mut String, report: &Report, destinations: &Destinations) 
             table.row([port.name.clone(), path.display().to_string()]);
         }
     }
-    if let Some(path) = destinations.report() {
-        table.row(["report".into(), path.display().to_string()]);
+    let others =
+        [("report", destinations.report()), ("series", destinations.series()), ("plot", destinations.plot())];
+    for (what, path) in others {
+        if let Some(path) = path {
+            table.row([what.into(), path.display().to_string()]);
+        }
     }
     if !table.is_empty() {
         line!(page);

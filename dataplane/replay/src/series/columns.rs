@@ -1,0 +1,171 @@
+//! What a series tells of each port: one line a column.
+
+use crate::frame::OwnedFrame;
+use switch::program::PortSettings;
+use switch::{PauseState, Shard, SlotState, Volume};
+use units::{Nanos, PortId, Priority, PrioritySet};
+
+/// What a column is measured in, and so which columns can share an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes of frames that are inside.
+    Queue,
+    /// Wire bytes in the accounts of Bifrost.
+    Slot,
+    /// How many of the eight priorities are paused.
+    Paused,
+}
+
+/// One column of a series.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Whose it is.
+    pub port: PortId,
+    quantity: &'static Quantity,
+}
+
+impl Column {
+    /// The name behind that of its port; stable, and ends with the unit. `docs/series.md` explains
+    /// each.
+    pub fn name(self) -> &'static str {
+        self.quantity.name
+    }
+
+    /// What a legend says, in a few words.
+    pub fn label(self) -> &'static str {
+        self.quantity.label
+    }
+
+    /// What it is measured in.
+    pub fn kind(self) -> Kind {
+        self.quantity.kind
+    }
+}
+
+#[derive(Debug)]
+struct Quantity {
+    name: &'static str,
+    label: &'static str,
+    kind: Kind,
+    /// Whether a port with these settings has it.
+    applies: fn(&PortSettings) -> bool,
+    /// What it is now; `None` before it means anything.
+    read: fn(&Look<'_>) -> Option<u64>,
+}
+
+/// All of them, in the order of the columns.
+static QUANTITIES: [Quantity; 6] = [
+    Quantity {
+        name: "ingress_lossless_wire_bytes",
+        label: "came in here, lossless (on the wire)",
+        kind: Kind::Queue,
+        applies: has_lossless,
+        read: |look| Some(look.ingress_lossless().on_the_wire().0),
+    },
+    Quantity {
+        name: "egress_bytes",
+        label: "waits to leave here",
+        kind: Kind::Queue,
+        applies: always,
+        read: |look| Some(look.egress().bytes.0),
+    },
+    Quantity {
+        name: "bifrost_virtual_incoming_wire_bytes",
+        label: "virtual incoming (F)",
+        kind: Kind::Slot,
+        applies: has_bifrost,
+        read: |look| Some(look.slot?.incoming.0),
+    },
+    Quantity {
+        name: "bifrost_granted_wire_bytes",
+        label: "granted per slot",
+        kind: Kind::Slot,
+        applies: has_bifrost,
+        read: |look| Some(look.slot?.grant.0),
+    },
+    Quantity {
+        name: "pfc_sent_paused_priorities",
+        label: "pauses its neighbour",
+        kind: Kind::Paused,
+        applies: always,
+        read: |look| Some(count(look.pauses.sent)),
+    },
+    Quantity {
+        name: "pfc_received_paused_priorities",
+        label: "is paused by its neighbour",
+        kind: Kind::Paused,
+        applies: always,
+        read: |look| Some(count(look.pauses.received)),
+    },
+];
+
+fn always(_: &PortSettings) -> bool {
+    true
+}
+
+fn has_lossless(settings: &PortSettings) -> bool {
+    !settings.lossless().is_empty()
+}
+
+fn has_bifrost(settings: &PortSettings) -> bool {
+    settings.bifrost.is_some()
+}
+
+fn count(priorities: PrioritySet) -> u64 {
+    priorities.iter().count() as u64
+}
+
+/// A look at one port.
+struct Look<'a> {
+    shard: &'a Shard<OwnedFrame>,
+    port: PortId,
+    pauses: PauseState,
+    slot: Option<SlotState>,
+}
+
+impl Look<'_> {
+    /// The lossless frames inside that came in through the port.
+    fn ingress_lossless(&self) -> Volume {
+        let lossless = self.shard.program().port(self.port).lossless();
+        lossless.iter().map(|priority| self.shard.ledger().ingress_queue(self.port, priority)).sum()
+    }
+
+    /// All frames that wait to leave through the port.
+    fn egress(&self) -> Volume {
+        Priority::all().map(|priority| self.shard.ledger().egress_queue(self.port, priority)).sum()
+    }
+}
+
+/// The columns of a gateway whose ports have these `settings`, port by port.
+pub(super) fn columns(settings: &[PortSettings]) -> Vec<Column> {
+    let of_port = |(port, settings)| {
+        let applying = QUANTITIES.iter().filter(move |quantity| (quantity.applies)(settings));
+        applying.map(move |quantity| Column { port, quantity })
+    };
+    (0..).map(PortId).zip(settings).flat_map(of_port).collect()
+}
+
+/// Fills `row` with what holds at `now`, a cell for each of `columns`. Returns the first instant
+/// after `now` at which any of it changes by itself: when a pause runs out.
+pub(super) fn read(
+    shard: &Shard<OwnedFrame>,
+    now: Nanos,
+    columns: &[Column],
+    row: &mut Vec<Option<u64>>,
+) -> Nanos {
+    row.clear();
+    let mut until = Nanos::NEVER;
+    for of_port in columns.chunk_by(|a, b| a.port == b.port) {
+        let port = of_port[0].port;
+        let look = Look { shard, port, pauses: shard.pauses(now, port), slot: shard.last_slot(port) };
+        until = until.min(look.pauses.until);
+        row.extend(of_port.iter().map(|column| (column.quantity.read)(&look)));
+    }
+    until
+}
+
+/// Two columns of `port`.
+#[cfg(test)]
+pub(super) fn first_two(port: PortId) -> Vec<Column> {
+    QUANTITIES[..2].iter().map(|quantity| Column { port, quantity }).collect()
+}
