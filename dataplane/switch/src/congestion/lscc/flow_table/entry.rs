@@ -1,0 +1,293 @@
+//! What is known of a flow: one cache line that every packet needs, and the rest.
+
+use crate::congestion::lscc::packet::FlowKey;
+use units::{Nanos, PortId};
+use wire::ethernet::MacAddress;
+use wire::roce::{Psn, QueuePair};
+
+/// Where a flow stands in the table, as long as it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Slot(pub(super) u32);
+
+impl Slot {
+    /// The slot as a small number.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An instant in units of 2^16 ns, which wraps after 78 hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tick(u32);
+
+impl Tick {
+    /// The unit, as a power of two of nanoseconds.
+    pub const SHIFT: u32 = 16;
+
+    #[inline]
+    pub const fn of(now: Nanos) -> Self {
+        Self((now.0 >> Self::SHIFT) as u32)
+    }
+
+    /// Ticks since `earlier`; zero where that is less than half a turn ahead.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> u32 {
+        let ticks = self.0.wrapping_sub(earlier.0);
+        if ticks > u32::MAX / 2 { 0 } else { ticks }
+    }
+}
+
+/// No source is known.
+const UNKNOWN: u32 = u32::MAX;
+/// No flow is in the slot.
+const VACANT: u32 = u32::MAX - 1;
+
+/// What every packet of a flow needs.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Hot {
+    key: FlowKey,
+    /// The sender's queue pair, or one of the two constants.
+    source: u32,
+    /// Bytes on the wire so far, as the rate limiter counts them. Zero: it has yet to fill in the addresses.
+    pub(crate) sent: u64,
+    /// When the last packet came.
+    pub(crate) last_seen: Tick,
+    /// In which epoch of the rate limiter the flow was flagged last.
+    pub(crate) flagged: u32,
+    /// In which epoch of the rate limiter the flow was put on its list.
+    pub(crate) listed: u32,
+    pub(in crate::congestion::lscc) progress: Progress,
+}
+
+const _: () = assert!(size_of::<Hot>() == 64);
+
+impl Hot {
+    pub(super) const fn new(key: FlowKey, now: Tick) -> Self {
+        Self { key, source: UNKNOWN, sent: 0, last_seen: now, flagged: 0, listed: 0, progress: Progress(0) }
+    }
+
+    #[inline]
+    pub const fn key(&self) -> &FlowKey {
+        &self.key
+    }
+
+    /// The sender's queue pair.
+    #[inline]
+    pub const fn source(&self) -> Option<QueuePair> {
+        if self.source < VACANT { Some(QueuePair::from_low_bits(self.source)) } else { None }
+    }
+
+    pub(super) fn set_source(&mut self, source: Option<QueuePair>) {
+        self.source = source.map_or(UNKNOWN, QueuePair::number);
+    }
+
+    pub(super) const fn is_vacant(&self) -> bool {
+        self.source == VACANT
+    }
+
+    pub(super) const fn vacate(&mut self) {
+        self.source = VACANT;
+    }
+}
+
+/// How far the requests of a half-flow have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress(u32);
+
+impl Progress {
+    const PSN: u32 = 0x00ff_ffff;
+    const TAIL_SHIFT: u32 = 24;
+    const TAIL: u32 = 0x1f << Self::TAIL_SHIFT;
+    /// A power of two. The longest message, 2 GiB, is so many packets of 512 bytes; and PSNs can be compared only
+    /// where less than half of all are in flight.
+    const LONGEST_TAIL: u32 = 22;
+    const REQUESTS: u32 = 1 << 29;
+    const DATA: u32 = 1 << 30;
+    const SETTLED: u32 = 1 << 31;
+
+    /// The highest PSN of a request.
+    #[inline]
+    pub const fn last(self) -> Psn {
+        Psn::from_low_bits(self.0)
+    }
+
+    /// How many PSNs behind that one may belong to the same request: an RDMA READ takes one for
+    /// each packet of its response.
+    #[inline]
+    pub const fn tail(self) -> u32 {
+        (1 << ((self.0 & Self::TAIL) >> Self::TAIL_SHIFT)) - 1
+    }
+
+    /// The highest PSN that may be acknowledged.
+    #[inline]
+    pub const fn reach(self) -> Psn {
+        self.last().advanced_by(self.tail())
+    }
+
+    /// A request with this PSN went by that takes `packets` PSNs at most.
+    #[inline]
+    pub const fn advance(&mut self, psn: Psn, packets: u32) {
+        let exponent = if packets <= 1 { 0 } else { u32::BITS - (packets - 1).leading_zeros() };
+        let exponent = if exponent > Self::LONGEST_TAIL { Self::LONGEST_TAIL } else { exponent };
+        self.0 &= !(Self::PSN | Self::TAIL);
+        self.0 |= psn.number() | exponent << Self::TAIL_SHIFT | Self::REQUESTS;
+    }
+
+    /// Whether requests went by.
+    #[inline]
+    pub const fn has_requests(self) -> bool {
+        self.0 & Self::REQUESTS != 0
+    }
+
+    /// Forgets the requests.
+    pub const fn forget(&mut self) {
+        self.0 &= Self::DATA | Self::SETTLED;
+    }
+
+    /// Whether data went by.
+    #[inline]
+    pub const fn has_data(self) -> bool {
+        self.0 & Self::DATA != 0
+    }
+
+    pub const fn set_data(&mut self) {
+        self.0 |= Self::DATA;
+    }
+
+    /// Whether the half-flow is bound, or stands in the chain of those that are not.
+    #[inline]
+    pub const fn is_settled(self) -> bool {
+        self.0 & Self::SETTLED != 0
+    }
+
+    pub const fn set_settled(&mut self, settled: bool) {
+        self.0 = self.0 & !Self::SETTLED | if settled { Self::SETTLED } else { 0 };
+    }
+}
+
+/// "No slot."
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A slot that may be none, in four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link(u32);
+
+impl Link {
+    pub const NONE: Self = Self(NONE);
+
+    #[inline]
+    pub const fn to(slot: Slot) -> Self {
+        Self(slot.0)
+    }
+
+    #[inline]
+    pub const fn get(self) -> Option<Slot> {
+        if self.0 == NONE { None } else { Some(Slot(self.0)) }
+    }
+}
+
+/// Tag control information of a VLAN tag, or none, in two bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag(u16);
+
+impl Tag {
+    /// No tag: its VLAN, 0xfff, is reserved (IEEE 802.1Q table 9-2).
+    pub const NONE: Self = Self(u16::MAX);
+
+    pub const fn new(tci: Option<u16>) -> Self {
+        match tci {
+            Some(tci) => Self(tci),
+            None => Self::NONE,
+        }
+    }
+
+    pub const fn tci(self) -> Option<u16> {
+        if self.0 == u16::MAX { None } else { Some(self.0) }
+    }
+}
+
+/// What is needed to answer a flow, and to find out whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cold {
+    /// When a CNP from the far side was passed on last.
+    pub(crate) far_cnp: Nanos,
+    /// Half-flows of the other direction that cannot be the other half, by their ordinals.
+    pub(in crate::congestion::lscc) excluded: u64,
+    /// The lowest PSN of a request.
+    pub(in crate::congestion::lscc) first: Psn,
+    /// The PSN up to which the responses on this half-flow have acknowledged.
+    pub(in crate::congestion::lscc) answered: Psn,
+    /// The other half, where it is known; where it is not, the only one that it may be.
+    pub(in crate::congestion::lscc) other: Link,
+    /// The next in the chain of half-flows that are not bound; or of free slots.
+    pub(in crate::congestion::lscc) next: Link,
+    /// Where the data frames come from.
+    pub(crate) source: MacAddress,
+    /// Where they go.
+    pub(crate) destination: MacAddress,
+    /// Their tag.
+    pub(crate) tag: Tag,
+    /// The port at which they come in.
+    pub(crate) ingress: PortId,
+    /// Their UDP source port.
+    pub(crate) source_port: u16,
+    /// When it joined its chain, or ended: in units of 2^28 ns.
+    pub(in crate::congestion::lscc) joined: u8,
+    /// Its number in its chain.
+    pub(in crate::congestion::lscc) ordinal: u8,
+    /// How often `other` has been confirmed.
+    pub(in crate::congestion::lscc) confirmations: u8,
+    /// How many responses were looked at, at most 255.
+    pub(in crate::congestion::lscc) tries: u8,
+    pub(in crate::congestion::lscc) flags: Flags,
+}
+
+const _: () = assert!(size_of::<Cold>() <= 56);
+
+impl Cold {
+    pub(super) const NEW: Self = Self {
+        far_cnp: Nanos::ZERO,
+        excluded: 0,
+        first: Psn::from_low_bits(0),
+        answered: Psn::from_low_bits(0),
+        other: Link::NONE,
+        next: Link::NONE,
+        source: MacAddress([0; 6]),
+        destination: MacAddress([0; 6]),
+        tag: Tag::NONE,
+        ingress: PortId(0),
+        source_port: 0,
+        joined: 0,
+        ordinal: 0,
+        confirmations: 0,
+        tries: 0,
+        flags: Flags(0),
+    };
+}
+
+/// What a half-flow is to the resolver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// Responses went by: `answered` holds.
+    pub const ANSWERED: Self = Self(1);
+    /// It stands in its chain.
+    pub const CHAINED: Self = Self(2);
+    /// There was no room for it in its chain.
+    pub const LEFT_OUT: Self = Self(4);
+    /// The connection manager bound it.
+    pub const MANAGED: Self = Self(8);
+    /// The connection manager ended it.
+    pub const ENDED: Self = Self(16);
+
+    #[inline]
+    pub const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    pub const fn set(&mut self, flag: Self, on: bool) {
+        self.0 = self.0 & !flag.0 | if on { flag.0 } else { 0 };
+    }
+}

@@ -1,0 +1,137 @@
+//! The table against a naive model of it.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const AGEING: Interval = Interval(100 << Tick::SHIFT);
+
+fn key(number: u32) -> FlowKey {
+    let mut hosts = Hosts { source: [0; 16], destination: [1; 16] };
+    hosts.source[15] = (number % 7) as u8;
+    FlowKey { hosts, qp: QueuePair::from_low_bits(number) }
+}
+
+fn at(ticks: u64) -> Nanos {
+    Nanos(ticks << Tick::SHIFT)
+}
+
+/// Finds or enters flow `number`, as packets do, and says which flows went.
+fn show(table: &mut FlowTable, number: u32, ticks: u64) -> (Slot, bool, Vec<u32>) {
+    let mut gone = Vec::new();
+    let hash = table.hash(&key(number));
+    let (slot, new) = table.find_or_insert(hash, &key(number), at(ticks), |table, slot| {
+        gone.push(table.hot(slot).key().qp.number());
+    });
+    table.hot_mut(slot).last_seen = Tick::of(at(ticks));
+    (slot, new, gone)
+}
+
+fn find(table: &FlowTable, number: u32) -> Option<Slot> {
+    table.find(table.hash(&key(number)), &key(number))
+}
+
+proptest! {
+    #[test]
+    fn a_table_finds_what_was_entered_and_has_not_gone(
+        capacity in 1..40_u32,
+        seed: u64,
+        steps in proptest::collection::vec((0..60_u32, 0..30_u64), 0..600),
+    ) {
+        let mut table = FlowTable::new(capacity, AGEING, seed);
+        // When each flow was seen last, and what was counted for it.
+        let mut model: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut now = 0;
+        for (number, step) in steps {
+            now += step;
+            let before = table.counters();
+            let (slot, new, gone) = show(&mut table, number, now);
+            let idle = |flow: &u32| now - model[flow].0;
+            let evicted = gone.iter().filter(|flow| idle(flow) <= 100).count() as u64;
+            prop_assert!(evicted == 0 || (evicted == 1 && gone.len() == 1 && model.len() as u32 == capacity));
+            prop_assert_eq!(table.counters().evicted - before.evicted, evicted);
+            prop_assert_eq!(table.counters().aged - before.aged, gone.len() as u64 - evicted);
+            prop_assert_eq!(table.counters().inserted - before.inserted, u64::from(new));
+            for flow in gone {
+                prop_assert!(model.remove(&flow).is_some());
+            }
+            prop_assert_eq!(new, !model.contains_key(&number));
+            let entry = model.entry(number).or_default();
+            *entry = (now, entry.1 + 1);
+            table.hot_mut(slot).sent += 1;
+            prop_assert_eq!(table.len() as usize, model.len());
+            for number in 0..60 {
+                let sent = find(&table, number).map(|slot| table.hot(slot).sent);
+                prop_assert_eq!(sent, model.get(&number).map(|flow| flow.1));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_table_evicts_the_idlest_flow_of_those_at_its_hand() {
+    let mut table = FlowTable::new(16, AGEING, 1);
+    for number in 0..16 {
+        show(&mut table, number, u64::from(if number == 11 { 3 } else { 4 + number }));
+    }
+    let (_, new, gone) = show(&mut table, 99, 20);
+    assert_eq!((new, gone), (true, vec![11]));
+    assert_eq!(table.counters(), FlowCounters { inserted: 17, evicted: 1, aged: 0 });
+    assert_eq!((table.len(), find(&table, 11)), (16, None));
+}
+
+#[test]
+fn idle_flows_go_as_new_ones_come() {
+    let mut table = FlowTable::new(1_000, AGEING, 1);
+    for number in 0..10 {
+        show(&mut table, number, 0);
+    }
+    for number in 10..20 {
+        show(&mut table, number, 101);
+    }
+    assert_eq!(table.counters(), FlowCounters { inserted: 20, evicted: 0, aged: 10 });
+    assert!((0..10).all(|number| find(&table, number).is_none()));
+}
+
+#[test]
+fn a_flow_that_comes_back_after_the_ageing_time_is_a_new_one() {
+    let mut table = FlowTable::new(4, AGEING, 1);
+    let (slot, ..) = show(&mut table, 1, 0);
+    table.hot_mut(slot).sent = 5;
+    assert!(!show(&mut table, 1, 100).1, "the ageing time is not over");
+    let (slot, new, gone) = show(&mut table, 1, 201);
+    assert_eq!((new, gone, table.hot(slot).sent), (true, vec![1], 0));
+}
+
+#[test]
+fn the_halves_of_a_pair_age_together() {
+    let mut table = FlowTable::new(8, AGEING, 1);
+    let (quiet, ..) = show(&mut table, 1, 0);
+    let (busy, ..) = show(&mut table, 2, 0);
+    table.pair(quiet, busy);
+    show(&mut table, 2, 90);
+    assert!(show(&mut table, 3, 150).2.is_empty());
+    assert_eq!(table.partner(busy), Some(quiet));
+    assert_eq!(table.part(quiet), Some(busy));
+    let gone = [show(&mut table, 4, 151).2, show(&mut table, 5, 152).2].concat();
+    assert_eq!(gone, [1]);
+}
+
+#[test]
+fn a_million_flows_fit_into_128_mebibytes_and_never_take_more() {
+    let mut table = FlowTable::new(1_000_000, AGEING, 1);
+    let reserved = table.reserved_bytes();
+    assert!(reserved <= 127 << 20, "{reserved} bytes; the chains of the resolver need less than a MiB");
+    for number in 0..1_000_200 {
+        show(&mut table, number, 0);
+    }
+    assert_eq!((table.len(), table.reserved_bytes()), (1_000_000, reserved));
+    assert_eq!(table.counters().evicted, 200);
+}
+
+#[test]
+fn ticks_wrap() {
+    let before = Tick::of(Nanos((1 << (32 + Tick::SHIFT)) - 1));
+    let after = Tick::of(Nanos(1 << (32 + Tick::SHIFT)));
+    assert_eq!((after.since(before), before.since(after)), (1, 0));
+}

@@ -1,0 +1,308 @@
+//! Pairs of half-flows: how they are bound, watched and ended.
+
+use super::ResolverCounters;
+use super::chains::{self, Chains};
+use super::cm::{Event, Requests};
+use super::correlation::{self, Finding, Response};
+use crate::congestion::lscc::flow_table::{Flags, FlowTable, Slot};
+use crate::congestion::lscc::packet::{FlowKey, Hosts};
+use units::Nanos;
+use wire::roce::{Psn, QueuePair};
+
+/// So many frames in a row are lost before the gateway less often than a queue pair is used again.
+const GAP: u32 = 1 << 12;
+/// Where a PSN passes a multiple of this, the range is looked at.
+const STRIDE_SHIFT: u32 = 20;
+
+/// Half-flows that carry data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DataFlows {
+    /// Their sender's queue pair is known.
+    pub resolved: u32,
+    /// It is not.
+    pub unresolved: u32,
+}
+
+/// What finds out who belongs to whom.
+pub(super) struct Resolver {
+    chains: Chains,
+    pub requests: Requests,
+    pub counters: ResolverCounters,
+    pub data: DataFlows,
+}
+
+impl Resolver {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            chains: Chains::new(),
+            requests: Requests::new(seed),
+            counters: ResolverCounters::default(),
+            data: DataFlows::default(),
+        }
+    }
+
+    /// A request that takes `packets` PSNs at most went by.
+    #[inline]
+    pub fn request(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
+        let progress = &mut table.hot_mut(slot).progress;
+        let (last, tail) = (progress.last(), progress.tail());
+        let in_order = (1..=(GAP + tail) as i32).contains(&psn.distance_from(last))
+            && psn.number() >> STRIDE_SHIFT == last.number() >> STRIDE_SHIFT;
+        if in_order && packets <= 1 && progress.is_settled() && progress.has_requests() {
+            progress.advance(psn, packets);
+        } else {
+            self.unusual_request(table, slot, now, psn, packets);
+        }
+    }
+
+    #[inline(never)]
+    fn unusual_request(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
+        let progress = table.hot(slot).progress;
+        if !progress.has_requests() {
+            begin(table, slot, psn, packets);
+            match table.partner(slot) {
+                None => self.settle(table, slot, now),
+                Some(_) if table.cold(slot).flags.has(Flags::MANAGED) => {}
+                // So far it was the other half alone that asked.
+                Some(_) => self.suspend(table, slot, now),
+            }
+            return;
+        }
+        let leap = psn.distance_from(progress.last()) > (GAP + progress.tail()) as i32;
+        let continues = correlation::widen(table, slot, psn, packets);
+        match table.partner(slot) {
+            None if continues => self.settle(table, slot, now),
+            None => {
+                // Whoever had nothing to do with it before may have now.
+                self.chains.leave(table, slot);
+                begin(table, slot, psn, packets);
+                self.settle(table, slot, now);
+            }
+            Some(partner) => {
+                if !continues {
+                    begin(table, slot, psn, packets);
+                }
+                let (managed, other) = (table.cold(slot).flags.has(Flags::MANAGED), table.cold(partner));
+                let acknowledged = other.flags.has(Flags::ANSWERED) && psn.distance_from(other.answered) <= 0;
+                if !managed && (!continues || leap || acknowledged) {
+                    self.suspend(table, slot, now);
+                }
+            }
+        }
+    }
+
+    /// A response went by.
+    #[inline]
+    pub fn response(&mut self, table: &mut FlowTable, slot: Slot, response: Response) {
+        match table.partner(slot) {
+            Some(partner) => self.watch(table, slot, partner, response),
+            None => self.look(table, slot, response),
+        }
+    }
+
+    /// A response on a half-flow that is bound: does it fit?
+    #[inline]
+    fn watch(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, response: Response) {
+        let progress = table.hot(partner).progress;
+        let cold = table.cold_mut(slot);
+        let managed = cold.flags.has(Flags::MANAGED);
+        let behind =
+            cold.flags.has(Flags::ANSWERED) && response.acknowledged.distance_from(cold.answered) < 0;
+        cold.answered = response.acknowledged;
+        cold.flags.set(Flags::ANSWERED, true);
+        if progress.has_requests() && response.psn.distance_from(progress.reach()) > 0 {
+            self.contradict(table, slot, partner, response.now);
+        } else if !managed && (behind || !progress.has_requests()) {
+            self.suspend(table, slot, response.now);
+        }
+    }
+
+    #[inline(never)]
+    fn look(&mut self, table: &mut FlowTable, slot: Slot, response: Response) {
+        self.settle(table, slot, response.now);
+        let cold = table.cold_mut(slot);
+        if !cold.flags.has(Flags::CHAINED) {
+            self.counters.ambiguous += 1;
+            return;
+        }
+        if cold.flags.has(Flags::ENDED) {
+            if chains::is_recent(response.now, cold.joined) {
+                // Still about what has ended.
+                return;
+            }
+            cold.flags.set(Flags::ENDED, false);
+        }
+        match correlation::look(&self.chains, table, slot, response) {
+            Finding::Nothing => {}
+            Finding::Ambiguous => self.counters.ambiguous += 1,
+            Finding::Bound(other) => {
+                self.bind(table, slot, other);
+                self.counters.by_psn += 1;
+            }
+        }
+    }
+
+    /// Puts a half-flow that is not bound into its chain.
+    fn settle(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        if table.partner(slot).is_none() {
+            self.chains.join(table, slot, now);
+        }
+    }
+
+    /// What the connection manager says.
+    pub fn manage(&mut self, table: &mut FlowTable, now: Nanos, event: Event) {
+        match event {
+            Event::Bind { hosts, source, destination } => {
+                let [forth, back] = [(hosts, destination), (hosts.reversed(), source)];
+                // A queue pair of management makes no flow.
+                if forth.1 <= QueuePair::GENERAL_SERVICES || back.1 <= QueuePair::GENERAL_SERVICES {
+                    return;
+                }
+                let forth = self.enter(table, now, forth);
+                // In a table of one the second takes the first one's place.
+                let back = self.enter(table, now, back);
+                if forth != back {
+                    self.bind_managed(table, forth, back, now);
+                }
+            }
+            Event::End { hosts, destination } => {
+                let key = FlowKey { hosts, qp: destination };
+                if let Some(slot) = table.find(table.hash(&key), &key) {
+                    self.end(table, slot, now);
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, table: &mut FlowTable, now: Nanos, (hosts, qp): (Hosts, QueuePair)) -> Slot {
+        let key = FlowKey { hosts, qp };
+        let hash = table.hash(&key);
+        let (slot, _) = table.find_or_insert(hash, &key, now, |table, slot| self.release(table, slot, now));
+        table.hot_mut(slot).last_seen = super::Tick::of(now);
+        slot
+    }
+
+    fn bind_managed(&mut self, table: &mut FlowTable, forth: Slot, back: Slot, now: Nanos) {
+        if table.partner(forth) != Some(back) {
+            for half in [forth, back] {
+                if let Some(former) = self.unbind(table, half) {
+                    self.settle_if_seen(table, former, now);
+                }
+                forget(table, half);
+            }
+            self.bind(table, forth, back);
+            self.counters.by_cm += 1;
+        }
+        for half in [forth, back] {
+            table.cold_mut(half).flags.set(Flags::MANAGED, true);
+        }
+    }
+
+    /// A connection ended, bound or not.
+    fn end(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        let partner = self.unbind(table, slot);
+        self.counters.ended += u64::from(partner.is_some());
+        for half in [Some(slot), partner].into_iter().flatten() {
+            self.chains.leave(table, half);
+            forget(table, half);
+            let cold = table.cold_mut(half);
+            cold.flags.set(Flags::ENDED, true);
+            cold.joined = chains::stamp(now);
+        }
+    }
+
+    fn bind(&mut self, table: &mut FlowTable, one: Slot, other: Slot) {
+        for half in [one, other] {
+            self.chains.leave(table, half);
+            let moved = u32::from(table.hot(half).progress.has_data());
+            (self.data.resolved, self.data.unresolved) =
+                (self.data.resolved + moved, self.data.unresolved - moved);
+            table.hot_mut(half).progress.set_settled(true);
+            table.cold_mut(half).flags.set(Flags::ENDED, false);
+        }
+        table.pair(one, other);
+    }
+
+    /// Takes a pair apart, if it is one; returns the other half.
+    fn unbind(&mut self, table: &mut FlowTable, slot: Slot) -> Option<Slot> {
+        let partner = table.part(slot)?;
+        for half in [slot, partner] {
+            let moved = u32::from(table.hot(half).progress.has_data());
+            (self.data.resolved, self.data.unresolved) =
+                (self.data.resolved - moved, self.data.unresolved + moved);
+            table.hot_mut(half).progress.set_settled(false);
+            table.cold_mut(half).flags.set(Flags::MANAGED, false);
+        }
+        Some(partner)
+    }
+
+    /// A queue pair may have been used again: nobody gets a CNP until it is found out anew.
+    #[cold]
+    fn suspend(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        if let Some(partner) = self.unbind(table, slot) {
+            self.counters.suspended += 1;
+            self.settle_if_seen(table, slot, now);
+            self.settle_if_seen(table, partner, now);
+        }
+    }
+
+    /// A response on `slot` is about what was not sent on `partner`: they do not belong together.
+    #[cold]
+    fn contradict(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, now: Nanos) {
+        self.unbind(table, slot);
+        self.counters.contradicted += 1;
+        self.settle_if_seen(table, slot, now);
+        self.settle_if_seen(table, partner, now);
+        let other = table.cold(partner);
+        if other.flags.has(Flags::CHAINED) {
+            let bit = 1 << other.ordinal;
+            table.cold_mut(slot).excluded |= bit;
+        }
+    }
+
+    /// What has been seen on a half-flow counts for the others as soon as it is no longer bound.
+    fn settle_if_seen(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        if table.hot(slot).progress.has_requests() || table.cold(slot).flags.has(Flags::ANSWERED) {
+            self.settle(table, slot, now);
+        }
+    }
+
+    /// A flow goes from the table.
+    pub fn release(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        match self.unbind(table, slot) {
+            None => self.chains.leave(table, slot),
+            Some(partner) => {
+                self.settle_if_seen(table, partner, now);
+                // It may come back, but none of those that are here is it.
+                let hosts = table.hot(slot).key().hosts;
+                table.cold_mut(partner).excluded = self.chains.ordinals(table, &hosts);
+            }
+        }
+        self.data.unresolved -= u32::from(table.hot(slot).progress.has_data());
+    }
+
+    /// Counts a half-flow as one that carries data.
+    #[inline]
+    pub fn carries_data(&mut self, table: &mut FlowTable, slot: Slot) {
+        let hot = table.hot_mut(slot);
+        if !hot.progress.has_data() {
+            hot.progress.set_data();
+            match hot.source() {
+                Some(_) => self.data.resolved += 1,
+                None => self.data.unresolved += 1,
+            }
+        }
+    }
+}
+
+/// The first request, or the first of another sequence of PSNs.
+fn begin(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) {
+    table.hot_mut(slot).progress.advance(psn, packets);
+    table.cold_mut(slot).first = psn;
+}
+
+/// What was seen on a half-flow tells nothing about what comes.
+fn forget(table: &mut FlowTable, slot: Slot) {
+    table.hot_mut(slot).progress.forget();
+    table.cold_mut(slot).flags.set(Flags::ANSWERED, false);
+}

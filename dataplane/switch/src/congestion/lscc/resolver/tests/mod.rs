@@ -1,0 +1,115 @@
+//! The resolver on packets: a capture, single cases, and arbitrary traffic.
+
+mod arbitrary;
+mod capture;
+mod cases;
+
+use super::*;
+use crate::congestion::lscc::packet::Hosts;
+use units::{Interval, Priority, WireBytes};
+use wire::ip::Dscp;
+use wire::roce::bth;
+
+const X_TO_Y: Hosts = Hosts { source: [1; 16], destination: [2; 16] };
+const Y_TO_X: Hosts = X_TO_Y.reversed();
+
+fn settings(flows: u32) -> RateLimiting {
+    RateLimiting {
+        reference: WireBytes(0),
+        cnp_interval: Interval::from_micros(50),
+        long_flow: WireBytes(0),
+        far_cnp_interval: None,
+        flows,
+        ageing: Interval::from_secs(10),
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    }
+}
+
+/// A long-haul port: what goes by, a microsecond apart.
+struct Port {
+    flows: Flows,
+    now: Nanos,
+}
+
+impl Port {
+    fn new() -> Self {
+        Self { flows: Flows::new(&settings(1_000), 7), now: Nanos::ZERO }
+    }
+
+    fn show(&mut self, packet: &Packet) -> Option<Slot> {
+        self.now += Interval::from_micros(1);
+        let hash = self.flows.hash(&packet.key);
+        self.flows.observe(self.now, hash, packet)
+    }
+
+    /// Shows a packet with these bytes after its BTH.
+    fn packet(
+        &mut self,
+        hosts: Hosts,
+        opcode: Opcode,
+        qp: u32,
+        psn: u32,
+        source_port: u16,
+        payload: &[u8],
+    ) -> Option<Slot> {
+        let qp = QueuePair::from_low_bits(qp);
+        let mut bytes = [0; 400];
+        let header = bth::Header { psn: Psn::from_low_bits(psn), ..bth::Header::new(opcode, qp) };
+        let at = header.emit(&mut bytes).unwrap();
+        bytes[at..at + payload.len()].copy_from_slice(payload);
+        let bth = bth::View::parse(&bytes[..at + payload.len()]).unwrap();
+        self.show(&Packet { key: FlowKey { hosts, qp }, source_port, bth })
+    }
+
+    fn write(&mut self, hosts: Hosts, qp: u32, psn: u32) -> Slot {
+        self.packet(hosts, Opcode::RC_WRITE_MIDDLE, qp, psn, 0, &[]).unwrap()
+    }
+
+    /// An acknowledgement with this syndrome: 0 is positive, 0x60 a sequence error.
+    fn acknowledge(&mut self, hosts: Hosts, qp: u32, psn: u32, syndrome: u8) -> Slot {
+        self.packet(hosts, Opcode::RC_ACKNOWLEDGE, qp, psn, 0, &[syndrome, 0, 0, 0]).unwrap()
+    }
+
+    fn ack(&mut self, hosts: Hosts, qp: u32, psn: u32) -> Slot {
+        self.acknowledge(hosts, qp, psn, 0)
+    }
+
+    fn manage(&mut self, hosts: Hosts, message: management::Message) {
+        let mut datagram = [0; 8 + management::DATAGRAM_LEN];
+        message.emit(1, &mut datagram[8..]).unwrap();
+        assert_eq!(self.packet(hosts, Opcode::UD_SEND_ONLY, 1, 0, 0, &datagram), None);
+    }
+
+    /// The connection manager connects `source` of the first host and `destination` of the second.
+    fn connect(&mut self, hosts: Hosts, source: u32, destination: u32, id: u32) {
+        let starting_psn = Psn::from_low_bits(0);
+        let local = management::CommunicationId(id);
+        let qp = QueuePair::from_low_bits(source);
+        self.manage(
+            hosts,
+            management::Message::Request { local, service_id: 1, qp, starting_psn, flow_label: 0 },
+        );
+        let qp = QueuePair::from_low_bits(destination);
+        let (local, remote) = (management::CommunicationId(id + 0x1000), local);
+        self.manage(hosts.reversed(), management::Message::Reply { local, remote, qp, starting_psn });
+    }
+
+    /// The first of `hosts` ends what [`Port::connect`] connected.
+    fn disconnect(&mut self, hosts: Hosts, destination: u32, id: u32) {
+        let local = management::CommunicationId(id);
+        let remote = management::CommunicationId(id + 0x1000);
+        let remote_qp = QueuePair::from_low_bits(destination);
+        self.manage(hosts, management::Message::DisconnectRequest { local, remote, remote_qp });
+    }
+
+    fn slot(&self, hosts: Hosts, qp: u32) -> Option<Slot> {
+        let key = FlowKey { hosts, qp: QueuePair::from_low_bits(qp) };
+        self.flows.table.find(self.flows.hash(&key), &key)
+    }
+
+    /// The queue pair that sends a half-flow, as far as it is known.
+    fn source(&self, hosts: Hosts, qp: u32) -> Option<u32> {
+        self.flows.source_of(self.slot(hosts, qp)?).map(QueuePair::number)
+    }
+}
