@@ -8,7 +8,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 fn frame_sizes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/frame_bytes");
     for frame_bytes in [64, 128, 512, 1082, 4096] {
-        bench(&mut group, frame_bytes, Load { frame_bytes, ports: 2, burst: 32 });
+        bench(&mut group, frame_bytes, Load { frame_bytes, ports: 2, burst: 32, flows: None });
     }
     group.finish();
 }
@@ -16,7 +16,7 @@ fn frame_sizes(criterion: &mut Criterion) {
 fn ports(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/ports");
     for ports in [2, 4, 8, 16] {
-        bench(&mut group, u64::from(ports), Load { frame_bytes: 128, ports, burst: 32 });
+        bench(&mut group, u64::from(ports), Load { frame_bytes: 128, ports, burst: 32, flows: None });
     }
     group.finish();
 }
@@ -24,7 +24,17 @@ fn ports(criterion: &mut Criterion) {
 fn bursts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/burst");
     for burst in [1, 4, 8, 16, 32, 64] {
-        bench(&mut group, burst as u64, Load { frame_bytes: 128, ports: 2, burst });
+        bench(&mut group, burst as u64, Load { frame_bytes: 128, ports: 2, burst, flows: None });
+    }
+    group.finish();
+}
+
+/// With everything on: Bifrost, LSCC with flow table and resolver, RED, watchdog. Half of the frames go
+/// out to the long link, half come in from it.
+fn flows(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("core/everything_on/flows");
+    for flows in [1, 1_000, 10_000, 100_000, 1_000_000] {
+        bench(&mut group, flows.into(), Load { frame_bytes: 128, ports: 2, burst: 32, flows: Some(flows) });
     }
     group.finish();
 }
@@ -39,5 +49,5 @@ fn bench(
     group.bench_function(BenchmarkId::from_parameter(parameter), |bencher| bencher.iter(|| core.turn()));
 }
 
-criterion_group!(benches, frame_sizes, ports, bursts);
+criterion_group!(benches, frame_sizes, ports, bursts, flows);
 criterion_main!(benches);

@@ -28,8 +28,7 @@ fn kinds(criterion: &mut Criterion) {
 fn idle_ports(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("slot/idle_ports");
     for idle_pairs in [1, 8] {
-        let load =
-            SlotLoad { slots_per_round_trip: 81, virtual_incoming: HISTORY, paused: true, idle_pairs };
+        let load = SlotLoad { slots_per_round_trip: 81, virtual_incoming: HISTORY, paused: true, idle_pairs };
         let mut slots = Slots::new(load);
         let id = BenchmarkId::from_parameter(2 * idle_pairs);
         group.bench_function(id, |bencher| bencher.iter(|| slots.turn()));

@@ -1,5 +1,6 @@
 //! A switch core under load, without anything around it.
 
+use crate::long_haul::{self, FarEnd, Flows};
 use std::sync::Arc;
 use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
@@ -11,8 +12,20 @@ use wire::ethernet::MacAddress;
 
 /// A frame whose headers lie in a buffer of its own, as an mbuf's do.
 pub struct BenchFrame {
-    headers: Box<[u8; 128]>,
+    headers: Box<[u8]>,
     length: u64,
+}
+
+impl BenchFrame {
+    /// A frame of `length` bytes that starts with `headers`.
+    pub fn new(headers: [u8; 128], length: u64) -> Self {
+        Self { headers: Box::new(headers), length }
+    }
+
+    /// A frame of which all bytes are there.
+    pub fn whole(bytes: Vec<u8>) -> Self {
+        Self { length: bytes.len() as u64, headers: bytes.into() }
+    }
 }
 
 impl Frame for BenchFrame {
@@ -71,6 +84,9 @@ pub struct Load {
     pub ports: u16,
     /// Frames in a burst.
     pub burst: usize,
+    /// With everything on (Bifrost, LSCC, watchdog), and so many flows in each direction. Otherwise
+    /// there is one flow, and nothing to know of it.
+    pub flows: Option<u32>,
 }
 
 /// The core, the frames that circulate through it, and the clock.
@@ -84,6 +100,7 @@ pub struct Core {
     now: Nanos,
     step: Interval,
     next: u16,
+    long_haul: Option<(Flows, FarEnd)>,
 }
 
 impl Core {
@@ -91,8 +108,8 @@ impl Core {
     pub fn new(load: Load) -> Self {
         let rate = BitRate::gigabits(400);
         let frames = WireBytes(WireBytes::of_frame(Bytes(load.frame_bytes)).0 * load.burst as u64);
-        let program = Program::new(settings(load.ports, rate)).expect("the settings hold");
-        Self {
+        let program = Program::new(settings(&load, rate)).expect("the settings hold");
+        let mut core = Self {
             shard: Shard::single(Arc::new(program)),
             out: Recycler::default(),
             bursts: (0..FRAMES / load.burst)
@@ -103,7 +120,31 @@ impl Core {
             now: Nanos(1_000),
             step: rate.serialization().time_of(frames) + Interval(1),
             next: 0,
+            long_haul: None,
+        };
+        if let Some(flows) = load.flows {
+            core.get_acquainted(Flows::new(flows));
         }
+        core
+    }
+
+    /// Lets the gateway see every connection being made, and its flow grow old: old flows that are not
+    /// flagged are the rule, and the rest of them is what a link with LSCC carries at all times.
+    fn get_acquainted(&mut self, flows: Flows) {
+        for flow in 0..flows.count() {
+            for (port, frame) in flows.introduction(flow) {
+                self.pass(port, vec![frame]);
+            }
+        }
+        self.long_haul = Some((flows, FarEnd::new(self.load.ports)));
+    }
+
+    /// Sends frames in through one port, and lets them out again.
+    fn pass(&mut self, ingress: PortId, mut frames: Vec<BenchFrame>) {
+        self.now += Interval::from_micros(1);
+        self.shard.ingress(self.now, ingress, &mut frames);
+        self.shard.egress(self.now, PortId(ingress.0 ^ 1), &mut self.out);
+        self.out.frames.clear();
     }
 
     /// Sends one burst in through one port and out through its partner; returns the frames.
@@ -116,6 +157,12 @@ impl Core {
         self.turns += 1;
         let mut burst = core::mem::take(&mut self.bursts[turn]);
         let frames = burst.len();
+        if let Some((flows, far_end)) = &mut self.long_haul {
+            flows.address(ingress, burst.iter_mut().filter_map(|frame| frame.headers.first_chunk_mut()));
+            for (port, frame) in far_end.speak(self.now) {
+                self.shard.ingress(self.now, port, &mut vec![frame]);
+            }
+        }
         self.shard.ingress(self.now, ingress, &mut burst);
         self.out.frames = burst;
         // The window lets the whole burst out in one call, as on the wire.
@@ -125,7 +172,19 @@ impl Core {
     }
 }
 
-fn settings(ports: u16, rate: BitRate) -> Settings {
+fn settings(load: &Load, rate: BitRate) -> Settings {
+    let mut settings = bare_settings(load.ports, rate);
+    if let Some(flows) = load.flows {
+        settings
+            .ports
+            .iter_mut()
+            .enumerate()
+            .for_each(|(number, port)| long_haul::equip(number, port, flows));
+    }
+    settings
+}
+
+fn bare_settings(ports: u16, rate: BitRate) -> Settings {
     let pairs = (0..ports).step_by(2).map(|port| (PortId(port), PortId(port + 1)));
     Settings {
         ports: (0..ports).map(|port| port_settings(port, rate)).collect(),
@@ -181,7 +240,7 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
 }
 
 pub(crate) fn rocev2_write(length: u64) -> BenchFrame {
-    BenchFrame { headers: Box::new(rocev2_headers(length)), length }
+    BenchFrame::new(rocev2_headers(length), length)
 }
 
 /// The first bytes of a RoCEv2 WRITE of `length` bytes, DSCP 26 and ECT(0), between two hosts.

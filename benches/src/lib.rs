@@ -1,4 +1,5 @@
 //! Benchmarks live in `benches/`; this library holds what they share.
 
 pub mod core;
+mod long_haul;
 pub mod slot;

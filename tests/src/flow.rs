@@ -112,17 +112,39 @@ impl Flow {
         self.udp(length.max(kept)).cut_to(kept)
     }
 
+    /// The same flow in the other direction.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        (self.from, self.to) = (self.to, self.from);
+        self.destination_mac =
+            if self.destination_mac == port_mac(self.to) { port_mac(self.from) } else { host_mac(self.to) };
+        self
+    }
+
     /// An RDMA WRITE of `payload` bytes, a multiple of four, with a valid ICRC.
     pub fn roce_write(&self, psn: u32, payload: usize) -> TestFrame {
-        let mut bth = bth::Header::new(Opcode::RC_WRITE_ONLY, QueuePair::from_low_bits(0x2a7));
+        self.roce_write_to(QueuePair::from_low_bits(0x2a7), psn, payload)
+    }
+
+    /// The same to queue pair `qp`.
+    pub fn roce_write_to(&self, qp: QueuePair, psn: u32, payload: usize) -> TestFrame {
+        let mut bth = bth::Header::new(Opcode::RC_WRITE_ONLY, qp);
         bth.psn = Psn::from_low_bits(psn);
         let reth = Reth { virtual_address: 0x7f00_1234_5678, remote_key: 0x1a2b, dma_length: payload as u32 };
-        let mut body = vec![0; bth::HEADER_LEN + Reth::LEN + payload + icrc::LEN];
-        bth.emit(&mut body).expect("there is room");
-        reth.emit(&mut body[bth::HEADER_LEN..]).expect("there is room");
-        for (index, byte) in body[bth::HEADER_LEN + Reth::LEN..].iter_mut().enumerate() {
+        let mut body = vec![0; Reth::LEN + payload];
+        reth.emit(&mut body).expect("there is room");
+        for (index, byte) in body[Reth::LEN..].iter_mut().enumerate() {
             *byte = (index as u32 * 31 + psn) as u8;
         }
+        self.roce(&bth, &body)
+    }
+
+    /// A RoCEv2 packet with this header and what follows it, and a valid ICRC.
+    pub fn roce(&self, bth: &bth::Header, payload: &[u8]) -> TestFrame {
+        let mut body = vec![0; bth::HEADER_LEN];
+        bth.emit(&mut body).expect("there is room");
+        body.extend_from_slice(payload);
+        body.extend_from_slice(&[0; icrc::LEN]);
         let mut frame = self.datagram(roce::UDP_PORT, &body);
         let packet = self.header_len() - udp::HEADER_LEN - self.ip_header_len();
         icrc::fill(&mut frame.bytes[packet..]).expect("the packet is well formed");

@@ -2,15 +2,18 @@
 //! driver, frames, settings, neighbours that obey PFC, and the check that nothing is lost.
 
 pub mod bench;
+pub mod connection;
 pub mod conservation;
 pub mod flow;
 pub mod frame;
+pub mod long_haul;
 pub mod model;
 pub mod network;
 pub mod peer;
 pub mod settings;
 
 pub use bench::{Sent, Testbench};
+pub use connection::Connection;
 pub use flow::Flow;
 pub use frame::TestFrame;
 pub use network::Network;

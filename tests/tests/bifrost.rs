@@ -40,7 +40,8 @@ fn gateway(kind: VirtualIncoming) -> Settings {
     let bifrost = bifrost(kind);
     settings.buffer.shared = Bytes(32_000_000);
     settings.ports[0].bifrost = Some(bifrost);
-    settings.ports[0].groups[3] = lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0, 1_000_000, 0);
+    settings.ports[0].groups[3] =
+        lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0, 1_000_000, 0);
     settings
 }
 
@@ -169,7 +170,10 @@ fn pfc_needs_two_bdp_where_bifrost_needs_one_and_pauses_more_than_one_way_later(
     assert!(longest <= bound(kind) && longest * 100 < held * 56, "about half: {longest} of {held}");
     assert_line_rate(&network, Nanos(5_000_000), Nanos(9_000_000));
     let first = network.bench.pauses(A, P3)[0].0;
-    assert!(first.since(Nanos(2_000_000)) <= SLOT * 5, "it takes three slots, and the one that runs: {first}");
+    assert!(
+        first.since(Nanos(2_000_000)) <= SLOT * 5,
+        "it takes three slots, and the one that runs: {first}"
+    );
     assert!(paused.since(first) > ONE_WAY, "PFC has to wait for its XOFF: {paused}");
 
     // PFC with the buffer of Bifrost: what is left below XOFF drains, and nothing comes for the rest

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use switch::program::{Bifrost, Feedback, FeedbackKey, Lscc, PortSettings, RateCalculation, RateLimiting};
+use switch::program::{Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting};
 use units::{BitRate, Bytes, Interval, WireBytes};
+use wire::rate_feedback::Key;
 
 use crate::bifrost;
 use crate::build::or;
@@ -80,7 +81,7 @@ fn size(wish: &Option<At<SizeWish>>) -> Option<WireBytes> {
     }
 }
 
-fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) -> Option<FeedbackKey> {
+fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
     let path = match &wish.value {
         KeyWish::Here(key) => return Some(*key),
         KeyWish::File(path) => path,
@@ -90,7 +91,7 @@ fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) ->
 }
 
 /// The key in a file of which empty lines and comments (`#`) do not count.
-fn read_key(path: &Path) -> Result<FeedbackKey, ProblemKind> {
+fn read_key(path: &Path) -> Result<Key, ProblemKind> {
     /// More than any comment needs; less than a wrong file may have.
     const MOST: u64 = 4_096;
     let shown = || path.display().to_string();
@@ -99,7 +100,7 @@ fn read_key(path: &Path) -> Result<FeedbackKey, ProblemKind> {
     read.map_err(|error| ProblemKind::KeyFile { path: shown(), reason: error.to_string() })?;
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let only = lines.next().filter(|_| lines.next().is_none());
-    let key = only.and_then(hexadecimal).map(FeedbackKey);
+    let key = only.and_then(hexadecimal).map(Key);
     key.ok_or_else(|| ProblemKind::KeyFile {
         path: shown(),
         reason: format!("it does not hold {KEY}, and nothing else"),

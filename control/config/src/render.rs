@@ -3,11 +3,12 @@
 use core::fmt::Write;
 
 use switch::program::{
-    Bifrost, Classification, FeedbackKey, LosslessGroup, Lscc, MarkAt, PortSettings, QueueSettings,
-    RateLimit, Scheduling, Threshold, Trust, VirtualIncoming,
+    Bifrost, Classification, LosslessGroup, Lscc, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling,
+    Threshold, Trust, VirtualIncoming,
 };
 use switch::{ForwardingSettings, RouteSettings};
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
+use wire::rate_feedback::Key;
 
 use crate::gateway::{Gateway, Link};
 
@@ -106,7 +107,7 @@ fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
 fn write_lscc(out: &mut String, lscc: &Lscc) -> core::fmt::Result {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
     writeln!(out, "\n[port.lscc]\nlocal = \"{}\"\npeer = \"{}\"", feedback.local, feedback.peer)?;
-    if let Some(FeedbackKey(key)) = feedback.key {
+    if let Some(Key(key)) = feedback.key {
         writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?;
     }
     writeln!(out, "interval = \"{interval}\"\nround_trip = \"{round_trip}\"")?;

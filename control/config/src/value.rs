@@ -5,11 +5,12 @@ use core::num::NonZeroU32;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use switch::program::{DynamicThreshold, FeedbackKey, MarkAt, Trust};
+use switch::program::{DynamicThreshold, MarkAt, Trust};
 use toml::de::DeValue;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
+use wire::rate_feedback::Key;
 
 use crate::problem::{ProblemKind, nearest};
 
@@ -190,7 +191,7 @@ or_none! {
 }
 
 /// What is wrong with a key is said without showing it.
-impl Value for FeedbackKey {
+impl Value for Key {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         let wrong = || ProblemKind::WrongType { got: "this".into(), want: KEY };
         value.as_str().and_then(hexadecimal).map(Self).ok_or_else(wrong)

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Gateway, Protection, load, parse};
-use switch::program::{FeedbackKey, Lscc, Threshold};
+use switch::program::{Lscc, Threshold};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
+use wire::rate_feedback::Key;
 
 fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways").join(name)
@@ -230,7 +231,7 @@ fn a_table_of_lscc_is_taken_from_the_profile_as_a_whole() {
 }
 
 /// What a configuration with `key_file = "gw.key"` says where that file has `text`.
-fn with_key_file(test: &str, text: Option<&str>) -> Result<FeedbackKey, String> {
+fn with_key_file(test: &str, text: Option<&str>) -> Result<Key, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     fs::create_dir_all(directory.join("keys")).unwrap();
     if let Some(text) = text {
@@ -247,7 +248,7 @@ fn a_key_file_is_found_beside_the_configuration_and_may_explain_itself() {
     let expected: [u8; 16] = core::array::from_fn(|index| 0xf0 | index as u8);
     let digits = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
     for text in [digits.into(), format!("# a\n\n  {digits}\r\n# b\n"), digits.to_uppercase()] {
-        assert_eq!(with_key_file("right_key", Some(&text)), Ok(FeedbackKey(expected)));
+        assert_eq!(with_key_file("right_key", Some(&text)), Ok(Key(expected)));
     }
 }
 

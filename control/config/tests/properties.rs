@@ -9,14 +9,15 @@ use std::sync::Arc;
 use config::{Gateway, Link, parse, render};
 use proptest::prelude::*;
 use switch::program::{
-    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FeedbackKey, GroupSettings,
-    LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings,
-    RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
+    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, GroupSettings, LosslessGroup,
+    LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings, RateCalculation, RateLimit,
+    RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
+use wire::rate_feedback::Key;
 
 fn priority() -> impl Strategy<Value = Priority> {
     (0_u8..8).prop_map(Priority::from_low_bits)
@@ -158,7 +159,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
             feedback: Feedback {
                 local: Ipv4Addr::new(10, 255, index, 1),
                 peer: Ipv4Addr::new(10, 255, index, 2),
-                key: feedback.0.map(FeedbackKey),
+                key: feedback.0.map(Key),
                 dscp: feedback.1,
             },
         }

@@ -93,9 +93,15 @@ impl Descriptor {
         }
     }
 
+    /// The ECN bits; not capable where there is no IP header.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_low_bits(self.traffic_class)
+    }
+
     /// Where the IP header starts if it says that the transport understands ECN; zero otherwise.
     #[inline]
     pub fn markable_ip_offset(&self) -> u8 {
-        if Ecn::from_low_bits(self.traffic_class).is_capable() { self.payload_offset } else { 0 }
+        if self.ecn().is_capable() { self.payload_offset } else { 0 }
     }
 }

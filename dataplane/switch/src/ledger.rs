@@ -280,6 +280,12 @@ impl Ledger {
         self.all_ports().map(|egress| self.occupancy(ingress, egress, priority)).sum()
     }
 
+    /// All that came in through `ingress` at `priority` and has left the switch, dropped frames
+    /// included.
+    pub fn departed_from(&self, ingress: PortId, priority: Priority) -> Volume {
+        self.all_ports().map(|egress| self.departed(ingress, egress, priority)).sum()
+    }
+
     /// The egress queue: all that waits for `egress` at `priority`.
     pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
         self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority)).sum()

@@ -28,7 +28,9 @@ mod reason;
 mod shard;
 mod watermark;
 
-pub use congestion::lscc::rate_calculator::RateCounters;
+pub use congestion::lscc::{
+    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateCounters, ResolverCounters,
+};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
@@ -43,5 +45,5 @@ pub use ingress::IngressCounters;
 pub use ledger::{Ledger, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
-pub use shard::{GroupReport, Handoff, PauseState, PoolLevel, PoolReport, QueueReport, Shard};
+pub use shard::{GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, QueueReport, Shard};
 pub use watermark::Watermark;

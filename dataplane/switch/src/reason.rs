@@ -45,6 +45,8 @@ reasons! {
         LinkLocal = "link_local",
         /// A MAC control frame of an unknown opcode, or a malformed one.
         MalformedControl = "malformed_control",
+        /// A rate feedback message that came in through a port without LSCC.
+        ForeignFeedback = "foreign_feedback",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.
@@ -100,6 +102,10 @@ reasons! {
         Echo = "echo",
         /// An IPv6 neighbour solicitation for an address of the gateway: answered.
         NeighbourSolicitation = "neighbour_solicitation",
+        /// A rate feedback message of LSCC, accepted or not.
+        RateFeedback = "rate_feedback",
+        /// A CNP from the far side that follows another one of its flow too soon to be passed on.
+        ThinnedCnp = "thinned_cnp",
     }
 }
 

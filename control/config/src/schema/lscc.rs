@@ -2,9 +2,9 @@
 
 use core::net::Ipv4Addr;
 
-use switch::program::FeedbackKey;
 use units::{BitRate, Interval, Priority};
 use wire::ip::Dscp;
+use wire::rate_feedback::Key;
 
 use super::bifrost::{LEAST, MOST, countable, time};
 use crate::problem::ProblemKind;
@@ -38,7 +38,7 @@ pub(crate) struct LsccDecl {
 /// Where the key is.
 #[derive(Clone)]
 pub(crate) enum KeyWish {
-    Here(FeedbackKey),
+    Here(Key),
     /// In a file, as its path was written.
     File(String),
 }
@@ -92,7 +92,7 @@ impl LsccDecl {
 }
 
 fn key(lscc: &mut Section<'_, '_>) -> Option<At<KeyWish>> {
-    let here = lscc.optional::<FeedbackKey>("key").map(|key| key.map(KeyWish::Here));
+    let here = lscc.optional::<Key>("key").map(|key| key.map(KeyWish::Here));
     let file = lscc.optional::<String>("key_file").map(|path| path.map(KeyWish::File));
     if let (Some(_), Some(file)) = (&here, &file) {
         lscc.problems.error(&file.place, ProblemKind::Conflict { other: "key" });

@@ -11,6 +11,8 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     write_ports(&mut page, report);
     write_lossless(&mut page, report);
     write_bifrost(&mut page, report);
+    write_rates(&mut page, report);
+    write_notifications(&mut page, report);
     write_queues(&mut page, report);
     write_drops(&mut page, report);
     write_verdict(&mut page, report);
@@ -129,6 +131,61 @@ fn write_bifrost(page: &mut String, report: &Report) {
         ]);
     }
     section(page, "BIFROST: slots, and what they granted, in bytes on the wire", &table);
+}
+
+fn write_rates(page: &mut String, report: &Report) {
+    let headings =
+        ["port", "told", "last", "longest queue", "Qref", "heard", "refused", "last", "longest Q*", "Q*ref"];
+    let mut table = Table::new(1, headings);
+    let last = |bits_per_second: Option<u64>| bits_per_second.map_or_else(String::new, rate);
+    for port in &report.ports {
+        let Some(lscc) = &port.lscc else { continue };
+        let (told, heard, queue) = (&lscc.rates_told, &lscc.feedback, &lscc.pseudo_queue);
+        table.row([
+            port.name.clone(),
+            thousands(told.intervals),
+            last(told.last_bits_per_second),
+            bytes(told.longest_queue_wire_bytes),
+            bytes(told.reference_wire_bytes),
+            thousands(heard.accepted),
+            thousands(heard.malformed + heard.foreign + heard.forged + heard.stale),
+            last(heard.last_bits_per_second),
+            bytes(queue.longest_wire_bytes),
+            bytes(queue.reference_wire_bytes),
+        ]);
+    }
+    section(page, "LSCC: rates told to the far end and heard from it, and the pseudo-queue Q*", &table);
+}
+
+fn write_notifications(page: &mut String, report: &Report) {
+    let headings = [
+        "port",
+        "direct CNPs",
+        "marked instead",
+        "marks removed",
+        "far CNPs",
+        "thinned",
+        "data flows",
+        "resolved",
+        "evicted",
+    ];
+    let mut table = Table::new(1, headings);
+    for port in &report.ports {
+        let Some(lscc) = &port.lscc else { continue };
+        let (cnps, flows) = (&lscc.cnps, &lscc.flows);
+        table.row([
+            port.name.clone(),
+            thousands(cnps.direct),
+            thousands(cnps.marked_instead),
+            thousands(cnps.marks_removed),
+            thousands(cnps.far + cnps.far_unknown),
+            thousands(cnps.far_thinned),
+            thousands(u64::from(flows.resolved + flows.unresolved)),
+            thousands(u64::from(flows.resolved)),
+            thousands(flows.evicted),
+        ]);
+    }
+    section(page, "CONGESTION NOTIFICATIONS, and the flows that they are about", &table);
 }
 
 fn threshold(limits: &LimitsReport) -> String {

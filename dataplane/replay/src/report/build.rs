@@ -1,5 +1,6 @@
 //! The report, read off the switch.
 
+use super::lscc::LsccReport;
 use super::{
     BifrostReport, BucketReport, ByReason, ClockReport, Conservation, Count, DelayReport, EndingReport,
     FORMAT, GroupReport, InputReport, LimitsReport, PausedByCause, PausedReport, PausesReceivedReport,
@@ -121,6 +122,11 @@ fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport
         dropped_at_ingress: dropped(&at_ingress),
         dropped_at_egress: dropped(&at_egress),
         bifrost: bifrost(gateway, port),
+        lscc: settings
+            .lscc
+            .as_ref()
+            .zip(shard.lscc(port))
+            .map(|(lscc, report)| LsccReport::new(lscc, &report)),
         priorities: Priority::all().map(|it| priority_report(gateway, port, it)).collect(),
     }
 }
@@ -233,7 +239,7 @@ fn pauses_sent<W: CaptureSink>(gateway: &Gateway<W>, port: PortId, priority: Pri
     }
 }
 
-fn delay(histogram: &DelayHistogram) -> DelayReport {
+pub(super) fn delay(histogram: &DelayHistogram) -> DelayReport {
     let bucket = |(up_to, frames): (units::Interval, u64)| BucketReport { up_to_ns: up_to.0, frames };
     DelayReport {
         p50_ns: histogram.quantile(0.5).0,

@@ -7,8 +7,10 @@
 
 mod build;
 mod conservation;
+mod lscc;
 
 pub use conservation::{Conservation, Leaving, PortConservation, WhereFramesWent};
+pub use lscc::{CnpReport, FeedbackReport, FlowsReport, LsccReport, PseudoQueueReport, RatesReport};
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -198,6 +200,8 @@ pub struct PortReport {
     pub dropped_at_egress: ByReason,
     /// What the slots of Bifrost came to; `None` where it does not run.
     pub bifrost: Option<BifrostReport>,
+    /// What LSCC did; `None` where it does not run.
+    pub lscc: Option<LsccReport>,
     /// The eight priorities in order.
     pub priorities: Vec<PriorityReport>,
 }

@@ -1,7 +1,7 @@
 //! One port's egress: what waits, and what leaves next.
 
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
-use super::{ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
+use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
 use crate::admission::{LossyAccount, Pools};
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
@@ -100,6 +100,8 @@ pub(crate) struct EgressPort {
     queues: [Queue; Priority::COUNT],
     pub pauses: ReceivedPauses,
     watchdog: PortWatchdog,
+    /// Direct CNPs that wait.
+    pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,
     /// Frames that were admitted and then dropped here, by priority and reason.
@@ -214,6 +216,7 @@ impl EgressPort {
             queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
             pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
             watchdog: PortWatchdog::new(settings.watchdog),
+            notifications: Notifications::new(),
             control: Volume::default(),
             dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
         }

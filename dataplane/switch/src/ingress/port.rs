@@ -1,6 +1,7 @@
 //! One port's ingress.
 
 use crate::admission::{Group, Pools};
+use crate::congestion::lscc::RateAnnouncer;
 use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
 use crate::flow_control::pfc::Generator;
 use crate::ledger::{Ledger, Volume};
@@ -45,6 +46,7 @@ pub(crate) struct IngressPort {
     rate: BitRate,
     lossless: PrioritySet,
     bifrost: Option<Bifrost>,
+    pub announcer: Option<RateAnnouncer>,
     pub counters: IngressCounters,
     /// Groups that may hold bytes.
     holding: PrioritySet,
@@ -63,6 +65,7 @@ impl IngressPort {
             rate: settings.rate,
             lossless: settings.lossless(),
             bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
+            announcer: settings.lscc.as_ref().map(|lscc| RateAnnouncer::new(id, lscc, Volume::ZERO)),
             counters: IngressCounters::default(),
             holding: PrioritySet::EMPTY,
             paused: PrioritySet::EMPTY,
@@ -70,9 +73,10 @@ impl IngressPort {
     }
 
     /// New settings; what the groups hold stays. Their pauses are to be judged anew.
-    pub fn configure(&mut self, now: Nanos, program: &Program, pools: &mut Pools) {
+    pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
+        self.configure_announcer(settings, ledger);
         self.configure_bifrost(now, settings);
         self.pfc.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
@@ -95,6 +99,20 @@ impl IngressPort {
         }
     }
 
+    fn configure_announcer(&mut self, settings: &PortSettings, ledger: &Ledger) {
+        let departed = settings.lossless().iter().map(|priority| ledger.departed_from(self.id, priority));
+        let departed: Volume = departed.sum();
+        match (&settings.lscc, &mut self.announcer) {
+            (Some(lscc), Some(announcer)) if settings.lossless() == self.lossless => {
+                announcer.configure(lscc, departed);
+            }
+            (lscc, announcer) => {
+                let new = |lscc| RateAnnouncer::new(self.id, lscc, departed);
+                *announcer = lscc.as_ref().map(new);
+            }
+        }
+    }
+
     /// The priorities that are lossless.
     #[inline]
     pub fn lossless(&self) -> PrioritySet {
@@ -106,6 +124,9 @@ impl IngressPort {
     pub fn wake(&mut self, now: Nanos) {
         if let Some(bifrost) = &mut self.bifrost {
             bifrost.wake(now);
+        }
+        if let Some(announcer) = &mut self.announcer {
+            announcer.wake(now);
         }
     }
 

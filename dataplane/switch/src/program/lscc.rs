@@ -3,8 +3,7 @@
 use core::net::Ipv4Addr;
 use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ip::Dscp;
-
-pub use wire::rate_feedback::Key as FeedbackKey;
+use wire::rate_feedback;
 
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
 /// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates
@@ -73,7 +72,7 @@ pub struct Feedback {
     /// To which it is sent, and from which alone it is accepted.
     pub peer: Ipv4Addr,
     /// What both ends share; where it is set, only messages with a right tag are accepted.
-    pub key: Option<FeedbackKey>,
+    pub key: Option<rate_feedback::Key>,
     /// Its DSCP.
     pub dscp: Dscp,
 }

@@ -14,7 +14,7 @@ mod watchdog;
 pub use bifrost::{Bifrost, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
-pub use lscc::{Feedback, FeedbackKey, Lscc, RateCalculation, RateLimiting};
+pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
 pub use port::{
     DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
     QueueSettings, RateLimit, Red, Scheduling, Threshold,
@@ -72,6 +72,7 @@ pub struct Program {
     forwarding: Forwarding,
     /// What each port answers for.
     addresses: Vec<Addresses>,
+    has_lscc: bool,
 }
 
 impl core::fmt::Debug for Program {
@@ -91,6 +92,7 @@ impl Program {
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
+            has_lscc: settings.ports.iter().any(|port| port.lscc.is_some()),
             settings,
         })
     }
@@ -107,6 +109,12 @@ impl Program {
 
     pub(crate) fn forwarding(&self) -> &Forwarding {
         &self.forwarding
+    }
+
+    /// Whether any port runs LSCC.
+    #[inline]
+    pub(crate) fn has_lscc(&self) -> bool {
+        self.has_lscc
     }
 
     #[inline]

@@ -1,6 +1,9 @@
 //! A look at a shard from outside: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::congestion::lscc::{
+    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateCounters, ResolverCounters,
+};
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
 use crate::flow_control::pfc::{PauseCause, PausesSent};
@@ -10,7 +13,7 @@ use crate::ingress::IngressCounters;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
-use units::{Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
 /// One priority group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +88,33 @@ pub struct PoolReport {
     pub egress_lossy: PoolLevel,
 }
 
+/// LSCC on one port.
+#[derive(Clone, Copy, Debug)]
+pub struct LsccReport<'a> {
+    /// The rates that it told the other end.
+    pub rates: &'a RateCounters,
+    /// The feedback messages that came in.
+    pub feedback: FeedbackCounters,
+    /// The rate that the other end told last, unless it was given up since.
+    pub told: Option<BitRate>,
+    /// How often a limit dissolved because messages failed to come.
+    pub lapsed: u64,
+    /// What is in the pseudo-queue, as of the last frame or interval.
+    pub pseudo_queue: WireBytes,
+    /// The most that was in it.
+    pub longest_pseudo_queue: WireBytes,
+    /// What the rate limiting module did.
+    pub limiter: LimiterCounters,
+    /// How many flows are known, in both directions.
+    pub known_flows: u32,
+    /// What happened to flows.
+    pub flows: FlowCounters,
+    /// Of the flows that carry data, how many have a known sender.
+    pub data_flows: DataFlows,
+    /// How senders were found.
+    pub resolver: ResolverCounters,
+}
+
 impl<F: Frame> Shard<F> {
     /// What came in through `port`.
     pub fn ingress_counters(&self, port: PortId) -> &IngressCounters {
@@ -118,6 +148,26 @@ impl<F: Frame> Shard<F> {
             }
         }
         state
+    }
+
+    /// LSCC on `port`; `None` where it does not run.
+    pub fn lscc(&self, port: PortId) -> Option<LsccReport<'_>> {
+        let limiter = self.fabric.limiters[port.index()].as_ref()?;
+        let announcer = self.fabric.ingress[port.index()].announcer.as_ref()?;
+        let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
+        Some(LsccReport {
+            rates: announcer.counters(),
+            feedback: *limiter.advice().counters(),
+            told: limiter.advice().last_told(),
+            lapsed: limiter.advice().lapsed(),
+            pseudo_queue,
+            longest_pseudo_queue,
+            limiter: *limiter.counters(),
+            known_flows: limiter.flows().len(),
+            flows: limiter.flows().flow_counters(),
+            data_flows: limiter.flows().data(),
+            resolver: limiter.flows().resolver_counters(),
+        })
     }
 
     /// Control frames that the switch sent through `port`.

@@ -9,7 +9,7 @@ mod fabric;
 mod inspect;
 
 pub use fabric::Handoff;
-pub use inspect::{GroupReport, PauseState, PoolLevel, PoolReport, QueueReport};
+pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, QueueReport};
 
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
 use crate::frame::{Frame, Transmitter};

@@ -12,6 +12,7 @@ impl<F: Frame> Fabric<F> {
         self.end_slot(now, port);
         self.watch(now, port);
         self.send_pauses(now, port, out);
+        self.run_lscc(now, port, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
             self.serve(now, port, turn, out);

@@ -1,6 +1,7 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
-use super::{Fabric, Handoff};
+use super::lscc::is_rate_feedback;
+use super::{Cargo, Fabric, Handoff};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
@@ -24,6 +25,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let (settings, addresses) = (program.port(port), program.addresses(port));
+        let (with_lscc, limited) = (program.has_lscc(), self.limited.contains(port));
         let mut run = Run::default();
         for mut frame in burst.drain(..) {
             let length = frame.length();
@@ -33,6 +35,13 @@ impl<F: Frame> Fabric<F> {
             };
             if descriptor.ether_type == EtherType::MAC_CONTROL {
                 self.receive_control(now, port, settings, &descriptor, &frame);
+                continue;
+            }
+            if with_lscc && is_rate_feedback(&descriptor, frame.headers()) {
+                self.receive_feedback(now, port, settings, &descriptor, &frame);
+                continue;
+            }
+            if limited && !self.receive_from_far(now, port, &descriptor, &frame) {
                 continue;
             }
             let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
@@ -45,7 +54,7 @@ impl<F: Frame> Fabric<F> {
                 };
                 own.unwrap_or_else(|| verdict(&descriptor, &mut frame))
             };
-            let arrival = Arrival { now, port, priority, length, ip_offset: descriptor.markable_ip_offset() };
+            let arrival = Arrival { now, port, priority, length, descriptor };
             match verdict {
                 Verdict::Forward(egress) if run.takes(egress, priority, length) => {
                     self.pass_on(arrival, egress, run.lossless, frame);
@@ -154,14 +163,18 @@ impl<F: Frame> Fabric<F> {
     /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
     #[inline(always)]
     fn pass_on(&mut self, arrival: Arrival, egress: PortId, lossless: bool, frame: F) {
-        let Arrival { now, port, priority, length, ip_offset } = arrival;
-        let queued =
+        let Arrival { now, port, priority, length, descriptor } = arrival;
+        let ip_offset = descriptor.markable_ip_offset();
+        let mut queued =
             Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
         if self.owned.contains(egress) {
+            if self.limited.contains(egress) {
+                self.limit(egress, priority, &descriptor, &mut queued);
+            }
             self.enqueue(egress, priority, queued);
         } else {
             let owner = self.owners[egress.index()];
-            self.outboxes[owner.index()].push(Handoff { egress, priority, queued });
+            self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
         }
     }
 
@@ -303,5 +316,5 @@ struct Arrival {
     port: PortId,
     priority: Priority,
     length: Bytes,
-    ip_offset: u8,
+    descriptor: Descriptor,
 }

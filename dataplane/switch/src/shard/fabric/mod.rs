@@ -2,10 +2,12 @@
 
 mod egress;
 mod ingress;
+mod lscc;
 mod slot;
 mod watchdog;
 
 use crate::admission::Pools;
+use crate::congestion::lscc::RateLimiter;
 use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
@@ -16,13 +18,19 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet, Priority};
+use wire::roce::cnp;
 
-/// A frame on its way to the shard that owns its egress port. It is charged to the ledger
-/// already.
+/// Something on its way to the shard that owns its egress port.
 pub struct Handoff<F> {
     egress: PortId,
-    priority: Priority,
-    queued: Queued<F>,
+    cargo: Cargo<F>,
+}
+
+enum Cargo<F> {
+    /// A frame, charged to the ledger already.
+    Frame(Priority, Queued<F>),
+    /// A direct CNP.
+    Notification(cnp::Frame),
 }
 
 /// Handoffs to one shard for which there is room from the start.
@@ -45,6 +53,10 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard with a paused group.
     paused: PortSet,
     pub(super) watchdog_log: WatchdogLog,
+    /// The rate limiting modules of this shard's ports.
+    pub(super) limiters: Vec<Option<Box<RateLimiter>>>,
+    /// The ports that have one.
+    limited: PortSet,
     outboxes: Vec<Vec<Handoff<F>>>,
 }
 
@@ -53,7 +65,7 @@ impl<F: Frame> Fabric<F> {
         let settings = program.settings();
         let ports = settings.ports.len();
         let numbers = || (0..ports as u16).map(PortId);
-        Self {
+        let mut fabric = Self {
             id,
             owned: numbers().filter(|port| owners[port.index()] == id).collect(),
             ingress: numbers().map(|port| IngressPort::new(port, program)).collect(),
@@ -64,10 +76,14 @@ impl<F: Frame> Fabric<F> {
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,
             watchdog_log: WatchdogLog::new(),
+            limiters: numbers().map(|_| None).collect(),
+            limited: PortSet::EMPTY,
             outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),
             ledger,
             owners,
-        }
+        };
+        fabric.configure_limiters(program);
+        fabric
     }
 
     pub fn ledger(&self) -> &Ledger {
@@ -82,7 +98,8 @@ impl<F: Frame> Fabric<F> {
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
-        frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].slot_deadline())
+        let due = frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].slot_deadline());
+        due.min(self.lscc_deadline(port))
     }
 
     /// When a PFC frame can leave through `port`: never while none is due.
@@ -108,8 +125,9 @@ impl<F: Frame> Fabric<F> {
             });
         }
         for port in self.owned.iter() {
-            self.ingress[port.index()].configure(now, new, &mut self.pools);
+            self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
+        self.configure_limiters(new);
         // Only now is it known what is left of the pools.
         self.paused = self.owned;
         self.resume_where_low();
@@ -129,9 +147,18 @@ impl<F: Frame> Fabric<F> {
 
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
         self.read_other_shards();
-        for Handoff { egress, priority, mut queued } in frames.drain(..) {
-            queued.since = now;
-            self.enqueue(egress, priority, queued);
+        for Handoff { egress, cargo } in frames.drain(..) {
+            match cargo {
+                Cargo::Frame(priority, mut queued) => {
+                    queued.since = now;
+                    self.limit_handed_over(egress, priority, &mut queued);
+                    self.enqueue(egress, priority, queued);
+                }
+                Cargo::Notification(frame) => {
+                    // Nobody misses one that finds no room: the next interval makes another.
+                    let _ = self.egress[egress.index()].notifications.push(frame);
+                }
+            }
         }
         self.settle();
         self.publish();

@@ -16,7 +16,7 @@ const STRIDE_SHIFT: u32 = 20;
 
 /// Half-flows that carry data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DataFlows {
+pub struct DataFlows {
     /// Their sender's queue pair is known.
     pub resolved: u32,
     /// It is not.

@@ -13,7 +13,7 @@ mod correlation;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use binding::DataFlows;
+pub use binding::DataFlows;
 
 use super::flow_table::{Cold, FlowCounters, FlowTable, Hot, Slot, Tick};
 use super::packet::{FlowKey, Packet};

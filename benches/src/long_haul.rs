@@ -1,0 +1,195 @@
+//! A long link with everything on, and the flows that cross it.
+
+use crate::core::{BenchFrame, rocev2_headers};
+use core::net::Ipv4Addr;
+use core::num::NonZeroU32;
+use switch::program::{
+    Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting, VirtualIncoming, Watchdog,
+    WatchdogAction,
+};
+use units::{BitRate, Interval, Nanos, PortId, Priority, WireBytes};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+use wire::rate_feedback;
+use wire::roce::cm::{CommunicationId, DATAGRAM_LEN, Message};
+use wire::roce::{Opcode, Psn, QueuePair};
+
+const NEAR_END: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
+const FAR_END: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 2);
+/// Of Bifrost, over 80 km.
+const ROUND_TRIP: Interval = Interval::from_micros(820);
+/// Of LSCC, short so that flows grow old before the measurement.
+const LSCC_ROUND_TRIP: Interval = Interval::from_micros(10);
+/// How often the far end tells its rate.
+const FEEDBACK: Interval = Interval::from_micros(10);
+
+/// Gives every port a watchdog, and every odd one a long link.
+pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
+    port.watchdog = Some(Watchdog {
+        detection: Interval::from_millis(200),
+        restoration: Interval::from_millis(400),
+        action: WatchdogAction::Drop,
+    });
+    if number % 2 == 1 {
+        port.bifrost = Some(bifrost(port.rate));
+        port.lscc = Some(lscc(port.rate, 2 * flows));
+    }
+}
+
+fn bifrost(rate: BitRate) -> Bifrost {
+    let mut bifrost = Bifrost {
+        buffer: WireBytes(0),
+        slot: Interval::from_micros(10),
+        round_trip: ROUND_TRIP,
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: VirtualIncoming::History { jitter: Interval::from_micros(1) },
+        holdover: Interval::from_micros(5),
+        lateness: Interval::from_micros(5),
+    };
+    bifrost.buffer = bifrost.buffer_terms(rate, PortSettings::LARGEST_FRAME).total();
+    bifrost
+}
+
+fn lscc(rate: BitRate, flows: u32) -> Lscc {
+    Lscc {
+        interval: LSCC_ROUND_TRIP,
+        round_trip: LSCC_ROUND_TRIP,
+        calculation: RateCalculation {
+            reference: WireBytes(1_000_000),
+            step: BitRate::new(1_000_000_000),
+            least: BitRate::gigabits(1),
+            most: rate,
+        },
+        limiting: RateLimiting {
+            reference: WireBytes(1_000_000),
+            cnp_interval: Interval::from_micros(50),
+            long_flow: WireBytes(rate.bytes_in(LSCC_ROUND_TRIP)),
+            far_cnp_interval: None,
+            flows,
+            ageing: Interval::from_secs(3_600),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
+        feedback: Feedback { local: NEAR_END, peer: FAR_END, key: None, dscp: Dscp::from_low_bits(48) },
+    }
+}
+
+/// The flows, in both directions.
+pub(crate) struct Flows {
+    count: u32,
+    /// State of a linear congruential generator: flows follow each other without order.
+    next: u32,
+    packets: u64,
+}
+
+impl Flows {
+    pub fn new(count: u32) -> Self {
+        Self { count, next: 0, packets: 0 }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Makes each frame the next packet of a flow.
+    pub fn address<'a>(&mut self, ingress: PortId, frames: impl Iterator<Item = &'a mut [u8; 128]>) {
+        for headers in frames {
+            self.next = self.next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let flow = ((u64::from(self.next) * u64::from(self.count)) >> 32) as u32;
+            self.packets += 1;
+            address(headers, flow, ingress.0 % 2 == 0, (self.packets / u64::from(self.count)) as u32);
+        }
+    }
+
+    /// What the gateway sees of a connection before the measurement: how it is made, and as much data as
+    /// makes its flow an old one.
+    pub fn introduction(&self, flow: u32) -> Vec<(PortId, BenchFrame)> {
+        const LONG: u64 = 9_000;
+        let bdp = BitRate::gigabits(400).bytes_in(LSCC_ROUND_TRIP);
+        let mut frames = vec![(PortId(0), management(flow, true)), (PortId(1), management(flow, false))];
+        for _ in 0..=bdp / LONG {
+            let mut headers = rocev2_headers(LONG);
+            address(&mut headers, flow, true, 0);
+            frames.push((PortId(0), BenchFrame::new(headers, LONG)));
+        }
+        frames
+    }
+}
+
+/// Puts hosts, queue pair and sequence number of a flow into the headers of a packet, from the data
+/// center or to it.
+fn address(headers: &mut [u8; 128], flow: u32, outward: bool, psn: u32) {
+    let [_, _, high, low] = flow.to_be_bytes();
+    let (local, remote) = ([10, 0, 1, low], [10, 0, 2, high & 7]);
+    let (source, destination) = if outward { (local, remote) } else { (remote, local) };
+    headers[26..30].copy_from_slice(&source);
+    headers[30..34].copy_from_slice(&destination);
+    let [_, qp @ ..] = pair(flow, outward).number().to_be_bytes();
+    headers[47..50].copy_from_slice(&qp);
+    let [_, psn @ ..] = psn.to_be_bytes();
+    headers[51..54].copy_from_slice(&psn);
+}
+
+/// The receiver's queue pair.
+fn pair(flow: u32, outward: bool) -> QueuePair {
+    QueuePair::from_low_bits(flow + if outward { 2 } else { 0x80_0000 })
+}
+
+/// REQ outward, REP inward.
+fn management(flow: u32, outward: bool) -> BenchFrame {
+    const LENGTH: u64 = 14 + 20 + 8 + 12 + 8 + DATAGRAM_LEN as u64 + 4;
+    let starting_psn = Psn::from_low_bits(0);
+    let id = CommunicationId(flow);
+    let message = if outward {
+        Message::Request { local: id, service_id: 1, qp: pair(flow, false), starting_psn, flow_label: 0 }
+    } else {
+        Message::Reply { local: CommunicationId(!flow), remote: id, qp: pair(flow, true), starting_psn }
+    };
+    let mut headers = rocev2_headers(LENGTH);
+    address(&mut headers, flow, outward, 0);
+    headers[42] = Opcode::UD_SEND_ONLY.0;
+    headers[47..50].copy_from_slice(&[0, 0, 1]);
+    let mut datagram = [0; DATAGRAM_LEN];
+    message.emit(u64::from(flow), &mut datagram).expect("there is room");
+    let mut bytes = headers[..62].to_vec();
+    bytes.extend_from_slice(&datagram);
+    BenchFrame::whole(bytes)
+}
+
+/// The far end of every long link, which asks for half the line.
+pub(crate) struct FarEnd {
+    ports: u16,
+    spoke: Nanos,
+    sequence: u64,
+}
+
+impl FarEnd {
+    pub fn new(ports: u16) -> Self {
+        Self { ports, spoke: Nanos::ZERO, sequence: 0 }
+    }
+
+    /// What it says at `now`, to each port.
+    pub fn speak(&mut self, now: Nanos) -> Vec<(PortId, BenchFrame)> {
+        if now < self.spoke + FEEDBACK {
+            return Vec::new();
+        }
+        self.spoke = now;
+        self.sequence += 1;
+        (1..self.ports).step_by(2).map(|port| (PortId(port), self.message(port))).collect()
+    }
+
+    fn message(&self, port: u16) -> BenchFrame {
+        let (sequence, timestamp) = (self.sequence, self.spoke);
+        let frame = rate_feedback::Frame {
+            source_mac: MacAddress([2, 0, 0, 0, 0, port as u8]),
+            source: FAR_END,
+            destination: NEAR_END,
+            dscp: Dscp::from_low_bits(48),
+            identification: 0,
+            message: rate_feedback::Message { port, sequence, timestamp, rate: BitRate::gigabits(200) },
+        };
+        let mut bytes = vec![0; rate_feedback::Frame::length(false)];
+        frame.emit(None, &mut bytes).expect("there is room");
+        BenchFrame::whole(bytes)
+    }
+}

@@ -1,0 +1,83 @@
+//! What the rate calculation module tells the other end, and when.
+
+use super::rate_calculator::{Advertised, RateCalculator, RateCounters};
+use crate::ledger::Volume;
+use crate::program::{Feedback, Lscc};
+use units::{Nanos, PortId};
+use wire::ethernet::MacAddress;
+use wire::rate_feedback::{Frame, Key, Message};
+
+/// The rate calculation module of one port, and the message that waits for the link.
+#[derive(Debug)]
+pub(crate) struct RateAnnouncer {
+    port: PortId,
+    settings: Lscc,
+    calculator: RateCalculator,
+    /// The newest message, until it is sent: an older one would be stale.
+    due: Option<Message>,
+    identification: u16,
+}
+
+impl RateAnnouncer {
+    /// For a port through which `departed` lossless frames came that have left the switch.
+    pub fn new(port: PortId, settings: &Lscc, departed: Volume) -> Self {
+        Self {
+            port,
+            settings: settings.clone(),
+            calculator: RateCalculator::new(settings, departed.on_the_wire().0),
+            due: None,
+            identification: 0,
+        }
+    }
+
+    /// New settings. The calculation starts anew where it is concerned.
+    pub fn configure(&mut self, settings: &Lscc, departed: Volume) {
+        let (old, new) = (&self.settings, settings);
+        let same = (old.interval, old.round_trip, old.calculation)
+            == (new.interval, new.round_trip, new.calculation);
+        if !same {
+            self.calculator = RateCalculator::new(settings, departed.on_the_wire().0);
+        }
+        self.settings = settings.clone();
+    }
+
+    /// Frames come in at `now`.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) {
+        self.calculator.wake(now);
+    }
+
+    /// When the running interval ends.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.calculator.deadline()
+    }
+
+    /// Ends the interval while `queue` of the port's lossless frames is inside, and `departed` of them
+    /// have left since the start.
+    pub fn end_interval(&mut self, now: Nanos, queue: Volume, departed: Volume) {
+        let (queue, departed) = (queue.on_the_wire(), departed.on_the_wire());
+        let Advertised { rate, sequence } = self.calculator.end_interval(now, queue.0, departed.0);
+        self.due = Some(Message { port: self.port.0, sequence, timestamp: now, rate });
+    }
+
+    /// Whether a message waits.
+    #[inline]
+    pub fn has_message(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Takes the message that waits, from the port with address `source_mac`, and the key for its tag.
+    pub fn take_message(&mut self, source_mac: MacAddress) -> Option<(Frame, Option<Key>)> {
+        let message = self.due.take()?;
+        self.identification = self.identification.wrapping_add(1);
+        let Feedback { local, peer, key, dscp } = self.settings.feedback;
+        let identification = self.identification;
+        let frame = Frame { source_mac, source: local, destination: peer, dscp, identification, message };
+        Some((frame, key))
+    }
+
+    pub fn counters(&self) -> &RateCounters {
+        self.calculator.counters()
+    }
+}

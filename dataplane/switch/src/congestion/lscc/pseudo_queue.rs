@@ -1,0 +1,89 @@
+//! The pseudo-queue: what would wait if the link were as slow as the other end asks.
+
+use units::{BitRate, Nanos, WireBytes};
+
+/// Bit-nanoseconds per second in a byte: the level is kept in bits times 10^9, so that a rate times
+/// a time is taken off without ever rounding.
+const BYTE: u128 = 8_000_000_000;
+
+/// Equation (10): `dQ* = (R_in - R) dt`, never below zero.
+#[derive(Debug, Default)]
+pub(crate) struct PseudoQueue {
+    level: u128,
+    at: Nanos,
+    longest: WireBytes,
+}
+
+impl PseudoQueue {
+    /// Lets it drain until `now` at `rate`; without one it is empty.
+    #[inline]
+    pub fn drain(&mut self, now: Nanos, rate: Option<BitRate>) {
+        let elapsed = now.since(self.at);
+        self.at = now;
+        self.level = match rate {
+            Some(rate) => {
+                self.level.saturating_sub(u128::from(rate.bits_per_second()) * u128::from(elapsed.0))
+            }
+            None => 0,
+        };
+    }
+
+    /// Adds what comes in.
+    #[inline]
+    pub fn arrive(&mut self, bytes: WireBytes) {
+        self.level += u128::from(bytes.0) * BYTE;
+        self.longest = self.longest.max(self.bytes());
+    }
+
+    /// What is in it, in whole bytes.
+    #[inline]
+    pub fn bytes(&self) -> WireBytes {
+        WireBytes(u64::try_from(self.level / BYTE).unwrap_or(u64::MAX))
+    }
+
+    /// Whether it holds more than `reference`.
+    #[inline]
+    pub fn is_above(&self, reference: WireBytes) -> bool {
+        self.level > u128::from(reference.0) * BYTE
+    }
+
+    /// The most that was in it.
+    pub fn longest(&self) -> WireBytes {
+        self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_holds_the_integral_of_arrivals_less_rate_wherever_it_is_not_empty(
+            rate in 1_u64..2_000_000_000_000,
+            steps in proptest::collection::vec((0_u64..1_000_000, 0_u64..100_000), 1..200),
+        ) {
+            let mut queue = PseudoQueue::default();
+            let (mut now, mut model) = (0_u64, 0.0_f64);
+            for (elapsed, bytes) in steps {
+                now += elapsed;
+                queue.drain(Nanos(now), BitRate::new(rate));
+                model = (model - rate as f64 * elapsed as f64 / 8e9).max(0.0);
+                prop_assert!((queue.bytes().0 as f64 - model).abs() < 2.0 + model * 1e-9);
+                queue.arrive(WireBytes(bytes));
+                model += bytes as f64;
+                prop_assert!(queue.is_above(WireBytes((model * 0.999) as u64)) || model < 2_000.0);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_rate_nothing_waits() {
+        let mut queue = PseudoQueue::default();
+        queue.arrive(WireBytes(1_000));
+        queue.drain(Nanos(1), None);
+        assert_eq!(queue.bytes(), WireBytes(0));
+        assert_eq!(queue.longest(), WireBytes(1_000));
+    }
+}

@@ -1,0 +1,205 @@
+//! LSCC at its ports: what goes out to the long link, what comes in from it, and what is told.
+
+use super::{Cargo, Fabric, Handoff};
+use crate::congestion::lscc::{Outgoing, RateAnnouncer, RateLimiter};
+use crate::descriptor::Descriptor;
+use crate::frame::{ControlFrame, Frame, Transmitter};
+use crate::program::{PortSettings, Program};
+use crate::queue::Queued;
+use crate::reason::{Consumed, DropReason};
+use units::{Nanos, PortId, Priority};
+use wire::ethernet::{self, EtherType, MacAddress};
+use wire::rate_feedback;
+
+/// Whether a frame is for the other end of a link with LSCC.
+#[inline]
+pub(super) fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
+    descriptor.ether_type == EtherType::IPV4
+        && ethernet::View::parse(headers)
+            .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
+}
+
+impl<F: Frame> Fabric<F> {
+    /// Gives each port of this shard that has LSCC its rate limiting module.
+    pub(super) fn configure_limiters(&mut self, program: &Program) {
+        let seed = program.settings().seed;
+        for port in self.owned.iter() {
+            let settings = program.port(port);
+            let limiter = &mut self.limiters[port.index()];
+            match (&settings.lscc, &mut *limiter) {
+                (Some(lscc), Some(limiter)) => limiter.configure(lscc, settings.rate, seed),
+                (Some(lscc), None) => {
+                    *limiter = Some(Box::new(RateLimiter::new(lscc, settings.rate, seed)));
+                }
+                (None, _) => *limiter = None,
+            }
+            match settings.lscc {
+                Some(_) => self.limited.insert(port),
+                None => self.limited.remove(port),
+            }
+        }
+    }
+
+    /// A frame goes out through a port with LSCC.
+    #[inline]
+    pub(super) fn limit(
+        &mut self,
+        egress: PortId,
+        priority: Priority,
+        descriptor: &Descriptor,
+        queued: &mut Queued<F>,
+    ) {
+        let limited = self.ingress[egress.index()].lossless().contains(priority);
+        let outgoing = Outgoing { port: queued.ingress, length: queued.length(), limited };
+        if let Some(limiter) = &mut self.limiters[egress.index()] {
+            limiter.send(queued.since, outgoing, descriptor, queued.frame.headers_mut());
+        }
+    }
+
+    /// The same for a frame that another shard has admitted.
+    pub(super) fn limit_handed_over(&mut self, egress: PortId, priority: Priority, queued: &mut Queued<F>) {
+        if self.limited.contains(egress)
+            && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
+        {
+            self.limit(egress, priority, &descriptor, queued);
+        }
+    }
+
+    /// A frame came in from a long link. Returns whether it goes on.
+    #[inline]
+    pub(super) fn receive_from_far(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        descriptor: &Descriptor,
+        frame: &F,
+    ) -> bool {
+        let limiter = &mut self.limiters[port.index()];
+        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, descriptor, frame.headers()));
+        if !passes {
+            let consumed = &mut self.ingress[port.index()].counters.consumed;
+            consumed[Consumed::ThinnedCnp.index()].count(frame.length());
+        }
+        passes
+    }
+
+    /// A feedback message ends here, whatever it says.
+    #[cold]
+    pub(super) fn receive_feedback(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        settings: &PortSettings,
+        descriptor: &Descriptor,
+        frame: &F,
+    ) {
+        let ingress = &mut self.ingress[port.index()];
+        let Some(limiter) = &mut self.limiters[port.index()] else {
+            let priority = settings.classification.default;
+            ingress.counters.received[priority.index()].count(frame.length());
+            ingress.count_drop(priority, DropReason::ForeignFeedback, frame.length());
+            return;
+        };
+        let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
+        limiter.receive_feedback(now, packet);
+        ingress.counters.consumed[Consumed::RateFeedback.index()].count(frame.length());
+    }
+
+    /// When LSCC wants to be called at `port`.
+    #[inline]
+    pub(super) fn lscc_deadline(&self, port: PortId) -> Nanos {
+        let egress = &self.egress[port.index()];
+        let waits = !egress.notifications.is_empty();
+        if !waits && !self.limited.contains(port) {
+            return Nanos::NEVER;
+        }
+        let announcer = self.ingress[port.index()].announcer.as_ref();
+        let waits = waits || announcer.is_some_and(RateAnnouncer::has_message);
+        let control = if waits { egress.window_opens_at() } else { Nanos::NEVER };
+        let interval = announcer.map_or(Nanos::NEVER, RateAnnouncer::deadline);
+        let limiter = self.limiters[port.index()].as_ref().map_or(Nanos::NEVER, |it| it.deadline());
+        control.min(interval).min(limiter)
+    }
+
+    /// Does what is due of LSCC at `port`.
+    #[inline]
+    pub(super) fn run_lscc(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        if self.lscc_deadline(port) > now {
+            return;
+        }
+        self.end_rate_interval(now, port);
+        self.send_feedback(now, port, out);
+        if self.limiters[port.index()].as_ref().is_some_and(|it| it.deadline() <= now) {
+            self.notify(now, port);
+        }
+        self.send_notifications(now, port, out);
+    }
+
+    /// Calculates a rate, if an interval has ended.
+    fn end_rate_interval(&mut self, now: Nanos, port: PortId) {
+        let ingress = &mut self.ingress[port.index()];
+        let lossless = ingress.lossless();
+        if let Some(announcer) = &mut ingress.announcer
+            && announcer.deadline() <= now
+        {
+            let departed = lossless.iter().map(|priority| self.ledger.departed_from(port, priority));
+            let queue = lossless.iter().map(|priority| self.ledger.ingress_queue(port, priority));
+            announcer.end_interval(now, queue.sum(), departed.sum());
+        }
+    }
+
+    /// Tells the other end the rate that was calculated last, once the link is free.
+    fn send_feedback(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        let egress = &mut self.egress[port.index()];
+        if egress.window_opens_at() > now {
+            return;
+        }
+        let ingress = &mut self.ingress[port.index()];
+        let message = ingress.announcer.as_mut().and_then(|it| it.take_message(ingress.mac));
+        let Some((frame, key)) = message else { return };
+        let mut control = ControlFrame::zeroed(rate_feedback::Frame::length(key.is_some()) as u8);
+        if frame.emit(key.as_ref(), control.bytes_mut()).is_ok() {
+            let start = egress.send_control(now, control.length());
+            out.control(start, &control);
+        }
+    }
+
+    /// Has the limiter of `port` make the CNPs that are due.
+    fn notify(&mut self, now: Nanos, port: PortId) {
+        let Self { limiters, egress, outboxes, owners, owned, .. } = self;
+        let Some(limiter) = &mut limiters[port.index()] else { return };
+        limiter.notify(now, |port, frame| {
+            if owned.contains(port) {
+                return egress[port.index()].notifications.push(frame);
+            }
+            // Another shard drops what its port has no room for.
+            let owner = owners[port.index()];
+            outboxes[owner.index()].push(Handoff { egress: port, cargo: Cargo::Notification(frame) });
+            true
+        });
+    }
+
+    /// Sends the CNPs that wait at `port`, as far as the link is free.
+    fn send_notifications(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        let egress = &mut self.egress[port.index()];
+        while egress.window_opens_at() <= now
+            && let Some(frame) = egress.notifications.pop()
+        {
+            let mut control = ControlFrame::zeroed(frame.length() as u8);
+            if frame.emit(control.bytes_mut()).is_ok() {
+                let start = egress.send_control(now, control.length());
+                out.control(start, &control);
+            }
+        }
+        self.unblock(now);
+    }
+
+    /// Limiters that waited for room go on.
+    fn unblock(&mut self, now: Nanos) {
+        for port in self.limited.iter() {
+            if self.limiters[port.index()].as_ref().is_some_and(|it| it.is_blocked()) {
+                self.notify(now, port);
+            }
+        }
+    }
+}

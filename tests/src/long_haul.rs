@@ -1,0 +1,89 @@
+//! A gateway with LSCC on port B, and what its far end says.
+
+use crate::frame::TestFrame;
+use crate::settings::{port_mac, two_ports};
+use crate::{A, B};
+use core::net::Ipv4Addr;
+use switch::program::{Feedback, Lscc, RateCalculation, RateLimiting, Settings};
+use units::{BitRate, Interval, Nanos, Priority, WireBytes};
+use wire::ip::Dscp;
+use wire::rate_feedback::{Frame, Key, Message};
+
+/// The address of the gateway on its long link.
+pub const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
+/// The address of the far end.
+pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 2);
+/// What both ends share.
+pub const KEY: Key = Key(*b"sixteen byte key");
+/// The interval of direct CNPs.
+pub const CNP_INTERVAL: Interval = Interval::from_micros(50);
+/// The round trip of the long link.
+pub const ROUND_TRIP: Interval = Interval::from_millis(1);
+/// The interval of rates.
+pub const INTERVAL: Interval = Interval::from_micros(100);
+/// The pseudo-queue above which CNPs are sent.
+pub const PSEUDO_REFERENCE: WireBytes = WireBytes(20_000);
+
+/// LSCC as the tests have it, on a link of `rate`.
+pub fn lscc(rate: BitRate) -> Lscc {
+    Lscc {
+        interval: INTERVAL,
+        round_trip: ROUND_TRIP,
+        calculation: RateCalculation {
+            reference: WireBytes(1_000_000),
+            step: None,
+            least: BitRate::gigabits(1),
+            most: rate,
+        },
+        limiting: RateLimiting {
+            reference: PSEUDO_REFERENCE,
+            cnp_interval: CNP_INTERVAL,
+            long_flow: WireBytes(rate.bytes_in(ROUND_TRIP)),
+            far_cnp_interval: None,
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
+        feedback: Feedback { local: LOCAL, peer: PEER, key: Some(KEY), dscp: Dscp::from_low_bits(48) },
+    }
+}
+
+/// Two patched ports at 100G: a data center behind A, the long link behind B.
+pub fn gateway() -> Settings {
+    let mut settings = two_ports();
+    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    settings
+}
+
+/// The settings of LSCC on port B, to change them.
+///
+/// # Panics
+/// Where it has none.
+pub fn lscc_of(settings: &mut Settings) -> &mut Lscc {
+    settings.ports[B.index()].lscc.as_mut().expect("port B has LSCC")
+}
+
+/// What the far end says: send at `rate`.
+pub fn told(sequence: u64, rate: BitRate) -> Frame {
+    Frame {
+        source_mac: port_mac(A),
+        source: PEER,
+        destination: LOCAL,
+        dscp: Dscp::from_low_bits(48),
+        identification: sequence as u16,
+        message: Message { port: 1, sequence, timestamp: Nanos(sequence), rate },
+    }
+}
+
+/// The message on the wire.
+pub fn on_the_wire(frame: &Frame, key: Option<&Key>) -> TestFrame {
+    let mut bytes = vec![0; Frame::length(key.is_some())];
+    frame.emit(key, &mut bytes).expect("there is room");
+    TestFrame::new(bytes)
+}
+
+/// [`told`], with its tag.
+pub fn feedback(sequence: u64, rate: BitRate) -> TestFrame {
+    on_the_wire(&told(sequence, rate), Some(&KEY))
+}
