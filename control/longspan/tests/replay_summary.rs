@@ -108,3 +108,19 @@ fn check_approves_every_gateway_of_the_repository_but_not_a_broken_one() {
     assert_eq!((&report[0]["ok"], &report[1]["ok"]), (&true.into(), &false.into()));
     assert_eq!(report[1]["problems"][0]["severity"], "error");
 }
+
+#[test]
+fn check_says_what_lscc_amounts_to_where_a_port_has_it() {
+    let with = repository("config/gateways/longhaul-lscc-80km.toml");
+    let without = repository("config/gateways/longhaul-80km.toml");
+    let shown = run(["check".as_ref(), with.as_os_str(), without.as_os_str()]).stdout;
+    assert_eq!(shown.matches("LSCC from").count(), 1, "{shown}");
+    assert!(shown.contains("\nport lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key\n"), "{shown}");
+
+    let report =
+        json(&run(["check".as_ref(), "--json".as_ref(), with.as_os_str(), without.as_os_str()]).stdout);
+    let sum = &report[0]["lscc"][0];
+    assert_eq!((&sum["port"], &sum["signed"]), (&"lh0".into(), &true.into()));
+    assert_eq!((&sum["rates_in_flight"], &sum["reference_bytes"]), (&5.into(), &1_268_205.into()));
+    assert_eq!(report[1]["lscc"], serde_json::json!([]));
+}
