@@ -47,7 +47,7 @@ pub(crate) fn build(
 }
 
 /// The round trip that follows from the distance, for the table at `place`; `None` without a
-/// distance, which has been said.
+/// distance, which has been said. One that is too long to be stated is an error too.
 pub(crate) fn round_trip(
     port: &PortSettings,
     link: &Link,
@@ -55,10 +55,17 @@ pub(crate) fn round_trip(
     problems: &Problems<'_>,
 ) -> Option<Interval> {
     let known = from_distance(port, link);
-    if known.is_none() {
-        let key = format!("{}.round_trip", place.key);
-        let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
-        problems.error(&Place { key, ..place.clone() }, ProblemKind::Needed { when });
+    let at_key = || Place { key: format!("{}.round_trip", place.key), ..place.clone() };
+    match known {
+        Some(known) if known > BifrostDecl::LONGEST_ROUND_TRIP => {
+            let kind = ProblemKind::OutOfRange { got: known.to_string(), valid: "1us to 1s" };
+            problems.error(&at_key(), kind);
+        }
+        Some(_) => {}
+        None => {
+            let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
+            problems.error(&at_key(), ProblemKind::Needed { when });
+        }
     }
     known
 }

@@ -33,6 +33,9 @@ pub(super) const LEAST: Interval = Interval::from_micros(1);
 pub(super) const MOST: Interval = Interval::from_secs(1);
 
 impl BifrostDecl {
+    /// The longest round trip that can be stated.
+    pub const LONGEST_ROUND_TRIP: Interval = MOST;
+
     pub fn read(bifrost: &mut Section<'_, '_>) -> Self {
         const AT_LEAST: &str = "1us to 1s";
         const UP_TO: &str = "up to 1s";
