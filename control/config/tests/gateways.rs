@@ -101,7 +101,7 @@ fn under_bifrost_a_group_has_its_buffer_reserved_and_is_paused_only_beyond_it() 
     let bifrost = port.bifrost.unwrap();
     let most = Bytes((bifrost.buffer + bifrost.overrun(port.rate, port.max_frame)).0);
     let group = port.groups[roce()].lossless().unwrap();
-    assert_eq!(most, Bytes(11_399_978));
+    assert_eq!(most, Bytes(11_409_120));
     assert_eq!(group.xoff, Threshold::Static(most));
     assert_eq!(group.reserved, most - port.max_frame, "all but the last frame");
     assert_eq!(group.headroom, Bytes(3 * 9_118), "k + 2 frames, whatever the distance");

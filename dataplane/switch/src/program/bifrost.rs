@@ -67,14 +67,14 @@ impl Bifrost {
     /// on a link of `rate` with frames of up to `max_frame`.
     ///
     /// A frame that has begun when a pause arrives is sent to its end: up to one for each slot that
-    /// was granted in part. A history notices the first, so there are those of one round trip. The
-    /// paper's `k MTU` counts those of k slots only. A counter notices none until they have used up
+    /// was granted in part. A history notices the first, in the slot after it; those of a round trip
+    /// and of that slot follow. The paper's `k MTU` counts those of k slots only. A counter notices none until they have used up
     /// F, and then everything that was granted is still under way.
     pub const fn overrun(&self, rate: BitRate, max_frame: Bytes) -> WireBytes {
         let frame = WireBytes::of_frame(max_frame).0;
         match self.virtual_incoming {
             VirtualIncoming::History { .. } => {
-                WireBytes((self.round_trip.0.div_ceil(self.slot.0) + 1) * frame)
+                WireBytes((self.round_trip.0.div_ceil(self.slot.0) + 2) * frame)
             }
             VirtualIncoming::Counter => {
                 WireBytes(rate.bytes_in(self.round_trip) + rate.bytes_in(self.slot) + frame)

@@ -11,6 +11,8 @@
 //!
 //! Where the paper is followed and where not:
 //!
+//! - Line 10 as printed comes before the arrivals of the slot are taken off F (line 15), so they
+//!   count twice and a slot of the buffer is left. They are taken off first here.
 //! - Line 13 as printed deducts `L + F - H` also where it is negative, and so grants more than `F`
 //!   records whenever the buffer has room. Only a positive excess may be deducted.
 //! - `c` is negative after a leak (line 10); it is zero here. So while there is an excess nothing is

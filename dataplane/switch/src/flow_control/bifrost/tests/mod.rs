@@ -225,3 +225,88 @@ fn a_pause_without_grant_can_hold_over_and_is_then_taken_back() {
     };
     assert_eq!(free, Some(Interval::ZERO), "an upstream that is free again is told so");
 }
+
+#[test]
+fn a_port_does_not_rest_while_anything_is_queued_arrives_or_is_not_granted() {
+    for kind in KINDS {
+        let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
+        let rests = |queue, arrived| {
+            let mut model = Model::new(link, kind);
+            for _ in 0..30 {
+                model.bifrost.wake(model.now);
+                model.now += link.slot;
+                model.received += arrived;
+                model.bifrost.end_slot(model.now, queue, model.received);
+            }
+            model.bifrost.deadline() == Nanos::NEVER
+        };
+        assert!(rests(0, 0), "{kind:?}");
+        assert!(!rests(1, 0) && !rests(0, 1), "{kind:?}");
+
+        let mut model = Model::new(link, kind);
+        for _ in 0..3 {
+            model.step(Step { drain: 0, used: 1_000, leaked: 0 });
+        }
+        assert_eq!(model.last_grant(), 0);
+        let drained = model.bifrost.end_slot(model.now + link.slot, 0, model.received);
+        assert_eq!(drained, None, "a whole slot is granted");
+        assert_ne!(model.bifrost.deadline(), Nanos::NEVER, "and not yet a round trip of them");
+    }
+}
+
+#[test]
+fn a_counter_that_wakes_has_everything_granted_whatever_it_rested_with() {
+    let link = Link::DEPLOYED;
+    let mut incoming = VirtualIncoming::new(&link.settings(Kind::Counter), link.rate);
+    incoming.settle(Nanos(10_000), link.line());
+    incoming.refill(Nanos(20_000));
+    assert_eq!(incoming.bytes(Nanos(20_000)), link.bdp() + link.line());
+}
+
+#[test]
+fn a_grant_with_jitter_expires_so_much_later() {
+    let link = Link::DEPLOYED;
+    let kind = Kind::History { jitter: Interval(1_000) };
+    let mut incoming = VirtualIncoming::new(&link.settings(kind), link.rate);
+    incoming.grant(Nanos::ZERO, 1_000);
+    let end = link.round_trip() + link.slot + Interval(1_000);
+    for (before, bytes) in [(1_000, 1_000), (40, 500), (0, 0)] {
+        let now = Nanos(end.0 - before);
+        incoming.settle(now, 0);
+        assert_eq!(incoming.bytes(now), bytes, "{before} ns before the last of it has arrived");
+    }
+}
+
+#[test]
+fn the_pause_of_a_slot_is_rounded_up_and_an_upstream_is_freed_once() {
+    let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
+    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    // 12.5 bytes are a nanosecond: 13 bytes are 1.04 ns, of which one is granted.
+    assert_eq!(bifrost.pause_for(13), Some(link.slot - Interval(1)));
+    assert_eq!(bifrost.pause_for(0), Some(link.slot));
+    assert_eq!(bifrost.pause_for(link.line()), None, "without a holdover nothing is to be taken back");
+    bifrost.settings.holdover = Interval(5_000);
+    assert_eq!(bifrost.pause_for(0), Some(link.slot + Interval(5_000)));
+    assert_eq!(bifrost.pause_for(link.line()), Some(Interval::ZERO));
+    assert_eq!(bifrost.pause_for(link.line()), None, "told once");
+}
+
+#[test]
+fn the_counters_of_slots_say_what_slots_came_to() {
+    let link = Link::DEPLOYED;
+    let (full, half, line) = (link.least_buffer(), link.least_buffer() - link.bdp(), link.line());
+    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    bifrost.wake(Nanos::ZERO);
+    // Whole, in part, and twice nothing; the last two end 1 us late.
+    bifrost.end_slot(Nanos(10_000), half - line, 0);
+    bifrost.end_slot(Nanos(20_000), half - line / 2, 0);
+    bifrost.end_slot(Nanos(31_000), full, 0);
+    bifrost.end_slot(Nanos(42_000), 0, 0);
+    let counters = bifrost.counters();
+    assert_eq!((counters.slots, counters.paused, counters.fully_paused), (4, 2, 1));
+    assert_eq!(counters.granted, WireBytes(line + line / 2 + line));
+    assert_eq!(counters.granted_late, WireBytes(2 * 12_501));
+    assert_eq!((counters.lateness.count(), counters.lateness.longest()), (4, Interval(1_000)));
+    assert_eq!(counters.longest_queue, WireBytes(full));
+    assert!(counters.fullest > counters.longest_queue);
+}
