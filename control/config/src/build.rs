@@ -23,6 +23,7 @@ use crate::schema::{
     RouteDecl,
 };
 use crate::value::{Mode, PauseWish, SizeWish};
+use crate::watchdog;
 
 /// What a file asks for.
 pub(crate) struct Built {
@@ -124,7 +125,7 @@ impl Builder<'_> {
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             bifrost: None,
             lscc: None,
-            watchdog: None,
+            watchdog: decl.watchdog.as_ref().map(watchdog::build),
         };
         if let Some(declared) = &decl.bifrost {
             port.bifrost = Some(bifrost::build(declared, &port, &link, self.problems)?);

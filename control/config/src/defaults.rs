@@ -57,6 +57,9 @@ pub(crate) fn least_rate(most: BitRate) -> BitRate {
     BitRate::new(least).map_or(most, |least| least.min(most))
 }
 
+/// Detection and restoration time of the watchdog, as `pfcwd start_default` of SONiC has them.
+pub(crate) const WATCHDOG_TIME: Interval = Interval::from_millis(200);
+
 /// Half a slot: enough for a frame that waits, and little to lose where one is not replaced.
 pub(crate) const fn holdover(slot: Interval) -> Interval {
     Interval(slot.0 / 2)

@@ -22,6 +22,7 @@ mod reader;
 mod render;
 mod schema;
 mod value;
+mod watchdog;
 
 pub use gateway::{Gateway, Link};
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};

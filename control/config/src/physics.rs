@@ -16,6 +16,7 @@ use crate::problem::ProblemKind;
 use crate::reader::{Place, Problems};
 use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl, RateLimitDecl};
 use crate::value::SizeWish;
+use crate::watchdog;
 
 /// Notes what physics has to say to a gateway.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
@@ -42,6 +43,9 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             lscc::check(lscc, port, &sum, decl, problems);
         }
         check.obedience(index, decl);
+        if let Some(settings) = &port.watchdog {
+            watchdog::check(settings, port, decl.watchdog.as_ref(), problems);
+        }
         for declared in decl.queues.iter().flatten() {
             check.queue(index, port, declared);
         }

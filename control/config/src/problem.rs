@@ -211,6 +211,14 @@ pub enum ProblemKind {
         "PFC pauses priority {priority} at {xoff}, before the queue is what LSCC aims at, {reference}; raise XOFF, or lower the reference"
     )]
     LsccAbovePfc { priority: Priority, reference: Bytes, xoff: Bytes },
+    #[error(
+        "port {port} obeys no pauses, so the watchdog has nothing to watch; make a priority lossless, or leave the watchdog out"
+    )]
+    NothingWatched { port: String },
+    #[error(
+        "a single pause frame may last {longest} at {rate}, longer than a detection time of {detection}: one that is not followed by XON is taken for a storm"
+    )]
+    ShortDetection { detection: Interval, longest: Interval, rate: BitRate },
     #[error("port {port} is lossless and has no distance, so its headroom could not be checked")]
     HeadroomUnchecked { port: String },
     #[error(

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use switch::program::{
     Bifrost, Classification, LosslessGroup, Lscc, MarkAt, PortSettings, QueueSettings, RateLimit, Scheduling,
-    Threshold, Trust, VirtualIncoming,
+    Threshold, Trust, VirtualIncoming, Watchdog,
 };
 use switch::{ForwardingSettings, RouteSettings};
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
@@ -88,7 +88,14 @@ fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::
     writeln!(out, "\n[port.pfc]\npause = {}\nobey = {}", port.pfc.pause.0, set(port.pfc.obey))?;
     writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)?;
     port.bifrost.as_ref().map_or(Ok(()), |bifrost| write_bifrost(out, bifrost))?;
-    port.lscc.as_ref().map_or(Ok(()), |lscc| write_lscc(out, lscc))
+    port.lscc.as_ref().map_or(Ok(()), |lscc| write_lscc(out, lscc))?;
+    port.watchdog.as_ref().map_or(Ok(()), |watchdog| write_watchdog(out, watchdog))
+}
+
+fn write_watchdog(out: &mut String, watchdog: &Watchdog) -> core::fmt::Result {
+    let Watchdog { detection, restoration, action } = *watchdog;
+    writeln!(out, "\n[port.watchdog]\ndetection = \"{detection}\"\nrestoration = \"{restoration}\"")?;
+    writeln!(out, "action = \"{}\"", action.name())
 }
 
 fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use switch::program::{DynamicThreshold, MarkAt, Trust};
+use switch::program::{DynamicThreshold, MarkAt, Trust, WatchdogAction};
 use toml::de::DeValue;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ethernet::MacAddress;
@@ -307,6 +307,7 @@ words! {
     SchedulingWord { "strict" => Self::Strict, "weighted" => Self::Weighted }
     VirtualIncomingWord { "counter" => Self::Counter, "history" => Self::History }
     Trust { "dscp" => Self::Dscp, "pcp" => Self::Pcp, "nothing" => Self::Nothing }
+    WatchdogAction { "drop" => Self::Drop, "forward" => Self::Forward, "alert" => Self::Alert }
     MarkAt { "dequeue" => Self::Dequeue, "enqueue" => Self::Enqueue }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
-use switch::program::{Bifrost, BufferSettings, Threshold, VirtualIncoming};
+use switch::program::{Bifrost, BufferSettings, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
@@ -157,6 +157,39 @@ fn a_table_of_bifrost_is_taken_from_the_profile_as_a_whole() {
     assert_eq!((a.slot, a.holdover, a.check_every.get()), (Interval(20_000), Interval(10_000), 4));
     assert_eq!((b.slot, b.holdover, b.check_every.get()), (Interval(10_000), Interval::ZERO, 1));
     assert_eq!((a.round_trip, b.round_trip), (Interval(814_564), Interval(1_000_000)));
+    assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
+}
+
+#[test]
+fn the_watchdog_has_the_times_and_the_action_of_sonic_unless_it_is_told_others() {
+    let watchdog = |gateway: &Gateway, port: &str| gateway.program.port(gateway.port(port).unwrap()).watchdog;
+    let times = |detection, restoration, action| {
+        let (detection, restoration) = (Interval::from_millis(detection), Interval::from_millis(restoration));
+        Some(Watchdog { detection, restoration, action })
+    };
+    let shipped = gateway("longhaul-80km.toml");
+    assert_eq!(watchdog(&shipped, "dc0"), times(200, 200, WatchdogAction::Drop));
+    assert_eq!(watchdog(&shipped, "lh0"), None);
+
+    let text = r#"
+        [profile.port.rack]
+        rate = "100G"
+        distance = "10m"
+        lossless = [{ priorities = [3] }]
+        watchdog = { detection = "1s", action = "forward" }
+
+        [[port]]
+        name = "a"
+        profile = "rack"
+
+        [[port]]
+        name = "b"
+        profile = "rack"
+        [port.watchdog]
+    "#;
+    let gateway = config::parse(text, "profiles.toml").unwrap();
+    assert_eq!(watchdog(&gateway, "a"), times(1_000, 200, WatchdogAction::Forward));
+    assert_eq!(watchdog(&gateway, "b"), times(200, 200, WatchdogAction::Drop), "a table as a whole");
     assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, GroupSettings, LosslessGroup,
     LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings, RateCalculation, RateLimit,
-    RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
+    RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming, Watchdog, WatchdogAction,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
@@ -100,6 +100,18 @@ fn bifrost() -> impl Strategy<Value = Bifrost> {
             holdover: Interval(holdover),
             lateness: Interval(lateness),
         })
+}
+
+fn watchdog() -> impl Strategy<Value = Watchdog> {
+    let action =
+        prop::sample::select(vec![WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert]);
+    (100_000_000_u64..=5_000_000_000, 100_000_000_u64..=60_000_000_000, action).prop_map(
+        |(detection, restoration, action)| Watchdog {
+            detection: Interval(detection),
+            restoration: Interval(restoration),
+            action,
+        },
+    )
 }
 
 /// `port` with Bifrost, where it has lossless groups and none pauses before Bifrost does: a fixed
@@ -193,11 +205,12 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
     let tables = (classification(), prop::array::uniform8(group()), prop::array::uniform8(queue()));
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16..);
-    let rest = (rest, prop::option::of(bifrost()), prop::option::of(lscc(index)));
+    let rest =
+        (rest, prop::option::of(bifrost()), prop::option::of(lscc(index)), prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
-        let ((rate_limit, obey_global_pause, pause), bifrost, lscc) = rest;
+        let ((rate_limit, obey_global_pause, pause), bifrost, lscc, watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -212,7 +225,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
             bifrost: None,
             lscc: None,
-            watchdog: None,
+            watchdog,
         };
         port.pfc.obey = port.lossless();
         let port = with_lscc(with_bifrost(port, bifrost), lscc);
@@ -273,12 +286,13 @@ const KEYS: &str = "
     scheduling weight ecn lossy pause obey global_pause bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
     interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
-    cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]";
+    cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]
+    watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]";
 
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
 "400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
-"strict" | "counter" | "history" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
+"strict" | "counter" | "history" | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
 "é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
 { local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }"#;

@@ -7,7 +7,8 @@ use config::{ConfigError, Gateway, LsccSum, Problem, Severity};
 use core::fmt::Write;
 use serde::Serialize;
 use std::path::Path;
-use units::BitRate;
+use switch::program::{PortSettings, Watchdog};
+use units::{BitRate, Priority};
 
 /// Looks at each file, and says what is wrong with it.
 ///
@@ -32,7 +33,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
 }
 
-/// One line, what LSCC amounts to where a port has it, and a line for each warning.
+/// One line, what LSCC amounts to where a port has it, a line for each watchdog, and one for each warning.
 fn approval(file: &Path, gateway: &Gateway) -> String {
     let ports: Vec<_> = gateway.port_names().collect();
     let name = &gateway.name;
@@ -41,10 +42,26 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
     for (port, sum) in gateway.lscc() {
         let _ = writeln!(text, "port {port}: {sum}");
     }
+    for (port, watchdog) in watchdogs(gateway) {
+        let Watchdog { detection, restoration, action } = watchdog;
+        let watched: Vec<_> = port.pfc.obeyed().iter().map(|priority| priority.to_string()).collect();
+        let _ = writeln!(
+            text,
+            "  {}: watchdog over priorities [{}], detection {detection}, restoration {restoration}, action {}",
+            port.name,
+            watched.join(", "),
+            action.name(),
+        );
+    }
     for warning in &gateway.warnings {
         let _ = writeln!(text, "{warning}");
     }
     text
+}
+
+/// The ports with a watchdog.
+fn watchdogs(gateway: &Gateway) -> impl Iterator<Item = (&PortSettings, &Watchdog)> {
+    gateway.program.settings().ports.iter().filter_map(|port| Some((port, port.watchdog.as_ref()?)))
 }
 
 /// One file in the output of `--json`.
@@ -55,6 +72,7 @@ struct FileReport {
     gateway: Option<String>,
     ports: Vec<String>,
     lscc: Vec<LsccReport>,
+    watchdogs: Vec<WatchdogReport>,
     problems: Vec<ProblemReport>,
 }
 
@@ -71,6 +89,16 @@ struct LsccReport {
     step_below_rate: u64,
     halved_peak_bytes: u64,
     flow_table_bytes: u64,
+}
+
+/// The watchdog of a port in the output of `--json`.
+#[derive(Serialize)]
+struct WatchdogReport {
+    port: String,
+    priorities: Vec<u8>,
+    detection_ns: u64,
+    restoration_ns: u64,
+    action: &'static str,
 }
 
 /// One problem in the output of `--json`.
@@ -99,6 +127,9 @@ impl FileReport {
             lscc: gateway.map_or_else(Vec::new, |gateway| {
                 gateway.lscc().map(|(port, sum)| LsccReport::new(port, &sum)).collect()
             }),
+            watchdogs: gateway.map_or_else(Vec::new, |gateway| {
+                watchdogs(gateway).map(|(port, watchdog)| WatchdogReport::new(port, watchdog)).collect()
+            }),
             problems,
         }
     }
@@ -117,6 +148,18 @@ impl LsccReport {
             step_below_rate: sum.bounds.below,
             halved_peak_bytes: sum.halved.0,
             flow_table_bytes: sum.flow_table().0,
+        }
+    }
+}
+
+impl WatchdogReport {
+    fn new(port: &PortSettings, watchdog: &Watchdog) -> Self {
+        Self {
+            port: port.name.clone(),
+            priorities: port.pfc.obeyed().iter().map(Priority::number).collect(),
+            detection_ns: watchdog.detection.0,
+            restoration_ns: watchdog.restoration.0,
+            action: watchdog.action.name(),
         }
     }
 }

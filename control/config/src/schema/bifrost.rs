@@ -52,6 +52,7 @@ impl BifrostDecl {
     }
 }
 
+/// The time at `key`, which is to be in `range`.
 pub(super) fn time(
     section: &mut Section<'_, '_>,
     key: &'static str,

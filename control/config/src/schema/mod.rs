@@ -7,6 +7,7 @@ mod lossless;
 mod lscc;
 mod port;
 mod queue;
+mod watchdog;
 
 pub(crate) use bifrost::BifrostDecl;
 pub(crate) use forwarding::{ForwardingDecl, NeighbourDecl, PairDecl, RouteDecl};
@@ -14,6 +15,7 @@ pub(crate) use lossless::LosslessDecl;
 pub(crate) use lscc::{KeyWish, LsccDecl};
 pub(crate) use port::{PfcDecl, PortDecl};
 pub(crate) use queue::{QueueDecl, RateLimitDecl};
+pub(crate) use watchdog::WatchdogDecl;
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use super::{
-    AllProfiles, BifrostDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl, classify, profile_of,
-    refuse_second_priorities,
+    AllProfiles, BifrostDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl, WatchdogDecl, classify,
+    profile_of, refuse_second_priorities,
 };
 use crate::problem::ProblemKind;
 use crate::reader::{At, Place, Section};
@@ -33,6 +33,7 @@ pub(crate) struct PortDecl {
     pub pfc: Option<PfcDecl>,
     pub bifrost: Option<BifrostDecl>,
     pub lscc: Option<LsccDecl>,
+    pub watchdog: Option<WatchdogDecl>,
 }
 
 /// `[port.pfc]`.
@@ -70,6 +71,7 @@ impl PortDecl {
             pfc: own.pfc.or(profile.pfc),
             bifrost: own.bifrost.or(profile.bifrost),
             lscc: own.lscc.or(profile.lscc),
+            watchdog: own.watchdog.or(profile.watchdog),
         };
         if port.rate.is_none() {
             section.expect("rate", "rate = \"100G\"");
@@ -103,6 +105,7 @@ impl PortDecl {
             pfc: section.table("pfc", PfcDecl::read),
             bifrost: section.table("bifrost", BifrostDecl::read),
             lscc: section.table("lscc", LsccDecl::read).flatten(),
+            watchdog: section.table("watchdog", WatchdogDecl::read),
         }
     }
 
