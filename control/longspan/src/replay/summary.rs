@@ -15,6 +15,7 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     write_notifications(&mut page, report);
     write_queues(&mut page, report);
     write_drops(&mut page, report);
+    write_storms(&mut page, report);
     write_verdict(&mut page, report);
     write_files(&mut page, report, destinations);
     page
@@ -247,6 +248,23 @@ fn write_drops(page: &mut String, report: &Report) {
         }
     }
     section(page, "DROPS", &table);
+}
+
+fn write_storms(page: &mut String, report: &Report) {
+    let mut table = Table::new(2, ["port", "prio", "storms", "restored", "at the end"]);
+    for (port, priority) in priorities(report) {
+        let Some(watchdog) = priority.egress.watchdog.filter(|watchdog| watchdog.storms > 0) else {
+            continue;
+        };
+        table.row([
+            port.name.clone(),
+            priority.priority.to_string(),
+            thousands(watchdog.storms),
+            thousands(watchdog.restored),
+            if watchdog.stormed { "stormed".into() } else { "restored".into() },
+        ]);
+    }
+    section(page, "STORMS: queues that a peer paused without end", &table);
 }
 
 fn section(page: &mut String, title: &str, table: &Table) {

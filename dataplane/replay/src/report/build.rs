@@ -5,7 +5,7 @@ use super::{
     BifrostReport, BucketReport, ByReason, ClockReport, Conservation, Count, DelayReport, EndingReport,
     FORMAT, GroupReport, InputReport, LimitsReport, PausedByCause, PausedReport, PausesReceivedReport,
     PausesSentReport, PoolReport, PoolsReport, PortReport, PriorityReport, ProgramReport, QueueReport,
-    Report, SourceReport, UnassignedReport,
+    Report, SourceReport, UnassignedReport, WatchdogReport, watchdog,
 };
 use crate::capture::CaptureSink;
 use crate::driver::{Ending, Gateway, Played};
@@ -44,6 +44,7 @@ impl Report {
             ending: end(gateway, ending),
             conservation: Conservation::of(gateway),
             pools: pools(gateway),
+            watchdog: WatchdogReport::of(gateway),
             ports: gateway.ports().map(|port| port_report(gateway, port)).collect(),
         }
     }
@@ -177,6 +178,7 @@ fn priority_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId, priority:
             ecn_marked: queue.counters.marked,
             ecn_already_marked: queue.counters.already_marked,
             delay: delay(gateway.shard.queue_delay(port, priority)),
+            watchdog: watchdog::queue(gateway, port, priority),
         },
         pauses_received: PausesReceivedReport {
             xoff: queue.pauses.xoff,

@@ -8,9 +8,11 @@
 mod build;
 mod conservation;
 mod lscc;
+mod watchdog;
 
 pub use conservation::{Conservation, Leaving, PortConservation, WhereFramesWent};
 pub use lscc::{CnpReport, FeedbackReport, FlowsReport, LsccReport, PseudoQueueReport, RatesReport};
+pub use watchdog::{WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport, WatchdogReport};
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,6 +42,8 @@ pub struct Report {
     pub conservation: Conservation,
     /// The buffer.
     pub pools: PoolsReport,
+    /// What the watchdogs of its ports have found.
+    pub watchdog: WatchdogReport,
     /// The ports in the order of the configuration.
     pub ports: Vec<PortReport>,
 }
@@ -331,6 +335,8 @@ pub struct QueueReport {
     pub ecn_already_marked: u64,
     /// How long frames waited.
     pub delay: DelayReport,
+    /// What the watchdog has found of it; `None` where it is not watched.
+    pub watchdog: Option<WatchdogQueueReport>,
 }
 
 /// Pauses received for one priority.
