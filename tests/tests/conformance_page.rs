@@ -8,7 +8,7 @@ const PAGE: &str = include_str!("../../docs/conformance.md");
 
 /// The chapters that state behaviour by number: all of their tests are on the page, unless it says
 /// how many more there are.
-const NUMBERED: [&str; 7] = ["buffer", "pfc", "congestion", "scheduling", "ecn", "watchdog", "roce"];
+const NUMBERED: [&str; 8] = ["buffer", "pfc", "congestion", "scheduling", "ecn", "watchdog", "cnp", "roce"];
 
 fn source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(format!("{name}.rs"));
