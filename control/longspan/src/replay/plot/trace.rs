@@ -38,74 +38,120 @@ impl<'a> Trace<'a> {
 
     /// The corners of its steps: pixels from the left, and values.
     pub fn steps(&self) -> Vec<(i32, u64)> {
-        let mut corners = Vec::new();
-        let mut pixel: Option<Pixel> = None;
-        for (time, value) in self.values() {
-            let x = self.axis.x(time);
-            pixel = Some(match pixel {
-                Some(Pixel { x: same, least, most, .. }) if same == x => {
-                    Pixel { x, least: least.min(value), most: most.max(value), last: value }
-                }
-                Some(done) => {
-                    // It stands until here.
-                    let last = done.last;
-                    corners.extend(done.corners());
-                    corners.push((x, last));
-                    Pixel { x, least: last.min(value), most: last.max(value), last: value }
-                }
-                None => Pixel { x, least: value, most: value, last: value },
-            });
-        }
-        corners.extend(pixel.into_iter().flat_map(Pixel::corners));
-        corners.dedup();
-        corners
+        corners(self.values().map(|(time, value)| (self.axis.x(time), value)))
     }
 
     /// How much of the time of each pixel it is above zero: pixels from and to, and the share in
     /// `1 / SHARES`.
     pub fn shares(&self) -> Vec<(i32, i32, u64)> {
-        let mut bars: Vec<(i32, i32, u64)> = Vec::new();
-        for (x, held, whole) in self.held_by_pixel() {
-            let share = (held * u128::from(Self::SHARES)).div_ceil(whole.max(1)) as u64;
-            match bars.last_mut() {
-                Some((_, end, same)) if *end == x && *same == share => *end = x + 1,
-                _ if share > 0 => bars.push((x, x + 1, share)),
-                _ => {}
-            }
-        }
-        bars
+        let values: Vec<_> = self.values().map(|(time, value)| (self.axis.x(time), time, value)).collect();
+        bars(&held_by_pixel(&values))
     }
 
     /// Shades that are told apart.
     pub const SHARES: u64 = 4;
+}
 
-    /// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a
-    /// nanosecond.
-    fn held_by_pixel(&self) -> Vec<(i32, u128, u128)> {
-        let mut pixels: Vec<(i32, u128, u128)> = Vec::new();
-        let values: Vec<_> = self.values().collect();
-        for pair in values.windows(2) {
-            let ((from, value), (to, _)) = (pair[0], pair[1]);
-            let (first, last) = (self.axis.x(from), self.axis.x(to));
-            // Of each pixel that it reaches into an equal part: exact where it is within one, and as
-            // good as one can see elsewhere.
-            let each = (u128::from((to - from).0) << 16) / (last - first + 1) as u128;
-            for x in first..=last {
-                if pixels.last().is_none_or(|(newest, ..)| *newest < x) {
-                    pixels.push((x, 0, 0));
-                }
-                if let Some((_, held, whole)) = pixels.last_mut() {
-                    *held += if value > 0 { each } else { 0 };
-                    *whole += each;
-                }
+/// The corners of the steps through `values`, each at its pixel. Within one pixel the line covers all
+/// of them.
+fn corners(values: impl Iterator<Item = (i32, u64)>) -> Vec<(i32, u64)> {
+    let mut corners = Vec::new();
+    let mut pixel: Option<Pixel> = None;
+    for (x, value) in values {
+        pixel = Some(match pixel {
+            Some(Pixel { x: same, least, most, .. }) if same == x => {
+                Pixel { x, least: least.min(value), most: most.max(value), last: value }
             }
-        }
-        pixels
+            Some(done) => {
+                // It stands until here.
+                let last = done.last;
+                corners.extend(done.corners());
+                corners.push((x, last));
+                Pixel { x, least: last.min(value), most: last.max(value), last: value }
+            }
+            None => Pixel { x, least: value, most: value, last: value },
+        });
     }
+    corners.extend(pixel.into_iter().flat_map(Pixel::corners));
+    corners.dedup();
+    corners
 }
 
 impl Pixel {
     fn corners(self) -> [(i32, u64); 3] {
         [(self.x, self.least), (self.x, self.most), (self.x, self.last)]
+    }
+}
+
+/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond.
+fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
+    let mut pixels: Vec<(i32, u128, u128)> = Vec::new();
+    for pair in values.windows(2) {
+        let ((first, from, value), (last, to, _)) = (pair[0], pair[1]);
+        // Of each pixel that it reaches into an equal part: exact where it is within one, and as
+        // good as one can see elsewhere.
+        let each = (u128::from((to - from).0) << 16) / (last - first + 1) as u128;
+        for x in first..=last {
+            if pixels.last().is_none_or(|(newest, ..)| *newest < x) {
+                pixels.push((x, 0, 0));
+            }
+            if let Some((_, held, whole)) = pixels.last_mut() {
+                *held += if value > 0 { each } else { 0 };
+                *whole += each;
+            }
+        }
+    }
+    pixels
+}
+
+/// Neighbouring pixels of one share together, where it is above zero.
+fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
+    let mut bars: Vec<(i32, i32, u64)> = Vec::new();
+    for (x, held, whole) in pixels {
+        let share = (held * u128::from(Trace::SHARES)).div_ceil((*whole).max(1)) as u64;
+        match bars.last_mut() {
+            Some((_, end, same)) if *end == *x && *same == share => *end = x + 1,
+            _ if share > 0 => bars.push((*x, x + 1, share)),
+            _ => {}
+        }
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_goes_in_steps() {
+        assert_eq!(corners([(0, 5), (10, 7)].into_iter()), [(0, 5), (10, 5), (10, 7)]);
+        assert!(corners([].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn a_strip_tells_how_much_of_a_pixel_is_paused() {
+        let at = |x, time, value| (x, Interval(time), value);
+        // The first pixel is paused for a quarter of its time, the next five throughout.
+        let values = [at(0, 0, 0), at(0, 750, 2), at(0, 1_000, 0), at(1, 1_000, 1), at(5, 6_000, 0)];
+        assert_eq!(bars(&held_by_pixel(&values)), [(0, 1, 1), (1, 6, 4)]);
+        assert!(bars(&held_by_pixel(&[at(0, 0, 0), at(9, 9_000, 0)])).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn however_many_values_a_pixel_has_the_line_covers_them_with_few_corners(
+            values in proptest::collection::vec((0_i32..8, 0_u64..100), 1..200)
+        ) {
+            let mut values = values;
+            values.sort_by_key(|(x, _)| *x);
+            let corners = corners(values.iter().copied());
+            prop_assert!(corners.len() <= 8 * 4);
+            for (x, value) in &values {
+                let at = || corners.iter().filter(|(corner, _)| corner == x).map(|(_, value)| *value);
+                prop_assert!(at().min() <= Some(*value) && Some(*value) <= at().max());
+            }
+            prop_assert_eq!(corners.last(), values.last());
+        }
     }
 }
