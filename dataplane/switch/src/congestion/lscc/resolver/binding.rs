@@ -3,7 +3,7 @@
 use super::ResolverCounters;
 use super::chains::{self, Chains};
 use super::cm::{Event, Requests};
-use super::correlation::{self, Finding, Response};
+use super::correlation::{self, Finding, JUMP, Response};
 use crate::congestion::lscc::flow_table::{Flags, FlowTable, Slot};
 use crate::congestion::lscc::packet::{FlowKey, Hosts};
 use units::Nanos;
@@ -69,22 +69,32 @@ impl Resolver {
             return;
         }
         let leap = psn.distance_from(progress.last()) > (GAP + progress.tail()) as i32;
+        let from_the_start = table.cold(slot).first.distance_from(psn) >= 0;
         let continues = correlation::widen(table, slot, psn, packets);
         match table.partner(slot) {
-            None if continues => self.settle(table, slot, now),
+            None if continues && !from_the_start => self.settle(table, slot, now),
             None => {
                 // Whoever had nothing to do with it before may have now.
                 self.chains.leave(table, slot);
-                begin(table, slot, psn, packets);
+                if !continues {
+                    begin(table, slot, psn, packets);
+                }
                 self.settle(table, slot, now);
             }
             Some(partner) => {
                 if !continues {
                     begin(table, slot, psn, packets);
                 }
-                let (managed, other) = (table.cold(slot).flags.has(Flags::MANAGED), table.cold(partner));
-                let acknowledged = other.flags.has(Flags::ANSWERED) && psn.distance_from(other.answered) <= 0;
-                if !managed && (!continues || leap || acknowledged) {
+                let other = table.cold(partner);
+                let managed = other.flags.has(Flags::MANAGED);
+                // It must wait for a response of this pair, and where there never was one, not be sent again.
+                let waits = match other.flags.has(Flags::ANSWERED) {
+                    true => {
+                        (1..=(JUMP + progress.tail()) as i32).contains(&psn.distance_from(other.answered))
+                    }
+                    false => psn.distance_from(progress.last()) > 0,
+                };
+                if !managed && (!continues || leap || !waits) {
                     self.suspend(table, slot, now);
                 }
             }
@@ -108,11 +118,12 @@ impl Resolver {
         let managed = cold.flags.has(Flags::MANAGED);
         let behind =
             cold.flags.has(Flags::ANSWERED) && response.acknowledged.distance_from(cold.answered) < 0;
+        let late = progress.last().distance_from(response.psn) > JUMP as i32;
         cold.answered = response.acknowledged;
         cold.flags.set(Flags::ANSWERED, true);
         if progress.has_requests() && response.psn.distance_from(progress.reach()) > 0 {
             self.contradict(table, slot, partner, response.now);
-        } else if !managed && (behind || !progress.has_requests()) {
+        } else if !managed && (behind || late || !progress.has_requests()) {
             self.suspend(table, slot, response.now);
         }
     }
@@ -127,7 +138,8 @@ impl Resolver {
         }
         if cold.flags.has(Flags::ENDED) {
             if chains::is_recent(response.now, cold.joined) {
-                // Still about what has ended.
+                // It may still be about what has ended.
+                correlation::note(table, slot, response);
                 return;
             }
             cold.flags.set(Flags::ENDED, false);

@@ -19,8 +19,12 @@
 //! - Contests. While another half-flow has the same only candidate, neither is bound.
 //! - Exclusions are for good. A response that fits nothing has excluded everything that is known by then.
 //!
-//! What cannot be told apart in principle: between the same two hosts, one connection of which only requests pass here
-//! and one of which only responses do, which start at the same PSN and proceed in step.
+//! What cannot be told apart in principle:
+//!
+//! - between the same two hosts, one connection of which only requests pass here and one of which only
+//!   responses do, which start at the same PSN and proceed in step;
+//! - a queue pair that is used again for another partner, with PSNs where those of its former life were sent and
+//!   not yet acknowledged here. It is taken for its former self until they leave that range.
 
 use super::chains::{Chains, is_recent};
 use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Hot, Link, Slot, Tick};
@@ -79,7 +83,7 @@ enum Place {
 
 /// Looks at a response on a half-flow that stands in its chain.
 pub(super) fn look(chains: &Chains, table: &mut FlowTable, slot: Slot, response: Response) -> Finding {
-    let confirms = take(table, slot, response);
+    let confirms = note(table, slot, response);
     let tries = table.cold(slot).tries;
     table.cold_mut(slot).tries = tries.saturating_add(1);
     if tries == u8::MAX && Tick::of(response.now) == response.before {
@@ -110,7 +114,7 @@ pub(super) fn look(chains: &Chains, table: &mut FlowTable, slot: Slot, response:
 
 /// Notes the response; says whether it is one more than those before it. Where it does not continue them, the queue pair
 /// has been used again: what was found out is forgotten.
-fn take(table: &mut FlowTable, slot: Slot, response: Response) -> bool {
+pub(super) fn note(table: &mut FlowTable, slot: Slot, response: Response) -> bool {
     let quiet = Tick::of(response.now).since(response.before) > QUIET;
     let cold = table.cold_mut(slot);
     let step = response.acknowledged.distance_from(cold.answered);
@@ -132,13 +136,12 @@ fn only_candidate(
     response: Response,
 ) -> Result<Option<Slot>, ()> {
     let hosts = table.hot(slot).key().hosts.reversed();
-    let Cold { mut excluded, ordinal, other: mut claimed, .. } = *table.cold(slot);
+    let Cold { mut excluded, other: mut claimed, .. } = *table.cold(slot);
     let (mut found, mut rivals) = (None, 0_u32);
     for other in chains.members(table, &hosts) {
         let (hot, cold) = (table.hot(other), table.cold(other));
         let bit = 1 << cold.ordinal;
-        let impossible = excluded & bit != 0 || cold.excluded >> ordinal & 1 != 0;
-        if impossible
+        if excluded & bit != 0
             || hot.key().hosts != hosts
             || !hot.progress.has_requests()
             || table.has_aged(other, Tick::of(response.now))
@@ -166,16 +169,25 @@ fn only_candidate(
 }
 
 fn place(hot: &Hot, cold: &Cold, response: Response) -> Place {
-    let psn = response.psn;
-    if psn.distance_from(hot.progress.reach()) > 0 {
-        return Place::Elsewhere;
+    let offset = distance(cold.first, response.psn);
+    if offset <= width(hot, cold) {
+        return Place::Within;
     }
-    match cold.first.distance_from(psn) {
-        ..=0 => Place::Within,
-        // After a second what was in flight has come.
-        before if before as u32 <= JUMP && is_recent(response.now, cold.joined) => Place::Before,
-        _ => Place::Elsewhere,
+    // After a second what was in flight has come.
+    match distance(response.psn, cold.first) <= JUMP && is_recent(response.now, cold.joined) {
+        true => Place::Before,
+        false => Place::Elsewhere,
     }
+}
+
+/// How many PSNs there are from the first request to the last.
+fn width(hot: &Hot, cold: &Cold) -> u32 {
+    distance(cold.first, hot.progress.reach())
+}
+
+/// How many PSNs `to` is ahead of `from`, 0 to 2^24 - 1.
+fn distance(from: Psn, to: Psn) -> u32 {
+    Psn::from_low_bits(to.number().wrapping_sub(from.number())).number()
 }
 
 /// How many responses must confirm that `candidate` is the other half of `slot`.
@@ -185,8 +197,7 @@ fn needed(table: &FlowTable, slot: Slot, candidate: Slot, psn: Psn) -> u8 {
         return ONE;
     }
     let from_zero = psn.distance_from(Psn::from_low_bits(0)).unsigned_abs();
-    let width = hot.progress.reach().distance_from(cold.first).unsigned_abs();
-    if from_zero >= NEAR_ZERO && width < NARROW { FEW } else { MANY }
+    if from_zero >= NEAR_ZERO && width(hot, cold) < NARROW { FEW } else { MANY }
 }
 
 /// The UDP source port that Linux derives from the two queue pairs of a connection, where it was given no flow
@@ -216,7 +227,7 @@ pub(super) fn widen(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) -
     if first.distance_from(psn) > 0 {
         *first = psn;
     }
-    if Psn::from_low_bits(last.number().wrapping_sub(first.number())).number() > WIDEST {
+    if distance(*first, last) > WIDEST {
         *first = last.advanced_by(WIDEST.wrapping_neg());
     }
     true
