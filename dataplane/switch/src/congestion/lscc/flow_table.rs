@@ -330,11 +330,4 @@ impl FlowTable {
         }
         Some(partner)
     }
-
-    /// How many bytes were reserved for it.
-    pub fn reserved_bytes(&self) -> usize {
-        self.index.capacity() * size_of::<u32>()
-            + self.hot.capacity() * size_of::<Hot>()
-            + self.cold.capacity() * size_of::<Cold>()
-    }
 }

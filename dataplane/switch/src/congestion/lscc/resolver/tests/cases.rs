@@ -331,3 +331,47 @@ fn more_than_64_unresolved_flows_between_two_hosts_are_not_told_apart() {
     }
     assert_eq!(port.source(X_TO_Y, 0x100), Some(0x10));
 }
+
+#[test]
+fn a_flow_for_which_there_was_no_room_may_be_the_one_that_is_answered() {
+    let mut port = Port::new();
+    port.write(X_TO_Y, 0x100, START);
+    for qp in 1..64 {
+        port.write(X_TO_Y, 0x100 + qp, 0xe0_0000);
+    }
+    for psn in START..START + 40 {
+        port.write(X_TO_Y, 0x100, psn);
+        port.write(X_TO_Y, 0x200, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x100), None);
+}
+
+#[test]
+fn what_was_excluded_says_nothing_about_a_flow_that_comes_later() {
+    let mut port = Port::new();
+    port.write(X_TO_Y, 0x20, START);
+    port.ack(Y_TO_X, 0x10, START + 5);
+    // It leaves its place in the chain to the next.
+    port.connect(X_TO_Y, 0x99, 0x20, 5);
+    for psn in START + 6..START + 10 {
+        port.write(X_TO_Y, 0x21, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x21), Some(0x10));
+}
+
+#[test]
+fn when_the_other_half_goes_none_of_those_that_are_there_takes_its_place() {
+    let mut port = bound();
+    for psn in START..START + 40 {
+        port.write(X_TO_Y, 0x21, psn);
+    }
+    let slot = port.slot(X_TO_Y, 0x20).unwrap();
+    let Flows { table, resolver } = &mut port.flows;
+    resolver.release(table, slot, port.now);
+    for psn in START + 10..START + 40 {
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!((port.source(Y_TO_X, 0x10), port.source(X_TO_Y, 0x21)), (None, None));
+}
