@@ -30,7 +30,10 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         restoration: Interval::from_millis(400),
         action: WatchdogAction::Drop,
     });
-    if number % 2 == 1 {
+    if number % 2 == 0 {
+        // What the far end sends stands here, and LSCC wants a queue of it that nobody marks.
+        port.queues.iter_mut().for_each(|queue| queue.red = None);
+    } else {
         port.bifrost = Some(bifrost(port.rate));
         port.lscc = Some(lscc(port.rate, 2 * flows));
     }
@@ -77,27 +80,30 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
 /// The flows, in both directions.
 pub(crate) struct Flows {
     count: u32,
-    /// State of a linear congruential generator: flows follow each other without order.
-    next: u32,
-    packets: u64,
+    /// Of each direction.
+    packets: [u64; 2],
 }
+
+/// A prime above any number of flows: a stride that visits each of them once in a round.
+const STRIDE: u64 = 2_147_483_647;
 
 impl Flows {
     pub fn new(count: u32) -> Self {
-        Self { count, next: 0, packets: 0 }
+        Self { count, packets: [0; 2] }
     }
 
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Makes each frame the next packet of a flow.
+    /// Makes each frame the next packet of a flow, of all flows in turn.
     pub fn address<'a>(&mut self, ingress: PortId, frames: impl Iterator<Item = &'a mut [u8; 128]>) {
+        let (outward, count) = (ingress.0 % 2 == 0, u64::from(self.count));
+        let packets = &mut self.packets[usize::from(outward)];
         for headers in frames {
-            self.next = self.next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let flow = ((u64::from(self.next) * u64::from(self.count)) >> 32) as u32;
-            self.packets += 1;
-            address(headers, flow, ingress.0 % 2 == 0, (self.packets / u64::from(self.count)) as u32);
+            let flow = *packets * STRIDE % count;
+            *packets += 1;
+            address(headers, flow as u32, outward, (*packets / count) as u32 + 1);
         }
     }
 
