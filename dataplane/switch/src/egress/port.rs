@@ -47,11 +47,11 @@ pub(crate) struct Queue {
     lossy: LossyAccount,
     red: Option<Red>,
     shaper: Option<Shaper>,
-    /// When a frame was last handed over.
-    last_sent: Nanos,
     pub counters: QueueCounters,
     pub watermark: Watermark,
     pub delay: DelayHistogram,
+    /// When a frame was last handed over.
+    last_sent: Nanos,
 }
 
 impl Queue {
@@ -261,7 +261,8 @@ impl EgressPort {
         &mut self.queues[priority.index()]
     }
 
-    /// Queues a frame, or gives it back with the reason for which it is dropped.
+    /// Queues a frame, or gives it back with the reason for which it is dropped. Whether the queue
+    /// [drops](Self::drops) all that comes was asked before.
     #[inline(always)]
     pub fn enqueue<F: Frame>(
         &mut self,
@@ -271,9 +272,6 @@ impl EgressPort {
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
-        if self.watchdog.dropping().contains(priority) {
-            return Err((DropReason::PfcWatchdog, queued));
-        }
         let queue = &mut self.queues[priority.index()];
         let length = u64::from(queued.length);
         if !queued.lossless
@@ -435,6 +433,12 @@ impl EgressPort {
             self.pauses.ignore(now, self.watchdog.forwarding());
         }
         change
+    }
+
+    /// Whether the watchdog drops what comes for the queue of `priority`.
+    #[inline]
+    pub fn drops(&self, priority: Priority) -> bool {
+        self.watchdog.dropping().contains(priority)
     }
 
     /// Queues that hold frames which the watchdog drops.

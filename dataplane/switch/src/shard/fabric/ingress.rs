@@ -100,7 +100,8 @@ impl<F: Frame> Fabric<F> {
             egress,
             priority,
             longest: self.egress[egress.index()].max_frame,
-            room: group.room(&self.pools),
+            // What is to be dropped is looked at frame by frame.
+            room: if self.egress[egress.index()].drops(priority) { 0 } else { group.room(&self.pools) },
             lossless: group.is_lossless(),
             volume: Volume::default(),
         }
@@ -157,6 +158,10 @@ impl<F: Frame> Fabric<F> {
         }
         let lossless = ingress.groups[priority.index()].is_lossless();
         self.ledger.admit(port, egress, priority, Volume { frames: 1, bytes: length });
+        if self.egress[egress.index()].drops(priority) {
+            self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
+            return;
+        }
         self.pass_on(arrival, egress, lossless, frame);
     }
 
@@ -184,7 +189,7 @@ impl<F: Frame> Fabric<F> {
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, priority, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
-            self.drop_at_egress(egress, priority, &queued, reason);
+            self.drop_at_egress(egress, priority, queued.ingress, queued.length(), reason);
         }
     }
 
@@ -193,10 +198,10 @@ impl<F: Frame> Fabric<F> {
         &mut self,
         egress: PortId,
         priority: Priority,
-        queued: &Queued<F>,
+        ingress: PortId,
+        length: Bytes,
         reason: DropReason,
     ) {
-        let (ingress, length) = (queued.ingress, queued.length());
         self.egress[egress.index()].dropped[priority.index()][reason.index()].count(length);
         self.ledger.discard(self.id, ingress, egress, priority, Volume { frames: 1, bytes: length });
         self.note_departure(ingress);

@@ -14,6 +14,7 @@ use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
 use crate::program::Program;
 use crate::queue::{Queued, Store};
+use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
@@ -149,11 +150,7 @@ impl<F: Frame> Fabric<F> {
         self.read_other_shards();
         for Handoff { egress, cargo } in frames.drain(..) {
             match cargo {
-                Cargo::Frame(priority, mut queued) => {
-                    queued.since = now;
-                    self.limit_handed_over(egress, priority, &mut queued);
-                    self.enqueue(egress, priority, queued);
-                }
+                Cargo::Frame(priority, queued) => self.accept_frame(now, egress, priority, queued),
                 Cargo::Notification(frame) => {
                     // Nobody misses one that finds no room: the next interval makes another.
                     let _ = self.egress[egress.index()].notifications.push(frame);
@@ -162,6 +159,17 @@ impl<F: Frame> Fabric<F> {
         }
         self.settle();
         self.publish();
+    }
+
+    fn accept_frame(&mut self, now: Nanos, egress: PortId, priority: Priority, mut queued: Queued<F>) {
+        if self.egress[egress.index()].drops(priority) {
+            let (ingress, length) = (queued.ingress, queued.length());
+            self.drop_at_egress(egress, priority, ingress, length, DropReason::PfcWatchdog);
+            return;
+        }
+        queued.since = now;
+        self.limit_handed_over(egress, priority, &mut queued);
+        self.enqueue(egress, priority, queued);
     }
 
     /// Remembers that groups of `ingress` have something to settle.
