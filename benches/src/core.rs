@@ -12,19 +12,19 @@ use wire::ethernet::MacAddress;
 
 /// A frame whose headers lie in a buffer of its own, as an mbuf's do.
 pub struct BenchFrame {
-    headers: Box<[u8]>,
+    headers: Box<[u8; Self::ROOM]>,
     length: u64,
 }
 
 impl BenchFrame {
-    /// A frame of `length` bytes that starts with `headers`.
-    pub fn new(headers: [u8; 128], length: u64) -> Self {
-        Self { headers: Box::new(headers), length }
-    }
+    /// Room for the longest frame of which all bytes are needed, one of connection management.
+    const ROOM: usize = 384;
 
-    /// A frame of which all bytes are there.
-    pub fn whole(bytes: Vec<u8>) -> Self {
-        Self { length: bytes.len() as u64, headers: bytes.into() }
+    /// A frame of `length` bytes that starts with `headers`.
+    pub fn new(headers: &[u8], length: u64) -> Self {
+        let mut room = Box::new([0; Self::ROOM]);
+        room[..headers.len()].copy_from_slice(headers);
+        Self { headers: room, length }
     }
 }
 
@@ -84,8 +84,8 @@ pub struct Load {
     pub ports: u16,
     /// Frames in a burst.
     pub burst: usize,
-    /// With everything on (Bifrost, LSCC, watchdog), and so many flows in each direction. Otherwise
-    /// there is one flow, and nothing to know of it.
+    /// With everything on (Bifrost, LSCC, watchdog), and so many flows, two at least: half of them out to
+    /// the long link and half of them in. Otherwise there is one, and nothing to know of it.
     pub flows: Option<u32>,
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
 }
 
 pub(crate) fn rocev2_write(length: u64) -> BenchFrame {
-    BenchFrame::new(rocev2_headers(length), length)
+    BenchFrame::new(&rocev2_headers(length), length)
 }
 
 /// The first bytes of a RoCEv2 WRITE of `length` bytes, DSCP 26 and ECT(0), between two hosts.

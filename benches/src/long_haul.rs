@@ -35,7 +35,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
         port.bifrost = Some(bifrost(port.rate));
-        port.lscc = Some(lscc(port.rate, 2 * flows));
+        port.lscc = Some(lscc(port.rate, flows));
     }
 }
 
@@ -77,8 +77,9 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
     }
 }
 
-/// The flows, in both directions.
+/// The flows: half of them one way, half the other.
 pub(crate) struct Flows {
+    /// Connections.
     count: u32,
     /// Of each direction.
     packets: [u64; 2],
@@ -88,10 +89,12 @@ pub(crate) struct Flows {
 const STRIDE: u64 = 2_147_483_647;
 
 impl Flows {
-    pub fn new(count: u32) -> Self {
-        Self { count, packets: [0; 2] }
+    /// `flows` in all.
+    pub fn new(flows: u32) -> Self {
+        Self { count: (flows / 2).max(1), packets: [0; 2] }
     }
 
+    /// How many connections they belong to.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -116,7 +119,7 @@ impl Flows {
         for _ in 0..=bdp / LONG {
             let mut headers = rocev2_headers(LONG);
             address(&mut headers, flow, true, 0);
-            frames.push((PortId(0), BenchFrame::new(headers, LONG)));
+            frames.push((PortId(0), BenchFrame::new(&headers, LONG)));
         }
         frames
     }
@@ -159,7 +162,7 @@ fn management(flow: u32, outward: bool) -> BenchFrame {
     message.emit(u64::from(flow), &mut datagram).expect("there is room");
     let mut bytes = headers[..62].to_vec();
     bytes.extend_from_slice(&datagram);
-    BenchFrame::whole(bytes)
+    BenchFrame::new(&bytes, LENGTH)
 }
 
 /// The far end of every long link, which asks for half the line.
@@ -196,6 +199,6 @@ impl FarEnd {
         };
         let mut bytes = vec![0; rate_feedback::Frame::length(false)];
         frame.emit(None, &mut bytes).expect("there is room");
-        BenchFrame::whole(bytes)
+        BenchFrame::new(&bytes, bytes.len() as u64)
     }
 }

@@ -4,10 +4,12 @@ pub mod bth;
 pub mod cm;
 pub mod cnp;
 pub mod extended;
+pub mod head;
 pub mod icrc;
 mod opcode;
 
 pub use bth::{Psn, QueuePair};
+pub use head::Head;
 pub use opcode::{Opcode, Transport};
 
 /// The UDP destination port of RoCEv2.

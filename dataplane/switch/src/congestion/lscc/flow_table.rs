@@ -10,13 +10,13 @@ mod entry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use entry::{Cold, Flags, Hot, Link, Slot, Tag, Tick};
+pub(crate) use entry::{Cold, Flags, Hot, Link, Progress, Slot, Tag, Tick};
 
 use super::packet::{FlowKey, Hosts};
 use core::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 use units::{Interval, Nanos};
-use wire::roce::QueuePair;
+use wire::roce::{Psn, QueuePair};
 
 /// Slots that an insertion looks at.
 const GLANCE: u32 = 2;
@@ -100,8 +100,8 @@ impl FlowTable {
     #[inline]
     fn hasher(&self, hosts: &Hosts) -> impl Hasher {
         let mut hasher = self.state.build_hasher();
-        hasher.write_u128(u128::from_le_bytes(hosts.source));
-        hasher.write_u128(u128::from_le_bytes(hosts.destination));
+        hasher.write_u128(hosts.source.number());
+        hasher.write_u128(hosts.destination.number());
         hasher
     }
 
@@ -148,12 +148,19 @@ impl FlowTable {
             }
             if word & !self.slot_mask == tag {
                 let slot = Slot((word & self.slot_mask) - 1);
-                if self.hot(slot).key() == key {
+                if self.hot(slot).is_of(key) {
                     return Some(slot);
                 }
             }
             at = self.after(at);
         }
+    }
+
+    /// Takes the next data packet of a flow that is as everybody expects; `None` where it is anything else.
+    #[inline]
+    pub fn go_on(&mut self, hash: u64, key: &FlowKey, now: Nanos, psn: Psn) -> Option<Slot> {
+        let (slot, ageing) = (self.find(hash, key)?, self.ageing);
+        self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing).then_some(slot)
     }
 
     /// As [`FlowTable::find`]; enters the flow, where it is not there or has been idle for too long, and says
@@ -244,7 +251,7 @@ impl FlowTable {
 
     /// Forgets a flow.
     fn remove(&mut self, slot: Slot) {
-        let hash = self.hash(self.hot(slot).key());
+        let hash = self.hash(&self.hot(slot).key());
         let mut hole = self.home(hash);
         while self.index[hole] & self.slot_mask != slot.0 + 1 {
             hole = self.after(hole);
@@ -254,7 +261,7 @@ impl FlowTable {
         let mut at = self.after(hole);
         while self.index[at] != 0 {
             let moved = Slot((self.index[at] & self.slot_mask) - 1);
-            let home = self.home(self.hash(self.hot(moved).key()));
+            let home = self.home(self.hash(&self.hot(moved).key()));
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 self.index[hole] = self.index[at];
                 hole = at;

@@ -18,14 +18,14 @@ use super::advice::Advice;
 use super::flow_table::{self, Slot};
 use super::packet::{Hosts, Packet};
 use super::pseudo_queue::PseudoQueue;
-use super::resolver::Flows;
+use super::resolver::{Flows, ROLES};
 use crate::descriptor::{Descriptor, Network};
 use crate::program::{Lscc, RateLimiting};
 use core::net::Ipv6Addr;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
 use wire::ethernet;
 use wire::ip::Ecn;
-use wire::roce::{Opcode, QueuePair, cnp};
+use wire::roce::{QueuePair, cnp};
 use wire::vlan::{self, Tag};
 use wire::{ipv4, ipv6};
 
@@ -37,6 +37,10 @@ const NOT_FLAGGED: u32 = 0;
 const FLAG_SHIFT: u32 = 10;
 /// TTL of direct CNPs.
 const TTL: u8 = 64;
+/// A table of so many flows is likely to be in the cache.
+const LARGE_TABLE: u32 = 4_096;
+/// Frames of a burst that are looked up ahead.
+const LOOK_AHEAD: usize = 32;
 /// Flows that can be listed in one interval. In 50 us, 200G carry less than 16,000 frames.
 const LIST: usize = 1 << 16;
 /// Listed flows that are looked at in one call, so that a long list does not hold up the port.
@@ -85,6 +89,12 @@ struct List {
     begun: bool,
 }
 
+impl List {
+    fn new(interval: u32) -> Self {
+        Self { slots: Vec::with_capacity(LIST), interval, begun: false }
+    }
+}
+
 /// The rate limiting module of one port.
 pub(crate) struct RateLimiter {
     settings: RateLimiting,
@@ -94,6 +104,8 @@ pub(crate) struct RateLimiter {
     most: BitRate,
     advice: Advice,
     queue: PseudoQueue,
+    /// When traffic moved the pseudo-queue on last, and the rate that held then.
+    advanced: Option<(Nanos, Option<BitRate>)>,
     flows: Flows,
     list: List,
     /// The list of the last interval, as far as it has not been worked off.
@@ -108,16 +120,16 @@ pub(crate) struct RateLimiter {
 
 impl RateLimiter {
     pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
-        let list = |interval| List { slots: Vec::with_capacity(LIST), interval, begun: false };
         Self {
             settings: settings.limiting,
             flag_lasts: settings.interval,
             most: rate,
             advice: Advice::new(settings),
             queue: PseudoQueue::default(),
+            advanced: None,
             flows: Flows::new(&settings.limiting, seed),
-            list: list(NOT_LISTED + 2),
-            due: list(NOT_LISTED + 1),
+            list: List::new(NOT_LISTED + 2),
+            due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
             blocked: false,
             identification: 0,
@@ -131,24 +143,45 @@ impl RateLimiter {
         let (old, new) = (&self.settings, &settings.limiting);
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
             self.flows = Flows::new(&settings.limiting, seed);
-            self.list.slots.clear();
-            self.due.slots.clear();
+            (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
+            (self.ends, self.blocked) = (Nanos::NEVER, false);
         }
+        self.advanced = None;
         (self.settings, self.flag_lasts, self.most) = (settings.limiting, settings.interval, rate);
+    }
+
+    /// Loads what will be looked up of the frames of a burst, before they are taken one by one, so that the
+    /// cache misses of a large table overlap.
+    #[inline]
+    pub fn look_ahead<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) {
+        if self.flows.len() < LARGE_TABLE {
+            return;
+        }
+        let mut words = [0_u32; LOOK_AHEAD];
+        let keys = frames.take(LOOK_AHEAD).filter_map(Packet::usual_key);
+        for (word, key) in words.iter_mut().zip(keys) {
+            *word = self.flows.peek(self.flows.hash(&key));
+        }
+        core::hint::black_box(words.iter().fold(0, |sum, word| sum ^ self.flows.peek_flow(*word)));
     }
 
     /// A frame goes out to the long link (algorithm 2, ReceivePacket).
     #[inline]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         let wire_bytes = WireBytes::of_frame(outgoing.length);
-        let rate = self.advance(now);
+        let rate = match self.advanced {
+            // The frames of a burst come at one instant.
+            Some((at, rate)) if at == now => rate,
+            _ => self.advance(now),
+        };
         if outgoing.limited {
             self.queue.arrive(wire_bytes);
         }
-        let Some(packet) = Packet::parse(descriptor, headers) else { return };
+        let packet = Packet::parse(descriptor, headers);
+        let Some(packet) = &packet else { return };
         let hash = self.flows.hash(&packet.key);
-        let Some(slot) = self.flows.observe(now, hash, &packet) else { return };
-        let (source_port, data) = (packet.source_port, carries_data(packet.bth.opcode()));
+        let Some(slot) = self.flows.observe(now, hash, packet) else { return };
+        let (source_port, data) = (packet.source_port, ROLES[usize::from(packet.bth.opcode().0)].data);
         if !data {
             return;
         }
@@ -214,7 +247,7 @@ impl RateLimiter {
     /// The sender cannot be told directly: its packet tells the receiver, who will tell it.
     #[cold]
     fn mark_instead(&mut self, descriptor: &Descriptor, headers: &mut [u8]) {
-        if !self.queue.is_above(self.settings.reference) {
+        if self.queue.bytes() <= self.settings.reference {
             return;
         }
         match descriptor.ecn() {
@@ -230,12 +263,13 @@ impl RateLimiter {
     /// A frame came in from the long link. Returns whether it goes on.
     #[inline]
     pub fn receive(&mut self, now: Nanos, descriptor: &Descriptor, headers: &[u8]) -> bool {
-        let Some(packet) = Packet::parse(descriptor, headers) else { return true };
+        let packet = Packet::parse(descriptor, headers);
+        let Some(packet) = &packet else { return true };
         if packet.bth.opcode().is_cnp() {
-            return self.receive_cnp(now, &packet);
+            return self.receive_cnp(now, packet);
         }
         let hash = self.flows.hash(&packet.key);
-        self.flows.observe(now, hash, &packet);
+        self.flows.observe(now, hash, packet);
         true
     }
 
@@ -264,14 +298,16 @@ impl RateLimiter {
         let rate = self.advice.rate(now, self.most);
         self.queue.drain(now, rate);
         self.advice.receive(now, packet);
+        self.advanced = None;
     }
 
-    /// Moves the pseudo-queue on to `now`, as traffic arrives.
-    #[inline]
+    /// Moves the pseudo-queue on to `now`, as traffic arrives. Returns the rate that holds.
+    #[inline(never)]
     fn advance(&mut self, now: Nanos) -> Option<BitRate> {
         self.advice.note_traffic(now);
         let rate = self.advice.rate(now, self.most);
         self.queue.drain(now, rate);
+        self.advanced = Some((now, rate));
         rate
     }
 
@@ -330,7 +366,7 @@ impl RateLimiter {
         let rate = self.advice.rate(now, self.most);
         self.queue.drain(now, rate);
         let next = self.list.interval.wrapping_add(1).max(NOT_LISTED + 1);
-        if self.queue.is_above(self.settings.reference) {
+        if self.queue.bytes() > self.settings.reference {
             self.counters.congested_intervals += 1;
             core::mem::swap(&mut self.list, &mut self.due);
         }
@@ -373,12 +409,6 @@ impl RateLimiter {
     pub fn pseudo_queue(&self) -> (WireBytes, WireBytes) {
         (self.queue.bytes(), self.queue.longest())
     }
-}
-
-/// Whether a packet carries data, so that its sender could send more slowly.
-#[inline]
-fn carries_data(opcode: Opcode) -> bool {
-    opcode.is_send() || opcode.is_write() || opcode.is_read_response()
 }
 
 /// A flag that was set at `now`: in units of 2^10 ns, which wrap after 73 minutes.

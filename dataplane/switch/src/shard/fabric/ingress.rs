@@ -26,6 +26,9 @@ impl<F: Frame> Fabric<F> {
         self.read_other_shards();
         let (settings, addresses) = (program.port(port), program.addresses(port));
         let (with_lscc, limited) = (program.has_lscc(), self.limited.contains(port));
+        if with_lscc {
+            self.look_ahead(port, burst);
+        }
         let mut run = Run::default();
         for mut frame in burst.drain(..) {
             let length = frame.length();
@@ -54,7 +57,7 @@ impl<F: Frame> Fabric<F> {
                 };
                 own.unwrap_or_else(|| verdict(&descriptor, &mut frame))
             };
-            let arrival = Arrival { now, port, priority, length, descriptor };
+            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
             match verdict {
                 Verdict::Forward(egress) if run.takes(egress, priority, length) => {
                     self.pass_on(arrival, egress, run.lossless, frame);
@@ -78,7 +81,7 @@ impl<F: Frame> Fabric<F> {
     /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
     /// itself.
     #[inline(never)]
-    fn start_run(&mut self, verdict: Verdict, arrival: Arrival, frame: F) -> Run {
+    fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Run {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
             let mut run = self.open(port, egress, priority);
@@ -118,7 +121,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     #[cold]
-    fn carry_out(&mut self, verdict: Verdict, arrival: Arrival, frame: F) {
+    fn carry_out(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
         let counters = &mut self.ingress[port.index()].counters;
         match verdict {
@@ -145,7 +148,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Charges one frame to its group, exactly, and passes it on to its egress port, if it may leave
     /// there.
-    fn admit(&mut self, arrival: Arrival, egress: PortId, frame: F) {
+    fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
@@ -167,14 +170,14 @@ impl<F: Frame> Fabric<F> {
 
     /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
     #[inline(always)]
-    fn pass_on(&mut self, arrival: Arrival, egress: PortId, lossless: bool, frame: F) {
+    fn pass_on(&mut self, arrival: Arrival<'_>, egress: PortId, lossless: bool, frame: F) {
         let Arrival { now, port, priority, length, descriptor } = arrival;
         let ip_offset = descriptor.markable_ip_offset();
         let mut queued =
             Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
         if self.owned.contains(egress) {
             if self.limited.contains(egress) {
-                self.limit(egress, priority, &descriptor, &mut queued);
+                self.limit(egress, priority, descriptor, &mut queued);
             }
             self.enqueue(egress, priority, queued);
         } else {
@@ -208,7 +211,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Sends a copy through every port but its own; the frame itself goes through the last one.
-    fn flood(&mut self, arrival: Arrival, frame: F) {
+    fn flood(&mut self, arrival: Arrival<'_>, frame: F) {
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
         let Some(last) = others.next_back() else {
@@ -316,10 +319,10 @@ impl Run {
 
 /// What is known of a frame that came in.
 #[derive(Clone, Copy)]
-struct Arrival {
+struct Arrival<'a> {
     now: Nanos,
     port: PortId,
     priority: Priority,
     length: Bytes,
-    descriptor: Descriptor,
+    descriptor: &'a Descriptor,
 }

@@ -40,6 +40,16 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
+    /// Loads what will be looked up of `burst`, which came in at `port`.
+    pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
+        // From a port without LSCC they may go out through any; usually there is one.
+        let concerned = if self.limited.contains(port) { Some(port) } else { self.limited.iter().next() };
+        let limiter = concerned.and_then(|port| self.limiters[port.index()].as_ref());
+        if let Some(limiter) = limiter {
+            limiter.look_ahead(burst.iter().map(Frame::headers));
+        }
+    }
+
     /// A frame goes out through a port with LSCC.
     #[inline]
     pub(super) fn limit(

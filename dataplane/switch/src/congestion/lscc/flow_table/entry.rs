@@ -1,6 +1,6 @@
 //! What is known of a flow: one cache line that every packet needs, and the rest.
 
-use crate::congestion::lscc::packet::FlowKey;
+use crate::congestion::lscc::packet::{FlowKey, Hosts};
 use units::{Nanos, PortId};
 use wire::ethernet::MacAddress;
 use wire::roce::{Psn, QueuePair};
@@ -46,7 +46,9 @@ const VACANT: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Hot {
-    key: FlowKey,
+    hosts: Hosts,
+    /// The receiver's queue pair.
+    qp: QueuePair,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
     /// Bytes on the wire so far, as the rate limiter counts them. Zero: it has yet to fill in the addresses.
@@ -64,12 +66,28 @@ const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
     pub(super) const fn new(key: FlowKey, now: Tick) -> Self {
-        Self { key, source: UNKNOWN, sent: 0, last_seen: now, flagged: 0, listed: 0, progress: Progress(0) }
+        let FlowKey { hosts, qp } = key;
+        Self {
+            hosts,
+            qp,
+            source: UNKNOWN,
+            sent: 0,
+            last_seen: now,
+            flagged: 0,
+            listed: 0,
+            progress: Progress(0),
+        }
     }
 
     #[inline]
-    pub const fn key(&self) -> &FlowKey {
-        &self.key
+    pub const fn key(&self) -> FlowKey {
+        FlowKey { hosts: self.hosts, qp: self.qp }
+    }
+
+    /// Whether the flow is the one of `key`.
+    #[inline]
+    pub fn is_of(&self, key: &FlowKey) -> bool {
+        self.qp == key.qp && self.hosts == key.hosts
     }
 
     /// The sender's queue pair.
@@ -80,6 +98,19 @@ impl Hot {
 
     pub(super) fn set_source(&mut self, source: Option<QueuePair>) {
         self.source = source.map_or(UNKNOWN, QueuePair::number);
+    }
+
+    /// Takes the next data packet of a flow about which nothing is to be found out, and says whether it was
+    /// one.
+    #[inline]
+    pub(in crate::congestion::lscc) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
+        let usual =
+            self.progress.expects(psn) && self.progress.has_data() && now.since(self.last_seen) <= ageing;
+        if usual {
+            self.progress.advance(psn, 1);
+            self.last_seen = now;
+        }
+        usual
     }
 
     pub(super) const fn is_vacant(&self) -> bool {
@@ -105,6 +136,10 @@ impl Progress {
     const REQUESTS: u32 = 1 << 29;
     const DATA: u32 = 1 << 30;
     const SETTLED: u32 = 1 << 31;
+    /// Packets that may be lost before the gateway, one after the other.
+    pub const GAP: u32 = 1 << 12;
+    /// Where a PSN passes a multiple of this, the range is looked at.
+    const STRIDE_SHIFT: u32 = 20;
 
     /// The highest PSN of a request.
     #[inline]
@@ -123,6 +158,18 @@ impl Progress {
     #[inline]
     pub const fn reach(self) -> Psn {
         self.last().advanced_by(self.tail())
+    }
+
+    /// Whether a request with this PSN, which takes no other, is what everybody expects: the next one or one
+    /// soon after, of a half-flow about which nothing is to be found out.
+    #[inline]
+    pub const fn expects(self, psn: Psn) -> bool {
+        let ahead = psn.distance_from(self.last());
+        let known = Self::REQUESTS | Self::SETTLED;
+        self.0 & known == known
+            && ahead >= 1
+            && ahead <= (Self::GAP + self.tail()) as i32
+            && psn.number() >> Self::STRIDE_SHIFT == self.last().number() >> Self::STRIDE_SHIFT
     }
 
     /// A request with this PSN went by that takes `packets` PSNs at most.

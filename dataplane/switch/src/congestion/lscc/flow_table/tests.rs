@@ -1,14 +1,15 @@
 //! The table against a naive model of it.
 
 use super::*;
+use crate::congestion::lscc::packet::Address;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const AGEING: Interval = Interval(100 << Tick::SHIFT);
 
 fn key(number: u32) -> FlowKey {
-    let mut hosts = Hosts { source: [0; 16], destination: [1; 16] };
-    hosts.source[15] = (number % 7) as u8;
+    let source = Address::numbered(u64::from(number % 7));
+    let hosts = Hosts { source, destination: Address::numbered(100) };
     FlowKey { hosts, qp: QueuePair::from_low_bits(number) }
 }
 

@@ -4,15 +4,10 @@ use super::ResolverCounters;
 use super::chains::{self, Chains};
 use super::cm::{Event, Requests};
 use super::correlation::{self, Finding, JUMP, Response};
-use crate::congestion::lscc::flow_table::{Flags, FlowTable, Slot};
+use crate::congestion::lscc::flow_table::{Flags, FlowTable, Progress, Slot};
 use crate::congestion::lscc::packet::{FlowKey, Hosts};
 use units::Nanos;
 use wire::roce::{Psn, QueuePair};
-
-/// So many frames in a row are lost before the gateway less often than a queue pair is used again.
-const GAP: u32 = 1 << 12;
-/// Where a PSN passes a multiple of this, the range is looked at.
-const STRIDE_SHIFT: u32 = 20;
 
 /// Half-flows that carry data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,10 +40,7 @@ impl Resolver {
     #[inline]
     pub fn request(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
         let progress = &mut table.hot_mut(slot).progress;
-        let (last, tail) = (progress.last(), progress.tail());
-        let in_order = (1..=(GAP + tail) as i32).contains(&psn.distance_from(last))
-            && psn.number() >> STRIDE_SHIFT == last.number() >> STRIDE_SHIFT;
-        if in_order && packets <= 1 && progress.is_settled() && progress.has_requests() {
+        if packets <= 1 && progress.expects(psn) {
             progress.advance(psn, packets);
         } else {
             self.unusual_request(table, slot, now, psn, packets);
@@ -68,7 +60,7 @@ impl Resolver {
             }
             return;
         }
-        let leap = psn.distance_from(progress.last()) > (GAP + progress.tail()) as i32;
+        let leap = psn.distance_from(progress.last()) > (Progress::GAP + progress.tail()) as i32;
         let from_the_start = table.cold(slot).first.distance_from(psn) >= 0;
         let continues = correlation::widen(table, slot, psn, packets);
         match table.partner(slot) {

@@ -113,8 +113,8 @@ impl Requests {
 
     fn set(&mut self, hosts: &Hosts, id: CommunicationId) -> &mut [Option<Request>; WAYS] {
         let mut hasher = self.state.build_hasher();
-        hasher.write_u128(u128::from_le_bytes(hosts.source));
-        hasher.write_u128(u128::from_le_bytes(hosts.destination));
+        hasher.write_u128(hosts.source.number());
+        hasher.write_u128(hosts.destination.number());
         hasher.write_u32(id.0);
         let set = hasher.finish() as usize % self.sets.len();
         &mut self.sets[set]
@@ -124,9 +124,10 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::lscc::packet::Address;
     use wire::roce::Psn;
 
-    const HOSTS: Hosts = Hosts { source: [1; 16], destination: [2; 16] };
+    const HOSTS: Hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2) };
     const S: QueuePair = QueuePair::from_low_bits(0x11);
     const D: QueuePair = QueuePair::from_low_bits(0x1f);
     const BOUND: Option<Event> = Some(Event::Bind { hosts: HOSTS, source: S, destination: D });

@@ -80,8 +80,19 @@ impl Flows {
     /// manager included, CNPs, and transports without a reliable or unreliable connection.
     #[inline]
     pub fn observe(&mut self, now: Nanos, hash: u64, packet: &Packet) -> Option<Slot> {
-        let opcode = packet.bth.opcode();
-        let kind = Kind::of(opcode);
+        let role = ROLES[usize::from(packet.bth.opcode().0)];
+        if role.single
+            && let Some(slot) = self.table.go_on(hash, &packet.key, now, packet.bth.psn())
+        {
+            return Some(slot);
+        }
+        self.look_at(now, hash, packet, role)
+    }
+
+    /// A packet that is not just the next one of a known flow.
+    #[inline(never)]
+    fn look_at(&mut self, now: Nanos, hash: u64, packet: &Packet, role: Role) -> Option<Slot> {
+        let Role { kind, data, .. } = role;
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
             self.manage(now, packet);
             return None;
@@ -107,7 +118,7 @@ impl Flows {
             }
             Kind::Unacknowledged | Kind::Other => {}
         }
-        if opcode.is_send() || opcode.is_write() || opcode.is_read_response() {
+        if data {
             resolver.carries_data(table, slot);
         }
         Some(slot)
@@ -185,6 +196,35 @@ impl Flows {
     }
 }
 
+/// What a packet of an opcode is to the resolver, and whether it carries data, so that its sender could
+/// send more slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Role {
+    kind: Kind,
+    pub data: bool,
+    /// Whether it is a request with data, which takes one PSN.
+    single: bool,
+}
+
+impl Role {
+    const fn of(opcode: Opcode) -> Self {
+        let data = opcode.is_send() || opcode.is_write() || opcode.is_read_response();
+        let kind = Kind::of(opcode);
+        Self { kind, data, single: data && matches!(kind, Kind::Request) }
+    }
+}
+
+/// By opcode: every packet asks.
+pub(super) const ROLES: [Role; 256] = {
+    let mut roles = [Role::of(Opcode(0)); 256];
+    let mut opcode = 0;
+    while opcode < roles.len() {
+        roles[opcode] = Role::of(Opcode(opcode as u8));
+        opcode += 1;
+    }
+    roles
+};
+
 /// What a packet is to the resolver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -199,8 +239,7 @@ enum Kind {
 }
 
 impl Kind {
-    #[inline]
-    fn of(opcode: Opcode) -> Self {
+    const fn of(opcode: Opcode) -> Self {
         match opcode.transport() {
             Transport::ReliableConnection if opcode.is_response() => Self::Response,
             Transport::ReliableConnection if opcode.name().is_some() => Self::Request,

@@ -76,7 +76,7 @@ impl Connection {
 
     /// From this side to the other.
     fn hosts(&self, side: usize) -> Hosts {
-        let hosts = [self.plan.hosts.0, self.plan.hosts.1].map(|host| [host; 16]);
+        let hosts = [self.plan.hosts.0, self.plan.hosts.1].map(|host| Address::numbered(host.into()));
         Hosts { source: hosts[side], destination: hosts[1 - side] }
     }
 

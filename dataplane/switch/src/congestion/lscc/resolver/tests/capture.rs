@@ -48,7 +48,7 @@ fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
 }
 
 fn last_byte(packet: &Packet) -> u8 {
-    packet.key.hosts.source[15]
+    packet.key.hosts.source.number() as u8
 }
 
 /// Both halves of every connection that the connection manager made, by the sender's last byte and the receiver's

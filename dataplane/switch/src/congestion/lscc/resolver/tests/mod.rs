@@ -5,12 +5,12 @@ mod capture;
 mod cases;
 
 use super::*;
-use crate::congestion::lscc::packet::Hosts;
+use crate::congestion::lscc::packet::{Address, Hosts};
 use units::{Interval, Priority, WireBytes};
 use wire::ip::Dscp;
 use wire::roce::bth;
 
-const X_TO_Y: Hosts = Hosts { source: [1; 16], destination: [2; 16] };
+const X_TO_Y: Hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2) };
 const Y_TO_X: Hosts = X_TO_Y.reversed();
 
 fn settings(flows: u32) -> RateLimiting {

@@ -1,0 +1,68 @@
+//! The headers that nearly every RoCEv2 packet has, read at fixed offsets.
+
+use core::net::Ipv4Addr;
+
+use super::{UDP_PORT, bth};
+use crate::bytes::{array, u16_at};
+use crate::ip::IpProtocol;
+use crate::ipv4;
+use crate::udp;
+
+/// Bytes of IPv4 without options, UDP and BTH.
+pub const LEN: usize = ipv4::MIN_HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN;
+
+const VERSION_AND_LENGTH: u8 = 0x45;
+const FRAGMENT_AT: usize = 6;
+/// More fragments, and the offset.
+const FRAGMENT: u16 = 0x3fff;
+const PROTOCOL_AT: usize = 9;
+const SOURCE_AT: usize = 12;
+const DESTINATION_AT: usize = 16;
+const UDP_AT: usize = ipv4::MIN_HEADER_LEN;
+const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
+
+/// A checked view of the headers of a packet over IPv4 without options that is no fragment. All other
+/// RoCEv2 packets are read layer by layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    raw: &'a [u8; LEN],
+    packet: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Views `packet`, from its IP header on; `None` where it is not of this kind, or too short.
+    #[inline(always)]
+    pub fn parse(packet: &'a [u8]) -> Option<Self> {
+        let raw: &[u8; LEN] = packet.first_chunk()?;
+        let usual = raw[0] == VERSION_AND_LENGTH
+            && raw[PROTOCOL_AT] == IpProtocol::UDP.0
+            && u16_at(raw, FRAGMENT_AT) & FRAGMENT == 0
+            && u16_at(raw, UDP_AT + 2) == UDP_PORT
+            && u16_at(raw, UDP_AT + 4) as usize >= udp::HEADER_LEN + bth::HEADER_LEN;
+        usual.then_some(Self { raw, packet })
+    }
+
+    /// The sender.
+    #[inline]
+    pub fn source(&self) -> Ipv4Addr {
+        Ipv4Addr::from(array::<LEN, 4>(self.raw, SOURCE_AT))
+    }
+
+    /// The receiver.
+    #[inline]
+    pub fn destination(&self) -> Ipv4Addr {
+        Ipv4Addr::from(array::<LEN, 4>(self.raw, DESTINATION_AT))
+    }
+
+    /// UDP source port.
+    #[inline]
+    pub fn source_port(&self) -> u16 {
+        u16_at(self.raw, UDP_AT)
+    }
+
+    /// BTH and what follows it.
+    #[inline]
+    pub fn into_bth(self) -> &'a [u8] {
+        self.packet.get(BTH_AT..).unwrap_or_default()
+    }
+}
