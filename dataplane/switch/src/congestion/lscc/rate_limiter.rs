@@ -38,7 +38,7 @@ const FLAG_SHIFT: u32 = 10;
 /// TTL of direct CNPs.
 const TTL: u8 = 64;
 /// A table of so many flows is likely to be in the cache.
-const LARGE_TABLE: u32 = 4_096;
+const LARGE_TABLE: u32 = 1 << 14;
 /// Frames of a burst that are looked up ahead.
 const LOOK_AHEAD: usize = 32;
 /// Flows that can be listed in one interval. In 50 us, 200G carry less than 16,000 frames.
