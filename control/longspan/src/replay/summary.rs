@@ -167,8 +167,8 @@ fn write_notifications(page: &mut String, report: &Report) {
         "far CNPs",
         "thinned",
         "data flows",
-        "resolved",
-        "evicted",
+        "found by CM",
+        "by PSN",
     ];
     let mut table = Table::new(1, headings);
     for port in &report.ports {
@@ -182,11 +182,11 @@ fn write_notifications(page: &mut String, report: &Report) {
             thousands(cnps.far + cnps.far_unknown),
             thousands(cnps.far_thinned),
             thousands(u64::from(flows.resolved + flows.unresolved)),
-            thousands(u64::from(flows.resolved)),
-            thousands(flows.evicted),
+            thousands(flows.resolved_by_cm),
+            thousands(flows.resolved_by_psn),
         ]);
     }
-    section(page, "CONGESTION NOTIFICATIONS, and the flows that they are about", &table);
+    section(page, "CONGESTION NOTIFICATIONS, and the pairs of queue pairs that were found", &table);
 }
 
 fn threshold(limits: &LimitsReport) -> String {

@@ -2,7 +2,7 @@
 
 use crate::frame::OwnedFrame;
 use switch::program::PortSettings;
-use switch::{PauseState, Shard, SlotState, Volume};
+use switch::{LsccReport, PauseState, Shard, SlotState, Volume};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
 /// What a column is measured in, and so which columns can share an axis.
@@ -12,6 +12,10 @@ pub enum Kind {
     Queue,
     /// Wire bytes in the accounts of Bifrost.
     Slot,
+    /// Bits per second.
+    Rate,
+    /// Something that is counted from the start.
+    Count,
     /// How many of the eight priorities are paused.
     Paused,
 }
@@ -54,7 +58,7 @@ struct Quantity {
 }
 
 /// All of them, in the order of the columns.
-static QUANTITIES: [Quantity; 6] = [
+static QUANTITIES: [Quantity; 10] = [
     Quantity {
         name: "ingress_lossless_wire_bytes",
         label: "came in here, lossless (on the wire)",
@@ -70,6 +74,13 @@ static QUANTITIES: [Quantity; 6] = [
         read: |look| Some(look.egress().bytes.0),
     },
     Quantity {
+        name: "lscc_pseudo_queue_wire_bytes",
+        label: "pseudo-queue (on the wire)",
+        kind: Kind::Queue,
+        applies: has_lscc,
+        read: |look| Some(look.lscc.as_ref()?.pseudo_queue.0),
+    },
+    Quantity {
         name: "bifrost_virtual_incoming_wire_bytes",
         label: "virtual incoming (F)",
         kind: Kind::Slot,
@@ -82,6 +93,27 @@ static QUANTITIES: [Quantity; 6] = [
         kind: Kind::Slot,
         applies: has_bifrost,
         read: |look| Some(look.slot?.grant.0),
+    },
+    Quantity {
+        name: "lscc_told_bits_per_second",
+        label: "told to the far end",
+        kind: Kind::Rate,
+        applies: has_lscc,
+        read: |look| Some(look.lscc.as_ref()?.rates.last_rate?.bits_per_second()),
+    },
+    Quantity {
+        name: "lscc_heard_bits_per_second",
+        label: "heard from the far end",
+        kind: Kind::Rate,
+        applies: has_lscc,
+        read: |look| Some(look.lscc.as_ref()?.told?.bits_per_second()),
+    },
+    Quantity {
+        name: "lscc_direct_cnps_total",
+        label: "direct CNPs so far",
+        kind: Kind::Count,
+        applies: has_lscc,
+        read: |look| Some(look.lscc.as_ref()?.limiter.direct_cnps),
     },
     Quantity {
         name: "pfc_sent_paused_priorities",
@@ -111,6 +143,10 @@ fn has_bifrost(settings: &PortSettings) -> bool {
     settings.bifrost.is_some()
 }
 
+fn has_lscc(settings: &PortSettings) -> bool {
+    settings.lscc.is_some()
+}
+
 fn count(priorities: PrioritySet) -> u64 {
     priorities.iter().count() as u64
 }
@@ -121,6 +157,7 @@ struct Look<'a> {
     port: PortId,
     pauses: PauseState,
     slot: Option<SlotState>,
+    lscc: Option<LsccReport<'a>>,
 }
 
 impl Look<'_> {
@@ -157,7 +194,8 @@ pub(super) fn read(
     let mut until = Nanos::NEVER;
     for of_port in columns.chunk_by(|a, b| a.port == b.port) {
         let port = of_port[0].port;
-        let look = Look { shard, port, pauses: shard.pauses(now, port), slot: shard.last_slot(port) };
+        let (pauses, slot, lscc) = (shard.pauses(now, port), shard.last_slot(port), shard.lscc(port));
+        let look = Look { shard, port, pauses, slot, lscc };
         until = until.min(look.pauses.until);
         row.extend(of_port.iter().map(|column| (column.quantity.read)(&look)));
     }

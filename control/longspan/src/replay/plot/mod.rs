@@ -10,7 +10,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use replay::series::{Column, Kind, Series};
-use scale::{BYTES, figure, round_step, unit_for};
+use scale::{BYTES, COUNTS, RATES, Unit, figure, round_step, unit_for};
 use std::io;
 use time_axis::TimeAxis;
 use trace::Trace;
@@ -78,7 +78,7 @@ struct Line<'a> {
 impl Panel<'_> {
     fn height(&self) -> i32 {
         match self.kind {
-            Kind::Queue | Kind::Slot => LINES,
+            Kind::Queue | Kind::Slot | Kind::Rate | Kind::Count => LINES,
             Kind::Paused => STRIP * self.lines.len() as i32,
         }
     }
@@ -126,6 +126,8 @@ fn title(kind: Kind) -> &'static str {
     match kind {
         Kind::Queue => "bytes inside",
         Kind::Slot => "slots of Bifrost",
+        Kind::Rate => "rates of LSCC",
+        Kind::Count => "notifications",
         Kind::Paused => "pauses",
     }
 }
@@ -147,7 +149,7 @@ fn draw(
         let height = panel.height();
         draw_cuts(area, axis, top, top + height)?;
         match panel.kind {
-            Kind::Queue | Kind::Slot => draw_lines(area, panel, axis, top)?,
+            Kind::Queue | Kind::Slot | Kind::Rate | Kind::Count => draw_lines(area, panel, axis, top)?,
             Kind::Paused => draw_strips(area, panel, top)?,
         }
         let frame = Rectangle::new([(LEFT, top), (RIGHT, top + height)], FRAME.stroke_width(1));
@@ -188,11 +190,20 @@ fn draw_cuts(area: &Area<'_>, axis: &TimeAxis, top: i32, bottom: i32) -> Drawn {
     Ok(())
 }
 
+/// The units of an axis.
+fn units(kind: Kind) -> &'static [Unit] {
+    match kind {
+        Kind::Queue | Kind::Slot => &BYTES,
+        Kind::Rate => &RATES,
+        Kind::Count | Kind::Paused => &COUNTS,
+    }
+}
+
 fn draw_lines(area: &Area<'_>, panel: &Panel<'_>, axis: &TimeAxis, top: i32) -> Drawn {
     const STEPS: u64 = 5;
     let most = panel.lines.iter().map(|line| line.trace.most()).max().unwrap_or(1);
     let step = round_step(most, STEPS);
-    let (unit, full) = (unit_for(most, &BYTES), most.next_multiple_of(step));
+    let (unit, full) = (unit_for(most, units(panel.kind)), most.next_multiple_of(step));
     // In 128 bits: a column may hold any figure.
     let y = |value: u64| top + LINES - (u128::from(value) * LINES as u128 / u128::from(full)) as i32;
     for value in (0..=full).step_by(step as usize) {

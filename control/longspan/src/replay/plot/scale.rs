@@ -5,6 +5,11 @@ pub type Unit = (&'static str, u64);
 
 /// Units of bytes.
 pub const BYTES: [Unit; 4] = [("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+/// Units of rates, of bits per second.
+pub const RATES: [Unit; 5] =
+    [("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
+/// The one unit of what is counted.
+pub const COUNTS: [Unit; 1] = [("", 1)];
 /// Units of time, of nanoseconds.
 pub const TIME: [Unit; 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
@@ -34,6 +39,7 @@ pub fn figure(value: u64, step: u64, (name, size): Unit) -> String {
     let places = size.ilog10() as usize;
     let decimals = (0..places).find(|place| step.is_multiple_of(size / 10_u64.pow(*place as u32)));
     match decimals.unwrap_or(places) {
+        0 if name.is_empty() => whole.to_string(),
         0 => format!("{whole} {name}"),
         decimals => format!("{whole}.{} {name}", &format!("{rest:0places$}")[..decimals]),
     }
@@ -52,6 +58,8 @@ mod tests {
         assert_eq!([0, 500, 1_500].map(|value| figure(value, 500, kilo)), ["0.0 kB", "0.5 kB", "1.5 kB"]);
         assert_eq!(figure(13_350_000_000, 50_000_000, unit_for(27_000_000_000, &TIME)), "13.35 s");
         assert_eq!(figure(7, 1, unit_for(0, &BYTES)), "7 B");
+        assert_eq!(figure(7, 1, unit_for(7, &COUNTS)), "7");
+        assert_eq!(figure(250_000_000, 50_000_000, unit_for(900_000_000, &RATES)), "250 Mb/s");
     }
 
     proptest! {
