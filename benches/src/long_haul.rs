@@ -19,7 +19,7 @@ const FAR_END: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 2);
 /// Of Bifrost, over 80 km.
 const ROUND_TRIP: Interval = Interval::from_micros(820);
 /// Of LSCC, short so that flows grow old before the measurement.
-const LSCC_ROUND_TRIP: Interval = Interval::from_micros(10);
+const LSCC_ROUND_TRIP: Interval = Interval::from_micros(2);
 /// How often the far end tells its rate.
 const FEEDBACK: Interval = Interval::from_micros(10);
 
