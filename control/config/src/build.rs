@@ -149,7 +149,7 @@ impl Builder<'_> {
         let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
         for declared in decl.lossless.iter().flatten() {
             let group = match &port.bifrost {
-                Some(bifrost) => bifrost::group(declared, bifrost, &port),
+                Some(bifrost) => bifrost::group(declared, bifrost, port),
                 None => self.group(declared, decl, port.max_frame, sum.as_ref())?,
             };
             for priority in &declared.priorities {

@@ -202,12 +202,6 @@ impl Progress {
         self.0 |= Self::DATA;
     }
 
-    /// Whether the half-flow is bound, or stands in the chain of those that are not.
-    #[inline]
-    pub const fn is_settled(self) -> bool {
-        self.0 & Self::SETTLED != 0
-    }
-
     pub const fn set_settled(&mut self, settled: bool) {
         self.0 = self.0 & !Self::SETTLED | if settled { Self::SETTLED } else { 0 };
     }

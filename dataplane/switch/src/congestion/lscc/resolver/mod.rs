@@ -139,12 +139,6 @@ impl Flows {
         self.table.hot(slot).source()
     }
 
-    /// Whether the flow carries data: CNPs for one that only acknowledges would slow down the wrong direction.
-    #[inline]
-    pub fn carries_data(&self, slot: Slot) -> bool {
-        self.table.hot(slot).progress.has_data()
-    }
-
     /// The flow whose sender a CNP from its receiver notifies, if it is known.
     pub fn flow_notified(&self, cnp: &Packet) -> Option<Slot> {
         let back = self.table.find(self.table.hash(&cnp.key), &cnp.key)?;

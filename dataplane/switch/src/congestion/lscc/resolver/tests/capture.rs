@@ -105,7 +105,7 @@ fn resolve(skip: impl Fn(&Packet) -> bool) -> BTreeMap<(u8, u32), Option<u32>> {
             let Some(slot) = port.slot(*hosts, half.1) else { continue };
             let source = port.flows.source_of(slot).map(QueuePair::number);
             assert!(source.is_none_or(|source| source == truth[half]), "{half:x?} from {source:x?}");
-            if port.flows.carries_data(slot) {
+            if port.flows.hot(slot).progress.has_data() {
                 let ever: &mut Option<u32> = found.entry(*half).or_default();
                 *ever = ever.or(source);
             }
