@@ -2,16 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use conformance::bench::Recorder;
 use conformance::long_haul::{
-    CNP_INTERVAL, INTERVAL, KEY, LOCAL, PEER, ROUND_TRIP, feedback, gateway, lscc_of, on_the_wire, told,
+    CNP_INTERVAL, INTERVAL, KEY, LOCAL, PEER, ROUND_TRIP, feedback, gateway, lscc, lscc_of, on_the_wire, told,
 };
-use conformance::settings::{bridged, host_mac, host_v4, lossless, port_mac, two_ports};
+use conformance::settings::{bridged, host_mac, host_v4, lossless, port_mac, routed, two_ports};
 use conformance::{A, B, Connection, Flow, P1, P3, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use switch::program::Settings;
-use switch::{Consumed, DropReason, FeedbackCounters};
-use units::{BitRate, Interval, Nanos, Priority};
+use switch::{Consumed, DropReason, FeedbackCounters, Ledger, Program, Shard, ShardId};
+use units::{BitRate, Interval, Nanos, PortId, Priority};
 use wire::ip::Ecn;
 use wire::rate_feedback::{Frame, Key};
 use wire::roce::{QueuePair, bth, cnp, icrc};
@@ -177,7 +179,9 @@ fn a_mark_of_the_data_center_becomes_a_flag_and_is_taken_off() {
     let connection = Connection::new(flow(), 1);
     let marked = Connection { flow: flow().ecn(Ecn::Ce), ..connection };
     let mut bench = limited(gateway(), &[connection]);
-    bench.inject_singly(A, [marked.data(0, PAYLOAD)]);
+    send(&mut bench, &[connection], Interval::from_micros(20));
+    bench.inject_singly(A, [marked.data(20, PAYLOAD)]);
+    bench.run_for(Interval::from_micros(1));
     let sent = bench.data(B).last().unwrap();
     assert_eq!(ecn(&sent.frame), Ecn::Ect0);
     assert!(ipv4::View::parse(&sent.frame.bytes[14..]).unwrap().verify_checksum());
@@ -196,6 +200,34 @@ fn a_mark_stays_where_no_direct_cnp_can_take_its_place() {
     connect(&mut bench, &known);
     bench.inject_singly(A, [known.data(0, PAYLOAD)]);
     assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "nothing is limited");
+    let mut bench = limited(gateway(), &[known]);
+    bench.inject_singly(A, [known.data(0, PAYLOAD)]);
+    assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "the pseudo-queue is short");
+    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
+}
+
+#[test]
+fn a_router_sends_a_direct_cnp_to_the_sender_by_its_own_routes() {
+    let mut settings = routed(2);
+    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    let connection = Connection::new(flow(), 5);
+    let mut bench = limited(settings, &[connection]);
+    send(&mut bench, &[connection], Interval::from_micros(120));
+    let (_, frame) = direct_cnps(&bench).into_iter().next().expect("one at least");
+    let link = ethernet::View::parse(&frame[..]).unwrap();
+    assert_eq!((link.destination(), link.source()), (host_mac(A), port_mac(A)));
+    assert!(icrc::verify(&frame[14..]).unwrap());
+}
+
+#[test]
+fn an_unresolved_flow_is_marked_also_when_it_is_old() {
+    let stranger = Connection::new(flow(), 9);
+    let mut bench = limited(gateway(), &[]);
+    send(&mut bench, &[stranger], Interval::from_millis(4));
+    let while_young = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    send(&mut bench, &[stranger], Interval::from_millis(4));
+    let in_all = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    assert!(in_all > while_young + 70, "{while_young}, then {in_all} in all");
 }
 
 #[test]
@@ -215,6 +247,133 @@ fn lossy_priorities_are_not_limited() {
     let mut bench = limited(gateway(), &[connection]);
     send(&mut bench, &[connection], Interval::from_millis(1));
     assert_eq!(direct_cnps(&bench), []);
+}
+
+#[test]
+fn a_lossy_flow_beside_a_limited_one_is_left_alone() {
+    let limited_one = Connection::new(flow(), 1);
+    let lossy = Connection::new(Flow::new(A, B).at(P1).ecn(Ecn::Ce), 2);
+    let mut bench = limited(gateway(), &[limited_one, lossy]);
+    send(&mut bench, &[limited_one, lossy], Interval::from_millis(1));
+    let pairs: Vec<_> = direct_cnps(&bench).iter().map(|(_, frame)| queue_pair(frame)).collect();
+    assert!(pairs.len() > 10 && pairs.iter().all(|pair| *pair == limited_one.source_qp));
+    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
+}
+
+#[test]
+fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
+    let connection = Connection::new(flow(), 1);
+    let mut bench = limited(gateway(), &[connection]);
+    send(&mut bench, &[connection], Interval::from_micros(120));
+    bench.install(|settings| lscc_of(settings).limiting.cnp_interval = Interval::from_micros(20));
+    let before = direct_cnps(&bench).len();
+    send(&mut bench, &[connection], Interval::from_millis(1));
+    let faster = direct_cnps(&bench).len() - before;
+    assert!((45..=50).contains(&faster), "{faster} CNPs in 50 shorter intervals");
+    // A CNP is due, and its flow goes.
+    bench.install(|settings| lscc_of(settings).limiting.flows = 64);
+    let before = direct_cnps(&bench).len();
+    send(&mut bench, &[connection], Interval::from_millis(1));
+    assert_eq!(direct_cnps(&bench).len(), before, "the new table does not know its sender");
+    assert!(bench.shard.lscc(B).unwrap().told.is_some());
+    bench.install(|settings| lscc_of(settings).feedback.peer = [10, 255, 0, 9].into());
+    assert_eq!(bench.shard.lscc(B).unwrap().told, None, "the new peer has said nothing");
+    bench.install(|settings| settings.ports[B.index()].lscc = None);
+    bench.inject_singly(B, [feedback(1 << 40, SLOW)]);
+    assert!(bench.shard.lscc(B).is_none());
+    assert_eq!(bench.data(A).filter(|sent| sent.frame.bytes.len() == 70).count(), 1, "it is any frame now");
+}
+
+#[test]
+fn over_two_shards_every_flow_is_told() {
+    let connections: Vec<_> = (0..600).map(|number| Connection::new(flow(), number)).collect();
+    let mut settings = gateway();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    for port in &mut settings.ports {
+        port.groups[P3.index()] = lossless(5_000_000, 1_000_000, 50_000);
+    }
+    lscc_of(&mut settings).limiting.flows = 1_200;
+    let mut shards = TwoShards::new(settings);
+    shards.arrive(B, vec![feedback(1, SLOW)]);
+    for connection in &connections {
+        shards.arrive(A, vec![connection.request()]);
+        shards.arrive(B, vec![connection.reply()]);
+    }
+    shards.arrive(A, connections.iter().map(|it| it.data(0, 64)).collect());
+    for _ in 0..2_000 {
+        shards.now += Interval::from_micros(1);
+        shards.turn();
+    }
+    let cnps = shards.sent[0].iter().filter(|sent| sent.control && sent.pfc().is_none());
+    let pairs: BTreeMap<_, usize> = cnps.fold(BTreeMap::new(), |mut pairs, sent| {
+        *pairs.entry(queue_pair(&sent.frame.bytes).number()).or_default() += 1;
+        pairs
+    });
+    assert_eq!((pairs.len(), pairs.values().max()), (600, Some(&1)));
+    assert!(shards.longest_outbox <= 600, "{} handoffs at once", shards.longest_outbox);
+}
+
+/// Port A with shard 0 and port B with shard 1, and what carries frames between them.
+struct TwoShards {
+    now: Nanos,
+    shards: [Shard<TestFrame>; 2],
+    sent: [Vec<Sent>; 2],
+    longest_outbox: usize,
+}
+
+impl TwoShards {
+    fn new(settings: Settings) -> Self {
+        let program = Arc::new(Program::new(settings).unwrap());
+        let ledger = Arc::new(Ledger::new(2, 2));
+        let shard =
+            |id| Shard::new(ShardId(id), program.clone(), ledger.clone(), vec![ShardId(0), ShardId(1)]);
+        let shards = [shard(0), shard(1)];
+        Self { now: Nanos(1_000), shards, sent: Default::default(), longest_outbox: 0 }
+    }
+
+    fn arrive(&mut self, port: PortId, mut frames: Vec<TestFrame>) {
+        self.shards[port.index()].ingress(self.now, port, &mut frames);
+        self.carry_over();
+    }
+
+    fn turn(&mut self) {
+        for port in [A, B] {
+            while self.shards[port.index()].port_deadline(port) <= self.now {
+                let out = &mut Recorder::new(&mut self.sent[port.index()], usize::MAX);
+                self.shards[port.index()].egress(self.now, port, out);
+            }
+        }
+        self.carry_over();
+    }
+
+    fn carry_over(&mut self) {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut frames = core::mem::take(self.shards[from].outbox(ShardId(to as u16)));
+            self.longest_outbox = self.longest_outbox.max(frames.len());
+            self.shards[to].accept(self.now, &mut frames);
+        }
+    }
+}
+
+#[test]
+fn two_ends_without_traffic_come_to_rest() {
+    let mut far = gateway();
+    (lscc_of(&mut far).feedback.local, lscc_of(&mut far).feedback.peer) = (PEER, LOCAL);
+    let (mut far, mut near) = (Testbench::new(far), Testbench::new(gateway()));
+    far.inject_singly(B, [Connection::new(Flow::new(B, A).at(P3), 1).data(0, 100)]);
+    for _ in 0..2_000 {
+        far.run_for(Interval::from_micros(50));
+        near.run_until(far.now());
+        for sent in far.newly_sent(B).into_iter().filter(|sent| sent.control) {
+            near.inject_singly(B, [sent.frame]);
+        }
+        for sent in near.newly_sent(B).into_iter().filter(|sent| sent.control) {
+            far.inject_singly(B, [sent.frame]);
+        }
+    }
+    assert_eq!((far.shard.next_deadline(), near.shard.next_deadline()), (Nanos::NEVER, Nanos::NEVER));
+    assert!(far.shard.lscc(B).unwrap().rates.intervals < 200);
+    assert_eq!(near.shard.lscc(B).unwrap().rates.intervals, 0, "a message is no traffic");
 }
 
 #[test]

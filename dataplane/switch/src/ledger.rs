@@ -280,10 +280,14 @@ impl Ledger {
         self.all_ports().map(|egress| self.occupancy(ingress, egress, priority)).sum()
     }
 
-    /// All that came in through `ingress` at `priority` and has left the switch, dropped frames
-    /// included.
-    pub fn departed_from(&self, ingress: PortId, priority: Priority) -> Volume {
-        self.all_ports().map(|egress| self.departed(ingress, egress, priority)).sum()
+    /// All that came in through `ingress` at `priority` and was sent; dropped frames were not.
+    pub fn sent_from(&self, ingress: PortId, priority: Priority) -> Volume {
+        let sent = |egress| {
+            // Drops first: a frame that is dropped between the two reads then counts as sent for once.
+            let dropped = self.discarded(ingress, egress, priority);
+            self.departed(ingress, egress, priority) - dropped
+        };
+        self.all_ports().map(sent).sum()
     }
 
     /// The egress queue: all that waits for `egress` at `priority`.

@@ -176,6 +176,18 @@ impl RouteTable {
         Verdict::Forward(hop.port)
     }
 
+    /// The port and the next hop toward `address`, for what the gateway itself sends: of equal paths one
+    /// through `port`, where there is one.
+    pub fn toward(&self, address: IpAddr, port: PortId) -> Option<(PortId, MacAddress)> {
+        let entry = match address {
+            IpAddr::V4(address) => self.v4.longest_match(address).map(|(_, _, entry)| *entry),
+            IpAddr::V6(address) => self.v6.longest_match(address).map(|(_, _, entry)| *entry),
+        };
+        let hops = self.hops_of(entry).ok()?;
+        let hop = hops.iter().find(|hop| hop.port == port).or(hops.first())?;
+        Some((hop.port, hop.mac))
+    }
+
     fn refuse_at_layer_two(
         &self,
         ingress: PortId,

@@ -100,7 +100,7 @@ impl IngressPort {
     }
 
     fn configure_announcer(&mut self, settings: &PortSettings, ledger: &Ledger) {
-        let departed = settings.lossless().iter().map(|priority| ledger.departed_from(self.id, priority));
+        let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
         match (&settings.lscc, &mut self.announcer) {
             (Some(lscc), Some(announcer)) if settings.lossless() == self.lossless => {

@@ -35,7 +35,9 @@ impl<F: Frame> Shard<F> {
         Self::new(ShardId(0), program, ledger, vec![ShardId(0); ports])
     }
 
-    /// Shard `id` of a switch whose port n belongs to shard `owners[n]`. All its shards are given
+    /// Shard `id` of a switch that will be called with a clock which never goes back, not even where the
+    /// switch starts again: Unix time is one. LSCC numbers its messages by it, and the other end takes
+    /// lower numbers for old ones. Port n belongs to shard `owners[n]`. All its shards are given
     /// the same `program`, `ledger` and `owners`.
     ///
     /// # Panics
@@ -89,7 +91,7 @@ impl<F: Frame> Shard<F> {
     /// Gives `out` the frames whose turn on the wire of `port`, which this shard owns, has come.
     /// Control frames go first.
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
-        self.fabric.egress(now, port, out);
+        self.fabric.egress(now, port, &self.program, out);
     }
 
     /// The next instant at which the shard wants to be called if nothing arrives: `egress` for
@@ -112,9 +114,9 @@ impl<F: Frame> Shard<F> {
         self.fabric.departure(port)
     }
 
-    /// Swaps the configuration between two bursts. Frames inside, counters and learned addresses
-    /// stay. Returns the old one, to be dropped where dropping may take its time. A bridge table
-    /// of another size is made within the call.
+    /// Swaps the configuration between two bursts. Frames inside, counters, learned addresses and known
+    /// flows stay. Returns the old one, to be dropped where dropping may take its time. A bridge table
+    /// or a flow table of another size is made, and the old one dropped, within the call.
     ///
     /// # Errors
     /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
@@ -132,7 +134,7 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`] after each
-    /// `ingress`: what is left in it grows with the next one.
+    /// `ingress` and `egress`: what is left in it grows with the next one.
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         self.fabric.outbox(to)
     }

@@ -22,4 +22,4 @@ pub use rate_limiter::LimiterCounters;
 pub use resolver::{DataFlows, ResolverCounters};
 
 pub(crate) use announcer::RateAnnouncer;
-pub(crate) use rate_limiter::{Outgoing, RateLimiter};
+pub(crate) use rate_limiter::{Offer, Outgoing, RateLimiter};

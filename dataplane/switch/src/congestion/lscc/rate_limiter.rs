@@ -10,9 +10,10 @@
 //! - Line 4 walks the whole flow table. Here flows enter a list when they send and are eligible, so
 //!   that a flow which is idle, or neither flagged nor young, costs nothing.
 //! - Line 7 resets the flags every T, all at once. Here each flag lasts for T.
-//! - Line 18 takes every mark off. Here a mark stays where no CNP can take its place: the sender's
-//!   queue pair is not known, or the other end asks for no rate.
-//! - A flow whose sender's queue pair is not known is marked instead, once per interval.
+//! - Line 18 takes every mark off. Here a mark stays where no CNP takes its place: the sender's queue
+//!   pair is not known, the other end asks for no rate, or the pseudo-queue is short.
+//! - A flow whose sender's queue pair is not known is marked instead, once per interval, however old it
+//!   is: nobody can flag it.
 
 use super::advice::Advice;
 use super::flow_table::{self, Slot};
@@ -69,6 +70,18 @@ pub struct LimiterCounters {
     pub congested_intervals: u64,
 }
 
+/// What becomes of a CNP that is offered to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Taken,
+    /// There is no room. There may be at this instant; where it is never, who has room calls.
+    Full {
+        until: Nanos,
+    },
+    /// There is no way to the sender.
+    Unreachable,
+}
+
 /// A frame on its way to the long link.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing {
@@ -112,8 +125,8 @@ pub(crate) struct RateLimiter {
     due: List,
     /// When the running interval ends; never while no flow is listed.
     ends: Nanos,
-    /// Whether a port has no room for the next notification.
-    blocked: bool,
+    /// Until when a port has no room for the next notification, if that is so.
+    blocked: Option<Nanos>,
     identification: u16,
     counters: LimiterCounters,
 }
@@ -131,7 +144,7 @@ impl RateLimiter {
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
-            blocked: false,
+            blocked: None,
             identification: 0,
             counters: LimiterCounters::default(),
         }
@@ -144,7 +157,7 @@ impl RateLimiter {
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
             self.flows = Flows::new(&settings.limiting, seed);
             (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
-            (self.ends, self.blocked) = (Nanos::NEVER, false);
+            (self.ends, self.blocked) = (Nanos::NEVER, None);
         }
         self.advanced = None;
         (self.settings, self.flag_lasts, self.most) = (settings.limiting, settings.interval, rate);
@@ -187,18 +200,28 @@ impl RateLimiter {
         }
         let flow = self.flows.hot_mut(slot);
         flow.sent += wire_bytes.0;
-        if rate.is_none() {
+        if rate.is_none() || !outgoing.limited {
             return;
         }
-        if descriptor.ecn() == Ecn::Ce && self.flows.source_of(slot).is_some() {
-            set_ecn(descriptor, headers, Ecn::Ect0);
-            self.flows.hot_mut(slot).flagged = flag(now);
-            self.counters.marks_removed += 1;
+        if descriptor.ecn() == Ecn::Ce {
+            self.receive_mark(now, slot, descriptor, headers);
         }
         let flow = self.flows.hot(slot);
-        let eligible = flow.sent < self.settings.long_flow.0 || self.is_flagged(flow.flagged, now);
+        let eligible = flow.sent < self.settings.long_flow.0
+            || flow.source().is_none()
+            || self.is_flagged(flow.flagged, now);
         if eligible && flow.listed != self.list.interval && !self.is_due(flow.listed) {
             self.list(now, slot, outgoing.port, source_port, descriptor, headers);
+        }
+    }
+
+    /// A mark flags the flow (lines 16 to 18). It is taken off where the sender is told.
+    #[cold]
+    fn receive_mark(&mut self, now: Nanos, slot: Slot, descriptor: &Descriptor, headers: &mut [u8]) {
+        self.flows.hot_mut(slot).flagged = flag(now);
+        if self.flows.source_of(slot).is_some() && self.queue.bytes() > self.settings.reference {
+            set_ecn(descriptor, headers, Ecn::Ect0);
+            self.counters.marks_removed += 1;
         }
     }
 
@@ -314,37 +337,39 @@ impl RateLimiter {
     /// When [`RateLimiter::notify`] wants to be called.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        match (self.blocked, self.due.slots.is_empty()) {
-            (true, _) => Nanos::NEVER,
-            (false, true) => self.ends,
-            (false, false) => Nanos::ZERO,
+        match self.blocked {
+            Some(until) => until,
+            None if self.due.slots.is_empty() => self.ends,
+            None => Nanos::ZERO,
         }
     }
 
-    /// Whether notifications wait until a port takes them: then a port that has room again calls
-    /// [`RateLimiter::notify`].
+    /// Whether notifications wait until a port that has room again calls [`RateLimiter::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {
-        self.blocked
+        self.blocked == Some(Nanos::NEVER)
     }
 
     /// Ends the interval, if it is due, and makes CNPs to flows on its list, as long as `send` takes
     /// them (algorithm 2, SendDirectCNP).
-    pub fn notify(&mut self, now: Nanos, mut send: impl FnMut(PortId, cnp::Frame) -> bool) {
+    pub fn notify(&mut self, now: Nanos, mut send: impl FnMut(PortId, cnp::Frame) -> Offer) {
         if self.due.slots.is_empty() && self.ends <= now {
             self.end_interval(now);
         }
-        self.blocked = false;
+        self.blocked = None;
         for _ in 0..NOTIFIED_PER_CALL {
             let Some(&slot) = self.due.slots.last() else { break };
             // A slot that was given to another flow since is not in the list any more.
             if self.flows.hot(slot).listed == self.due.interval {
                 if let Some(frame) = self.notification(slot) {
-                    if !send(self.flows.cold(slot).ingress, frame) {
-                        self.blocked = true;
-                        return;
+                    match send(self.flows.cold(slot).ingress, frame) {
+                        Offer::Taken => self.counters.direct_cnps += 1,
+                        Offer::Unreachable => self.counters.not_told += 1,
+                        Offer::Full { until } => {
+                            self.blocked = Some(until);
+                            return;
+                        }
                     }
-                    self.counters.direct_cnps += 1;
                 }
                 self.flows.hot_mut(slot).listed = NOT_LISTED;
             }

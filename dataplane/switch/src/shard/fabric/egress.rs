@@ -4,15 +4,16 @@ use super::Fabric;
 use crate::egress::{Departure, Turn};
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::ledger::Volume;
+use crate::program::Program;
 use units::{Nanos, PortId};
 use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
-    pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+    pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.end_slot(now, port);
         self.watch(now, port);
         self.send_pauses(now, port, out);
-        self.run_lscc(now, port, out);
+        self.run_lscc(now, port, program, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
             self.serve(now, port, turn, out);

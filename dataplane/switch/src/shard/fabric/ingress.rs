@@ -29,7 +29,7 @@ impl<F: Frame> Fabric<F> {
         if with_lscc {
             self.look_ahead(port, burst);
         }
-        let mut run = Run::default();
+        let (mut run, mut carries_data) = (Run::default(), false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
             let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
@@ -47,6 +47,7 @@ impl<F: Frame> Fabric<F> {
             if limited && !self.receive_from_far(now, port, &descriptor, &frame) {
                 continue;
             }
+            carries_data = true;
             let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
             let verdict = if length > settings.max_frame {
                 Verdict::Drop(DropReason::Oversize)
@@ -70,7 +71,10 @@ impl<F: Frame> Fabric<F> {
         }
         self.close(port, &run);
         let ingress = &mut self.ingress[port.index()];
-        ingress.wake(now);
+        // What two neighbours say to each other about their queues must not keep them awake for ever.
+        if carries_data {
+            ingress.wake(now);
+        }
         if ingress.has_paused_group() {
             self.paused.insert(port);
         }

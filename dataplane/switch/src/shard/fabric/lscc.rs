@@ -1,15 +1,20 @@
 //! LSCC at its ports: what goes out to the long link, what comes in from it, and what is told.
 
 use super::{Cargo, Fabric, Handoff};
-use crate::congestion::lscc::{Outgoing, RateAnnouncer, RateLimiter};
+use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter};
 use crate::descriptor::Descriptor;
+use crate::forwarding::Forwarding;
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
-use units::{Nanos, PortId, Priority};
+use units::{Bytes, Nanos, PortId, Priority, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::rate_feedback;
+use wire::roce::cnp;
+
+/// CNPs that are given to another shard at once.
+const HANDED_OVER_AT_ONCE: u64 = 16;
 
 /// Whether a frame is for the other end of a link with LSCC.
 #[inline]
@@ -133,16 +138,23 @@ impl<F: Frame> Fabric<F> {
 
     /// Does what is due of LSCC at `port`.
     #[inline]
-    pub(super) fn run_lscc(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+    pub(super) fn run_lscc(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
         if self.lscc_deadline(port) > now {
             return;
         }
         self.end_rate_interval(now, port);
         self.send_feedback(now, port, out);
         if self.limiters[port.index()].as_ref().is_some_and(|it| it.deadline() <= now) {
-            self.notify(now, port);
+            self.notify(now, port, program);
         }
         self.send_notifications(now, port, out);
+        self.unblock(now, program);
     }
 
     /// Calculates a rate, if an interval has ended.
@@ -152,7 +164,7 @@ impl<F: Frame> Fabric<F> {
         if let Some(announcer) = &mut ingress.announcer
             && announcer.deadline() <= now
         {
-            let departed = lossless.iter().map(|priority| self.ledger.departed_from(port, priority));
+            let departed = lossless.iter().map(|priority| self.ledger.sent_from(port, priority));
             let queue = lossless.iter().map(|priority| self.ledger.ingress_queue(port, priority));
             announcer.end_interval(now, queue.sum(), departed.sum());
         }
@@ -175,17 +187,27 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Has the limiter of `port` make the CNPs that are due.
-    fn notify(&mut self, now: Nanos, port: PortId) {
+    fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { limiters, egress, outboxes, owners, owned, .. } = self;
         let Some(limiter) = &mut limiters[port.index()] else { return };
+        let mut handed_over = 0;
         limiter.notify(now, |port, frame| {
+            let Some((port, frame)) = routed(program, port, frame) else { return Offer::Unreachable };
             if owned.contains(port) {
-                return egress[port.index()].notifications.push(frame);
+                let taken = egress[port.index()].notifications.push(frame);
+                return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };
             }
-            // Another shard drops what its port has no room for.
+            // What the other shard has room for is not known here. So it is given what its port can send
+            // meanwhile.
+            if handed_over == HANDED_OVER_AT_ONCE {
+                let length = WireBytes::of_frame(frame_length(&frame));
+                let each = program.port(port).rate.serialization().time_of(length);
+                return Offer::Full { until: now + each * HANDED_OVER_AT_ONCE };
+            }
+            handed_over += 1;
             let owner = owners[port.index()];
             outboxes[owner.index()].push(Handoff { egress: port, cargo: Cargo::Notification(frame) });
-            true
+            Offer::Taken
         });
     }
 
@@ -201,15 +223,30 @@ impl<F: Frame> Fabric<F> {
                 out.control(start, &control);
             }
         }
-        self.unblock(now);
     }
 
     /// Limiters that waited for room go on.
-    fn unblock(&mut self, now: Nanos) {
+    fn unblock(&mut self, now: Nanos, program: &Program) {
         for port in self.limited.iter() {
             if self.limiters[port.index()].as_ref().is_some_and(|it| it.is_blocked()) {
-                self.notify(now, port);
+                self.notify(now, port, program);
             }
         }
     }
+}
+
+/// A CNP as it leaves. Where the gateway routes, the way to the sender is looked up like any other: its
+/// frames have the addresses of the next link already when they are seen.
+fn routed(program: &Program, port: PortId, frame: cnp::Frame) -> Option<(PortId, cnp::Frame)> {
+    let Forwarding::Route(table) = program.forwarding() else { return Some((port, frame)) };
+    let sender = match frame.addresses {
+        cnp::Addresses::V4 { destination, .. } => destination.into(),
+        cnp::Addresses::V6 { destination, .. } => destination.into(),
+    };
+    let (port, destination_mac) = table.toward(sender, port)?;
+    Some((port, cnp::Frame { destination_mac, source_mac: program.port(port).mac, ..frame }))
+}
+
+fn frame_length(frame: &cnp::Frame) -> Bytes {
+    Bytes(frame.length() as u64)
 }

@@ -51,13 +51,13 @@ pub(crate) struct Hot {
     qp: QueuePair,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
-    /// Bytes on the wire so far, as the rate limiter counts them. Zero: it has yet to fill in the addresses.
+    /// Bytes on the wire so far, as the rate limiter counts them.
     pub(crate) sent: u64,
     /// When the last packet came.
     pub(crate) last_seen: Tick,
-    /// In which epoch of the rate limiter the flow was flagged last.
+    /// When the flow was flagged last, as the rate limiter keeps time.
     pub(crate) flagged: u32,
-    /// In which epoch of the rate limiter the flow was put on its list.
+    /// In which interval the rate limiter looked at the flow last.
     pub(crate) listed: u32,
     pub(in crate::congestion::lscc) progress: Progress,
 }
