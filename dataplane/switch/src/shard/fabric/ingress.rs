@@ -1,6 +1,5 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
-use super::lscc::is_rate_feedback;
 use super::{Cargo, Fabric, Handoff};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
@@ -25,7 +24,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let (settings, addresses) = (program.port(port), program.addresses(port));
-        let (with_lscc, limited) = (program.has_lscc(), self.limited.contains(port));
+        let with_lscc = program.has_lscc();
         if with_lscc {
             self.look_ahead(port, burst);
         }
@@ -40,11 +39,7 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_lscc && is_rate_feedback(&descriptor, frame.headers()) {
-                self.receive_feedback(now, port, settings, &descriptor, &frame);
-                continue;
-            }
-            if limited && !self.receive_from_far(now, port, &descriptor, &frame) {
+            if with_lscc && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
                 continue;
             }
             carries_data = true;
@@ -61,7 +56,7 @@ impl<F: Frame> Fabric<F> {
             let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
             match verdict {
                 Verdict::Forward(egress) if run.takes(egress, priority, length) => {
-                    self.pass_on(arrival, egress, run.lossless, frame);
+                    self.pass_on(arrival, egress, (run.way, run.lossless), frame);
                 }
                 other => {
                     self.close(port, &run);
@@ -90,7 +85,7 @@ impl<F: Frame> Fabric<F> {
         if let Verdict::Forward(egress) = verdict {
             let mut run = self.open(port, egress, priority);
             if run.takes(egress, priority, length) {
-                self.pass_on(arrival, egress, run.lossless, frame);
+                self.pass_on(arrival, egress, (run.way, run.lossless), frame);
                 return run;
             }
         }
@@ -109,6 +104,7 @@ impl<F: Frame> Fabric<F> {
             longest: self.egress[egress.index()].max_frame,
             // What is to be dropped is looked at frame by frame.
             room: if self.egress[egress.index()].drops(priority) { 0 } else { group.room(&self.pools) },
+            way: self.way_to(egress),
             lossless: group.is_lossless(),
             volume: Volume::default(),
         }
@@ -169,24 +165,34 @@ impl<F: Frame> Fabric<F> {
             self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
             return;
         }
-        self.pass_on(arrival, egress, lossless, frame);
+        self.pass_on(arrival, egress, (self.way_to(egress), lossless), frame);
     }
 
     /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
     #[inline(always)]
-    fn pass_on(&mut self, arrival: Arrival<'_>, egress: PortId, lossless: bool, frame: F) {
+    fn pass_on(&mut self, arrival: Arrival<'_>, egress: PortId, (way, lossless): (Way, bool), frame: F) {
         let Arrival { now, port, priority, length, descriptor } = arrival;
         let ip_offset = descriptor.markable_ip_offset();
         let mut queued =
             Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
-        if self.owned.contains(egress) {
-            if self.limited.contains(egress) {
+        match way {
+            Way::Queue => self.enqueue(egress, priority, queued),
+            Way::LimitAndQueue => {
                 self.limit(egress, priority, descriptor, &mut queued);
+                self.enqueue(egress, priority, queued);
             }
-            self.enqueue(egress, priority, queued);
-        } else {
-            let owner = self.owners[egress.index()];
-            self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
+            Way::HandOver => {
+                let owner = self.owners[egress.index()];
+                self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
+            }
+        }
+    }
+
+    fn way_to(&self, egress: PortId) -> Way {
+        match (self.owned.contains(egress), self.limited.contains(egress)) {
+            (false, _) => Way::HandOver,
+            (true, true) => Way::LimitAndQueue,
+            (true, false) => Way::Queue,
         }
     }
 
@@ -292,6 +298,17 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
     Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
 }
 
+/// How a frame gets to its egress port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Way {
+    #[default]
+    Queue,
+    /// The port has LSCC, which sees what goes out.
+    LimitAndQueue,
+    /// It belongs to another shard.
+    HandOver,
+}
+
 /// Successive frames of a burst that share priority and egress port. They are charged together,
 /// as long as that changes nothing: the sum stays below every threshold.
 #[derive(Default)]
@@ -302,6 +319,7 @@ struct Run {
     longest: Bytes,
     /// Bytes that the group may take without reaching a threshold.
     room: u64,
+    way: Way,
     lossless: bool,
     volume: Volume,
 }

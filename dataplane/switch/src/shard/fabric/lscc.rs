@@ -18,7 +18,7 @@ const HANDED_OVER_AT_ONCE: u64 = 16;
 
 /// Whether a frame is for the other end of a link with LSCC.
 #[inline]
-pub(super) fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
+fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
     descriptor.ether_type == EtherType::IPV4
         && ethernet::View::parse(headers)
             .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
@@ -80,15 +80,26 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// A frame came in from a long link. Returns whether it goes on.
+    /// A frame came in where some port has LSCC. Returns whether it goes on.
     #[inline]
-    pub(super) fn receive_from_far(
+    pub(super) fn receive_with_lscc(
         &mut self,
         now: Nanos,
         port: PortId,
+        settings: &PortSettings,
         descriptor: &Descriptor,
         frame: &F,
     ) -> bool {
+        if is_rate_feedback(descriptor, frame.headers()) {
+            self.receive_feedback(now, port, settings, descriptor, frame);
+            return false;
+        }
+        !self.limited.contains(port) || self.receive_from_far(now, port, descriptor, frame)
+    }
+
+    /// A frame came in from a long link. Returns whether it goes on.
+    #[inline]
+    fn receive_from_far(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, frame: &F) -> bool {
         let limiter = &mut self.limiters[port.index()];
         let passes = limiter.as_mut().is_none_or(|it| it.receive(now, descriptor, frame.headers()));
         if !passes {
@@ -100,7 +111,7 @@ impl<F: Frame> Fabric<F> {
 
     /// A feedback message ends here, whatever it says.
     #[cold]
-    pub(super) fn receive_feedback(
+    fn receive_feedback(
         &mut self,
         now: Nanos,
         port: PortId,
