@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use switch::program::{Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting};
-use units::{BitRate, Bytes, Interval, WireBytes};
+use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
 
 use crate::bifrost;
@@ -31,39 +31,33 @@ pub(crate) fn build(
     let stated = stated.or(port.bifrost.map(|bifrost| bifrost.round_trip));
     let round_trip = stated.or_else(|| bifrost::round_trip(port, link, &decl.place, problems))?;
     let interval = or(&decl.interval, defaults::LSCC_INTERVAL.min(round_trip));
-    let calculation = calculation(decl, port.rate, (interval, round_trip));
     let feedback = Feedback {
         local: decl.local.value,
         peer: decl.peer.value,
         key: decl.key.as_ref().and_then(|wish| key(wish, directory, problems)),
         dscp: or(&decl.feedback_dscp, defaults::NETWORK_DSCP),
     };
-    let limiting = limiting(decl, &calculation);
+    let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
     let mut lscc = Lscc { interval, round_trip, calculation, limiting, feedback };
-    lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(port.rate));
+    complete(&mut lscc, decl, port.rate);
     Some(lscc)
 }
 
-fn calculation(decl: &LsccDecl, rate: BitRate, times: (Interval, Interval)) -> RateCalculation {
-    let (interval, round_trip) = times;
-    let span = round_trip + interval;
-    let reference = size(&decl.reference).unwrap_or_else(|| guided_reference(rate, span));
-    let bounds = StepBounds::new(rate, reference, interval, round_trip);
-    let step = decl.step.as_ref().map(|step| step.value);
+/// But for what [`complete`] adds.
+fn calculation(decl: &LsccDecl, rate: BitRate) -> RateCalculation {
     let most = or(&decl.most, rate);
     RateCalculation {
-        reference,
-        step: step.unwrap_or_else(|| Some(guided_step(rate, interval, &bounds))),
+        reference: WireBytes(0),
+        step: None,
         least: or(&decl.least, defaults::least_rate(most)),
         most,
     }
 }
 
-/// But for what a long flow is.
-fn limiting(decl: &LsccDecl, calculation: &RateCalculation) -> RateLimiting {
+/// But for what [`complete`] adds.
+fn limiting(decl: &LsccDecl) -> RateLimiting {
     RateLimiting {
-        // As in sections IV-B and IV-C of the paper; on its testbed (IV-A), two fifths.
-        reference: size(&decl.pseudo_reference).unwrap_or(calculation.reference),
+        reference: WireBytes(0),
         cnp_interval: or(&decl.cnp_interval, defaults::CNP_INTERVAL),
         long_flow: WireBytes(0),
         far_cnp_interval: or(&decl.far_cnp_interval, None),
@@ -72,6 +66,17 @@ fn limiting(decl: &LsccDecl, calculation: &RateCalculation) -> RateLimiting {
         cnp_dscp: or(&decl.cnp.dscp, defaults::NETWORK_DSCP),
         cnp_priority: or(&decl.cnp.priority, defaults::NETWORK_PRIORITY),
     }
+}
+
+/// Adds what is calculated from the rest where it is not stated.
+fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate) {
+    let reference = size(&decl.reference).unwrap_or_else(|| guided_reference(lscc, rate));
+    lscc.calculation.reference = reference;
+    let step = decl.step.as_ref().map(|step| step.value);
+    lscc.calculation.step = step.unwrap_or_else(|| Some(guided_step(lscc, rate)));
+    // As in sections IV-B and IV-C of the paper; on its testbed (IV-A), two fifths.
+    lscc.limiting.reference = size(&decl.pseudo_reference).unwrap_or(reference);
+    lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(rate));
 }
 
 fn size(wish: &Option<At<SizeWish>>) -> Option<WireBytes> {

@@ -1,5 +1,5 @@
-//! What the settings of LSCC on a port amount to, by the guide in section III-C of the paper and
-//! our own formula for the peak of the queue.
+//! What the settings of LSCC on a port amount to, by the formulas of [`Lscc`], with what the guide in
+//! section III-C of the paper leaves open filled in.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -27,14 +27,14 @@ pub struct LsccSum {
     /// Qref, in bytes on the wire.
     pub reference: Bytes,
     /// How much the bottleneck may gain within 2D + T before the queue runs dry: Qref over that
-    /// time, in bits per second.
+    /// time, in bits per second, rounded up.
     pub tolerated: u64,
     /// Delta R.
     pub step: Option<BitRate>,
     /// Between what it should be.
     pub bounds: StepBounds,
     /// How far the queue passes Qref where the bottleneck falls to half of the rate: see
-    /// [`LsccSum::peak`].
+    /// [`Lscc::longest_queue`].
     pub halved: Bytes,
     /// How long the rate takes to follow there, round trip included.
     pub follows: Interval,
@@ -47,14 +47,13 @@ pub struct LsccSum {
 /// Between which rates Delta R should be: equation (12), with what it leaves open filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepBounds {
-    /// `dQ / (T (N + 1))`, in bits per second, where dQ is a hundredth of Qref and `T N` the round
-    /// trip. The paper does not say what dQ is; with Qref itself, its own 50 Mb/s and 1 Gb/s would
+    /// [`Lscc::least_step`] for a dQ of a hundredth of Qref, in bits per second. The paper does not say what dQ is; with Qref itself, its own 50 Mb/s and 1 Gb/s would
     /// be far below the bound, and with a hundredth of it they hold.
     pub above: u64,
-    /// `M T R_AI / T_i`, in bits per second, with R_AI = 40 Mb/s and T_i = 55 us of DCQCN.
+    /// [`Lscc::most_step`] for M flows, in bits per second, with R_AI = 40 Mb/s and T_i = 55 us of DCQCN.
     pub below: u64,
     /// M: how many flows of 25 Gb/s fill the link. More can follow a larger step.
-    pub flows: u64,
+    pub flows: u32,
 }
 
 /// What stands beneath LSCC, which alone is not lossless.
@@ -81,8 +80,8 @@ pub enum Protection {
     },
 }
 
-/// Additive increase of DCQCN, R_AI, in bits per second.
-const ADDITIVE_INCREASE: u128 = 40_000_000;
+/// Additive increase of DCQCN, R_AI.
+const ADDITIVE_INCREASE: u64 = 40_000_000;
 /// How often it takes place, T_i.
 const INCREASE_TIMER: Interval = Interval::from_micros(55);
 /// Rate of a sender of which M fill the link.
@@ -91,45 +90,49 @@ const SENDER: BitRate = BitRate::gigabits(25);
 /// 1 Gb/s at 200G, each every 200 us, both come to it.
 const RAMP: Interval = Interval::from_millis(40);
 /// dBR_max as a part of the rate: "in our configuration, it is set to 0.1 of the link bandwidth".
-const CHANGE: u128 = 10;
+const CHANGE: u64 = 10;
 /// dQ as a part of Qref.
-const CORRECTION: u128 = 100;
-/// What the flow table holds for each flow, with its share of the hash table.
-const FLOW: Bytes = Bytes(123);
+const CORRECTION: u64 = 100;
+/// What the flow table holds for each flow: a line that every packet needs, and the rest.
+const FLOW: u64 = 64 + 56;
+/// A word of its index, which has two for each flow, and as many as a power of two.
+const INDEX_WORD: u64 = 4;
 
-/// Nanoseconds and bits: `bits per second x nanoseconds / this` are bytes.
-const BITS: u128 = 8_000_000_000;
-
-fn fits(number: u128) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
+/// A part of `rate`, rounded up.
+fn part(rate: BitRate, divisor: u64) -> BitRate {
+    BitRate::new(rate.bits_per_second().div_ceil(divisor)).unwrap_or(rate)
 }
 
-fn bits(rate: BitRate) -> u128 {
-    rate.bits_per_second().into()
+fn bits(rate: Option<BitRate>) -> u64 {
+    rate.map_or(0, BitRate::bits_per_second)
 }
 
-/// Qref by the guide, `0.1 x rate x span` for a span of 2D + T, rounded up.
-pub(crate) fn guided_reference(rate: BitRate, span: Interval) -> WireBytes {
-    WireBytes(fits((bits(rate) * u128::from(span.0)).div_ceil(BITS * CHANGE)))
+/// Qref by the guide, which has a tenth of `rate` as the most that the bottleneck changes.
+pub(crate) fn guided_reference(lscc: &Lscc, rate: BitRate) -> WireBytes {
+    lscc.least_reference(part(rate, CHANGE))
 }
 
-/// Delta R where none is stated: the paper's, kept between the bounds if there is room.
-pub(crate) fn guided_step(rate: BitRate, interval: Interval, bounds: &StepBounds) -> BitRate {
-    let step = fits(bits(rate) * u128::from(interval.0) / u128::from(RAMP.0));
-    let (least, most) = (bounds.above.saturating_add(1), bounds.below.saturating_sub(1));
+/// Delta R where none is stated: the paper's, kept between the bounds if there is room. Qref is known.
+pub(crate) fn guided_step(lscc: &Lscc, rate: BitRate) -> BitRate {
+    let step = u128::from(rate.bits_per_second()) * u128::from(lscc.interval.0) / u128::from(RAMP.0);
+    let step = u64::try_from(step).unwrap_or(u64::MAX);
+    let StepBounds { above, below, .. } = StepBounds::new(lscc, rate);
+    let (least, most) = (above.saturating_add(1), below.saturating_sub(1));
     let step = if least <= most { step.clamp(least, most) } else { step };
     BitRate::new(step).unwrap_or(rate)
 }
 
 impl StepBounds {
-    pub(crate) fn new(rate: BitRate, reference: WireBytes, interval: Interval, round_trip: Interval) -> Self {
-        let span = u128::from((round_trip + interval).0).max(1);
-        let flows = bits(rate).div_ceil(bits(SENDER));
-        let increases = flows * ADDITIVE_INCREASE * u128::from(interval.0);
+    /// Those on a link of `rate`.
+    fn new(lscc: &Lscc, rate: BitRate) -> Self {
+        let correction = WireBytes(lscc.calculation.reference.0.div_ceil(CORRECTION));
+        let flows = rate.bits_per_second().div_ceil(SENDER.bits_per_second());
+        let flows = u32::try_from(flows).unwrap_or(u32::MAX);
+        let increase = BitRate::new(ADDITIVE_INCREASE);
         Self {
-            above: fits(u128::from(reference.0) * BITS / (CORRECTION * span)),
-            below: fits(increases / u128::from(INCREASE_TIMER.0)),
-            flows: fits(flows),
+            above: bits(lscc.least_step(correction)),
+            below: bits(increase.and_then(|increase| lscc.most_step(flows, increase, INCREASE_TIMER))),
+            flows,
         }
     }
 
@@ -144,9 +147,9 @@ impl LsccSum {
     pub fn new(port: &PortSettings, link: &Link, buffer: &BufferSettings) -> Option<Self> {
         let lscc = port.lscc.as_ref()?;
         let reference = lscc.calculation.reference;
-        let span = u128::from((lscc.round_trip + lscc.interval).0).max(1);
-        let half = port.rate.bits_per_second() / 2;
-        let steps = lscc.calculation.step.map_or(1, |step| half.div_ceil(step.bits_per_second()));
+        let half = part(port.rate, 2);
+        let steps = |step: BitRate| half.bits_per_second().div_ceil(step.bits_per_second());
+        let steps = lscc.calculation.step.map_or(1, steps);
         Some(Self {
             addresses: (lscc.feedback.local, lscc.feedback.peer),
             signed: lscc.feedback.key.is_some(),
@@ -154,32 +157,21 @@ impl LsccSum {
             round_trip: lscc.round_trip,
             rates_in_flight: lscc.rates_in_flight(),
             reference: Bytes(reference.0),
-            tolerated: fits(u128::from(reference.0) * BITS / span),
+            // Both are a queue over 2D + T.
+            tolerated: bits(lscc.least_step(reference)),
             step: lscc.calculation.step,
-            bounds: StepBounds::new(port.rate, reference, lscc.interval, lscc.round_trip),
-            halved: Self::peak(lscc, half),
+            bounds: StepBounds::new(lscc, port.rate),
+            halved: Bytes(lscc.longest_queue(half).0).saturating_sub(Bytes(reference.0)),
             follows: lscc.round_trip + Interval(lscc.interval.0.saturating_mul(steps)),
             beneath: protection(lscc, port, link, buffer),
             flows: lscc.limiting.flows,
         })
     }
 
-    /// How far the queue passes Qref where the bottleneck falls by `drop` bits per second:
-    /// `drop x 2D` before the first new rate acts, and the triangle `drop^2 T / (2 dR)` while the
-    /// rate comes down step by step; without steps, `drop (2D + T)` after equation (9).
-    pub fn peak(lscc: &Lscc, drop: u64) -> Bytes {
-        let drop = u128::from(drop);
-        let (interval, round_trip) = (u128::from(lscc.interval.0), u128::from(lscc.round_trip.0));
-        let descent = match lscc.calculation.step {
-            Some(step) => (drop * drop / (2 * bits(step))).saturating_mul(interval),
-            None => drop * interval,
-        };
-        Bytes(fits((drop * round_trip).saturating_add(descent) / BITS))
-    }
-
     /// What the flow table takes.
     pub fn flow_table(&self) -> Bytes {
-        Bytes(FLOW.0 * u64::from(self.flows))
+        let flows = u64::from(self.flows);
+        Bytes(FLOW * flows + INDEX_WORD * (2 * flows).next_power_of_two())
     }
 }
 
@@ -286,8 +278,7 @@ mod tests {
     use wire::ip::Dscp;
 
     fn lscc(interval: Interval, round_trip: Interval, step: Option<BitRate>) -> Lscc {
-        let rate = BitRate::gigabits(200);
-        let reference = guided_reference(rate, round_trip + interval);
+        let (rate, reference) = (BitRate::gigabits(200), WireBytes(0));
         Lscc {
             interval,
             round_trip,
@@ -313,49 +304,47 @@ mod tests {
 
     const T: Interval = Interval::from_micros(200);
 
-    fn bounds(rate: BitRate, reference: u64, round_trip: Interval) -> StepBounds {
-        StepBounds::new(rate, WireBytes(reference), T, round_trip)
-    }
-
-    #[test]
-    fn a_halved_bottleneck_at_200g_over_200_km_takes_three_bdp_beyond_qref() {
-        let (round_trip, half) = (Interval::from_millis(2), 100_000_000_000);
-        let with_steps = lscc(T, round_trip, Some(BitRate::gigabits(1)));
-        assert_eq!(LsccSum::peak(&with_steps, half), Bytes(25_000_000 + 125_000_000));
-        assert_eq!(with_steps.bdp(BitRate::gigabits(200)), WireBytes(50_000_000));
-        let dead_beat = lscc(T, round_trip, None);
-        assert_eq!(LsccSum::peak(&dead_beat, half), Bytes(27_500_000), "equation (9)");
+    /// At 200G, though it is asked about other rates.
+    fn with_reference(reference: u64, round_trip: Interval) -> Lscc {
+        let mut lscc = lscc(T, round_trip, None);
+        lscc.calculation.reference = WireBytes(reference);
+        lscc
     }
 
     #[test]
     fn the_guide_for_qref_is_a_tenth_of_what_the_rate_brings_in_a_round_trip_and_t() {
         // The paper's testbed: 25G, 500 us away, Qref = 500 kB.
-        let span = Interval::from_millis(1) + T;
-        assert_eq!(guided_reference(BitRate::gigabits(25), span), WireBytes(375_000));
-        assert_eq!(guided_reference(BitRate::new(1).unwrap(), Interval(1)), WireBytes(1), "rounded up");
+        let testbed = lscc(T, Interval::from_millis(1), None);
+        assert_eq!(guided_reference(&testbed, BitRate::gigabits(25)), WireBytes(375_000));
+        assert_eq!(guided_reference(&testbed, BitRate::new(1).unwrap()), WireBytes(1), "rounded up");
     }
 
     #[test]
     fn the_steps_of_the_paper_are_the_default_and_between_the_bounds() {
-        let testbed = bounds(BitRate::gigabits(10), 500_000, Interval::from_millis(1));
-        assert_eq!((testbed.above, testbed.below, testbed.flows), (33_333_333, 145_454_545, 1));
-        let step = guided_step(BitRate::gigabits(10), T, &testbed);
-        assert!(step == BitRate::new(50_000_000).unwrap() && testbed.allow(step));
+        let rate = BitRate::gigabits(10);
+        let testbed = with_reference(500_000, Interval::from_millis(1));
+        let bounds = StepBounds::new(&testbed, rate);
+        assert_eq!(bounds, StepBounds { above: 33_333_334, below: 145_454_545, flows: 1 });
+        let step = guided_step(&testbed, rate);
+        assert!(step == BitRate::new(50_000_000).unwrap() && bounds.allow(step));
+        let rate = BitRate::gigabits(200);
         for reference in [2_000_000, 5_000_000] {
-            let simulated = bounds(BitRate::gigabits(200), reference, Interval::from_millis(2));
-            assert_eq!((simulated.below, simulated.flows), (1_163_636_363, 8));
-            let step = guided_step(BitRate::gigabits(200), T, &simulated);
-            assert!(step == BitRate::gigabits(1) && simulated.allow(step));
+            let simulated = with_reference(reference, Interval::from_millis(2));
+            let bounds = StepBounds::new(&simulated, rate);
+            assert_eq!((bounds.below, bounds.flows), (1_163_636_363, 8));
+            let step = guided_step(&simulated, rate);
+            assert!(step == BitRate::gigabits(1) && bounds.allow(step));
         }
     }
 
     #[test]
     fn a_default_step_is_between_the_bounds_where_there_are_any_between() {
-        let (rate, round_trip) = (BitRate::gigabits(100), Interval::from_millis(1));
+        let rate = BitRate::gigabits(100);
         for reference in (0..20_000_000).step_by(10_000) {
-            let bounds = bounds(rate, reference, round_trip);
+            let lscc = with_reference(reference, Interval::from_millis(1));
+            let bounds = StepBounds::new(&lscc, rate);
             let room = bounds.above + 1 < bounds.below;
-            assert_eq!(bounds.allow(guided_step(rate, T, &bounds)), room, "{reference}");
+            assert_eq!(bounds.allow(guided_step(&lscc, rate)), room, "{reference}");
         }
     }
 
@@ -369,13 +358,11 @@ mod tests {
     #[test]
     fn nothing_overflows_at_the_ends_of_the_types() {
         let (rate, most) = (BitRate::new(u64::MAX).unwrap(), Interval(u64::MAX));
-        let bounds = StepBounds::new(rate, WireBytes(u64::MAX), most, most);
-        assert_eq!(bounds.below, u64::MAX);
-        assert!(guided_step(rate, most, &bounds) <= rate);
-        assert_eq!(guided_reference(rate, most), WireBytes(u64::MAX));
-        for step in [None, BitRate::new(1)] {
-            assert_eq!(LsccSum::peak(&lscc(most, most, step), u64::MAX), Bytes::MAX);
-        }
+        let mut lscc = lscc(most, most, None);
+        lscc.calculation.reference = WireBytes(u64::MAX);
+        assert_eq!(StepBounds::new(&lscc, rate).below, u64::MAX);
+        assert!(guided_step(&lscc, rate) <= rate);
+        assert_eq!(guided_reference(&lscc, rate), WireBytes(u64::MAX));
     }
 
     #[test]

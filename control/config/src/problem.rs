@@ -198,7 +198,7 @@ pub enum ProblemKind {
         rounded(*above), rounded(*below),
         if above < below { "" } else { "; for there to be such steps, the interval must be longer or the reference smaller" }
     )]
-    LsccStep { step: BitRate, above: u64, below: u64, flows: u64 },
+    LsccStep { step: BitRate, above: u64, below: u64, flows: u32 },
     #[error(
         "LSCC alone loses frames when the bottleneck slows down, and PFC beneath it on port {port} has {headroom} of headroom for priority {priority}, where the link holds {bdp}; add [port.bifrost], or headroom"
     )]

@@ -12,8 +12,10 @@ use wire::rate_feedback::Key;
 
 use crate::gateway::{Gateway, Link};
 
-/// The TOML text, keys of LSCC included, that [`crate::parse`] reads as the same gateway: every key is written, whatever
-/// its default, so that it shows what is in force and stays valid when a default changes.
+/// The TOML text that [`crate::parse`] reads as the same gateway, LSCC's secret keys in clear.
+///
+/// Every key is written, whatever its default, so that it shows what is in force and stays valid when a
+/// default changes.
 pub fn render(gateway: &Gateway) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.

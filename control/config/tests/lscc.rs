@@ -58,15 +58,15 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
     let (_, sum) = gateway.lscc().next().unwrap();
     assert_eq!((long.round_trip, sum.rates_in_flight), (Interval(814_564), 5));
     assert_eq!((sum.reference, sum.tolerated), (Bytes(1_268_205), 10_000_000_000));
-    assert_eq!((sum.bounds.above, sum.bounds.below), (100_000_000, 581_818_181));
-    assert_eq!((sum.halved, sum.follows), (Bytes(67_591_025), Interval(20_814_564)));
+    assert_eq!((sum.bounds.above, sum.bounds.below), (100_007_491, 581_818_181));
+    assert_eq!((sum.halved, sum.follows), (Bytes(68_216_025), Interval(20_814_564)));
     assert_eq!(sum.beneath, Protection::Bifrost { buffer: Bytes(11_909_397) });
-    assert_eq!((long.limiting.long_flow, sum.flow_table()), (WireBytes(10_182_050), Bytes(8_060_928)));
+    assert_eq!((long.limiting.long_flow, sum.flow_table()), (WireBytes(10_182_050), Bytes(8_388_608)));
     let group = port.groups[Priority::new(3).unwrap().index()].lossless().unwrap();
-    assert_eq!(group.xoff, Threshold::Static(Bytes(11_909_397 + 758_786)));
+    assert_eq!(group.xoff, Threshold::Static(Bytes(11_909_397 + 767_928)));
 
     let text = fs::read_to_string(path).unwrap();
-    for figure in ["814,564", "1,268,205", "581.8", "67,591,025", "11,909,397", "10,182,050"] {
+    for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "11,909,397", "10,182,050"] {
         assert!(text.contains(figure), "{figure}");
     }
     let (above, _) = text.split_once("interval = ").unwrap();
@@ -84,12 +84,34 @@ lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
                5 rates on their way: one every 200us, in a round trip of 814.564us
        1,268,205 bytes of queue aimed at (Qref), not empty while the bottleneck gains up to 10G in 1.014564ms
             500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4
-      67,591,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
+      68,216,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
       11,909,397 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
-       8,060,928 bytes of table for 65,536 flows";
+       8,388,608 bytes of table for 65,536 flows";
     assert_eq!(format!("\n{port}: {sum}"), said);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     assert!(fs::read_to_string(page).unwrap().contains(&said[1..]), "the page shows the same");
+}
+
+#[test]
+fn a_halved_bottleneck_at_200g_over_200_km_takes_three_bdp_and_half_an_interval_beyond_qref() {
+    let halved = |step: &str| {
+        let own = format!("{KEY}\nround_trip = \"2ms\"\nstep = \"{step}\"");
+        let text = file("distance = \"80km\"", &own, "").replacen("100G", "200G", 1);
+        parse(&text, "lscc.toml").unwrap().lscc().next().unwrap().1.halved
+    };
+    assert_eq!(halved("1G"), Bytes(25_000_000 + 125_000_000 + 1_250_000));
+    assert_eq!(halved("none"), Bytes(27_500_000), "equation (9)");
+}
+
+#[test]
+fn the_flow_table_takes_120_bytes_a_flow_and_an_index_of_a_power_of_two() {
+    let table = |flows: u32| {
+        let text = file("distance = \"80km\"", &format!("{KEY}\nflows = {flows}"), "");
+        valid(&text).lscc().next().unwrap().1.flow_table().0
+    };
+    assert_eq!([1, 3].map(table), [120 + 8, 360 + 32]);
+    assert_eq!(table(1 << 16), (120 << 16) + (4 << 17), "twice as many words as flows");
+    assert_eq!(table(1_000_000), 128_388_608);
 }
 
 #[test]
