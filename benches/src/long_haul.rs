@@ -30,7 +30,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         restoration: Interval::from_millis(400),
         action: WatchdogAction::Drop,
     });
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         // What the far end sends stands here, and LSCC wants a queue of it that nobody marks.
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
@@ -101,7 +101,7 @@ impl Flows {
 
     /// Makes each frame the next packet of a flow, of all flows in turn.
     pub fn address<'a>(&mut self, ingress: PortId, frames: impl Iterator<Item = &'a mut [u8; 128]>) {
-        let (outward, count) = (ingress.0 % 2 == 0, u64::from(self.count));
+        let (outward, count) = (ingress.0.is_multiple_of(2), u64::from(self.count));
         let packets = &mut self.packets[usize::from(outward)];
         for headers in frames {
             let flow = *packets * STRIDE % count;
