@@ -11,6 +11,7 @@ pub mod model;
 pub mod network;
 pub mod peer;
 pub mod settings;
+pub mod shards;
 
 pub use bench::{Sent, Testbench};
 pub use connection::Connection;
@@ -18,6 +19,7 @@ pub use flow::Flow;
 pub use frame::TestFrame;
 pub use network::Network;
 pub use peer::Peer;
+pub use shards::Shards;
 
 use units::{PortId, Priority};
 

@@ -1,0 +1,205 @@
+//! LSCC where the long link and the data center are ports of different shards: what one shard admits is
+//! limited by another, and its CNPs find their way back.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::long_haul::{CNP_INTERVAL, feedback, lscc, lscc_of};
+use conformance::settings::routed;
+use conformance::{A, B, C, Connection, D, Flow, P3, Sent, Shards};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use switch::program::Settings;
+use switch::{DataFlows, LimiterCounters, Program, ResolverCounters};
+use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use wire::ip::Ecn;
+use wire::rate_feedback::Received;
+use wire::roce::{bth, icrc};
+use wire::{ethernet, ipv4};
+
+const SLOW: BitRate = BitRate::gigabits(1);
+const PAYLOAD: usize = 4_096;
+const STEP: Interval = Interval::from_micros(1);
+/// Length of a run, in steps.
+const STEPS: u32 = 1_500;
+
+/// Four ports of a router; the long link is behind B.
+fn settings() -> Settings {
+    let mut settings = routed(4);
+    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    settings
+}
+
+fn connection(from: PortId, number: u32) -> Connection {
+    Connection::new(Flow::new(from, B).at(P3).ecn(Ecn::Ect0), number)
+}
+
+/// Out to the long link: three whose making is seen, one that is found by its numbers, and a stranger, which
+/// is never answered.
+fn connections() -> [Connection; 5] {
+    [connection(A, 0), connection(A, 1), connection(C, 2), connection(D, 3), connection(C, 4)]
+}
+
+const MANAGED: usize = 3;
+const STRANGER: usize = 4;
+
+/// What came of a run.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    /// Direct CNPs, by the port through which they left and the queue pair.
+    cnps: BTreeMap<(PortId, u32), usize>,
+    /// The rates that were told.
+    told: Vec<BitRate>,
+    /// Which packets left with a mark.
+    marked: Vec<u64>,
+    limiter: LimiterCounters,
+    resolver: ResolverCounters,
+    data: DataFlows,
+    longest_pseudo_queue: WireBytes,
+}
+
+/// The same traffic through `count` shards. Halfway the shards are given `changed` settings, one after the
+/// other.
+fn run(count: u16, changed: Option<&Settings>) -> Outcome {
+    let mut shards = Shards::new(settings(), count);
+    let connections = connections();
+    shards.inject(B, [feedback(1, SLOW)]);
+    for connection in &connections[..MANAGED] {
+        shards.inject(connection.flow.from, [connection.request()]);
+        shards.run_until(shards.now + STEP);
+        shards.inject(B, [connection.reply()]);
+        shards.run_until(shards.now + STEP);
+    }
+    let incoming = Connection::new(Flow::new(B, A).at(P3).ecn(Ecn::Ect0), 7);
+    for step in 0..STEPS {
+        let (psn, index) = (step / connections.len() as u32, step as usize % connections.len());
+        if step % 100 == 0 {
+            shards.inject(B, [feedback(2 + u64::from(step), SLOW)]);
+        }
+        if let Some(changed) = changed.filter(|_| step == STEPS / 2) {
+            install(&mut shards, changed);
+        }
+        shards.inject(B, [incoming.data(step, PAYLOAD)]);
+        let from = connections[index].flow.from;
+        shards.inject(from, [connections[index].data(psn, PAYLOAD).labelled(step.into())]);
+        shards.run_until(shards.now + STEP);
+        if index != STRANGER {
+            shards.inject(B, [connections[index].acknowledge(psn)]);
+        }
+    }
+    shards.run_until(shards.now + Interval::from_millis(3));
+    shards.assert_conserved();
+    assert!(shards.dropped().is_empty(), "{:?}", shards.dropped());
+    outcome(&shards)
+}
+
+fn install(shards: &mut Shards, changed: &Settings) {
+    let program = Arc::new(Program::new(changed.clone()).unwrap());
+    for shard in 0..shards.shards.len() {
+        shards.shards[shard].install(shards.now, program.clone()).unwrap();
+        shards.turn();
+    }
+}
+
+fn outcome(shards: &Shards) -> Outcome {
+    let mut cnps = BTreeMap::new();
+    for port in shards.ports().filter(|port| *port != B) {
+        for frame in own_frames(shards, port) {
+            assert!(icrc::verify(&frame[14..]).unwrap());
+            *cnps.entry((port, queue_pair(frame))).or_default() += 1;
+        }
+    }
+    let told = own_frames(shards, B)
+        .map(|frame| Received::parse(&frame[ethernet::HEADER_LEN..]).unwrap().message.rate())
+        .collect();
+    let left = shards.sent[B.index()].iter().filter(|sent| !sent.control);
+    let mut marked: Vec<u64> =
+        left.filter(|sent| ecn(sent) == Ecn::Ce).map(|sent| sent.frame.label).collect();
+    marked.sort_unstable();
+    let report = shards.owner(B).lscc(B).unwrap();
+    Outcome {
+        cnps,
+        told,
+        marked,
+        limiter: report.limiter,
+        resolver: report.resolver,
+        data: report.data_flows,
+        longest_pseudo_queue: report.longest_pseudo_queue,
+    }
+}
+
+/// Control frames other than PFC that left through `port`.
+fn own_frames(shards: &Shards, port: PortId) -> impl Iterator<Item = &[u8]> {
+    let own = shards.sent[port.index()].iter().filter(|sent| sent.control && sent.pfc().is_none());
+    own.map(|sent| &sent.frame.bytes[..])
+}
+
+fn queue_pair(cnp: &[u8]) -> u32 {
+    bth::View::parse(&cnp[42..]).unwrap().destination_qp().number()
+}
+
+fn ecn(sent: &Sent) -> Ecn {
+    ipv4::View::parse(&sent.frame.bytes[14..]).unwrap().ecn()
+}
+
+#[test]
+fn two_and_four_shards_say_what_one_says() {
+    let alone = run(1, None);
+    assert_eq!(alone.data, DataFlows { resolved: 4, unresolved: 2 });
+    assert_eq!((alone.resolver.by_cm, alone.resolver.by_psn), (3, 1));
+    let told: Vec<_> = alone.cnps.keys().copied().collect();
+    let sender = |index: usize| (connections()[index].flow.from, connections()[index].source_qp.number());
+    assert_eq!(told, [0, 1, 2, 3].map(sender));
+    let most = (STEPS as u64 * STEP.0 / CNP_INTERVAL.0) as usize;
+    assert!(alone.cnps.values().all(|count| (most / 2..=most).contains(count)), "{:?}", alone.cnps);
+    assert!(alone.marked.len() >= most / 2 && alone.told.len() >= 14);
+    for count in [2, 4] {
+        assert_eq!(run(count, None), alone, "{count} shards");
+    }
+}
+
+#[test]
+fn settings_that_change_on_the_way_change_the_same_on_all_shards() {
+    let mut changed = settings();
+    lscc_of(&mut changed).limiting.cnp_interval = CNP_INTERVAL * 4;
+    lscc_of(&mut changed).limiting.reference = WireBytes(40_000);
+    let alone = run(1, Some(&changed));
+    let unchanged = run(1, None);
+    assert!(alone.limiter.direct_cnps < unchanged.limiter.direct_cnps * 3 / 4);
+    for count in [2, 4] {
+        assert_eq!(run(count, Some(&changed)), alone, "{count} shards");
+    }
+}
+
+#[test]
+fn what_another_shard_admitted_is_limited_when_it_is_accepted() {
+    let mut shards = Shards::new(settings(), 2);
+    shards.inject(B, [feedback(1, SLOW)]);
+    let frames: Vec<_> = (0..10).map(|psn| connection(A, 0).data(psn, PAYLOAD)).collect();
+    let bytes: u64 = frames.iter().map(|frame| WireBytes::of_frame(units::Bytes(frame.length)).0).sum();
+    shards.inject(A, frames);
+    shards.hand_over(0);
+    let waiting = |shards: &Shards| shards.owner(B).lscc(B).unwrap().pseudo_queue;
+    assert_eq!(waiting(&shards), WireBytes(0), "it is on its way");
+    assert_eq!(shards.rings[1].len(), 10);
+    shards.turn();
+    assert_eq!(waiting(&shards), WireBytes(bytes));
+    assert_eq!(shards.owner(B).lscc(B).unwrap().known_flows, 1);
+    assert!(shards.owner(A).lscc(B).is_none(), "the limiter is in the shard of its port alone");
+    shards.run_dry();
+    shards.assert_conserved();
+}
+
+#[test]
+fn what_is_on_its_way_when_lscc_goes_is_neither_limited_nor_lost() {
+    let mut shards = Shards::new(settings(), 2);
+    shards.inject(B, [feedback(1, SLOW)]);
+    let frames: Vec<_> = (0..10).map(|psn| connection(A, 0).data(psn, PAYLOAD)).collect();
+    shards.inject(A, frames);
+    shards.hand_over(0);
+    install(&mut shards, &routed(4));
+    assert!(shards.owner(B).lscc(B).is_none());
+    shards.run_until(Nanos(1_000_000));
+    shards.assert_conserved();
+    assert_eq!(shards.labels(B).values().map(Vec::len).sum::<usize>(), 10);
+    assert_eq!(own_frames(&shards, A).count(), 0);
+}
