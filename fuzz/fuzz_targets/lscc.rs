@@ -1,0 +1,519 @@
+//! A whole switch with LSCC on port B: the first bytes choose its settings, the rest is what happens to it.
+//! Nothing panics, no frame is lost track of, time goes on, and what the switch says of its own is what it may say.
+
+#![no_main]
+
+use conformance::long_haul::{KEY, LOCAL, PEER, gateway, lscc_of, on_the_wire, told};
+use conformance::settings::{bridged, lossless};
+use conformance::{A, B, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
+use libfuzzer_sys::fuzz_target;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv6Addr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use switch::Program;
+use switch::program::{Bifrost, Settings, VirtualIncoming};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
+use wire::ethernet::{self, EtherType, MacAddress};
+use wire::ip::{Ecn, IpProtocol};
+use wire::rate_feedback::{Key, Received};
+use wire::roce::cm::{CommunicationId, DATAGRAM_LEN, Message};
+use wire::roce::extended::Deth;
+use wire::roce::{self, Opcode, Psn, QueuePair, bth, cm, icrc};
+use wire::vlan::{Stack, Tag};
+use wire::{ipv4, ipv6, udp};
+
+/// Operations of one input.
+const OPERATIONS: usize = 300;
+/// Calls in one step of time; a driver that has so much to do comes late.
+const CALLS: usize = 400;
+/// Calls at one instant, after which it is said to stand still.
+const CALLS_AT_ONCE: usize = 64;
+
+/// Opcodes that are told apart anywhere, and one of no transport.
+const OPCODES: [Opcode; 16] = [
+    Opcode::RC_WRITE_ONLY,
+    Opcode::RC_WRITE_MIDDLE,
+    Opcode::RC_SEND_ONLY,
+    Opcode::RC_SEND_FIRST,
+    Opcode::RC_READ_REQUEST,
+    Opcode::RC_READ_RESPONSE_FIRST,
+    Opcode::RC_READ_RESPONSE_MIDDLE,
+    Opcode::RC_READ_RESPONSE_ONLY,
+    Opcode::RC_ACKNOWLEDGE,
+    Opcode::RC_ATOMIC_ACKNOWLEDGE,
+    Opcode::RC_FETCH_ADD,
+    Opcode::CNP,
+    Opcode::UC_WRITE_ONLY,
+    Opcode::UC_SEND_ONLY,
+    Opcode::UD_SEND_ONLY,
+    Opcode(0xff),
+];
+/// Queue pairs, the reserved ones among them.
+const PAIRS: [u32; 8] = [0x11, 0x1f, 0x12, 0x20, 0x2a7, 0xff_ffff, 1, 0];
+/// Where PSNs begin.
+const PSNS: [u32; 8] = [0, 0x70_0000, 0xff_fff0, 0x7f_fff0, 0x10_0000, 0x0f_fff0, 5_000, 0x30_0000];
+/// Steps of time, up to where the clocks of flags and of flows have gone round.
+const STEPS: [u64; 16] = [
+    0,
+    1,
+    100,
+    400,
+    1_000,
+    10_000,
+    50_000,
+    100_000,
+    1_500_000,
+    20_000_000,
+    300_000_000,
+    1_000_000_000,
+    11_000_000_000,
+    61_000_000_000,
+    4_398_046_600_000,
+    281_474_976_800_000,
+];
+/// Syndromes of acknowledgements: positive, receiver not ready, two that refuse, reserved.
+const SYNDROMES: [u8; 4] = [0, 0x20, 0x60, 0x7f];
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Input(data);
+    let mut run = Run::new(settings(bytes.next(), bytes.next()));
+    for _ in 0..OPERATIONS {
+        if bytes.0.is_empty() {
+            break;
+        }
+        run.operate(&mut bytes);
+    }
+    run.finish();
+});
+
+/// What is left of the input; zeroes after its end.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn next(&mut self) -> u8 {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        *first
+    }
+
+    fn take(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+}
+
+/// One of `choices`, by the bits of `byte` from `shift`.
+fn pick<T: Copy>(byte: u8, shift: u32, choices: &[T]) -> T {
+    choices[usize::from(byte >> shift) % choices.len()]
+}
+
+fn settings(one: u8, other: u8) -> Settings {
+    let mut settings = gateway();
+    if one & 1 != 0 {
+        let lscc = settings.ports[B.index()].lscc.take();
+        settings = bridged(3);
+        settings.ports[B.index()].lscc = lscc;
+    }
+    let lscc = lscc_of(&mut settings);
+    lscc.feedback.key = (one & 2 == 0).then_some(KEY);
+    lscc.limiting.flows = pick(one, 2, &[1_024, 16, 4, 1]);
+    lscc.limiting.far_cnp_interval = (one & 0x10 != 0).then_some(Interval::from_micros(500));
+    lscc.limiting.cnp_interval = pick(other, 0, &[50, 1, 10, 1_000].map(Interval::from_micros));
+    lscc.interval = pick(other, 2, &[100, 1, 10, 1_000].map(Interval::from_micros));
+    lscc.limiting.ageing = pick(other, 4, &[10_000_000, 100, 1_000, 100_000].map(Interval::from_micros));
+    if one & 0x20 != 0 {
+        settings.ports[A.index()].rate = BitRate::gigabits(1);
+    }
+    if one & 0x40 != 0 {
+        with_bifrost(&mut settings);
+    } else if other & 0x40 != 0 {
+        settings.buffer.shared = Bytes(60_000);
+        settings.buffer.headroom = Bytes(20_000);
+        settings.buffer.egress_lossy = Bytes(50_000);
+        for port in &mut settings.ports {
+            port.groups[P3.index()] = lossless(20_000, 10_000, 10_000);
+            port.groups[P4.index()] = lossless(20_000, 10_000, 10_000);
+        }
+    }
+    if one & 0x80 != 0 {
+        settings.ports.iter_mut().for_each(|port| port.tx_window = Interval::from_micros(20));
+    }
+    if other & 0x80 != 0 {
+        settings.ports[B.index()].lscc = None;
+    }
+    settings
+}
+
+fn with_bifrost(settings: &mut Settings) {
+    let rate = BitRate::gigabits(100);
+    let mut bifrost = Bifrost {
+        buffer: WireBytes(0),
+        slot: Interval::from_micros(10),
+        round_trip: Interval::from_micros(800),
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: VirtualIncoming::Counter,
+        holdover: Interval::from_micros(5),
+        lateness: Interval::ZERO,
+    };
+    let least = bifrost.buffer_terms(rate, Bytes(9_216)).total().0;
+    bifrost.buffer = WireBytes(least + rate.bytes_in(bifrost.slot));
+    settings.buffer.shared = Bytes(32_000_000);
+    settings.ports[B.index()].groups[P3.index()] =
+        lossless(bifrost.buffer.0 + bifrost.overrun(rate, Bytes(9_216)).0, 1_000_000, 0);
+    settings.ports[B.index()].bifrost = Some(bifrost);
+}
+
+/// A packet, as the input describes it.
+#[derive(Clone, Copy, Default)]
+struct Template {
+    hosts: u8,
+    look: u8,
+    opcode: u8,
+    pairs: u8,
+    psn: u32,
+    damage: u8,
+}
+
+impl Template {
+    fn read(bytes: &mut Input) -> Self {
+        let [hosts, look, opcode, pairs, psn, damage] = core::array::from_fn(|_| bytes.next());
+        let psn = pick(psn, 5, &PSNS) + u32::from(psn & 0x1f);
+        Self { hosts, look, opcode, pairs, psn, damage }
+    }
+
+    /// The port at which it comes in: A's data center is on the near side.
+    fn port(&self) -> PortId {
+        if self.hosts & 1 == 0 { A } else { B }
+    }
+
+    fn flow(&self) -> Flow {
+        let near = pick(self.hosts, 1, &[A, PortId(20)]);
+        let far = pick(self.hosts, 2, &[B, PortId(21)]);
+        let flow = if self.port() == A { Flow::new(near, far) } else { Flow::new(far, near) };
+        let priority = if self.look & 4 == 0 { P3 } else { P1 };
+        let mut flow = flow.bridged().at(priority).ecn(Ecn::from_low_bits(self.look & 3));
+        flow.v6 = self.look & 8 != 0;
+        flow.tag = (self.look & 0x10 != 0).then_some(Tag::from_tci(0x6005));
+        // The second is what Linux derives from the first two queue pairs.
+        flow.source_port = pick(self.look, 5, &[0xc000, 0xc20f]);
+        flow
+    }
+
+    fn frame(&self) -> TestFrame {
+        let opcode = pick(self.opcode, 0, &OPCODES);
+        let pair = QueuePair::from_low_bits(pick(self.pairs, 0, &PAIRS));
+        let header = bth::Header {
+            psn: Psn::from_low_bits(self.psn),
+            becn: opcode.is_cnp(),
+            ..bth::Header::new(opcode, pair)
+        };
+        let mut payload = [0; 28];
+        if opcode.is_read_request() {
+            payload[12..16].copy_from_slice(&pick(self.opcode, 4, &[0, 256, 9_000, u32::MAX]).to_be_bytes());
+        } else {
+            payload[0] = pick(self.opcode, 4, &SYNDROMES);
+        }
+        let mut frame = self.flow().roce(&header, &payload);
+        frame.length = pick(self.look, 6, &[frame.length, 1_500, 4_200, 9_100]);
+        damaged(frame, self.damage)
+    }
+}
+
+/// The frame, cut short or with a bit wrong.
+fn damaged(mut frame: TestFrame, damage: u8) -> TestFrame {
+    let at = usize::from(damage & 0x3f) * 2;
+    match damage >> 6 {
+        1 if at < frame.bytes.len() => frame.bytes[at] ^= 1 << (damage & 7),
+        2 => {
+            frame.bytes.truncate(at);
+            frame.length = at as u64;
+        }
+        3 => frame.bytes.truncate(at),
+        _ => {}
+    }
+    frame
+}
+
+/// The switch, and what is known about what it may say.
+struct Run {
+    bench: Testbench,
+    last: Template,
+    /// The highest sequence number of a message to the switch.
+    sequence: u64,
+    /// Queue pairs that a packet named, by their host.
+    named: BTreeSet<(Ipv6Addr, QueuePair)>,
+    /// From which host to which packets went.
+    ways: BTreeSet<(Ipv6Addr, Ipv6Addr)>,
+    /// The highest sequence number of a message of the switch.
+    told: Option<u64>,
+    /// The shortest interval of direct CNPs that was ever in force.
+    interval: Interval,
+    /// Direct CNPs that limiters made which are gone.
+    made_before: u64,
+    /// Direct CNPs that have left.
+    notified: u64,
+    /// When no direct CNP was waiting for the last time.
+    clean: Nanos,
+    /// For each sender, connection and receiver, before when the last direct CNP was not made yet.
+    last_cnp: BTreeMap<(Ipv6Addr, QueuePair, Ipv6Addr), Nanos>,
+}
+
+impl Run {
+    fn new(settings: Settings) -> Self {
+        let lscc = settings.ports[B.index()].lscc.as_ref();
+        Self {
+            interval: lscc.map_or(Interval::from_secs(1), |lscc| lscc.limiting.cnp_interval),
+            bench: Testbench::new(settings),
+            last: Template::default(),
+            sequence: 0,
+            named: BTreeSet::new(),
+            ways: BTreeSet::new(),
+            told: None,
+            made_before: 0,
+            notified: 0,
+            clean: Nanos::ZERO,
+            last_cnp: BTreeMap::new(),
+        }
+    }
+
+    fn operate(&mut self, bytes: &mut Input) {
+        let operation = bytes.next();
+        match operation & 0xf {
+            0..3 => {
+                self.last = Template::read(bytes);
+                self.inject(self.last.port(), self.last.frame());
+            }
+            3..6 => self.exchange(operation >> 4, bytes.next()),
+            6 => self.manage(operation >> 4, bytes.next(), bytes.next()),
+            7 => self.feed_back(operation >> 4, bytes.next(), bytes.next()),
+            8..10 => {
+                let step = Interval(pick(bytes.next(), 0, &STEPS));
+                self.run_for(step);
+            }
+            10 => {
+                // A driver that is late.
+                let step = Interval(pick(bytes.next(), 0, &STEPS));
+                self.bench.run_clock_to(self.bench.now() + step);
+            }
+            11 => {
+                let ports = self.bench.ports().count() as u16;
+                let port = PortId(u16::from(operation >> 4) % ports);
+                self.egress(port, usize::from(bytes.next() % 4));
+            }
+            12 => self.install(bytes.next(), bytes.next()),
+            13 => {
+                let quanta = PauseQuanta(u16::from(bytes.next()) << 8);
+                let port = if operation & 0x10 == 0 { A } else { B };
+                self.bench.inject_pfc(port, PrioritySet::EMPTY.with(P3), quanta);
+            }
+            14 => {
+                let frame = TestFrame::new(bytes.take(usize::from(operation >> 4) * 16).to_vec());
+                self.inject(if frame.bytes.len() & 0x10 == 0 { A } else { B }, frame);
+            }
+            _ => {
+                self.run_for(Interval::from_micros(50));
+            }
+        }
+    }
+
+    /// More packets like the last one, with the PSNs that follow, and perhaps the answer to each.
+    fn exchange(&mut self, times: u8, how: u8) {
+        for _ in 0..=times {
+            self.last.psn += 1;
+            self.inject(self.last.port(), self.last.frame());
+            if how & 1 != 0 {
+                let answer = Template {
+                    hosts: self.last.hosts ^ 1,
+                    opcode: 8,
+                    pairs: self.last.pairs >> 4 | self.last.pairs << 4,
+                    ..self.last
+                };
+                self.inject(answer.port(), answer.frame());
+            }
+            self.run_for(Interval(pick(how, 4, &STEPS[..8])));
+        }
+    }
+
+    /// A message of the connection manager.
+    fn manage(&mut self, which: u8, pairs: u8, damage: u8) {
+        let like = Template { hosts: pairs >> 6, damage, ..self.last };
+        let (local, remote) =
+            (CommunicationId((pairs >> 3 & 3).into()), CommunicationId((which >> 3).into()));
+        let qp = QueuePair::from_low_bits(pick(pairs, 0, &PAIRS));
+        let starting_psn = Psn::from_low_bits(0);
+        let message = match which & 7 {
+            0 | 1 => Message::Request { local, service_id: 1, qp, starting_psn, flow_label: 0 },
+            2 | 3 => Message::Reply { local, remote: local, qp, starting_psn },
+            4 => Message::Reject { local, remote, rejected: 0, reason: 28 },
+            5 => Message::DisconnectRequest { local, remote, remote_qp: qp },
+            6 => Message::DisconnectReply { local, remote },
+            _ => Message::ReadyToUse { local, remote },
+        };
+        let mut payload = [0; Deth::LEN + DATAGRAM_LEN];
+        message.emit(7, &mut payload[Deth::LEN..]).expect("there is room");
+        let header = bth::Header::new(Opcode::UD_SEND_ONLY, QueuePair::GENERAL_SERVICES);
+        self.inject(like.port(), damaged(like.flow().roce(&header, &payload), damage));
+    }
+
+    /// A message of the far end, or of somebody who would like to be it.
+    fn feed_back(&mut self, rate: u8, sequence: u8, how: u8) {
+        let rates = [1_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 400_000_000_000];
+        let sequence = match sequence {
+            0..0xc0 => self.sequence + u64::from(sequence) + 1,
+            0xc0..0xff => self.sequence.saturating_sub((sequence & 0x3f).into()),
+            // After which none is believed.
+            0xff => u64::MAX,
+        };
+        self.sequence = if sequence == u64::MAX { self.sequence } else { self.sequence.max(sequence) };
+        let rate = BitRate::new(pick(rate, 0, &rates)).expect("none is zero");
+        let mut message = told(sequence, rate);
+        if how & 4 != 0 {
+            message.source = LOCAL;
+        }
+        let key = pick(how, 0, &[Some(KEY), None, Some(KEY), Some(Key([9; 16]))]);
+        let frame = on_the_wire(&message, key.as_ref());
+        self.inject(if how & 8 == 0 { B } else { A }, damaged(frame, how & 0xf0));
+    }
+
+    fn install(&mut self, one: u8, other: u8) {
+        // The number of ports cannot change live.
+        let one = one & !1 | u8::from(self.bench.ports().count() == 3);
+        self.made_before = self.made();
+        let settings = settings(one, other);
+        if let Some(lscc) = &settings.ports[B.index()].lscc {
+            self.interval = self.interval.min(lscc.limiting.cnp_interval);
+        }
+        let program = Program::new(settings).expect("every choice makes a gateway");
+        self.bench.shard.install(self.bench.now(), Arc::new(program)).expect("all of it is live");
+        // What a limiter that stays has made is still in its report.
+        self.made_before -= self.bench.shard.lscc(B).map_or(0, |it| it.limiter.direct_cnps);
+    }
+
+    fn inject(&mut self, port: PortId, frame: TestFrame) {
+        let _ = self.learn(&frame.bytes);
+        self.bench.inject(port, [frame]);
+    }
+
+    /// Notes whom a RoCEv2 packet names.
+    fn learn(&mut self, frame: &[u8]) -> Option<()> {
+        let (source, destination, bth) = transport(frame)?;
+        self.ways.insert((source, destination));
+        self.named.insert((destination, bth.destination_qp()));
+        if let Message::Request { qp, .. } | Message::Reply { qp, .. } = cm::View::in_packet(&bth)?.message()
+        {
+            self.named.insert((source, qp));
+        }
+        Some(())
+    }
+
+    /// Lets time go by, with a call whenever one is due, until that is too much.
+    fn run_for(&mut self, step: Interval) -> bool {
+        let until = self.bench.now() + step;
+        let (mut since, mut calls, mut at_once) = (self.bench.now(), 0, 0);
+        while self.bench.shard.next_deadline() <= until && calls < CALLS {
+            self.bench.run_clock_to(self.bench.shard.next_deadline());
+            at_once = if self.bench.now() == since { at_once + 1 } else { 0 };
+            assert!(at_once < CALLS_AT_ONCE, "{since}: time stands still");
+            since = self.bench.now();
+            calls += 1;
+            for port in self.bench.ports() {
+                if self.bench.shard.port_deadline(port) <= self.bench.now() {
+                    self.egress(port, usize::MAX);
+                }
+            }
+        }
+        self.bench.run_clock_to(until);
+        calls < CALLS
+    }
+
+    fn egress(&mut self, port: PortId, room: usize) {
+        if self.made() == self.notified {
+            self.clean = self.bench.now();
+        }
+        self.bench.egress(port, room);
+        for sent in self.bench.newly_sent(port).iter().filter(|sent| sent.control && sent.pfc().is_none()) {
+            self.check(port, sent);
+        }
+    }
+
+    /// How many direct CNPs have been made.
+    fn made(&self) -> u64 {
+        self.made_before + self.bench.shard.lscc(B).map_or(0, |it| it.limiter.direct_cnps)
+    }
+
+    /// A control frame other than PFC is a message to the far end, or a CNP.
+    fn check(&mut self, port: PortId, sent: &Sent) {
+        let frame = &sent.frame.bytes[..];
+        let link = ethernet::View::parse(frame).expect("a frame has addresses");
+        if link.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE {
+            assert_eq!(port, B);
+            self.check_feedback(&frame[ethernet::HEADER_LEN..]);
+        } else {
+            assert_ne!(port, B);
+            self.check_cnp(frame);
+        }
+    }
+
+    fn check_feedback(&mut self, packet: &[u8]) {
+        let received = Received::parse(packet).expect("a message of its own");
+        assert_eq!((received.source, received.destination), (LOCAL, PEER));
+        assert!(received.message.verify_checksum());
+        assert!(ipv4::View::parse(packet).expect("it was parsed").verify_checksum());
+        let lscc = self.bench.shard.program().port(B).lscc.as_ref().expect("it has something to tell");
+        match &lscc.feedback.key {
+            Some(key) => assert!(received.verify_tag(key)),
+            None => assert!(!received.message.is_authenticated()),
+        }
+        let sequence = received.message.sequence();
+        assert!(self.told.is_none_or(|told| told < sequence), "{sequence} after {:?}", self.told);
+        self.told = Some(sequence);
+    }
+
+    fn check_cnp(&mut self, frame: &[u8]) {
+        let stack = Stack::parse(frame).expect("a frame has a type");
+        assert_eq!(icrc::verify(&frame[stack.payload_offset..]), Ok(true));
+        let (receiver, sender, bth) = transport(frame).expect("a CNP is a RoCEv2 packet");
+        assert!(bth.opcode().is_cnp() && bth.becn());
+        let pair = bth.destination_qp();
+        assert!(pair > QueuePair::GENERAL_SERVICES);
+        assert!(self.named.contains(&(sender, pair)), "a CNP to {pair:?}, of which nobody has heard");
+        assert!(self.ways.contains(&(sender, receiver)), "a CNP for a flow that is none");
+        self.notified += 1;
+        assert!(self.notified <= self.made());
+        let last = self.last_cnp.insert((sender, pair, receiver), self.clean);
+        let soon = last.is_some_and(|last| self.bench.now() < last + self.interval);
+        assert!(!soon, "two CNPs to {pair:?} within an interval");
+    }
+
+    /// What waits leaves, and the sums hold; those of frames the bench checks.
+    fn finish(&mut self) {
+        if self.run_for(Interval::from_millis(10)) {
+            assert_eq!(self.made(), self.notified, "no CNP is lost");
+        }
+        if let Some(report) = self.bench.shard.lscc(B) {
+            let most = self.bench.shard.program().port(B).lscc.as_ref().map(|it| it.limiting.flows);
+            assert!(most.is_some_and(|most| report.known_flows <= most));
+            assert!(report.data_flows.resolved + report.data_flows.unresolved <= report.known_flows);
+        }
+    }
+}
+
+/// From which host to which a RoCEv2 packet goes, and its transport.
+fn transport(frame: &[u8]) -> Option<(Ipv6Addr, Ipv6Addr, bth::View<&[u8]>)> {
+    let stack = Stack::parse(frame).ok()?;
+    let packet = frame.get(stack.payload_offset..)?;
+    let (source, destination, upper) = if stack.ether_type == EtherType::IPV4 {
+        let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
+        let upper = packet.get(ip.header_len()..)?;
+        (ip.source().to_ipv6_mapped(), ip.destination().to_ipv6_mapped(), upper)
+    } else {
+        let ip = ipv6::View::parse_head(packet, usize::MAX).ok()?;
+        let upper = ip.upper_layer().ok().filter(|upper| upper.protocol == IpProtocol::UDP)?;
+        (ip.source(), ip.destination(), packet.get(upper.offset..)?)
+    };
+    let udp = udp::View::parse_head(upper, usize::MAX).ok()?;
+    let bth = bth::View::parse(upper.get(udp::HEADER_LEN..)?).ok()?;
+    (udp.destination_port() == roce::UDP_PORT).then_some((source, destination, bth))
+}
