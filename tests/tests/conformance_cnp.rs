@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::bench::Recorder;
 use conformance::long_haul::{
     CNP_INTERVAL, INTERVAL, KEY, LOCAL, PEER, ROUND_TRIP, feedback, gateway, lscc, lscc_of, on_the_wire, told,
 };
@@ -282,77 +281,6 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
     bench.inject_singly(B, [feedback(1 << 40, SLOW)]);
     assert!(bench.shard.lscc(B).is_none());
     assert_eq!(bench.data(A).filter(|sent| sent.frame.bytes.len() == 70).count(), 1, "it is any frame now");
-}
-
-#[test]
-fn over_two_shards_every_flow_is_told() {
-    let connections: Vec<_> = (0..600).map(|number| Connection::new(flow(), number)).collect();
-    let mut settings = gateway();
-    settings.ports[A.index()].rate = BitRate::gigabits(1);
-    for port in &mut settings.ports {
-        port.groups[P3.index()] = lossless(5_000_000, 1_000_000, 50_000);
-    }
-    lscc_of(&mut settings).limiting.flows = 1_200;
-    let mut shards = TwoShards::new(settings);
-    shards.arrive(B, vec![feedback(1, SLOW)]);
-    for connection in &connections {
-        shards.arrive(A, vec![connection.request()]);
-        shards.arrive(B, vec![connection.reply()]);
-    }
-    shards.arrive(A, connections.iter().map(|it| it.data(0, 64)).collect());
-    for _ in 0..2_000 {
-        shards.now += Interval::from_micros(1);
-        shards.turn();
-    }
-    let cnps = shards.sent[0].iter().filter(|sent| sent.control && sent.pfc().is_none());
-    let pairs: BTreeMap<_, usize> = cnps.fold(BTreeMap::new(), |mut pairs, sent| {
-        *pairs.entry(queue_pair(&sent.frame.bytes).number()).or_default() += 1;
-        pairs
-    });
-    assert_eq!((pairs.len(), pairs.values().max()), (600, Some(&1)));
-    assert!(shards.longest_outbox <= 600, "{} handoffs at once", shards.longest_outbox);
-}
-
-/// Port A with shard 0 and port B with shard 1, and what carries frames between them.
-struct TwoShards {
-    now: Nanos,
-    shards: [Shard<TestFrame>; 2],
-    sent: [Vec<Sent>; 2],
-    longest_outbox: usize,
-}
-
-impl TwoShards {
-    fn new(settings: Settings) -> Self {
-        let program = Arc::new(Program::new(settings).unwrap());
-        let ledger = Arc::new(Ledger::new(2, 2));
-        let shard =
-            |id| Shard::new(ShardId(id), program.clone(), ledger.clone(), vec![ShardId(0), ShardId(1)]);
-        let shards = [shard(0), shard(1)];
-        Self { now: Nanos(1_000), shards, sent: Default::default(), longest_outbox: 0 }
-    }
-
-    fn arrive(&mut self, port: PortId, mut frames: Vec<TestFrame>) {
-        self.shards[port.index()].ingress(self.now, port, &mut frames);
-        self.carry_over();
-    }
-
-    fn turn(&mut self) {
-        for port in [A, B] {
-            while self.shards[port.index()].port_deadline(port) <= self.now {
-                let out = &mut Recorder::new(&mut self.sent[port.index()], usize::MAX);
-                self.shards[port.index()].egress(self.now, port, out);
-            }
-        }
-        self.carry_over();
-    }
-
-    fn carry_over(&mut self) {
-        for (from, to) in [(0, 1), (1, 0)] {
-            let mut frames = core::mem::take(self.shards[from].outbox(ShardId(to as u16)));
-            self.longest_outbox = self.longest_outbox.max(frames.len());
-            self.shards[to].accept(self.now, &mut frames);
-        }
-    }
 }
 
 #[test]

@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::long_haul::{CNP_INTERVAL, feedback, lscc, lscc_of};
-use conformance::settings::routed;
+use conformance::settings::{host_mac, lossless, port_mac, routed};
 use conformance::{A, B, C, Connection, D, Flow, P3, Sent, Shards};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switch::program::Settings;
 use switch::{DataFlows, LimiterCounters, Program, ResolverCounters};
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use wire::ethernet::MacAddress;
 use wire::ip::Ecn;
 use wire::rate_feedback::Received;
 use wire::roce::{bth, icrc};
@@ -202,4 +203,54 @@ fn what_is_on_its_way_when_lscc_goes_is_neither_limited_nor_lost() {
     shards.assert_conserved();
     assert_eq!(shards.labels(B).values().map(Vec::len).sum::<usize>(), 10);
     assert_eq!(own_frames(&shards, A).count(), 0);
+}
+
+/// The Ethernet addresses of the first direct CNP to a sender behind A, from where to where.
+fn addresses(v6: bool, count: u16) -> (MacAddress, MacAddress) {
+    let mut shards = Shards::new(settings(), count);
+    let mut connection = connection(A, 0);
+    connection.flow.v6 = v6;
+    shards.inject(B, [feedback(1, SLOW)]);
+    shards.inject(A, [connection.request()]);
+    shards.run_until(Nanos(1_000));
+    shards.inject(B, [connection.reply()]);
+    shards.run_until(Nanos(2_000));
+    shards.inject(A, (0..10).map(|psn| connection.data(psn, PAYLOAD)));
+    shards.run_until(Nanos(200_000));
+    let link = ethernet::View::parse(own_frames(&shards, A).next().unwrap()).unwrap();
+    (link.source(), link.destination())
+}
+
+#[test]
+fn a_router_sends_direct_cnps_from_the_port_of_the_data_center_to_its_neighbour_there() {
+    for (v6, count) in [(false, 1), (true, 1), (false, 2)] {
+        assert_eq!(addresses(v6, count), (port_mac(A), host_mac(A)), "IPv6 {v6}, {count} shards");
+    }
+}
+
+#[test]
+fn more_flows_than_another_shards_port_can_tell_at_once_are_all_told() {
+    let connections: Vec<_> = (0..600).map(|number| connection(A, number)).collect();
+    let mut settings = settings();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    for port in &mut settings.ports {
+        port.groups[P3.index()] = lossless(5_000_000, 1_000_000, 50_000);
+    }
+    lscc_of(&mut settings).limiting.flows = 1_200;
+    let mut shards = Shards::new(settings, 2);
+    shards.inject(B, [feedback(1, SLOW)]);
+    for connection in &connections {
+        shards.inject(A, [connection.request()]);
+        shards.run_until(shards.now + STEP);
+        shards.inject(B, [connection.reply()]);
+        shards.run_until(shards.now + STEP * 4);
+    }
+    shards.inject(B, [feedback(2, SLOW)]);
+    shards.inject(A, connections.iter().map(|connection| connection.data(0, 64)));
+    shards.run_until(shards.now + STEP * 2_000);
+    let pairs = own_frames(&shards, A).fold(BTreeMap::new(), |mut pairs: BTreeMap<_, usize>, frame| {
+        *pairs.entry(bth::View::parse(&frame[42..]).unwrap().destination_qp().number()).or_default() += 1;
+        pairs
+    });
+    assert_eq!((pairs.len(), pairs.values().max()), (600, Some(&1)));
 }
