@@ -327,7 +327,7 @@ impl Run {
                 let answer = Template {
                     hosts: self.last.hosts ^ 1,
                     opcode: 8,
-                    pairs: self.last.pairs >> 4 | self.last.pairs << 4,
+                    pairs: self.last.pairs.rotate_left(4),
                     ..self.last
                 };
                 self.inject(answer.port(), answer.frame());
