@@ -9,10 +9,9 @@ use conformance::settings::{bridged, host_mac, host_v4, lossless, port_mac, rout
 use conformance::{A, B, Connection, Flow, P1, P3, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use switch::program::Settings;
-use switch::{Consumed, DropReason, FeedbackCounters, Ledger, Program, Shard, ShardId};
-use units::{BitRate, Interval, Nanos, PortId, Priority};
+use switch::{Consumed, DropReason, FeedbackCounters};
+use units::{BitRate, Interval, Nanos, Priority};
 use wire::ip::Ecn;
 use wire::rate_feedback::{Frame, Key};
 use wire::roce::{QueuePair, bth, cnp, icrc};

@@ -136,7 +136,7 @@ impl FlowTable {
     }
 
     /// Where the flow `key` with this `hash` is.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, hash: u64, key: &FlowKey) -> Option<Slot> {
         let tag = self.tag(hash);
         let mut at = self.home(hash);
@@ -157,7 +157,7 @@ impl FlowTable {
     }
 
     /// Takes the next data packet of a flow that is as everybody expects; `None` where it is anything else.
-    #[inline]
+    #[inline(always)]
     pub fn go_on(&mut self, hash: u64, key: &FlowKey, now: Nanos, psn: Psn) -> Option<Slot> {
         let (slot, ageing) = (self.find(hash, key)?, self.ageing);
         self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing).then_some(slot)

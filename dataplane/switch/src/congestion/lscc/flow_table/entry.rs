@@ -102,7 +102,7 @@ impl Hot {
 
     /// Takes the next data packet of a flow about which nothing is to be found out, and says whether it was
     /// one.
-    #[inline]
+    #[inline(always)]
     pub(in crate::congestion::lscc) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
         let usual =
             self.progress.expects(psn) && self.progress.has_data() && now.since(self.last_seen) <= ageing;

@@ -78,7 +78,7 @@ impl Flows {
     /// Takes a packet that goes out to the long-haul link or comes in from it, with the hash of its key: finds or enters
     /// its flow and learns from it. `None` for what is no flow: datagrams, those of the connection
     /// manager included, CNPs, and transports without a reliable or unreliable connection.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, now: Nanos, hash: u64, packet: &Packet) -> Option<Slot> {
         let role = ROLES[usize::from(packet.bth.opcode().0)];
         if role.single

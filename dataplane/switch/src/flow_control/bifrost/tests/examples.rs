@@ -188,7 +188,7 @@ fn the_numbers_of_the_deployment_follow_from_the_formulas() {
     assert_eq!(WireBytes::of_frame(Bytes(60)).0 * 10_000 / LINK.line(), 6, "with preamble and gap");
 
     let buffer = |slot| LINK.bdp() + 3 * LINK.rate.bytes_in(slot);
-    assert_eq!(LINK.bdp() * 10 >> 20, 95);
+    assert_eq!((LINK.bdp() * 10) >> 20, 95);
     assert_eq!((mib(buffer(slot), 2), mib(buffer(Interval::from_micros(5)), 2)), (989, 972));
     let pfc = LINK.bdp() + (6 << 20);
     assert_eq!(100 - buffer(Interval::from_micros(5)) * 100 / pfc, 38);
