@@ -81,7 +81,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// A frame came in where some port has LSCC. Returns whether it goes on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive_with_lscc(
         &mut self,
         now: Nanos,
@@ -98,7 +98,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// A frame came in from a long link. Returns whether it goes on.
-    #[inline]
+    #[inline(never)]
     fn receive_from_far(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, frame: &F) -> bool {
         let limiter = &mut self.limiters[port.index()];
         let passes = limiter.as_mut().is_none_or(|it| it.receive(now, descriptor, frame.headers()));
