@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switch::program::Settings;
 use switch::{Consumed, DropReason, FeedbackCounters};
-use units::{BitRate, Interval, Nanos, Priority};
+use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::ip::Ecn;
 use wire::rate_feedback::{Frame, Key};
 use wire::roce::{QueuePair, bth, cnp, icrc};
@@ -157,7 +157,7 @@ fn an_unresolved_flow_is_marked_once_in_an_interval_and_sent_no_cnp() {
 fn an_old_flow_is_told_only_while_it_is_flagged() {
     let connection = Connection::new(flow(), 1);
     let mut settings = gateway();
-    lscc_of(&mut settings).limiting.long_flow = units::WireBytes(100_000);
+    lscc_of(&mut settings).limiting.long_flow = WireBytes(100_000);
     settings.ports[B.index()].rate = BitRate::gigabits(100);
     lscc_of(&mut settings).round_trip = Interval::from_micros(8);
     lscc_of(&mut settings).interval = Interval::from_micros(8);
@@ -245,6 +245,45 @@ fn lossy_priorities_are_not_limited() {
     let mut bench = limited(gateway(), &[connection]);
     send(&mut bench, &[connection], Interval::from_millis(1));
     assert_eq!(direct_cnps(&bench), []);
+}
+
+#[test]
+fn the_pseudo_queue_drains_at_the_rate_that_held_until_another_one_is_told() {
+    let connection = Connection::new(flow(), 1);
+    let mut bench = limited(gateway(), &[connection]);
+    bench.inject(A, (0..10).map(|psn| connection.data(psn, PAYLOAD)));
+    bench.run_for(Interval::from_micros(80));
+    bench.inject_singly(B, [feedback(2, BitRate::gigabits(100))]);
+    bench.inject_singly(A, [connection.data(10, PAYLOAD)]);
+    let on_the_wire = |frame: TestFrame| WireBytes::of_frame(Bytes(frame.length)).0;
+    let arrived = on_the_wire(connection.request()) + 11 * on_the_wire(connection.data(0, PAYLOAD));
+    let expected = arrived - SLOW.bytes_in(Interval::from_micros(80));
+    assert_eq!(bench.shard.lscc(B).unwrap().pseudo_queue.0, expected);
+}
+
+#[test]
+fn flows_that_go_on_sending_while_their_cnps_wait_are_told_all_the_same() {
+    let connections: Vec<_> = (0..300).map(|number| Connection::new(flow(), number)).collect();
+    let mut settings = gateway();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    for port in &mut settings.ports {
+        port.groups[P3.index()] = lossless(15_000_000, 1_000_000, 50_000);
+    }
+    let mut bench = limited(settings, &connections);
+    for turn in 0..20 {
+        bench.inject_singly(B, [feedback(2 + turn, SLOW)]);
+        bench.inject(A, connections.iter().map(|it| it.data(turn as u32, 256)));
+        bench.run_for(Interval::from_micros(50));
+    }
+    let mut by_flow: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
+    let mut identifications = BTreeMap::new();
+    for (start, frame) in direct_cnps(&bench) {
+        by_flow.entry(queue_pair(&frame).number()).or_default().push(start);
+        *identifications.entry(ipv4::View::parse(&frame[14..]).unwrap().identification()).or_insert(0) += 1;
+    }
+    assert_eq!(by_flow.len(), connections.len());
+    assert!(by_flow.values().all(|times| times.len() > 1), "not once and never again");
+    assert!(identifications.values().all(|count| *count == 1), "each is a packet of its own");
 }
 
 #[test]

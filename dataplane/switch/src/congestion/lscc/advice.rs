@@ -156,3 +156,102 @@ fn checked(packet: &[u8]) -> Option<Received<'_>> {
     let ip = ipv4::View::parse(packet).ok()?;
     (ip.verify_checksum() && received.message.verify_checksum()).then_some(received)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{RateCalculation, RateLimiting};
+    use core::net::Ipv4Addr;
+    use units::{Priority, WireBytes};
+    use wire::ip::Dscp;
+    use wire::rate_feedback::{Frame, Message};
+
+    const T: Interval = Interval::from_micros(100);
+    const ROUND_TRIP: Interval = Interval::from_millis(1);
+    const GRACE: Interval = Interval::from_micros(1_500);
+    const LINE: BitRate = BitRate::gigabits(16);
+    const TOLD: BitRate = BitRate::gigabits(1);
+    const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+    fn settings() -> Lscc {
+        Lscc {
+            interval: T,
+            round_trip: ROUND_TRIP,
+            calculation: RateCalculation { reference: WireBytes(1), step: None, least: TOLD, most: LINE },
+            limiting: RateLimiting {
+                reference: WireBytes(1),
+                cnp_interval: T,
+                long_flow: WireBytes(1),
+                far_cnp_interval: None,
+                flows: 1,
+                ageing: T,
+                cnp_dscp: Dscp::DEFAULT,
+                cnp_priority: Priority::from_low_bits(0),
+            },
+            feedback: Feedback { local: LOCAL, peer: PEER, key: None, dscp: Dscp::DEFAULT },
+        }
+    }
+
+    fn told_at(now: Nanos, sequence: u64, advice: &mut Advice) {
+        let frame = Frame {
+            source_mac: Default::default(),
+            source: PEER,
+            destination: LOCAL,
+            dscp: Dscp::DEFAULT,
+            identification: 0,
+            message: Message { port: 0, sequence, timestamp: now, rate: TOLD },
+        };
+        let mut bytes = [0; 62];
+        frame.emit(None, &mut bytes).unwrap();
+        advice.receive(now, &bytes[14..]);
+    }
+
+    /// Traffic arrives at `now`: the rate that holds.
+    fn arrive(advice: &mut Advice, now: Nanos) -> Option<BitRate> {
+        advice.note_traffic(now);
+        advice.rate(now, LINE)
+    }
+
+    #[test]
+    fn a_limit_holds_for_the_grace_then_doubles_with_every_interval_until_it_is_gone() {
+        let mut advice = Advice::new(&settings());
+        arrive(&mut advice, Nanos(1_000));
+        told_at(Nanos(2_000), 1, &mut advice);
+        let mut now = Nanos(2_000);
+        while now <= Nanos(2_000) + GRACE {
+            assert_eq!(arrive(&mut advice, now), Some(TOLD));
+            now += T;
+        }
+        let beyond = Nanos(2_001) + GRACE;
+        let limits: Vec<_> = (0..5).map(|step| arrive(&mut advice, beyond + T * step)).collect();
+        assert_eq!(
+            limits,
+            [2, 4, 8]
+                .map(|rate| Some(BitRate::gigabits(rate)))
+                .into_iter()
+                .chain([None, None])
+                .collect::<Vec<_>>()
+        );
+        assert_eq!((advice.lapsed(), advice.last_told()), (1, None), "given up once");
+    }
+
+    #[test]
+    fn silence_counts_from_when_traffic_begins_again() {
+        let mut advice = Advice::new(&settings());
+        told_at(Nanos(2_000), 1, &mut advice);
+        let begins = Nanos(5_000_000_000);
+        assert_eq!(arrive(&mut advice, begins), Some(TOLD), "the other end had nothing to say");
+        assert_eq!(arrive(&mut advice, begins + GRACE), Some(TOLD));
+        assert_eq!(arrive(&mut advice, begins + GRACE + Interval(1)), Some(BitRate::gigabits(2)));
+    }
+
+    #[test]
+    fn a_rate_that_is_asked_for_without_traffic_does_not_dissolve() {
+        let mut advice = Advice::new(&settings());
+        arrive(&mut advice, Nanos(1_000));
+        told_at(Nanos(2_000), 1, &mut advice);
+        assert_eq!(advice.rate(Nanos(9_000_000_000), LINE), Some(TOLD));
+        assert_eq!(advice.lapsed(), 0);
+    }
+}
