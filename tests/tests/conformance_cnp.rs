@@ -154,6 +154,22 @@ fn an_unresolved_flow_is_marked_once_in_an_interval_and_sent_no_cnp() {
 }
 
 #[test]
+fn a_flow_behind_two_tags_is_marked_since_a_cnp_has_room_for_one() {
+    let tag = Tag { priority: P3, drop_eligible: false, id: VlanId::new(42).unwrap() };
+    let connection = Connection::new(flow().tagged(tag), 5);
+    let mut bench = limited(gateway(), &[connection]);
+    for psn in 0..200 {
+        let mut frame = connection.data(psn, PAYLOAD);
+        frame.bytes.splice(12..12, [0x88, 0xa8, 0x60, 7]);
+        frame.length += 4;
+        bench.inject_singly(A, [frame]);
+        bench.run_for(Interval::from_micros(1));
+    }
+    assert_eq!(direct_cnps(&bench), []);
+    assert!(bench.shard.lscc(B).unwrap().limiter.marked_instead > 1);
+}
+
+#[test]
 fn an_old_flow_is_told_only_while_it_is_flagged() {
     let connection = Connection::new(flow(), 1);
     let mut settings = gateway();

@@ -250,9 +250,11 @@ impl RateLimiter {
         self.flows.hot_mut(slot).listed = self.list.interval;
         self.list.begun = true;
         self.begin_interval(now);
+        let tags = vlan::Stack::parse(&*headers).map(|stack| (stack.outer, stack.inner));
+        // A CNP has room for one tag; behind two it would not arrive.
+        let Ok((outer, None)) = tags else { return self.mark_instead(descriptor, headers) };
         if self.flows.source_of(slot).is_none() {
-            self.mark_instead(descriptor, headers);
-            return;
+            return self.mark_instead(descriptor, headers);
         }
         if self.list.slots.len() == LIST {
             self.counters.not_told += 1;
@@ -261,7 +263,6 @@ impl RateLimiter {
         let Ok(link) = ethernet::View::parse(&*headers) else { return };
         let cold = self.flows.cold_mut(slot);
         (cold.source, cold.destination) = (link.source(), link.destination());
-        let outer = vlan::Stack::parse(&*headers).ok().and_then(|stack| stack.outer);
         cold.tag = flow_table::Tag::new(outer.map(Tag::tci));
         (cold.ingress, cold.source_port) = (port, source_port);
         self.list.slots.push(slot);
