@@ -68,6 +68,13 @@ impl Hosts {
     }
 }
 
+/// Which way a packet crosses the port of the long link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Out,
+    In,
+}
+
 /// What tells flows apart: everything that goes to one queue pair of one host, from one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FlowKey {

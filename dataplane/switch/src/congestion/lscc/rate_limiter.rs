@@ -17,7 +17,7 @@
 
 use super::advice::Advice;
 use super::flow_table::{self, Slot};
-use super::packet::{Hosts, Packet};
+use super::packet::{Hosts, Packet, Way};
 use super::pseudo_queue::PseudoQueue;
 use super::resolver::{Flows, ROLES};
 use crate::descriptor::{Descriptor, Network};
@@ -193,7 +193,7 @@ impl RateLimiter {
         let packet = Packet::parse(descriptor, headers);
         let Some(packet) = &packet else { return };
         let hash = self.flows.hash(&packet.key);
-        let Some(slot) = self.flows.observe(now, hash, packet) else { return };
+        let Some(slot) = self.flows.observe(now, Way::Out, hash, packet) else { return };
         let (source_port, data) = (packet.source_port, ROLES[usize::from(packet.bth.opcode().0)].data);
         if !data {
             return;
@@ -293,7 +293,7 @@ impl RateLimiter {
             return self.receive_cnp(now, packet);
         }
         let hash = self.flows.hash(&packet.key);
-        self.flows.observe(now, hash, packet);
+        self.flows.observe(now, Way::In, hash, packet);
         true
     }
 

@@ -1,7 +1,7 @@
 //! Connections as the connection manager makes and ends them: it is in its messages alone that both
 //! queue pairs are written.
 
-use crate::congestion::lscc::packet::Hosts;
+use crate::congestion::lscc::packet::{Hosts, Way};
 use core::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 use units::{Interval, Nanos};
@@ -30,6 +30,7 @@ pub(super) enum Event {
 struct Request {
     /// From whom, to whom.
     hosts: Hosts,
+    way: Way,
     /// The sender's name for the connection.
     id: CommunicationId,
     qp: QueuePair,
@@ -48,16 +49,17 @@ impl Requests {
         Self { sets: vec![[None; WAYS]; CAPACITY / WAYS], state: FixedState::with_seed(seed) }
     }
 
-    /// Takes a message from the first of `hosts` to the second.
-    pub fn take(&mut self, now: Nanos, hosts: Hosts, message: &Message) -> Option<Event> {
+    /// Takes a message from the first of `hosts` to the second. Only the other side answers a REQ: what comes
+    /// from the same side has been made up.
+    pub fn take(&mut self, now: Nanos, way: Way, hosts: Hosts, message: &Message) -> Option<Event> {
         match *message {
             Message::Request { local, qp, .. } => {
-                self.enter(now, hosts, local, qp);
+                self.enter(now, way, hosts, local, qp);
                 None
             }
             Message::Reply { remote, qp, .. } => {
                 let hosts = hosts.reversed();
-                let request = self.find(now, &hosts, remote)?.as_mut()?;
+                let request = self.find(now, &hosts, remote)?.as_mut().filter(|it| it.way != way)?;
                 request.replied = Some(qp);
                 Some(Event::Bind { hosts, source: request.qp, destination: qp })
             }
@@ -74,11 +76,11 @@ impl Requests {
     }
 
     /// A REQ. The same one again changes nothing; one with another queue pair takes its place.
-    fn enter(&mut self, now: Nanos, hosts: Hosts, id: CommunicationId, qp: QueuePair) {
+    fn enter(&mut self, now: Nanos, way: Way, hosts: Hosts, id: CommunicationId, qp: QueuePair) {
         if self.find(now, &hosts, id).is_some_and(|known| known.is_some_and(|known| known.qp == qp)) {
             return;
         }
-        let request = Request { hosts, id, qp, replied: None, since: now };
+        let request = Request { hosts, way, id, qp, replied: None, since: now };
         let set = self.set(&hosts, id);
         let same =
             |known: &Option<Request>| known.is_some_and(|known| known.hosts == hosts && known.id == id);
@@ -133,6 +135,19 @@ mod tests {
     const BOUND: Option<Event> = Some(Event::Bind { hosts: HOSTS, source: S, destination: D });
     const ENDED: Option<Event> = Some(Event::End { hosts: HOSTS, destination: D });
 
+    /// The first of [`HOSTS`] is behind this end of the link, the second behind the other.
+    fn take(requests: &mut Requests, now: Nanos, hosts: Hosts, message: &Message) -> Option<Event> {
+        requests.take(now, if hosts == HOSTS { Way::Out } else { Way::In }, hosts, message)
+    }
+
+    #[test]
+    fn one_side_alone_cannot_make_a_connection() {
+        let mut requests = Requests::new(0);
+        requests.take(Nanos::ZERO, Way::Out, HOSTS, &req(7, S));
+        assert_eq!(requests.take(Nanos::ZERO, Way::Out, HOSTS.reversed(), &rep(7)), None);
+        assert_eq!(requests.take(Nanos::ZERO, Way::In, HOSTS.reversed(), &rep(7)), BOUND);
+    }
+
     fn req(id: u32, qp: QueuePair) -> Message {
         let starting_psn = Psn::from_low_bits(0);
         Message::Request { local: CommunicationId(id), service_id: 0, qp, starting_psn, flow_label: 0 }
@@ -152,29 +167,29 @@ mod tests {
     fn a_reply_binds_what_was_requested_and_again_when_it_is_repeated() {
         let mut requests = Requests::new(0);
         let now = Nanos::ZERO;
-        assert_eq!(requests.take(now, HOSTS, &req(7, S)), None);
-        assert_eq!(requests.take(now, HOSTS.reversed(), &rep(8)), None, "of another connection");
-        assert_eq!(requests.take(now, HOSTS, &rep(7)), None, "from the wrong side");
-        assert_eq!(requests.take(now, HOSTS.reversed(), &rep(7)), BOUND);
-        assert_eq!(requests.take(now, HOSTS, &req(7, S)), None);
-        assert_eq!(requests.take(now, HOSTS.reversed(), &rep(7)), BOUND);
+        assert_eq!(take(&mut requests, now, HOSTS, &req(7, S)), None);
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(8)), None, "of another connection");
+        assert_eq!(take(&mut requests, now, HOSTS, &rep(7)), None, "from the wrong side");
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7)), BOUND);
+        assert_eq!(take(&mut requests, now, HOSTS, &req(7, S)), None);
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7)), BOUND);
     }
 
     #[test]
     fn a_request_with_another_queue_pair_takes_the_place_of_the_first() {
         let mut requests = Requests::new(0);
-        requests.take(Nanos::ZERO, HOSTS, &req(7, QueuePair::from_low_bits(0x99)));
-        requests.take(Nanos::ZERO, HOSTS, &req(7, S));
-        assert_eq!(requests.take(Nanos::ZERO, HOSTS.reversed(), &rep(7)), BOUND);
+        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, QueuePair::from_low_bits(0x99)));
+        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
+        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7)), BOUND);
     }
 
     #[test]
     fn a_request_is_remembered_for_a_minute() {
         let mut requests = Requests::new(0);
-        requests.take(Nanos::ZERO, HOSTS, &req(7, S));
+        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
         let minute = Nanos::ZERO + AGEING;
-        assert_eq!(requests.take(minute, HOSTS.reversed(), &rep(7)), BOUND);
-        assert_eq!(requests.take(minute + Interval(1), HOSTS.reversed(), &rep(7)), None);
+        assert_eq!(take(&mut requests, minute, HOSTS.reversed(), &rep(7)), BOUND);
+        assert_eq!(take(&mut requests, minute + Interval(1), HOSTS.reversed(), &rep(7)), None);
     }
 
     #[test]
@@ -195,29 +210,29 @@ mod tests {
             (back, disconnect(90, 7, S), other_half),
         ] {
             let mut requests = Requests::new(0);
-            requests.take(Nanos::ZERO, HOSTS, &req(7, S));
-            requests.take(Nanos::ZERO, back, &rep(7));
-            assert_eq!(requests.take(Nanos::ZERO, hosts, &message), event);
-            assert_eq!(requests.take(Nanos::ZERO, back, &rep(7)), None, "a late copy binds nothing");
+            take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
+            take(&mut requests, Nanos::ZERO, back, &rep(7));
+            assert_eq!(take(&mut requests, Nanos::ZERO, hosts, &message), event);
+            assert_eq!(take(&mut requests, Nanos::ZERO, back, &rep(7)), None, "a late copy binds nothing");
         }
     }
 
     #[test]
     fn what_was_never_bound_is_not_ended() {
         let mut requests = Requests::new(0);
-        requests.take(Nanos::ZERO, HOSTS, &req(7, S));
-        assert_eq!(requests.take(Nanos::ZERO, HOSTS.reversed(), &rej(0, 7)), None);
-        assert_eq!(requests.take(Nanos::ZERO, HOSTS.reversed(), &rep(7)), None);
+        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
+        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rej(0, 7)), None);
+        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7)), None);
     }
 
     #[test]
     fn the_oldest_request_makes_room() {
         let mut requests = Requests::new(0);
         for id in 0..4_000 {
-            requests.take(Nanos(u64::from(id)), HOSTS, &req(id, S));
+            take(&mut requests, Nanos(u64::from(id)), HOSTS, &req(id, S));
         }
         let now = Nanos(4_000);
-        let known = |id: &u32| requests.take(now, HOSTS.reversed(), &rep(*id)).is_some();
+        let known = |id: &u32| take(&mut requests, now, HOSTS.reversed(), &rep(*id)).is_some();
         let known: Vec<u32> = (0..4_000).filter(known).collect();
         assert!(known.len() <= CAPACITY && known.len() > CAPACITY * 9 / 10, "{}", known.len());
         assert!(known.contains(&3_999) && !known.contains(&0));

@@ -16,7 +16,7 @@ mod tests;
 pub use binding::DataFlows;
 
 use super::flow_table::{Cold, FlowCounters, FlowTable, Hot, Slot, Tick};
-use super::packet::{FlowKey, Packet};
+use super::packet::{FlowKey, Packet, Way};
 use crate::program::RateLimiting;
 use binding::Resolver;
 use correlation::Response;
@@ -79,22 +79,22 @@ impl Flows {
     /// its flow and learns from it. `None` for what is no flow: datagrams, those of the connection
     /// manager included, CNPs, and transports without a reliable or unreliable connection.
     #[inline(always)]
-    pub fn observe(&mut self, now: Nanos, hash: u64, packet: &Packet) -> Option<Slot> {
+    pub fn observe(&mut self, now: Nanos, way: Way, hash: u64, packet: &Packet) -> Option<Slot> {
         let role = ROLES[usize::from(packet.bth.opcode().0)];
         if role.single
             && let Some(slot) = self.table.go_on(hash, &packet.key, now, packet.bth.psn())
         {
             return Some(slot);
         }
-        self.look_at(now, hash, packet, role)
+        self.look_at(now, way, hash, packet, role)
     }
 
     /// A packet that is not just the next one of a known flow.
     #[inline(never)]
-    fn look_at(&mut self, now: Nanos, hash: u64, packet: &Packet, role: Role) -> Option<Slot> {
+    fn look_at(&mut self, now: Nanos, way: Way, hash: u64, packet: &Packet, role: Role) -> Option<Slot> {
         let Role { kind, data, .. } = role;
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
-            self.manage(now, packet);
+            self.manage(now, way, packet);
             return None;
         }
         let Self { table, resolver } = self;
@@ -125,10 +125,10 @@ impl Flows {
     }
 
     #[cold]
-    fn manage(&mut self, now: Nanos, packet: &Packet) {
+    fn manage(&mut self, now: Nanos, way: Way, packet: &Packet) {
         let Some(datagram) = management::View::in_packet(&packet.bth) else { return };
         let Self { table, resolver } = self;
-        if let Some(event) = resolver.requests.take(now, packet.key.hosts, &datagram.message()) {
+        if let Some(event) = resolver.requests.take(now, way, packet.key.hosts, &datagram.message()) {
             resolver.manage(table, now, event);
         }
     }

@@ -97,7 +97,7 @@ fn resolve(skip: impl Fn(&Packet) -> bool) -> BTreeMap<(u8, u32), Option<u32>> {
     let mut shown = BTreeMap::new();
     for (now, packet) in packets().filter(|(_, packet)| !skip(packet)) {
         let hash = port.flows.hash(&packet.key);
-        let Some(slot) = port.flows.observe(now, hash, &packet) else { continue };
+        let Some(slot) = port.flows.observe(now, way(&packet.key.hosts), hash, &packet) else { continue };
         assert_eq!(port.slot(packet.key.hosts, packet.key.qp.number()), Some(slot));
         shown.insert((last_byte(&packet), packet.key.qp.number()), packet.key.hosts);
         for (half, hosts) in &shown {

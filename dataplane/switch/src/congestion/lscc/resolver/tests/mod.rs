@@ -5,7 +5,7 @@ mod capture;
 mod cases;
 
 use super::*;
-use crate::congestion::lscc::packet::{Address, Hosts};
+use crate::congestion::lscc::packet::{Address, Hosts, Way};
 use units::{Interval, Priority, WireBytes};
 use wire::ip::Dscp;
 use wire::roce::bth;
@@ -32,6 +32,11 @@ struct Port {
     now: Nanos,
 }
 
+/// Of two hosts the one with the lower address is behind this end of the link.
+fn way(hosts: &Hosts) -> Way {
+    if hosts.source.number() < hosts.destination.number() { Way::Out } else { Way::In }
+}
+
 impl Port {
     fn new() -> Self {
         Self { flows: Flows::new(&settings(1_000), 7), now: Nanos::ZERO }
@@ -40,7 +45,7 @@ impl Port {
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
         let hash = self.flows.hash(&packet.key);
-        self.flows.observe(self.now, hash, packet)
+        self.flows.observe(self.now, way(&packet.key.hosts), hash, packet)
     }
 
     /// Shows a packet with these bytes after its BTH.
