@@ -8,7 +8,7 @@ use conformance::long_haul::{
 use conformance::settings::{bridged, host_mac, host_v4, lossless, port_mac, routed, two_ports};
 use conformance::{A, B, Connection, Flow, P1, P3, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use switch::program::Settings;
 use switch::{Consumed, DropReason, FeedbackCounters};
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
@@ -136,7 +136,7 @@ fn more_flows_than_a_port_can_tell_at_once_are_all_told() {
     let frames: Vec<_> = connections.iter().map(|it| it.data(0, 64)).collect();
     bench.inject(A, frames);
     bench.run_for(Interval::from_millis(1));
-    let pairs: std::collections::BTreeSet<_> =
+    let pairs: BTreeSet<_> =
         direct_cnps(&bench).iter().map(|(_, frame)| queue_pair(frame).number()).collect();
     assert_eq!((direct_cnps(&bench).len(), pairs.len()), (600, 600));
 }
@@ -338,6 +338,26 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
 }
 
 #[test]
+fn a_table_that_is_replaced_while_cnps_wait_takes_them_with_it() {
+    let connections: Vec<_> = (0..300).map(|number| Connection::new(flow(), number)).collect();
+    let mut settings = gateway();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    for port in &mut settings.ports {
+        port.groups[P3.index()] = lossless(15_000_000, 1_000_000, 50_000);
+    }
+    let mut bench = limited(settings, &connections);
+    bench.inject(A, connections.iter().map(|it| it.data(0, 256)));
+    bench.run_for(CNP_INTERVAL + Interval::from_micros(10));
+    let told = direct_cnps(&bench).len();
+    assert!(told < 100, "{told}: the port is slow");
+    bench.install(|settings| lscc_of(settings).limiting.flows = 8);
+    bench.inject(A, connections[..4].iter().map(|it| it.data(1, 256)));
+    bench.run_for(Interval::from_millis(1));
+    let told = direct_cnps(&bench).len();
+    assert!(told < 300, "{told}: those that waited at the port, and no more");
+}
+
+#[test]
 fn two_ends_without_traffic_come_to_rest() {
     let mut far = gateway();
     (lscc_of(&mut far).feedback.local, lscc_of(&mut far).feedback.peer) = (PEER, LOCAL);
@@ -502,18 +522,20 @@ fn what_one_end_says_the_other_believes() {
     let mut far = Testbench::new(far);
     let mut near = Testbench::new(gateway());
     let connection = Connection::new(Flow::new(B, A).at(P3).ecn(Ecn::Ect0), 1);
-    let mut sequences = Vec::new();
+    let (mut sequences, mut identifications) = (Vec::new(), BTreeSet::new());
     for psn in 0..3_000 {
         far.inject_singly(B, [connection.data(psn, PAYLOAD)]);
         far.run_for(Interval::from_micros(1));
         near.run_until(far.now());
         for sent in far.newly_sent(B).into_iter().filter(|sent| sent.control && sent.pfc().is_none()) {
             sequences.push(sent.start);
+            identifications.insert(ipv4::View::parse(&sent.frame.bytes[14..]).unwrap().identification());
             near.inject_singly(B, [sent.frame]);
         }
     }
     let report = near.shard.lscc(B).unwrap();
     assert_eq!(report.feedback.accepted, sequences.len() as u64);
+    assert_eq!(identifications.len(), sequences.len());
     assert_eq!(report.told, far.shard.lscc(B).unwrap().rates.last_rate);
     assert!(sequences.windows(2).all(|pair| pair[1].since(pair[0]).0.abs_diff(INTERVAL.0) < 1_000));
     assert!((28..=30).contains(&sequences.len()), "{} messages in 30 intervals", sequences.len());

@@ -88,8 +88,12 @@ impl Link {
     }
 
     fn assert_settled(&mut self) {
+        self.assert_settled_at(REFERENCE);
+    }
+
+    fn assert_settled_at(&mut self, reference: WireBytes) {
         let (least, most) = self.run(Interval::from_millis(20));
-        let (from, to) = (REFERENCE.0 - self.ripple(), REFERENCE.0 + self.ripple());
+        let (from, to) = (reference.0 - self.ripple(), reference.0 + self.ripple());
         assert!(from <= least && most <= to, "{least} to {most} and not {from} to {to}");
     }
 }
@@ -114,6 +118,15 @@ fn where_the_bottleneck_halves_the_peak_is_that_of_the_formula_and_the_queue_set
     assert!(peak.abs_diff(formula) < formula / 20, "{peak} and not {formula}");
     link.run(Interval::from_millis(60));
     link.assert_settled();
+}
+
+#[test]
+fn another_qref_is_where_the_queue_settles_from_then_on() {
+    let mut link = Link::new(10);
+    link.run(Interval::from_millis(120));
+    link.bench.install(|settings| lscc_of(settings).calculation.reference = WireBytes(4_000_000));
+    link.run(Interval::from_millis(120));
+    link.assert_settled_at(WireBytes(4_000_000));
 }
 
 #[test]

@@ -303,3 +303,21 @@ impl Ledger {
 fn table<T: Default>(rows: usize) -> Box<[T]> {
     (0..rows).map(|_| T::default()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_dropped_has_departed_and_was_not_sent() {
+        let ledger = Ledger::new(2, 1);
+        let (one, other, priority) = (PortId(0), PortId(1), Priority::from_low_bits(3));
+        let frames = |frames| Volume { frames, bytes: Bytes(100 * frames) };
+        ledger.admit(one, other, priority, frames(5));
+        ledger.depart(ShardId(0), one, other, priority, frames(2));
+        ledger.discard(ShardId(0), one, other, priority, frames(1));
+        assert_eq!(ledger.departed(one, other, priority), frames(3));
+        assert_eq!(ledger.sent_from(one, priority), frames(2));
+        assert_eq!(ledger.ingress_queue(one, priority), frames(2));
+    }
+}

@@ -75,6 +75,17 @@ mod tests {
     }
 
     #[test]
+    fn what_drains_in_parts_of_a_byte_drains_in_the_end() {
+        let mut queue = PseudoQueue::default();
+        queue.arrive(WireBytes(1_000));
+        for step in 1..=1_000 {
+            // Half a byte each.
+            queue.drain(Nanos(step * 4), BitRate::new(1_000_000_000));
+        }
+        assert_eq!(queue.bytes(), WireBytes(500));
+    }
+
+    #[test]
     fn without_a_rate_nothing_waits() {
         let mut queue = PseudoQueue::default();
         queue.arrive(WireBytes(1_000));

@@ -375,3 +375,16 @@ fn when_the_other_half_goes_none_of_those_that_are_there_takes_its_place() {
     }
     assert_eq!((port.source(Y_TO_X, 0x10), port.source(X_TO_Y, 0x21)), (None, None));
 }
+
+#[test]
+fn the_next_packet_of_a_flow_that_was_idle_for_too_long_begins_a_new_one() {
+    let mut port = Port::new();
+    port.connect(X_TO_Y, 0x11, 0x21, 1);
+    port.write(X_TO_Y, 0x21, 1);
+    port.write(X_TO_Y, 0x21, 2);
+    assert_eq!(port.source(X_TO_Y, 0x21), Some(0x11));
+    port.now += Interval::from_secs(11);
+    port.write(X_TO_Y, 0x21, 3);
+    assert_eq!(port.source(X_TO_Y, 0x21), None, "the queue pair may be used by another by now");
+    assert_eq!(port.flows.flow_counters().aged, 2, "both halves");
+}
