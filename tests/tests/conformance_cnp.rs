@@ -56,6 +56,16 @@ fn send(bench: &mut Testbench, connections: &[Connection], time: Interval) {
     }
 }
 
+/// A gateway whose data center is behind a link of 1G, and which can hold what waits for that.
+fn behind_a_slow_port() -> Settings {
+    let mut settings = gateway();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    for port in &mut settings.ports {
+        port.groups[P3.index()] = lossless(15_000_000, 1_000_000, 50_000);
+    }
+    settings
+}
+
 /// The direct CNPs that left through port A.
 fn direct_cnps(bench: &Testbench) -> Vec<(Nanos, Vec<u8>)> {
     let control = bench.sent(A).iter().filter(|it| it.control && it.pfc().is_none());
@@ -126,11 +136,7 @@ fn a_flow_is_sent_at_most_one_direct_cnp_in_an_interval() {
 #[test]
 fn more_flows_than_a_port_can_tell_at_once_are_all_told() {
     let connections: Vec<_> = (0..600).map(|number| Connection::new(flow(), number)).collect();
-    let mut settings = gateway();
-    settings.ports[A.index()].rate = BitRate::gigabits(1);
-    for port in &mut settings.ports {
-        port.groups[P3.index()] = lossless(5_000_000, 1_000_000, 50_000);
-    }
+    let mut settings = behind_a_slow_port();
     lscc_of(&mut settings).limiting.flows = 1_200;
     let mut bench = limited(settings, &connections);
     let frames: Vec<_> = connections.iter().map(|it| it.data(0, 64)).collect();
@@ -280,12 +286,7 @@ fn the_pseudo_queue_drains_at_the_rate_that_held_until_another_one_is_told() {
 #[test]
 fn flows_that_go_on_sending_while_their_cnps_wait_are_told_all_the_same() {
     let connections: Vec<_> = (0..300).map(|number| Connection::new(flow(), number)).collect();
-    let mut settings = gateway();
-    settings.ports[A.index()].rate = BitRate::gigabits(1);
-    for port in &mut settings.ports {
-        port.groups[P3.index()] = lossless(15_000_000, 1_000_000, 50_000);
-    }
-    let mut bench = limited(settings, &connections);
+    let mut bench = limited(behind_a_slow_port(), &connections);
     for turn in 0..20 {
         bench.inject_singly(B, [feedback(2 + turn, SLOW)]);
         bench.inject(A, connections.iter().map(|it| it.data(turn as u32, 256)));
@@ -340,12 +341,7 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
 #[test]
 fn a_table_that_is_replaced_while_cnps_wait_takes_them_with_it() {
     let connections: Vec<_> = (0..300).map(|number| Connection::new(flow(), number)).collect();
-    let mut settings = gateway();
-    settings.ports[A.index()].rate = BitRate::gigabits(1);
-    for port in &mut settings.ports {
-        port.groups[P3.index()] = lossless(15_000_000, 1_000_000, 50_000);
-    }
-    let mut bench = limited(settings, &connections);
+    let mut bench = limited(behind_a_slow_port(), &connections);
     bench.inject(A, connections.iter().map(|it| it.data(0, 256)));
     bench.run_for(CNP_INTERVAL + Interval::from_micros(10));
     let told = direct_cnps(&bench).len();
