@@ -154,33 +154,49 @@ fn saturated_bytes(bytes: u128) -> WireBytes {
 }
 
 #[cfg(test)]
+impl Lscc {
+    /// A law without clamps and a limiter that does nothing, for tests to set what they are about.
+    pub(crate) const PLAIN: Self = Self {
+        interval: Interval::from_micros(100),
+        round_trip: Interval::from_millis(1),
+        calculation: RateCalculation {
+            reference: WireBytes(0),
+            step: None,
+            least: BitRate::new(1_000_000).expect("a rate"),
+            most: BitRate::gigabits(200),
+        },
+        limiting: RateLimiting {
+            reference: WireBytes(0),
+            cnp_interval: Interval::from_micros(50),
+            long_flow: WireBytes(0),
+            far_cnp_interval: None,
+            flows: 1,
+            ageing: Interval::from_secs(10),
+            cnp_dscp: Dscp::DEFAULT,
+            cnp_priority: Priority::from_low_bits(0),
+        },
+        feedback: Feedback {
+            local: Ipv4Addr::new(10, 0, 0, 1),
+            peer: Ipv4Addr::new(10, 0, 0, 2),
+            key: None,
+            dscp: Dscp::DEFAULT,
+        },
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// T and 2D in microseconds, Qref in bytes, Delta R in Mb/s.
     fn lscc(interval: u64, round_trip: u64, reference: u64, step: Option<u64>) -> Lscc {
-        let any = Ipv4Addr::UNSPECIFIED;
+        let (reference, step) = (WireBytes(reference), step.map(megabits));
         Lscc {
             interval: Interval::from_micros(interval),
             round_trip: Interval::from_micros(round_trip),
-            calculation: RateCalculation {
-                reference: WireBytes(reference),
-                step: step.map(megabits),
-                least: megabits(1),
-                most: BitRate::gigabits(200),
-            },
-            limiting: RateLimiting {
-                reference: WireBytes(0),
-                cnp_interval: Interval::ZERO,
-                long_flow: WireBytes(0),
-                far_cnp_interval: None,
-                flows: 1,
-                ageing: Interval::ZERO,
-                cnp_dscp: Dscp::DEFAULT,
-                cnp_priority: Priority::from_low_bits(0),
-            },
-            feedback: Feedback { local: any, peer: any, key: None, dscp: Dscp::DEFAULT },
+            calculation: RateCalculation { reference, step, ..Lscc::PLAIN.calculation },
+            ..Lscc::PLAIN
         }
     }
 

@@ -160,44 +160,20 @@ fn checked(packet: &[u8]) -> Option<Received<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{RateCalculation, RateLimiting};
-    use core::net::Ipv4Addr;
-    use units::{Priority, WireBytes};
     use wire::ip::Dscp;
     use wire::rate_feedback::{Frame, Message};
 
-    const T: Interval = Interval::from_micros(100);
-    const ROUND_TRIP: Interval = Interval::from_millis(1);
+    const T: Interval = Lscc::PLAIN.interval;
+    /// The round trip and five intervals.
     const GRACE: Interval = Interval::from_micros(1_500);
     const LINE: BitRate = BitRate::gigabits(16);
     const TOLD: BitRate = BitRate::gigabits(1);
-    const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-    const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-
-    fn settings() -> Lscc {
-        Lscc {
-            interval: T,
-            round_trip: ROUND_TRIP,
-            calculation: RateCalculation { reference: WireBytes(1), step: None, least: TOLD, most: LINE },
-            limiting: RateLimiting {
-                reference: WireBytes(1),
-                cnp_interval: T,
-                long_flow: WireBytes(1),
-                far_cnp_interval: None,
-                flows: 1,
-                ageing: T,
-                cnp_dscp: Dscp::DEFAULT,
-                cnp_priority: Priority::from_low_bits(0),
-            },
-            feedback: Feedback { local: LOCAL, peer: PEER, key: None, dscp: Dscp::DEFAULT },
-        }
-    }
 
     fn told_at(now: Nanos, sequence: u64, advice: &mut Advice) {
         let frame = Frame {
             source_mac: Default::default(),
-            source: PEER,
-            destination: LOCAL,
+            source: Lscc::PLAIN.feedback.peer,
+            destination: Lscc::PLAIN.feedback.local,
             dscp: Dscp::DEFAULT,
             identification: 0,
             message: Message { port: 0, sequence, timestamp: now, rate: TOLD },
@@ -215,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_limit_holds_for_the_grace_then_doubles_with_every_interval_until_it_is_gone() {
-        let mut advice = Advice::new(&settings());
+        let mut advice = Advice::new(&Lscc::PLAIN);
         arrive(&mut advice, Nanos(1_000));
         told_at(Nanos(2_000), 1, &mut advice);
         let mut now = Nanos(2_000);
@@ -238,7 +214,7 @@ mod tests {
 
     #[test]
     fn silence_counts_from_when_traffic_begins_again() {
-        let mut advice = Advice::new(&settings());
+        let mut advice = Advice::new(&Lscc::PLAIN);
         told_at(Nanos(2_000), 1, &mut advice);
         let begins = Nanos(5_000_000_000);
         assert_eq!(arrive(&mut advice, begins), Some(TOLD), "the other end had nothing to say");
@@ -248,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_asked_for_without_traffic_does_not_dissolve() {
-        let mut advice = Advice::new(&settings());
+        let mut advice = Advice::new(&Lscc::PLAIN);
         arrive(&mut advice, Nanos(1_000));
         told_at(Nanos(2_000), 1, &mut advice);
         assert_eq!(advice.rate(Nanos(9_000_000_000), LINE), Some(TOLD));

@@ -32,7 +32,7 @@ impl<F: Frame> Fabric<F> {
         for mut frame in burst.drain(..) {
             let length = frame.length();
             let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
-                self.receive_runt(port, settings, length);
+                self.refuse(port, settings, DropReason::Runt, length);
                 continue;
             };
             if descriptor.ether_type == EtherType::MAC_CONTROL {
@@ -243,12 +243,19 @@ impl<F: Frame> Fabric<F> {
         self.admit(arrival, last, frame);
     }
 
+    /// Drops a frame that has no priority of its own: it counts as one of the default priority.
     #[cold]
-    fn receive_runt(&mut self, port: PortId, settings: &PortSettings, length: Bytes) {
+    pub(super) fn refuse(
+        &mut self,
+        port: PortId,
+        settings: &PortSettings,
+        reason: DropReason,
+        length: Bytes,
+    ) {
         let ingress = &mut self.ingress[port.index()];
         let priority = settings.classification.default;
         ingress.counters.received[priority.index()].count(length);
-        ingress.count_drop(priority, DropReason::Runt, length);
+        ingress.count_drop(priority, reason, length);
     }
 
     /// PFC and PAUSE frames end here, whatever they say.
@@ -276,10 +283,7 @@ impl<F: Frame> Fabric<F> {
                 Consumed::Pause
             }
             _ => {
-                let priority = settings.classification.default;
-                let ingress = &mut self.ingress[port.index()];
-                ingress.counters.received[priority.index()].count(frame.length());
-                ingress.count_drop(priority, DropReason::MalformedControl, frame.length());
+                self.refuse(port, settings, DropReason::MalformedControl, frame.length());
                 return;
             }
         };

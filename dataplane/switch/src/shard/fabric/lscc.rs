@@ -119,16 +119,14 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         frame: &F,
     ) {
-        let ingress = &mut self.ingress[port.index()];
         let Some(limiter) = &mut self.limiters[port.index()] else {
-            let priority = settings.classification.default;
-            ingress.counters.received[priority.index()].count(frame.length());
-            ingress.count_drop(priority, DropReason::ForeignFeedback, frame.length());
+            self.refuse(port, settings, DropReason::ForeignFeedback, frame.length());
             return;
         };
         let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
         limiter.receive_feedback(now, packet);
-        ingress.counters.consumed[Consumed::RateFeedback.index()].count(frame.length());
+        let consumed = &mut self.ingress[port.index()].counters.consumed;
+        consumed[Consumed::RateFeedback.index()].count(frame.length());
     }
 
     /// When LSCC wants to be called at `port`.

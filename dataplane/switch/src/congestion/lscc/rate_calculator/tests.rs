@@ -2,11 +2,8 @@
 //! told. Times are multiples of 8 us and rates whole Mb/s, so that the model has whole bytes.
 
 use super::*;
-use crate::program::{Feedback, RateCalculation, RateLimiting};
-use core::net::Ipv4Addr;
+use crate::program::RateCalculation;
 use proptest::prelude::*;
-use units::Priority;
-use wire::ip::Dscp;
 
 /// All times of the model are multiples of it.
 const GRAIN: u64 = 8_000;
@@ -17,27 +14,12 @@ fn megabits(count: i64) -> BitRate {
 
 /// A law without clamps: any rate that can be told.
 fn unclamped(interval: u64, round_trip: u64, reference: u64) -> Lscc {
-    let any = Ipv4Addr::UNSPECIFIED;
+    let (reference, most) = (WireBytes(reference), megabits(HIGHEST / UNIT));
     Lscc {
         interval: Interval(interval),
         round_trip: Interval(round_trip),
-        calculation: RateCalculation {
-            reference: WireBytes(reference),
-            step: None,
-            least: megabits(1),
-            most: megabits(HIGHEST / UNIT),
-        },
-        limiting: RateLimiting {
-            reference: WireBytes(0),
-            cnp_interval: Interval::ZERO,
-            long_flow: WireBytes(0),
-            far_cnp_interval: None,
-            flows: 1,
-            ageing: Interval::ZERO,
-            cnp_dscp: Dscp::DEFAULT,
-            cnp_priority: Priority::from_low_bits(0),
-        },
-        feedback: Feedback { local: any, peer: any, key: None, dscp: Dscp::DEFAULT },
+        calculation: RateCalculation { reference, most, ..Lscc::PLAIN.calculation },
+        ..Lscc::PLAIN
     }
 }
 

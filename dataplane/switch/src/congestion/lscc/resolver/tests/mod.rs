@@ -6,24 +6,15 @@ mod cases;
 
 use super::*;
 use crate::congestion::lscc::packet::{Address, Hosts, Way};
-use units::{Interval, Priority, WireBytes};
-use wire::ip::Dscp;
+use crate::program::Lscc;
+use units::Interval;
 use wire::roce::bth;
 
 const X_TO_Y: Hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2) };
 const Y_TO_X: Hosts = X_TO_Y.reversed();
 
 fn settings(flows: u32) -> RateLimiting {
-    RateLimiting {
-        reference: WireBytes(0),
-        cnp_interval: Interval::from_micros(50),
-        long_flow: WireBytes(0),
-        far_cnp_interval: None,
-        flows,
-        ageing: Interval::from_secs(10),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
-    }
+    RateLimiting { flows, ..Lscc::PLAIN.limiting }
 }
 
 /// A long-haul port: what goes by, a microsecond apart.
