@@ -1,0 +1,125 @@
+/* For handles of interrupts, which are no different in later releases. */
+#define ALLOW_EXPERIMENTAL_API
+
+#include "shim.h"
+
+#include <rte_cycles.h>
+#include <rte_prefetch.h>
+
+/* The bindings read these members with just these sizes. */
+_Static_assert(sizeof(((struct rte_mbuf *)0)->buf_addr) == sizeof(void *), "buf_addr is a pointer");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->data_off) == 2, "data_off has 16 bits");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->data_len) == 2, "data_len has 16 bits");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->pkt_len) == 4, "pkt_len has 32 bits");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->nb_segs) == 2, "nb_segs has 16 bits");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->next) == sizeof(void *), "next is a pointer");
+
+int shim_errno(void)
+{
+    return rte_errno;
+}
+
+int shim_on_readable(int fd, void (*handler)(void *), void *argument)
+{
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    int status = -ENOMEM;
+
+    if (handle != NULL && rte_intr_fd_set(handle, fd) == 0 &&
+        rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0)
+        status = rte_intr_callback_register(handle, handler, argument);
+    /* DPDK has made a copy. */
+    rte_intr_instance_free(handle);
+    return status;
+}
+
+bool shim_thread_is_known(void)
+{
+    return rte_lcore_id() != LCORE_ID_ANY;
+}
+
+uint16_t shim_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t room)
+{
+    uint16_t received = rte_eth_rx_burst(port, queue, frames, room);
+
+    for (uint16_t i = 0; i < received; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+    return received;
+}
+
+uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count)
+{
+    return rte_eth_tx_burst(port, queue, frames, count);
+}
+
+struct rte_mbuf *shim_frame_from(struct rte_mempool *pool, const uint8_t *bytes, uint32_t length)
+{
+    struct rte_mbuf *head = rte_pktmbuf_alloc(pool);
+
+    if (head == NULL)
+        return NULL;
+    for (struct rte_mbuf *last = head;;) {
+        uint32_t part = RTE_MIN(length, (uint32_t)rte_pktmbuf_tailroom(last));
+
+        memcpy(rte_pktmbuf_mtod(last, void *), bytes, part);
+        last->data_len = (uint16_t)part;
+        head->pkt_len += part;
+        bytes += part;
+        length -= part;
+        if (length == 0)
+            return head;
+        /* An mbuf without room for data would make a chain without end. */
+        last->next = part == 0 || head->nb_segs == UINT16_MAX ? NULL : rte_pktmbuf_alloc(pool);
+        if (last->next == NULL)
+            break;
+        last = last->next;
+        head->nb_segs++;
+    }
+    rte_pktmbuf_free(head);
+    return NULL;
+}
+
+struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame)
+{
+    return rte_pktmbuf_copy(frame, frame->pool, 0, UINT32_MAX);
+}
+
+void shim_frame_free(struct rte_mbuf *frame)
+{
+    rte_pktmbuf_free(frame);
+}
+
+uint32_t shim_pool_count(const struct rte_mempool *pool)
+{
+    return rte_mempool_get_ops(pool->ops_index)->get_count(pool);
+}
+
+void shim_pool_flush(struct rte_mempool *pool)
+{
+    rte_mempool_cache_flush(NULL, pool);
+}
+
+int shim_configure(uint16_t port, uint16_t transmit_queues, uint32_t mtu, uint64_t rx_offloads,
+                   uint64_t tx_offloads)
+{
+    struct rte_eth_conf conf = {
+        .rxmode = { .mtu = mtu, .offloads = rx_offloads },
+        .txmode = { .offloads = tx_offloads },
+    };
+
+    return rte_eth_dev_configure(port, 1, transmit_queues, &conf);
+}
+
+int shim_link(uint16_t port, bool *up, uint32_t *speed)
+{
+    struct rte_eth_link link = {0};
+    int status = rte_eth_link_get_nowait(port, &link);
+
+    *up = link.link_status == RTE_ETH_LINK_UP;
+    *speed = link.link_speed;
+    return status;
+}
+
+uint64_t shim_ticks(void)
+{
+    return rte_rdtsc();
+}

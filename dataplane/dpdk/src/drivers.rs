@@ -1,0 +1,70 @@
+//! What is known of DPDK's drivers that they do not say themselves.
+
+/// Whether PFC frames (EtherType 0x8808) pass a device like any other frame: what it receives reaches
+/// software, and what software sends reaches the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PfcPassage {
+    /// They pass both ways.
+    Passes,
+    /// It is not known, and why.
+    Unknown(&'static str),
+    /// They do not, and why.
+    Blocked(&'static str),
+}
+
+/// Devices in software, for which a frame is a frame.
+const SOFTWARE: [&str; 9] = [
+    "net_ring",
+    "net_null",
+    "net_memif",
+    "net_af_packet",
+    "net_af_xdp",
+    "net_pcap",
+    "net_vhost",
+    "net_tap",
+    "net_virtio_user",
+];
+
+/// Whether a driver frees on DPDK's interrupt thread, at any time, what its queues and whoever closes the
+/// device use: that of memif, when the peer goes.
+pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
+    driver == "net_memif"
+}
+
+/// By the driver's name, as [`crate::Port::driver`] gives it.
+pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
+    match driver {
+        _ if SOFTWARE.contains(&driver) => PfcPassage::Passes,
+        "net_i40e" => PfcPassage::Blocked("the i40e driver installs a filter against sending 0x8808"),
+        "net_ice" => PfcPassage::Unknown(
+            "the ice driver sends PFC frames, but whether received ones reach software depends on the \
+             card's receive settings (PRTMAC_HSEC_CTL_RX_FORWARD_CONTROL)",
+        ),
+        _ => PfcPassage::Unknown("nothing is known of how this driver treats MAC control frames"),
+    }
+}
+
+/// Whether a second transmit queue may be used while only one receive queue is served. Software devices
+/// pair their queues: the peer would not serve the second one, or what it receives would be lost.
+pub(crate) fn may_have_control_queue(driver: &str) -> bool {
+    driver == "net_null" || !SOFTWARE.contains(&driver)
+}
+
+/// Whether a driver that does not say that it sends frames in several mbufs does so all the same. Others
+/// would send what lies behind the first one.
+pub(crate) fn sends_segments(driver: &str) -> bool {
+    matches!(driver, "net_pcap" | "net_null")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_nobody_has_looked_at_is_unknown() {
+        assert!(matches!(pfc_passage("net_of_tomorrow"), PfcPassage::Unknown(_)));
+        assert!(matches!(pfc_passage("net_ice"), PfcPassage::Unknown(_)));
+        assert!(matches!(pfc_passage("net_i40e"), PfcPassage::Blocked(_)));
+        assert_eq!(pfc_passage("net_memif"), PfcPassage::Passes);
+    }
+}

@@ -1,0 +1,323 @@
+//! DPDK as a whole: started once, and what it holds while it runs.
+
+use core::ffi::{c_char, c_int};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dpdk_sys as sys;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use thiserror::Error;
+use units::Bytes;
+
+use crate::memory;
+use crate::permission::{self, Capability};
+use crate::{EalOptions, Memory};
+
+/// DPDK, running. A clone is the same one.
+#[derive(Clone, Debug)]
+pub struct Eal(Arc<Runtime>);
+
+/// Why DPDK does not start, or does not take a device.
+#[derive(Debug, Error)]
+pub enum EalError {
+    /// One process, one DPDK, also after [`Eal::cleanup`].
+    #[error("DPDK has been started in this process already")]
+    AlreadyStarted,
+    /// The kernel has not set enough hugepages aside.
+    #[error(
+        "DPDK wants {wanted} of hugepages, and {free} are free: `sysctl -w vm.nr_hugepages={pages}` sets \
+         aside enough pages of {page_size}"
+    )]
+    TooFewHugepages {
+        /// What was asked for.
+        wanted: Bytes,
+        /// What is there.
+        free: Bytes,
+        /// The page size that is meant.
+        page_size: Bytes,
+        /// How many there should be.
+        pages: u64,
+    },
+    /// Something that only a privileged process may do.
+    #[error("{what} takes {capability}, which this process does not have")]
+    NotPermitted {
+        /// What was tried.
+        what: String,
+        /// What is missing.
+        capability: Capability,
+    },
+    /// An argument holds a NUL.
+    #[error("{0:?} cannot be an argument of DPDK: it holds a NUL")]
+    Argument(String),
+    /// DPDK does not start with these arguments; its log, on stderr, says more.
+    #[error("DPDK does not start with the arguments `{arguments}`: {source}")]
+    Start {
+        /// What it was given.
+        arguments: String,
+        /// What it says.
+        source: io::Error,
+    },
+    /// There is no such PCI device.
+    #[error("there is no PCI device {0}")]
+    NoPciDevice(String),
+    /// A PCI device that DPDK was allowed to take, and did not.
+    #[error(
+        "DPDK does not take the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
+         --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
+    )]
+    PciDeviceNotTaken {
+        /// The device.
+        device: String,
+        /// The kernel's driver that has it.
+        driver: Option<String>,
+    },
+    /// A virtual device could not be made; DPDK's log, on stderr, says more.
+    #[error("DPDK does not make the device {device}: {source}")]
+    Device {
+        /// The device with its parameters.
+        device: String,
+        /// What DPDK says.
+        source: io::Error,
+    },
+    /// A thread could not be registered.
+    #[error("DPDK takes no more threads: {0}")]
+    Thread(io::Error),
+}
+
+/// Why DPDK cannot give back what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StillInUse {
+    /// There are pools, ports, queues, registered threads or other handles.
+    #[error("pools, ports or threads are still in use")]
+    Handles,
+    /// Frames of pools that were dropped are outside.
+    #[error("frames of {0} pools are still outside")]
+    Frames(usize),
+}
+
+/// What DPDK was started with; null before. It cannot be started twice, and keeps pointers into its
+/// arguments, so these are never freed.
+static ARGUMENTS: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
+
+impl Eal {
+    /// Starts DPDK. The calling thread goes on as it was; its CPU affinity does not change. DPDK logs
+    /// warnings and errors to stderr.
+    ///
+    /// # Errors
+    ///
+    /// Each says what a person can do about it. After [`EalError::TooFewHugepages`] one may try again
+    /// with other memory; after most others the process cannot.
+    pub fn start(options: &EalOptions) -> Result<Self, EalError> {
+        if let Memory::Hugepages(wanted) = options.memory {
+            enough_hugepages(wanted)?;
+        }
+        for device in &options.pci {
+            permission::pci_device_exists(device)?;
+        }
+        initialize(options)?;
+        let eal = Self(Arc::new(Runtime::default()));
+        for device in &options.pci {
+            let address = device.split(',').next().unwrap_or(device);
+            if crate::port::find(address).is_none() {
+                return Err(permission::why_pci_not_taken(address));
+            }
+        }
+        for device in &options.devices {
+            eal.attach(device)?;
+        }
+        Ok(eal)
+    }
+
+    /// Makes one more virtual device, as DPDK writes it: `net_ring1`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such driver, its parameters are wrong, or the process may not do what it does.
+    pub fn attach(&self, device: &str) -> Result<(), EalError> {
+        let c_device = CString::new(device).map_err(|_| EalError::Argument(device.to_owned()))?;
+        let _alone = self.0.ports();
+        // SAFETY: DPDK runs as long as `self` exists, and copies the string.
+        match unsafe { sys::rte_dev_probe(c_device.as_ptr()) } {
+            0 => Ok(()),
+            status => Err(permission::why_not_made(device, status)),
+        }
+    }
+
+    /// Registers the calling thread, so that it has caches of free mbufs. Pin it first: DPDK notes on
+    /// which NUMA node it runs. A thread that is registered already stays so.
+    ///
+    /// # Errors
+    ///
+    /// DPDK has no place for one more.
+    pub fn register_thread(&self) -> Result<RegisteredThread, EalError> {
+        // SAFETY: DPDK runs; the call reads a variable of this thread.
+        let known = unsafe { sys::shim_thread_is_known() };
+        // SAFETY: DPDK runs, and this thread is not registered.
+        if !known && unsafe { sys::rte_thread_register() } != 0 {
+            return Err(EalError::Thread(last_error()));
+        }
+        let runtime = (!known).then(|| Arc::clone(&self.0));
+        Ok(RegisteredThread { runtime, _of_this_thread: PhantomData })
+    }
+
+    /// Gives back what DPDK holds: devices, memory, files. Not needed before the process ends.
+    ///
+    /// # Errors
+    ///
+    /// Something is still in use. Nothing is given back then.
+    pub fn cleanup(self) -> Result<(), StillInUse> {
+        let runtime = Arc::try_unwrap(self.0).map_err(|_| StillInUse::Handles)?;
+        let mut pools = runtime.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the pools in the list were not freed, and nobody has a handle of them.
+        pools.retain(|&MempoolPointer(pool, mbufs)| !unsafe { freed_if_complete(pool, mbufs) });
+        if !pools.is_empty() {
+            return Err(StillInUse::Frames(pools.len()));
+        }
+        // SAFETY: no pool, frame, port, queue or registered thread is left that could use DPDK.
+        unsafe { sys::rte_eal_cleanup() };
+        Ok(())
+    }
+
+    pub(crate) fn runtime(&self) -> &Arc<Runtime> {
+        &self.0
+    }
+}
+
+fn enough_hugepages(wanted: Bytes) -> Result<(), EalError> {
+    let pages = memory::hugepages(Path::new(memory::SYSFS));
+    let free = memory::free(&pages);
+    if free >= wanted {
+        return Ok(());
+    }
+    let page_size = pages.first().map_or(Bytes(2 << 20), |pages| pages.page_size);
+    Err(EalError::TooFewHugepages { wanted, free, page_size, pages: wanted.0.div_ceil(page_size.0) })
+}
+
+/// The CPUs that this thread may run on.
+fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// Starts DPDK, if nobody has done so before.
+fn initialize(options: &EalOptions) -> Result<(), EalError> {
+    let arguments = options.arguments(&allowed_cpus());
+    let strings = arguments
+        .iter()
+        .map(|argument| CString::new(argument.as_str()).map_err(|_| EalError::Argument(argument.clone())));
+    let strings = strings.collect::<Result<Vec<_>, _>>()?;
+    if !ARGUMENTS.load(Ordering::SeqCst).is_null() {
+        return Err(EalError::AlreadyStarted);
+    }
+    // DPDK writes the program's name over the last pointer that it takes, which it does not read again.
+    let end = [c"--".as_ptr().cast_mut(), core::ptr::null_mut()];
+    let count = (strings.len() + 1) as c_int;
+    let pointers = strings.into_iter().map(CString::into_raw).chain(end);
+    let pointers = Box::leak(pointers.collect::<Box<[*mut c_char]>>()).as_mut_ptr();
+    let none = core::ptr::null_mut();
+    if ARGUMENTS.compare_exchange(none, pointers, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+        return Err(EalError::AlreadyStarted);
+    }
+    // SAFETY: `count` strings that live for ever, and a null pointer; a second call never comes here.
+    match unsafe { sys::rte_eal_init(count, pointers) } {
+        0.. => Ok(()),
+        _ => Err(permission::why_not_started(options, arguments, last_error())),
+    }
+}
+
+/// rte_errno of this thread.
+pub(crate) fn last_error() -> io::Error {
+    // SAFETY: reads a variable of this thread.
+    io::Error::from_raw_os_error(unsafe { sys::shim_errno() })
+}
+
+/// The error that a function of DPDK returned, as a negative number.
+pub(crate) fn error_of(status: c_int) -> io::Error {
+    io::Error::from_raw_os_error(status.saturating_neg())
+}
+
+/// A thread that DPDK knows, until this is dropped.
+#[derive(Debug)]
+pub struct RegisteredThread {
+    /// `None` where the thread had been registered before.
+    runtime: Option<Arc<Runtime>>,
+    _of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for RegisteredThread {
+    fn drop(&mut self) {
+        let Some(runtime) = &self.runtime else { return };
+        for &MempoolPointer(pool, _) in runtime.pools().iter() {
+            // SAFETY: pools in the list are not freed, and the list is locked. The cache is this thread's.
+            unsafe { sys::shim_pool_flush(pool.as_ptr()) }
+        }
+        // SAFETY: this thread was registered by `register_thread`, for a guard is never moved to another.
+        unsafe { sys::rte_thread_unregister() }
+    }
+}
+
+/// What exists of DPDK besides DPDK. Each handle holds it.
+#[derive(Debug, Default)]
+pub(crate) struct Runtime {
+    /// Pools that were not freed.
+    pools: Mutex<Vec<MempoolPointer>>,
+    /// Ports that somebody has configured.
+    ports: Mutex<BTreeSet<u16>>,
+}
+
+/// A pool, and how many mbufs it has.
+#[derive(Clone, Copy, Debug)]
+struct MempoolPointer(NonNull<sys::rte_mempool>, u32);
+
+// SAFETY: what is called of a mempool here, DPDK lets any thread call at any time.
+unsafe impl Send for MempoolPointer {}
+
+impl Runtime {
+    pub(crate) fn add_pool(&self, pool: NonNull<sys::rte_mempool>, mbufs: u32) {
+        self.pools().push(MempoolPointer(pool, mbufs));
+    }
+
+    /// Frees a pool to which the last handle goes away, if all its mbufs are in it.
+    pub(crate) fn release_pool(&self, pool: NonNull<sys::rte_mempool>) {
+        self.pools().retain(|&MempoolPointer(each, mbufs)| {
+            // SAFETY: pools in the list are not freed, the list is locked, and this is the last handle.
+            each != pool || !unsafe { freed_if_complete(pool, mbufs) }
+        });
+    }
+
+    /// Ports that are taken. Held while a device comes, is set up, or goes: DPDK and its drivers share
+    /// more between devices than they lock.
+    pub(crate) fn ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pools(&self) -> MutexGuard<'_, Vec<MempoolPointer>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Frees a pool if none of its mbufs is anywhere else. Those in the caches of other threads are
+/// elsewhere: what counts is only what is exact while other threads give mbufs back.
+///
+/// # Safety
+///
+/// The pool was not freed, and nobody has a handle of it.
+unsafe fn freed_if_complete(pool: NonNull<sys::rte_mempool>, mbufs: u32) -> bool {
+    // SAFETY: the pool was not freed.
+    let inside = unsafe {
+        sys::shim_pool_flush(pool.as_ptr());
+        sys::shim_pool_count(pool.as_ptr())
+    };
+    if inside < mbufs {
+        return false;
+    }
+    // SAFETY: all mbufs are in the pool, and nobody can take one out, as there are no handles and no frames.
+    unsafe { sys::rte_mempool_free(pool.as_ptr()) };
+    true
+}

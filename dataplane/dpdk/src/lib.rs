@@ -1,0 +1,71 @@
+//! Safe ports, queues and frames over DPDK.
+//!
+//! [`Eal`] starts DPDK, once per process. A [`Pool`] holds the memory of frames; an [`Mbuf`] is a frame
+//! in it, and a [`switch::Frame`]. [`Port::configure`] takes a device and starts it; what it gives back
+//! is the control side ([`Port`]) and one object for each hardware queue ([`RxQueue`], [`TxQueue`]).
+//! Whoever owns a queue is the only one who can use it: a queue can be moved to another thread, but
+//! neither cloned nor shared, and so no two threads ever work on one queue. The device stops when the
+//! last of them is dropped. [`Tsc`] tells the time.
+//!
+//! ```no_run
+//! # #[cfg(feature = "dpdk")]
+//! # mod example {
+//! # use dpdk::*;
+//! # fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let eal = Eal::start(&EalOptions { devices: vec!["net_ring0".into()], ..EalOptions::new("longspan") })?;
+//! let pool = Pool::new(&eal, "data", PoolSettings { mbufs: 8_191, ..PoolSettings::default() })?;
+//! let Opened { port, mut rx, mut tx, .. } = Port::configure("net_ring0", &PortSettings::new(&pool))?;
+//! let worker = std::thread::spawn({
+//!     let eal = eal.clone();
+//!     move || {
+//!         let _registered = eal.register_thread();
+//!         let mut frames = Vec::with_capacity(2 * BURST);
+//!         loop {
+//!             rx.receive(&mut frames);
+//!             tx.send(&mut frames);
+//!         }
+//!     }
+//! });
+//! println!("{}: {:?}", port.driver(), port.link());
+//! # worker.join().unwrap(); Ok(()) }
+//! # }
+//! ```
+//!
+//! Receiving and sending are one call of DPDK for each burst. What is read for each frame
+//! ([`switch::Frame::headers`], [`switch::Frame::length`]) are plain loads; dropping a frame, which the
+//! switch does rarely, is a call.
+//!
+//! Without the feature `dpdk` the crate is empty.
+#![cfg(feature = "dpdk")]
+
+mod drivers;
+#[expect(unsafe_code, reason = "calls DPDK")]
+mod eal;
+mod eal_options;
+mod gate;
+#[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
+mod interrupts;
+#[expect(unsafe_code, reason = "reads and frees mbufs")]
+mod mbuf;
+mod memory;
+mod permission;
+#[expect(unsafe_code, reason = "calls DPDK")]
+mod pool;
+#[expect(unsafe_code, reason = "calls DPDK")]
+mod port;
+mod port_settings;
+#[expect(unsafe_code, reason = "hands arrays of mbufs to DPDK")]
+mod queue;
+#[expect(unsafe_code, reason = "reads the time stamp counter")]
+mod tsc;
+
+pub use drivers::PfcPassage;
+pub use eal::{Eal, EalError, RegisteredThread, StillInUse};
+pub use eal_options::{EalOptions, Memory};
+pub use mbuf::Mbuf;
+pub use permission::Capability;
+pub use pool::{Pool, PoolError, PoolSettings};
+pub use port::{Link, Opened, Port, PortError, PortStatistics};
+pub use port_settings::PortSettings;
+pub use queue::{BURST, RxQueue, TxQueue};
+pub use tsc::{CalibrationError, Sample, Tsc};

@@ -1,0 +1,132 @@
+//! One frame in a pool.
+
+use core::ptr::NonNull;
+use core::slice;
+
+use dpdk_sys as sys;
+use switch::Frame;
+use units::Bytes;
+
+/// A frame in the memory of a [`crate::Pool`]: one mbuf, or a chain of them. Dropping it gives all of
+/// them back.
+///
+/// Nobody else refers to its mbufs, and it is no larger than a pointer: an array of them is what DPDK
+/// calls a burst.
+#[repr(transparent)]
+pub struct Mbuf(NonNull<sys::rte_mbuf>);
+
+// SAFETY: an `Mbuf` is the only reference to its mbufs, and pools take buffers back from any thread.
+unsafe impl Send for Mbuf {}
+// SAFETY: through a shared reference the frame is only read, or copied into other mbufs of its pool,
+// which hands out buffers to any number of threads.
+unsafe impl Sync for Mbuf {}
+
+impl Mbuf {
+    /// Takes over a frame.
+    ///
+    /// # Safety
+    ///
+    /// `mbuf` is the first of a chain of initialized mbufs, to which nobody else refers.
+    pub(crate) unsafe fn from_raw(mbuf: NonNull<sys::rte_mbuf>) -> Self {
+        Self(mbuf)
+    }
+
+    /// The frame's bytes, mbuf by mbuf.
+    pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        let mut next = Some(self.0);
+        core::iter::from_fn(move || {
+            let mbuf = next?;
+            // SAFETY: a chain ends with a null pointer, and every mbuf in it lives as long as `self`.
+            next = unsafe { NonNull::new(member(mbuf, sys::SHIM_MBUF_NEXT)) };
+            // SAFETY: as above.
+            Some(unsafe { slice::from_raw_parts(data(mbuf), data_length(mbuf)) })
+        })
+    }
+
+    /// How many mbufs it takes.
+    #[inline]
+    pub fn segment_count(&self) -> u16 {
+        // SAFETY: nb_segs of an mbuf that is alive.
+        unsafe { member(self.0, sys::SHIM_MBUF_NB_SEGS) }
+    }
+}
+
+/// Reads a member of an mbuf at its offset.
+///
+/// # Safety
+///
+/// The mbuf is alive, and a `T` lies at `offset`.
+#[inline(always)]
+unsafe fn member<T>(mbuf: NonNull<sys::rte_mbuf>, offset: sys::shim_mbuf_offset) -> T {
+    // SAFETY: the caller says that a `T` lies there; mbufs are aligned to a cache line.
+    unsafe { mbuf.as_ptr().byte_add(offset as usize).cast::<T>().read() }
+}
+
+/// Where the data of one mbuf begins.
+///
+/// # Safety
+///
+/// The mbuf is alive.
+#[inline(always)]
+unsafe fn data(mbuf: NonNull<sys::rte_mbuf>) -> *mut u8 {
+    // SAFETY: the offsets come from the headers of the DPDK in use, and the shim asserts the sizes; the
+    // data begins within the buffer.
+    unsafe {
+        let buffer: *mut u8 = member(mbuf, sys::SHIM_MBUF_BUF_ADDR);
+        buffer.add(usize::from(member::<u16>(mbuf, sys::SHIM_MBUF_DATA_OFF)))
+    }
+}
+
+/// How many bytes of the frame lie in one mbuf.
+///
+/// # Safety
+///
+/// The mbuf is alive.
+#[inline(always)]
+unsafe fn data_length(mbuf: NonNull<sys::rte_mbuf>) -> usize {
+    // SAFETY: the offset comes from the headers of the DPDK in use, and the shim asserts the size.
+    usize::from(unsafe { member::<u16>(mbuf, sys::SHIM_MBUF_DATA_LEN) })
+}
+
+impl Frame for Mbuf {
+    /// What lies in the first mbuf.
+    #[inline(always)]
+    fn headers(&self) -> &[u8] {
+        // SAFETY: the mbuf lives as long as `self`, and its data lies in one piece.
+        unsafe { slice::from_raw_parts(data(self.0), data_length(self.0)) }
+    }
+
+    #[inline(always)]
+    fn headers_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `headers`, and nobody else refers to the mbuf.
+        unsafe { slice::from_raw_parts_mut(data(self.0), data_length(self.0)) }
+    }
+
+    #[inline(always)]
+    fn length(&self) -> Bytes {
+        // SAFETY: pkt_len of an mbuf that is alive.
+        Bytes(u64::from(unsafe { member::<u32>(self.0, sys::SHIM_MBUF_PKT_LEN) }))
+    }
+
+    /// A copy in the same pool, `None` where the pool is exhausted.
+    fn duplicate(&self) -> Option<Self> {
+        // SAFETY: the chain is alive, and so is the pool of its first mbuf.
+        let copy = unsafe { sys::shim_frame_copy(self.0.as_ptr()) };
+        // SAFETY: a copy is a chain of its own.
+        NonNull::new(copy).map(|copy| unsafe { Self::from_raw(copy) })
+    }
+}
+
+impl Drop for Mbuf {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the only reference to the chain goes away here.
+        unsafe { sys::shim_frame_free(self.0.as_ptr()) }
+    }
+}
+
+impl core::fmt::Debug for Mbuf {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Mbuf({} in {} segments)", self.length(), self.segment_count())
+    }
+}

@@ -1,0 +1,97 @@
+//! Why something is not there or not permitted, in words that help.
+
+use core::ffi::c_int;
+use core::fmt;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::thread::{CapabilitySet, capabilities};
+
+use crate::eal::{EalError, error_of};
+use crate::{EalOptions, Memory};
+
+/// What the kernel asks of a process before it does something for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Memory that stays where it is: hugepages, and memory for devices.
+    IpcLock,
+    /// Interfaces: XDP sockets and programs, tap devices.
+    NetAdmin,
+    /// Packet sockets.
+    NetRaw,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IpcLock => "CAP_IPC_LOCK",
+            Self::NetAdmin => "CAP_NET_ADMIN",
+            Self::NetRaw => "CAP_NET_RAW",
+        })
+    }
+}
+
+impl Capability {
+    fn is_missing(self) -> bool {
+        let flag = match self {
+            Self::IpcLock => CapabilitySet::IPC_LOCK,
+            Self::NetAdmin => CapabilitySet::NET_ADMIN,
+            Self::NetRaw => CapabilitySet::NET_RAW,
+        };
+        capabilities(None).is_ok_and(|sets| !sets.effective.contains(flag))
+    }
+}
+
+/// What drivers need, by the beginning of a device's name.
+const NEEDED: [(&str, Capability); 4] = [
+    ("net_af_packet", Capability::NetRaw),
+    ("net_af_xdp", Capability::NetAdmin),
+    ("net_pcap", Capability::NetRaw),
+    ("net_tap", Capability::NetAdmin),
+];
+
+pub(crate) fn why_not_started(options: &EalOptions, arguments: Vec<String>, source: io::Error) -> EalError {
+    let capability = Capability::IpcLock;
+    if matches!(options.memory, Memory::Hugepages(_)) && capability.is_missing() {
+        return EalError::NotPermitted { what: "memory in hugepages".to_owned(), capability };
+    }
+    EalError::Start { arguments: arguments.join(" "), source }
+}
+
+pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
+    let needed = NEEDED.iter().find(|(name, _)| device.starts_with(name));
+    // Of pcap's devices, only those on an interface need anything.
+    let uses_interface = !device.starts_with("net_pcap") || device.contains("iface=");
+    if let Some(&(_, capability)) = needed.filter(|(_, capability)| uses_interface && capability.is_missing())
+    {
+        return EalError::NotPermitted { what: format!("the device {device}"), capability };
+    }
+    // Many drivers return -1 for whatever went wrong, which is not EPERM.
+    let source = if status == -1 { io::Error::other("its driver refuses it") } else { error_of(status) };
+    EalError::Device { device: device.to_owned(), source }
+}
+
+/// `address` may have parameters behind it.
+pub(crate) fn pci_device_exists(device: &str) -> Result<(), EalError> {
+    let address = device.split(',').next().unwrap_or(device);
+    if pci_directory(address).exists() {
+        return Ok(());
+    }
+    Err(EalError::NoPciDevice(address.to_owned()))
+}
+
+pub(crate) fn why_pci_not_taken(address: &str) -> EalError {
+    let driver = fs::read_link(pci_directory(address).join("driver")).ok();
+    let driver = driver.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    EalError::PciDeviceNotTaken { device: address.to_owned(), driver }
+}
+
+fn pci_directory(address: &str) -> PathBuf {
+    PathBuf::from("/sys/bus/pci/devices").join(full_pci_address(address))
+}
+
+/// `03:00.0` without a domain is in domain 0.
+pub(crate) fn full_pci_address(address: &str) -> String {
+    if address.matches(':').count() == 1 { format!("0000:{address}") } else { address.to_owned() }
+}

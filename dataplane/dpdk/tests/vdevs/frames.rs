@@ -1,0 +1,55 @@
+//! Mbufs as frames.
+
+use switch::Frame;
+use units::Bytes;
+
+use crate::support::{content, pattern, pool};
+
+#[test]
+fn a_frame_shows_its_first_mbuf_and_its_whole_length() {
+    let pool = pool("frames_first", 63, 256);
+    let mut frame = pool.frame(&pattern(600)).unwrap();
+    assert_eq!(frame.headers(), &pattern(600)[..256]);
+    assert_eq!((frame.length(), frame.segment_count()), (Bytes(600), 3));
+    frame.headers_mut()[..2].copy_from_slice(&[0xee, 0xff]);
+    assert_eq!(content(&frame)[..3], [0xee, 0xff, 2]);
+}
+
+#[test]
+fn a_frame_that_just_fits_takes_one_mbuf() {
+    let pool = pool("frames_fits", 63, 256);
+    for (length, segments) in [(0, 1), (1, 1), (256, 1), (257, 2), (512, 2), (513, 3)] {
+        let frame = pool.frame(&pattern(length)).unwrap();
+        assert_eq!((frame.length().0, frame.segment_count()), (length as u64, segments));
+        assert_eq!(content(&frame), pattern(length));
+        assert_eq!(pool.in_use(), u32::from(segments));
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn a_duplicate_is_a_frame_of_its_own_in_the_same_pool() {
+    let pool = pool("frames_duplicate", 63, 256);
+    for length in [60, 256, 1_000] {
+        let mut original = pool.frame(&pattern(length)).unwrap();
+        let copy = original.duplicate().unwrap();
+        assert_eq!(pool.in_use(), 2 * u32::from(original.segment_count()));
+        original.headers_mut().fill(0xff);
+        drop(original);
+        assert_eq!((content(&copy), copy.length()), (pattern(length), Bytes(length as u64)));
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn a_frame_can_be_dropped_by_another_thread() {
+    let pool = pool("frames_thread", 63, 256);
+    let frame = pool.frame(&pattern(600)).unwrap();
+    std::thread::spawn(move || drop(frame)).join().unwrap();
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn an_mbuf_is_a_pointer_also_where_there_may_be_none() {
+    assert_eq!(size_of::<Option<dpdk::Mbuf>>(), size_of::<*const u8>());
+}

@@ -1,0 +1,11 @@
+//! Ports over virtual devices: no hugepages, no hardware, no privileges. One process, because DPDK is
+//! started once in each.
+#![cfg(feature = "dpdk")]
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+mod bursts;
+mod devices;
+mod frames;
+mod pools;
+mod start;
+mod support;
