@@ -1,0 +1,75 @@
+//! What a switch has done and what it holds, as plain data with stable names.
+//!
+//! A replay at its end and a running gateway at any time show the same figures, so both build them here,
+//! from what [`switch::Shard::inspect`] copies out of a shard and the settings in force. Each type is
+//! JSON by way of serde, and can be read back: `docs/report.md` explains every key, and names and units are
+//! an interface.
+//!
+//! All lengths are bytes without FCS where the name does not say wire bytes, all times nanoseconds. A level
+//! is that of the instant of the look.
+
+mod delay;
+mod lscc;
+mod pools;
+mod port;
+mod priority;
+mod watchdog;
+
+pub use delay::{BucketReport, DelayReport};
+pub use lscc::{CnpReport, FeedbackReport, FlowsReport, LsccReport, PseudoQueueReport, RatesReport};
+pub use pools::{PoolReport, PoolsReport};
+pub use port::{BifrostReport, PortReport};
+pub use priority::{
+    GroupReport, LimitsReport, PausedByCause, PausesReceivedReport, PausesSentReport, PriorityReport,
+    QueueReport,
+};
+pub use watchdog::{WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport, WatchdogReport};
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use switch::{DropReason, Volume};
+
+/// A stable name: borrowed where it was built, owned where it was read back.
+pub type Name = Cow<'static, str>;
+
+/// Frames by the stable name of a reason. Reasons that did not occur are left out.
+pub type ByReason = BTreeMap<Name, Count>;
+
+/// Frames and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Frames.
+    pub frames: u64,
+    /// Their length on the link in bytes, without FCS.
+    pub bytes: u64,
+}
+
+impl From<Volume> for Count {
+    fn from(volume: Volume) -> Self {
+        Self { frames: volume.frames, bytes: volume.bytes.0 }
+    }
+}
+
+impl core::ops::Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl core::iter::Sum for Count {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, count| sum + count)
+    }
+}
+
+fn dropped(volumes: &[Volume; DropReason::COUNT]) -> ByReason {
+    by_reason(DropReason::ALL.map(DropReason::name), volumes)
+}
+
+fn by_reason<const N: usize>(names: [&'static str; N], volumes: &[Volume; N]) -> ByReason {
+    let occurred = names.into_iter().zip(volumes).filter(|(_, volume)| volume.frames > 0);
+    occurred.map(|(name, volume)| (name.into(), Count::from(*volume))).collect()
+}

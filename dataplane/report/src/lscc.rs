@@ -1,0 +1,189 @@
+//! LSCC on one port.
+
+use crate::DelayReport;
+use serde::{Deserialize, Serialize};
+use switch::PortInspection;
+use switch::program::PortSettings;
+use units::BitRate;
+
+/// LSCC on one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LsccReport {
+    /// T.
+    pub interval_ns: u64,
+    /// The rates that were told to the other end.
+    pub rates_told: RatesReport,
+    /// The messages of the other end.
+    pub feedback: FeedbackReport,
+    /// What was sent, against the rate that the other end told.
+    pub pseudo_queue: PseudoQueueReport,
+    /// Congestion notifications.
+    pub cnps: CnpReport,
+    /// The flows that the port knows.
+    pub flows: FlowsReport,
+}
+
+/// The rate calculation module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RatesReport {
+    /// Rates that were calculated.
+    pub intervals: u64,
+    /// Of these, how many were as far from the one before as they may be.
+    pub clamped_by_step: u64,
+    /// How many were the lowest.
+    pub clamped_at_least: u64,
+    /// How many were the highest.
+    pub clamped_at_most: u64,
+    /// The last one; `None` before the first.
+    pub last_bits_per_second: Option<u64>,
+    /// What left in the last interval; `None` where nothing did.
+    pub last_bottleneck_bits_per_second: Option<u64>,
+    /// The queue that is aimed at, in bytes on the wire.
+    pub reference_wire_bytes: u64,
+    /// The longest queue at the end of an interval, in bytes on the wire.
+    pub longest_queue_wire_bytes: u64,
+    /// How late intervals ended.
+    pub lateness: DelayReport,
+}
+
+/// The feedback messages that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedbackReport {
+    /// Messages whose rate was adopted.
+    pub accepted: u64,
+    /// Messages that do not hold.
+    pub malformed: u64,
+    /// Messages from somebody else, or to somebody else.
+    pub foreign: u64,
+    /// Messages with a wrong tag, or without the tag that is asked for.
+    pub forged: u64,
+    /// Messages that were late or replayed.
+    pub stale: u64,
+    /// How often a limit was given up because messages failed to come.
+    pub lapsed: u64,
+    /// The rate that holds; `None` where nothing is limited.
+    pub last_bits_per_second: Option<u64>,
+}
+
+/// The pseudo-queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PseudoQueueReport {
+    /// Above this, senders are told, in bytes on the wire.
+    pub reference_wire_bytes: u64,
+    /// The longest, in bytes on the wire.
+    pub longest_wire_bytes: u64,
+    /// Intervals that ended with more than the reference.
+    pub congested_intervals: u64,
+}
+
+/// Congestion notifications at a port with LSCC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CnpReport {
+    /// CNPs that the gateway made.
+    pub direct: u64,
+    /// Packets that it marked because it could not tell their sender.
+    pub marked_instead: u64,
+    /// Senders that it could not tell in any way.
+    pub not_told: u64,
+    /// Marks that it took off because it tells the sender itself.
+    pub marks_removed: u64,
+    /// CNPs from the far side to a flow that is known.
+    pub far: u64,
+    /// CNPs from the far side to a flow that is not known.
+    pub far_unknown: u64,
+    /// CNPs from the far side that were not passed on.
+    pub far_thinned: u64,
+}
+
+/// The flow table and its resolver. A flow is everything that goes to one queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowsReport {
+    /// Flows that the table has room for.
+    pub capacity: u32,
+    /// Flows that it holds, in both directions.
+    pub known: u32,
+    /// Of these, how many carry data and have a known sender.
+    pub resolved: u32,
+    /// How many carry data and have no known sender.
+    pub unresolved: u32,
+    /// Flows that were entered.
+    pub entered: u64,
+    /// Flows that were forgotten because they were idle.
+    pub aged: u64,
+    /// Flows that were forgotten because the table was full.
+    pub evicted: u64,
+    /// Pairs that were resolved by connection management.
+    pub resolved_by_cm: u64,
+    /// Pairs that were resolved by their sequence numbers.
+    pub resolved_by_psn: u64,
+    /// Pairs that were given up because sequence numbers went back or leapt ahead.
+    pub suspended: u64,
+    /// Pairs that were given up because a response contradicted them.
+    pub contradicted: u64,
+    /// Responses that several flows could have caused.
+    pub ambiguous: u64,
+    /// Pairs that connection management ended.
+    pub ended: u64,
+}
+
+impl LsccReport {
+    /// `None` where it does not run.
+    pub(crate) fn new(settings: &PortSettings, look: &PortInspection) -> Option<Self> {
+        let (settings, lscc) = settings.lscc.as_ref().zip(look.lscc.as_ref())?;
+        let rate = |rate: Option<BitRate>| rate.map(BitRate::bits_per_second);
+        let (rates, feedback, limiter, flows) = (&lscc.rates, &lscc.feedback, &lscc.limiter, &lscc.flows);
+        let (data, resolver) = (&lscc.data_flows, &lscc.resolver);
+        Some(Self {
+            interval_ns: settings.interval.0,
+            rates_told: RatesReport {
+                intervals: rates.intervals,
+                clamped_by_step: rates.clamped_by_step,
+                clamped_at_least: rates.clamped_at_least,
+                clamped_at_most: rates.clamped_at_most,
+                last_bits_per_second: rate(rates.last_rate),
+                last_bottleneck_bits_per_second: rate(rates.last_bottleneck_rate),
+                reference_wire_bytes: settings.calculation.reference.0,
+                longest_queue_wire_bytes: rates.longest_queue.0,
+                lateness: look.lscc_lateness.as_ref().map(DelayReport::from)?,
+            },
+            feedback: FeedbackReport {
+                accepted: feedback.accepted,
+                malformed: feedback.malformed,
+                foreign: feedback.foreign,
+                forged: feedback.forged,
+                stale: feedback.stale,
+                lapsed: lscc.lapsed,
+                last_bits_per_second: rate(lscc.told),
+            },
+            pseudo_queue: PseudoQueueReport {
+                reference_wire_bytes: settings.limiting.reference.0,
+                longest_wire_bytes: lscc.longest_pseudo_queue.0,
+                congested_intervals: limiter.congested_intervals,
+            },
+            cnps: CnpReport {
+                direct: limiter.direct_cnps,
+                marked_instead: limiter.marked_instead,
+                not_told: limiter.not_told,
+                marks_removed: limiter.marks_removed,
+                far: limiter.far_cnps,
+                far_unknown: limiter.far_cnps_unknown,
+                far_thinned: limiter.far_cnps_thinned,
+            },
+            flows: FlowsReport {
+                capacity: settings.limiting.flows,
+                known: lscc.known_flows,
+                resolved: data.resolved,
+                unresolved: data.unresolved,
+                entered: flows.inserted,
+                aged: flows.aged,
+                evicted: flows.evicted,
+                resolved_by_cm: resolver.by_cm,
+                resolved_by_psn: resolver.by_psn,
+                suspended: resolver.suspended,
+                contradicted: resolver.contradicted,
+                ambiguous: resolver.ambiguous,
+                ended: resolver.ended,
+            },
+        })
+    }
+}

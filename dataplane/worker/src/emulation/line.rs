@@ -1,0 +1,164 @@
+//! The delay line.
+
+use super::impairments::{Fate, Impairments};
+use super::track::{Arrival, Track};
+use super::{EmulationCounters, EmulationSettings};
+use switch::{ControlFrame, Frame, Transmitter};
+use units::{Bytes, Interval, Nanos};
+
+/// Holds what leaves a port for as long as it would be on a long fibre.
+///
+/// The switch puts frames in by [`Transmitter`], in the order in which they start; they come out by
+/// [`DelayLine::release`]. Nothing is allocated after [`DelayLine::new`], and a frame costs the same
+/// however many there are.
+pub struct DelayLine<F> {
+    delay: Interval,
+    reorder_by: Interval,
+    /// `None` where the link is a good one.
+    impairments: Option<Impairments>,
+    /// Whether control frames are impaired too.
+    impairs_control: bool,
+    data: Track<F>,
+    /// They have room of their own, so that data never takes it from them.
+    control: Track<ControlFrame>,
+    /// Frames put on the link, to tell which of two that arrive together was first.
+    order: u64,
+    /// But for what is in flight, which the tracks know.
+    counters: EmulationCounters,
+}
+
+impl<F: Frame> DelayLine<F> {
+    /// A link that holds up to `max_frames` data frames and as many control frames:
+    /// as many as its rate sends within its delay. It allocates [`DelayLine::memory`].
+    pub fn new(settings: &EmulationSettings, max_frames: usize) -> Self {
+        let reorders = settings.reorders();
+        Self {
+            delay: settings.delay,
+            reorder_by: settings.reorder_by,
+            impairments: Impairments::new(settings),
+            impairs_control: settings.control,
+            data: Track::new(max_frames, reorders),
+            control: Track::new(max_frames, reorders && settings.control),
+            order: 0,
+            counters: EmulationCounters::default(),
+        }
+    }
+
+    /// The memory that the line itself takes. That of the frames comes on top, and belongs to whoever
+    /// lent it.
+    pub fn memory(settings: &EmulationSettings, max_frames: usize) -> Bytes {
+        let reorders = settings.reorders();
+        Track::<F>::memory(max_frames, reorders)
+            + Track::<ControlFrame>::memory(max_frames, reorders && settings.control)
+    }
+
+    /// When the next frame arrives: call [`DelayLine::release`] then. An instant in the past where the
+    /// device behind had no room. [`Nanos::NEVER`] while the link is empty.
+    #[inline]
+    pub fn next_deadline(&self) -> Nanos {
+        self.data.next().min(self.control.next()).due
+    }
+
+    /// Gives `out` what has arrived by `now`, in the order of arrival, each frame with the instant at which
+    /// it was due. Data for which `out` has no room stays on the link and arrives late. Control frames are
+    /// always taken, so they do not wait behind it: a pause that came late would break a promise.
+    pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
+        let end = Arrival::behind(now);
+        loop {
+            let next_control = self.control.next();
+            while out.room() > 0
+                && let Some((arrival, frame)) = self.data.pop_before(end.min(next_control))
+            {
+                out.frame(arrival.due, frame);
+                self.count_delivery(now, arrival);
+            }
+            let Some((arrival, frame)) = self.control.pop_before(end) else { return };
+            out.control(arrival.due, &frame);
+            self.count_delivery(now, arrival);
+        }
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> EmulationCounters {
+        let data_in_flight = self.data.length() as u64;
+        EmulationCounters { in_flight: self.in_flight(), data_in_flight, ..self.counters }
+    }
+
+    fn in_flight(&self) -> u64 {
+        (self.data.length() + self.control.length()) as u64
+    }
+
+    /// When a frame arrives that starts at `start`.
+    #[inline]
+    fn arrival(&mut self, start: Nanos, fate: Fate) -> Arrival {
+        self.order += 1;
+        let due = start + self.delay;
+        Arrival { due: if fate.held_back { due + self.reorder_by } else { due }, order: self.order }
+    }
+
+    #[inline]
+    fn count_delivery(&mut self, now: Nanos, arrival: Arrival) {
+        self.counters.delivered += 1;
+        self.counters.most_late = self.counters.most_late.max(now.since(arrival.due));
+    }
+
+    #[inline]
+    fn note_in_flight(&mut self) {
+        self.counters.most_in_flight = self.counters.most_in_flight.max(self.in_flight());
+    }
+}
+
+/// The near end of the link.
+impl<F: Frame> Transmitter<F> for DelayLine<F> {
+    /// For how many more data frames the line was made. Where there is none, because frames are shorter
+    /// than was provided for or the device behind takes none, frames wait in the switch and nothing is
+    /// lost.
+    #[inline]
+    fn room(&self) -> usize {
+        self.data.room()
+    }
+
+    #[inline]
+    fn frame(&mut self, start: Nanos, frame: F) {
+        let fate = self.impairments.as_mut().map_or(Fate::default(), Impairments::fate);
+        let arrival = self.arrival(start, fate);
+        board(&mut self.data, &mut self.counters, fate, arrival, frame, F::duplicate);
+        self.note_in_flight();
+    }
+
+    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+        let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
+        let fate = impairments.map_or(Fate::default(), Impairments::fate);
+        let arrival = self.arrival(start, fate);
+        board(&mut self.control, &mut self.counters, fate, arrival, *frame, |frame| Some(*frame));
+        self.note_in_flight();
+    }
+}
+
+/// Puts a frame on a track, once, twice or not at all.
+#[inline]
+fn board<T>(
+    track: &mut Track<T>,
+    counters: &mut EmulationCounters,
+    fate: Fate,
+    arrival: Arrival,
+    frame: T,
+    duplicate: impl FnOnce(&T) -> Option<T>,
+) {
+    counters.entered += 1;
+    if fate.lost {
+        counters.lost += 1;
+        return;
+    }
+    if track.room() == 0 {
+        counters.overflowed += 1;
+        return;
+    }
+    counters.reordered += u64::from(fate.held_back);
+    let copy = if fate.duplicated && track.room() > 1 { duplicate(&frame) } else { None };
+    track.push(arrival, fate.held_back, frame);
+    if let Some(copy) = copy {
+        counters.duplicated += 1;
+        track.push(arrival, fate.held_back, copy);
+    }
+}

@@ -1,0 +1,114 @@
+//! A port of a worker: its device, and what the switch puts into it.
+
+use crate::{DelayLine, Device};
+use switch::{ControlFrame, Frame, Shard, Transmitter, Volume};
+use units::{Nanos, PortId};
+use wire::ethernet::{EtherType, View};
+
+/// A port, and what receives and sends for it.
+pub(crate) struct Port<D: Device> {
+    pub id: PortId,
+    pub device: D,
+    /// The emulated link between the switch and the device, where there is one.
+    pub line: Option<Box<DelayLine<D::Frame>>>,
+    /// Where it is not, nothing is given to the device, and frames wait in the switch.
+    pub link_is_up: bool,
+    /// Data frames that were dropped because the worker drains.
+    pub drained: Volume,
+}
+
+impl<D: Device> Port<D> {
+    pub fn new(id: PortId, device: D) -> Self {
+        Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO }
+    }
+
+    /// Drops the data frames of `burst`.
+    #[cold]
+    pub fn drop_data(&mut self, burst: &mut Vec<D::Frame>) {
+        burst.retain(|frame| {
+            let is_control = is_mac_control(frame.headers());
+            if !is_control {
+                self.drained.count(frame.length());
+            }
+            is_control
+        });
+    }
+}
+
+fn is_mac_control(headers: &[u8]) -> bool {
+    View::parse(headers).is_ok_and(|view| view.ether_type() == EtherType::MAC_CONTROL)
+}
+
+/// One call of [`Shard::egress`], into the device or the emulated link before it.
+pub(crate) struct Sent {
+    /// Whether anything left.
+    pub any: bool,
+    /// Whether as much left as there was room for.
+    pub all_room: bool,
+}
+
+impl<D: Device> Port<D> {
+    /// Lets leave what the switch has for the port.
+    #[inline]
+    pub fn send(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
+        let Some(line) = &mut self.line else {
+            let mut outlet = Outlet::new(&mut self.device);
+            shard.egress(now, self.id, &mut outlet);
+            return Sent { any: outlet.used, all_room: outlet.room == 0 };
+        };
+        let before = line.counters().entered;
+        shard.egress(now, self.id, &mut **line);
+        Sent { any: line.counters().entered > before, all_room: false }
+    }
+
+    /// Hands what waits to the hardware; before that, what has arrived at the end of the emulated link.
+    #[inline]
+    pub fn flush(&mut self, now: Nanos) {
+        if let Some(line) = &mut self.line {
+            while line.next_deadline() <= now {
+                let mut outlet = Outlet::new(&mut self.device);
+                line.release(now, &mut outlet);
+                let full = !outlet.used;
+                self.device.flush();
+                if full {
+                    return;
+                }
+            }
+        }
+        self.device.flush();
+    }
+}
+
+/// Gives a device what leaves through its port. When each frame is on the wire is the link's business.
+struct Outlet<'a, D> {
+    device: &'a mut D,
+    /// Data frames that it takes yet.
+    room: usize,
+    /// Whether anything left.
+    used: bool,
+}
+
+impl<'a, D: Device> Outlet<'a, D> {
+    fn new(device: &'a mut D) -> Self {
+        Self { room: device.room(), device, used: false }
+    }
+}
+
+impl<D: Device> Transmitter<D::Frame> for Outlet<'_, D> {
+    #[inline]
+    fn room(&self) -> usize {
+        self.room
+    }
+
+    #[inline]
+    fn frame(&mut self, _start: Nanos, frame: D::Frame) {
+        self.room -= 1;
+        self.used = true;
+        self.device.transmit(frame);
+    }
+
+    fn control(&mut self, _start: Nanos, frame: &ControlFrame) {
+        self.used = true;
+        self.device.transmit_control(frame);
+    }
+}

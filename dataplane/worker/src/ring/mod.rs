@@ -1,0 +1,14 @@
+//! Rings with one producer and one consumer: between cores, and between a core and the control thread.
+//!
+//! They are those of `rtrb`. Under `cfg(loom)` they are a model of them whose every interleaving can be
+//! tried; what stands on them does not know the difference.
+
+#[cfg(loom)]
+mod model;
+#[cfg(not(loom))]
+mod spsc;
+
+#[cfg(loom)]
+pub(crate) use model::{Consumer, Producer, ring};
+#[cfg(not(loom))]
+pub(crate) use spsc::{Consumer, Producer, ring};

@@ -1,0 +1,277 @@
+//! The turn.
+
+use crate::exchange::{Exchange, TAKEN_AT_ONCE};
+use crate::mailbox::{Command, Inspection, Mailbox, Reply};
+use crate::monitor::{Monitor, Stage};
+use crate::port::Port;
+use crate::{BURST, Clock, DelayLine, Device};
+use core::ops::ControlFlow;
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+use switch::program::Program;
+use switch::{DelayHistogram, Handoff, Shard};
+use units::{Interval, Nanos, PortId};
+
+/// What a worker does while nothing comes or goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idle {
+    /// It turns without rest.
+    #[default]
+    Poll,
+    /// It sleeps for some 50 us at a time, while nothing is to be sent meanwhile.
+    Sleep,
+}
+
+/// Turns without a frame after which a worker sleeps: some ten microseconds, so that it does not within a
+/// train of frames.
+const IDLE_TURNS: u32 = 64;
+/// How long it sleeps. To yield would not do: a scheduler may hold it against a thread that yields again
+/// and again, and let others run for seconds.
+const NAP: Interval = Interval::from_micros(50);
+/// With a deadline so near it does not sleep, since the system may wake it late.
+const SOON: Interval = Interval::from_micros(200);
+
+/// One core of a gateway: a shard, the devices of its ports, and the ends of all rings.
+pub struct Worker<D: Device, C> {
+    clock: C,
+    now: Nanos,
+    shard: Shard<D::Frame>,
+    ports: Vec<Port<D>>,
+    exchange: Exchange<D::Frame>,
+    mailbox: Mailbox,
+    monitor: Arc<Monitor>,
+    /// Frames that a device received; empty between two ports.
+    burst: Vec<D::Frame>,
+    /// What another worker gave; empty between two of them.
+    arrivals: Vec<Handoff<D::Frame>>,
+    draining: bool,
+    /// Turns that have ended.
+    turns: u64,
+    /// Turns in which a frame came or went.
+    busy: u64,
+    /// Bursts that may leave through one port in one turn: as many as may arrive for it.
+    bursts_out: usize,
+    idle: Idle,
+    lateness: DelayHistogram,
+    turn_times: DelayHistogram,
+}
+
+impl<D: Device, C: Clock> Worker<D, C> {
+    /// A worker that drives `shard`, which owns the ports of `devices`. `exchange` is that of the shard
+    /// ([`crate::exchanges`]), and [`Exchange::alone`] for a switch of one shard. All links are up.
+    pub fn new(
+        clock: C,
+        shard: Shard<D::Frame>,
+        devices: impl IntoIterator<Item = (PortId, D)>,
+        exchange: Exchange<D::Frame>,
+        mailbox: Mailbox,
+        monitor: Arc<Monitor>,
+    ) -> Self {
+        Self {
+            clock,
+            now: Nanos::ZERO,
+            ports: devices.into_iter().map(|(id, device)| Port::new(id, device)).collect(),
+            exchange,
+            mailbox,
+            monitor,
+            burst: Vec::with_capacity(BURST),
+            arrivals: Vec::with_capacity(TAKEN_AT_ONCE),
+            draining: false,
+            turns: 0,
+            busy: 0,
+            bursts_out: shard.ledger().ports(),
+            idle: Idle::default(),
+            lateness: DelayHistogram::default(),
+            turn_times: DelayHistogram::default(),
+            shard,
+        }
+    }
+
+    /// Puts an emulated link between the switch and the device of `port`, for what leaves through it.
+    ///
+    /// # Panics
+    /// Where the worker has no such port: a mistake in the caller.
+    #[must_use]
+    pub fn emulate(mut self, port: PortId, line: DelayLine<D::Frame>) -> Self {
+        let owned = self.ports.iter_mut().find(|owned| owned.id == port);
+        owned.expect("links are emulated behind ports of the worker").line = Some(Box::new(line));
+        self
+    }
+
+    /// What [`Worker::run`] does while nothing comes or goes.
+    #[must_use]
+    pub fn while_idle(self, idle: Idle) -> Self {
+        Self { idle, ..self }
+    }
+
+    /// The switch state.
+    pub fn shard(&self) -> &Shard<D::Frame> {
+        &self.shard
+    }
+
+    /// Turns until [`Command::Stop`]. What is inside then stays where it is.
+    pub fn run(&mut self) {
+        let (mut busy, mut idle_turns) = (self.busy, 0);
+        while self.turn().is_continue() {
+            if self.idle == Idle::Poll {
+                continue;
+            }
+            idle_turns = if self.busy == busy { (idle_turns + 1).min(IDLE_TURNS) } else { 0 };
+            busy = self.busy;
+            if idle_turns >= IDLE_TURNS && self.next_deadline() > self.now + SOON {
+                thread::sleep(Duration::from_nanos(NAP.0));
+            }
+        }
+        self.monitor.enter(Stage::Idle);
+    }
+
+    /// When there is something to do, if nothing arrives.
+    fn next_deadline(&self) -> Nanos {
+        let on_links = self.ports.iter().filter_map(|port| Some(port.line.as_ref()?.next_deadline()));
+        on_links.fold(self.shard.next_deadline(), Nanos::min)
+    }
+
+    /// One turn. It breaks where the worker was told to stop.
+    pub fn turn(&mut self) -> ControlFlow<()> {
+        let last = self.now;
+        self.now = self.clock.now().max(last);
+        if self.turns > 0 {
+            self.turn_times.record(self.now.since(last));
+        }
+        let mut busy = false;
+        for index in 0..self.ports.len() {
+            busy |= self.receive(index);
+        }
+        if !self.exchange.is_alone() {
+            busy |= self.take_over();
+        }
+        for index in 0..self.ports.len() {
+            busy |= self.transmit(index, last);
+        }
+        let ordered = self.mailbox.take();
+        let flow = ordered.map_or(ControlFlow::Continue(()), |command| self.follow(command));
+        self.turns += 1;
+        self.busy += u64::from(busy);
+        self.monitor.publish(self.turns, self.busy);
+        flow
+    }
+
+    /// Takes in a burst from a port. Returns whether there was one.
+    #[inline]
+    fn receive(&mut self, index: usize) -> bool {
+        let port = &mut self.ports[index];
+        self.monitor.enter(Stage::Ingress(port.id));
+        port.device.receive(&mut self.burst);
+        if self.burst.is_empty() {
+            return false;
+        }
+        if self.draining {
+            port.drop_data(&mut self.burst);
+        }
+        let port = port.id;
+        self.shard.ingress(self.now, port, &mut self.burst);
+        self.hand_over();
+        true
+    }
+
+    /// Gives other workers what is theirs.
+    #[inline]
+    fn hand_over(&mut self) {
+        for peer in self.exchange.peers() {
+            peer.give(self.shard.outbox(peer.shard()));
+        }
+    }
+
+    /// Takes over what other workers gave, and sees what they sent. Returns whether there was a frame.
+    fn take_over(&mut self) -> bool {
+        self.monitor.enter(Stage::Exchange);
+        self.shard.look_at_other_shards();
+        let mut busy = false;
+        for peer in self.exchange.peers() {
+            peer.take(&mut self.arrivals);
+            busy |= !self.arrivals.is_empty();
+            if !self.arrivals.is_empty() {
+                self.shard.accept(self.now, &mut self.arrivals);
+            }
+        }
+        // What found a ring full tries again.
+        self.hand_over();
+        busy
+    }
+
+    /// Lets leave through a port what is due. Returns whether anything was.
+    #[inline]
+    fn transmit(&mut self, index: usize, last: Nanos) -> bool {
+        let port = &mut self.ports[index];
+        if !port.link_is_up {
+            return false;
+        }
+        let deadline = self.shard.port_deadline(port.id);
+        if deadline > self.now {
+            port.flush(self.now);
+            return false;
+        }
+        self.monitor.enter(Stage::Egress(port.id));
+        // One that had come before the last turn is none that was missed: it is that of a frame which
+        // found the link free, or for which the device had no room.
+        if deadline > last {
+            self.lateness.record(self.now.since(deadline));
+        }
+        let mut used = false;
+        for _ in 0..self.bursts_out {
+            let sent = port.send(&mut self.shard, self.now);
+            used |= sent.any;
+            port.flush(self.now);
+            if !sent.all_room || port.device.room() == 0 || self.shard.port_deadline(port.id) > self.now {
+                break;
+            }
+        }
+        self.hand_over();
+        used
+    }
+
+    #[cold]
+    fn follow(&mut self, command: Command) -> ControlFlow<()> {
+        self.monitor.enter(Stage::Command);
+        match command {
+            Command::Install(program) => {
+                let reply = self.install(program);
+                self.mailbox.answer(reply);
+            }
+            Command::Inspect(port, mut inspection) => {
+                self.inspect(port, &mut inspection);
+                self.mailbox.answer(Reply::Inspected(port, inspection));
+            }
+            Command::ClearWatermarks => self.shard.clear_watermarks(),
+            Command::Link(id, is_up) => {
+                for port in self.ports.iter_mut().filter(|port| port.id == id) {
+                    port.link_is_up = is_up;
+                }
+            }
+            Command::Drain => self.draining = true,
+            Command::Stop => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn install(&mut self, program: Arc<Program>) -> Reply {
+        // The clone sees to it that a program that is refused is not dropped here.
+        match self.shard.install(self.now, program.clone()) {
+            Ok(old) => Reply::Installed(Ok(old)),
+            Err(why) => Reply::Installed(Err((program, why))),
+        }
+    }
+
+    fn inspect(&self, id: PortId, into: &mut Inspection) {
+        let Some(port) = self.ports.iter().find(|port| port.id == id) else { return };
+        self.shard.inspect(self.now, id, &mut into.port);
+        into.device = port.device.counters();
+        into.emulation = port.line.as_ref().map(|line| line.counters()).unwrap_or_default();
+        into.pools = self.shard.pools();
+        into.lateness.clone_from(&self.lateness);
+        into.turns.clone_from(&self.turn_times);
+        into.drained = port.drained;
+        into.held_back = self.exchange.held_back();
+    }
+}

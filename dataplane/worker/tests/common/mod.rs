@@ -1,0 +1,334 @@
+//! Workers whose devices are queues in memory.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use switch::program::{
+    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
+    QueueSettings, Scheduling, Settings, Threshold,
+};
+use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use wire::ethernet::MacAddress;
+use wire::{mac_control, pfc};
+use worker::{
+    BURST, Clock, Command, Controls, Device, DeviceCounters, Exchange, Inspection, Monitor, Reply, Worker,
+    exchanges, mailbox,
+};
+
+pub const A: PortId = PortId(0);
+pub const B: PortId = PortId(1);
+pub const P0: Priority = Priority::from_low_bits(0);
+pub const P3: Priority = Priority::from_low_bits(3);
+pub const RATE: BitRate = BitRate::gigabits(100);
+/// When test clocks start: some Unix time.
+pub const START: Nanos = Nanos(86_400_000_000_000);
+/// DSCP of priority 3, which is lossless; all others are lossy.
+const LOSSLESS_DSCP: u8 = 26;
+
+/// A frame that says to which flow it belongs, and which of it it is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TestFrame {
+    bytes: Vec<u8>,
+    pub flow: u32,
+    pub number: u64,
+}
+
+impl Frame for TestFrame {
+    fn headers(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn headers_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    fn length(&self) -> Bytes {
+        Bytes(self.bytes.len() as u64)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(Self { bytes: self.bytes.clone(), ..*self })
+    }
+}
+
+/// Frame `number` of `flow`, which has a priority for itself.
+pub fn frame(flow: u32, priority: Priority, length: usize, number: u64) -> TestFrame {
+    let mut bytes = vec![0; length];
+    bytes[..6].copy_from_slice(&[2, 0, 0, 0, 1, 1]);
+    bytes[6..12].copy_from_slice(&[2, 0, 0, 0, 1, 2]);
+    bytes[12..14].copy_from_slice(&[0x08, 0x00]);
+    let dscp = if priority == P3 { LOSSLESS_DSCP } else { 0 };
+    let ip = wire::ipv4::Header {
+        dscp: wire::ip::Dscp::from_low_bits(dscp),
+        ecn: wire::ip::Ecn::Ect0,
+        total_length: (length - 14) as u16,
+        identification: 0,
+        dont_fragment: true,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl: 64,
+        protocol: wire::ip::IpProtocol::UDP,
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+    };
+    ip.emit(&mut bytes[14..]).unwrap();
+    TestFrame { bytes, flow, number }
+}
+
+/// A PFC frame that pauses priority 3 for `time`.
+pub fn pause(time: PauseQuanta) -> TestFrame {
+    let pfc = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 9, 9]), PrioritySet::EMPTY.with(P3), time);
+    let mut bytes = vec![0; 60];
+    pfc.emit(&mut bytes).unwrap();
+    TestFrame { bytes, flow: u32::MAX, number: 0 }
+}
+
+/// What is on the other side of a device.
+#[derive(Default)]
+pub struct Outside {
+    /// Frames that the device will receive.
+    pub inbound: VecDeque<TestFrame>,
+    /// Data frames that the hardware has taken.
+    pub outbound: Vec<TestFrame>,
+    /// Control frames that it has taken.
+    pub control: Vec<ControlFrame>,
+    /// Data frames that it takes yet; `None` for any number.
+    pub takes: Option<usize>,
+}
+
+impl Outside {
+    /// What the PFC frames said of priority 3, in their order.
+    pub fn pauses(&self) -> Vec<PauseQuanta> {
+        let times = |frame: &ControlFrame| match mac_control::Message::parse(frame.bytes().get(14..)?) {
+            Ok(mac_control::Message::Pfc(view)) => view.time(P3),
+            _ => None,
+        };
+        self.control.iter().filter_map(times).collect()
+    }
+
+    /// The numbers of the frames that left, by flow, in their order.
+    pub fn numbers(&self) -> BTreeMap<u32, Vec<u64>> {
+        let mut flows: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for frame in &self.outbound {
+            flows.entry(frame.flow).or_default().push(frame.number);
+        }
+        flows
+    }
+}
+
+/// The test's hold on a device.
+#[derive(Clone, Default)]
+pub struct Cable(Arc<Mutex<Outside>>);
+
+impl Cable {
+    pub fn outside(&self) -> MutexGuard<'_, Outside> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn inject(&self, frames: impl IntoIterator<Item = TestFrame>) {
+        self.outside().inbound.extend(frames);
+    }
+}
+
+/// A device in memory.
+pub struct MemoryDevice {
+    cable: Cable,
+    waiting: VecDeque<TestFrame>,
+    counters: DeviceCounters,
+}
+
+impl MemoryDevice {
+    fn new(cable: Cable) -> Self {
+        Self { cable, waiting: VecDeque::with_capacity(BURST), counters: DeviceCounters::default() }
+    }
+}
+
+impl Device for MemoryDevice {
+    type Frame = TestFrame;
+
+    fn receive(&mut self, burst: &mut Vec<TestFrame>) {
+        let inbound = &mut self.cable.outside().inbound;
+        let frames = inbound.len().min(BURST);
+        self.counters.received += frames as u64;
+        burst.extend(inbound.drain(..frames));
+    }
+
+    fn room(&self) -> usize {
+        BURST - self.waiting.len()
+    }
+
+    fn transmit(&mut self, frame: TestFrame) {
+        assert!(self.room() > 0, "a device without room is given nothing");
+        self.waiting.push_back(frame);
+    }
+
+    fn transmit_control(&mut self, frame: &ControlFrame) {
+        self.cable.outside().control.push(*frame);
+        self.counters.control_sent += 1;
+    }
+
+    fn flush(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let outside = &mut *self.cable.outside();
+        let frames = self.waiting.len().min(outside.takes.unwrap_or(usize::MAX));
+        outside.outbound.extend(self.waiting.drain(..frames));
+        outside.takes = outside.takes.map(|takes| takes - frames);
+        self.counters.sent += frames as u64;
+        self.counters.full += u64::from(!self.waiting.is_empty());
+    }
+
+    fn counters(&self) -> DeviceCounters {
+        DeviceCounters { waiting: self.waiting.len() as u64, ..self.counters }
+    }
+}
+
+/// A clock that stands still until the test moves it.
+#[derive(Clone)]
+pub struct TestClock(Arc<AtomicU64>);
+
+impl TestClock {
+    pub fn at(now: Nanos) -> Self {
+        Self(Arc::new(AtomicU64::new(now.0)))
+    }
+
+    pub fn advance(&self, by: Interval) {
+        self.0.fetch_add(by.0, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, now: Nanos) {
+        self.0.store(now.0, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&mut self) -> Nanos {
+        Nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// `count` ports, patched in pairs, with priority 3 lossless: XOFF at 20 MB, and room for 8 MB more.
+pub fn settings(count: u16) -> Settings {
+    let mut classification = Classification::default();
+    classification.dscp[usize::from(LOSSLESS_DSCP)] = P3;
+    let port = |number: u16| {
+        let mut groups = [GroupSettings::Lossy; Priority::COUNT];
+        groups[P3.index()] = GroupSettings::Lossless(LosslessGroup {
+            reserved: Bytes::ZERO,
+            xoff: Threshold::Static(Bytes(20_000_000)),
+            xon: Bytes(10_000_000),
+            xon_offset: Bytes::ZERO,
+            headroom: Bytes(8_000_000),
+        });
+        let queue = QueueSettings {
+            scheduling: Scheduling::Weighted(1),
+            rate_limit: None,
+            red: None,
+            lossy: LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) },
+        };
+        PortSettings {
+            name: format!("port{number}"),
+            mac: MacAddress([2, 0, 0, 0, 0, number as u8]),
+            addresses: Vec::new(),
+            rate: RATE,
+            max_frame: PortSettings::LARGEST_FRAME,
+            tx_window: Interval::from_micros(4),
+            classification: classification.clone(),
+            groups,
+            queues: [queue; Priority::COUNT],
+            rate_limit: None,
+            pfc: PfcSettings {
+                pause: PauseQuanta::MAX,
+                obey: PrioritySet::EMPTY.with(P3),
+                obey_global_pause: false,
+            },
+            bifrost: None,
+            lscc: None,
+            watchdog: None,
+        }
+    };
+    Settings {
+        ports: (0..count).map(port).collect(),
+        buffer: BufferSettings {
+            shared: Bytes(40_000_000),
+            headroom: Bytes(32_000_000),
+            egress_lossy: Bytes(40_000_000),
+            descriptors: 1 << 20,
+        },
+        forwarding: ForwardingSettings::Patch(
+            (0..count / 2).map(|pair| (PortId(2 * pair), PortId(2 * pair + 1))).collect(),
+        ),
+        seed: 1,
+    }
+}
+
+/// A worker and what is around it.
+pub struct Bench<C> {
+    pub worker: Worker<MemoryDevice, C>,
+    pub controls: Controls,
+    pub monitor: Arc<Monitor>,
+}
+
+impl<C: Clock> Bench<C> {
+    pub fn send(&mut self, command: Command) {
+        self.controls.send(command).unwrap();
+    }
+
+    /// Lets the worker look at a port of its own.
+    pub fn inspect(&mut self, port: PortId) -> Box<Inspection> {
+        self.send(Command::Inspect(port, Box::default()));
+        assert!(self.worker.turn().is_continue());
+        match self.controls.receive() {
+            Some(Reply::Inspected(of, inspection)) if of == port => inspection,
+            reply => panic!("{reply:?}"),
+        }
+    }
+}
+
+/// `workers` workers for `settings`: port n belongs to worker n modulo `workers`. Each port has its cable.
+pub fn workers<C: Clock>(
+    settings: Settings,
+    workers: u16,
+    clock: impl Fn() -> C,
+) -> (Vec<Bench<C>>, Vec<Cable>) {
+    let ports = settings.ports.len();
+    let descriptors = settings.buffer.descriptors;
+    let program = Arc::new(Program::new(settings).unwrap());
+    let ledger = Arc::new(Ledger::new(ports, workers.into()));
+    let owners: Vec<_> = (0..ports as u16).map(|port| ShardId(port % workers)).collect();
+    let cables: Vec<_> = (0..ports).map(|_| Cable::default()).collect();
+    let bench = |(id, exchange): (u16, Exchange<TestFrame>)| {
+        let own = (0..ports as u16).filter(|port| port % workers == id);
+        let devices = own.map(|port| (PortId(port), MemoryDevice::new(cables[usize::from(port)].clone())));
+        let shard = Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone());
+        let (controls, mailbox) = mailbox();
+        let monitor = Arc::new(Monitor::default());
+        let worker = Worker::new(clock(), shard, devices, exchange, mailbox, monitor.clone());
+        Bench { worker, controls, monitor }
+    };
+    let exchanges = exchanges(workers, descriptors);
+    ((0..workers).zip(exchanges).map(bench).collect(), cables)
+}
+
+/// One worker with ports A and B, which are patched to each other.
+pub fn one_worker(settings: Settings) -> (Bench<TestClock>, TestClock, Cable, Cable) {
+    let clock = TestClock::at(START);
+    let (mut benches, cables) = workers(settings, 1, || clock.clone());
+    (benches.remove(0), clock, cables[0].clone(), cables[1].clone())
+}
+
+/// Asserts that `ledger` has nothing inside, and that all that was admitted has left.
+pub fn assert_nothing_inside(ledger: &Ledger) {
+    let ports = || (0..ledger.ports() as u16).map(PortId);
+    for (ingress, egress) in ports().flat_map(|one| ports().map(move |other| (one, other))) {
+        for priority in Priority::all() {
+            let admitted = ledger.admitted(ingress, egress, priority);
+            assert_eq!(ledger.departed(ingress, egress, priority), admitted, "{ingress} to {egress}");
+        }
+    }
+}

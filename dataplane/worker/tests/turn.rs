@@ -1,0 +1,299 @@
+//! One worker, turn by turn, with a clock that the test moves.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+mod common;
+
+use common::*;
+use std::sync::Arc;
+use switch::program::{GroupSettings, Threshold};
+use switch::{Program, Volume};
+use units::{Bytes, Interval, Nanos, PauseQuanta, PortId};
+use worker::{BURST, Command, Reply, Stage};
+
+/// So long takes a turn here: a minimum frame takes 6.72 ns of it.
+const TURN: Interval = Interval(1_000);
+
+fn turns(bench: &mut Bench<TestClock>, clock: &TestClock, count: usize) {
+    for _ in 0..count {
+        clock.advance(TURN);
+        assert!(bench.worker.turn().is_continue());
+    }
+}
+
+fn frames(priority: units::Priority, count: u64) -> impl Iterator<Item = TestFrame> {
+    (0..count).map(move |number| frame(1, priority, 100, number))
+}
+
+fn all(count: u64) -> Vec<u64> {
+    (0..count).collect()
+}
+
+#[test]
+fn what_arrives_at_one_port_leaves_through_the_other_in_order() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    a.inject(frames(P3, 1_000));
+    b.inject((0..500).map(|number| frame(2, P0, 1_000, number)));
+    turns(&mut bench, &clock, 200);
+    assert_eq!(b.outside().numbers()[&1], all(1_000));
+    assert_eq!(a.outside().numbers()[&2], all(500));
+    assert_nothing_inside(bench.worker.shard().ledger());
+    let device = bench.inspect(A).device;
+    assert_eq!((device.received, device.sent), (1_000, 500));
+}
+
+#[test]
+fn a_burst_leaves_in_the_turn_in_which_it_arrived() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    a.inject(frames(P3, BURST as u64));
+    turns(&mut bench, &clock, 1);
+    assert_eq!(b.outside().outbound.len(), BURST);
+}
+
+#[test]
+fn ports_that_all_send_to_one_do_not_queue_for_want_of_bursts() {
+    let mut settings = settings(4);
+    settings.forwarding = switch::ForwardingSettings::Bridge(switch::BridgeSettings::default());
+    let clock = TestClock::at(START);
+    let (mut benches, cables) = workers(settings, 1, || clock.clone());
+    let bench = &mut benches[0];
+    // The bridge learns where station 1, to which all frames go, is.
+    let mut hello = frame(9, P0, 100, 0);
+    switch::Frame::headers_mut(&mut hello)[..12].copy_from_slice(&[2, 0, 0, 0, 9, 9, 2, 0, 0, 0, 1, 1]);
+    cables[3].inject([hello]);
+    turns(bench, &clock, 1);
+    for cable in &cables[..3] {
+        cable.inject(frames(P3, BURST as u64));
+    }
+    turns(bench, &clock, 1);
+    assert_eq!(cables[3].outside().outbound.len(), 3 * BURST);
+}
+
+#[test]
+fn a_program_installed_while_frames_are_inside_costs_none_and_the_old_one_comes_back() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    let old = bench.worker.shard().program().clone();
+    let new = Arc::new(Program::new(settings(2)).unwrap());
+    // What waits behind a pause is inside while the program changes.
+    b.inject([pause(PauseQuanta::MAX)]);
+    turns(&mut bench, &clock, 1);
+    a.inject(frames(P3, 100));
+    turns(&mut bench, &clock, 1);
+    bench.send(Command::Install(new.clone()));
+    turns(&mut bench, &clock, 10);
+    assert!(Arc::ptr_eq(bench.worker.shard().program(), &new));
+    match bench.controls.receive() {
+        Some(Reply::Installed(Ok(back))) => assert!(Arc::ptr_eq(&back, &old)),
+        reply => panic!("{reply:?}"),
+    }
+    assert_eq!(b.outside().outbound.len(), 0);
+    b.inject([pause(PauseQuanta::ZERO)]);
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().numbers()[&1], all(100));
+    // The worker let go of it: what came back and what the test holds are all that there is.
+    assert_eq!(Arc::strong_count(&old), 1);
+}
+
+#[test]
+fn a_program_that_cannot_be_installed_comes_back_with_the_reason_and_changes_nothing() {
+    let (mut bench, clock, ..) = one_worker(settings(2));
+    let running = bench.worker.shard().program().clone();
+    let new = Arc::new(Program::new(settings(4)).unwrap());
+    bench.send(Command::Install(new.clone()));
+    turns(&mut bench, &clock, 1);
+    match bench.controls.receive() {
+        Some(Reply::Installed(Err((back, why)))) => {
+            assert!(Arc::ptr_eq(&back, &new));
+            assert_eq!(why, switch::program::NotLive::PortCount { running: 2, wanted: 4 });
+        }
+        reply => panic!("{reply:?}"),
+    }
+    assert!(Arc::ptr_eq(bench.worker.shard().program(), &running));
+    assert_eq!(Arc::strong_count(&new), 1);
+}
+
+/// [`settings`] with an XOFF of 20 frames of 100 bytes and an XON of 10.
+fn shallow() -> switch::Settings {
+    let mut settings = settings(2);
+    for port in &mut settings.ports {
+        if let GroupSettings::Lossless(group) = &mut port.groups[P3.index()] {
+            group.xoff = Threshold::Static(Bytes(2_000));
+            group.xon = Bytes(1_000);
+        }
+    }
+    settings
+}
+
+#[test]
+fn a_link_that_is_down_holds_its_frames_pauses_who_sends_them_and_releases_all_when_it_is_up() {
+    let (mut bench, clock, a, b) = one_worker(shallow());
+    bench.send(Command::Link(B, false));
+    turns(&mut bench, &clock, 1);
+    a.inject(frames(P3, 100));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().outbound.len(), 0);
+    assert_eq!(a.outside().pauses(), [PauseQuanta::MAX]);
+
+    bench.send(Command::Link(B, true));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().numbers()[&1], all(100));
+    assert_eq!(a.outside().pauses(), [PauseQuanta::MAX, PauseQuanta::ZERO]);
+    assert_nothing_inside(bench.worker.shard().ledger());
+}
+
+#[test]
+fn a_pause_that_came_and_went_while_the_link_was_down_is_not_sent_when_it_is_up() {
+    let (mut bench, clock, a, b) = one_worker(shallow());
+    for port in [A, B] {
+        bench.send(Command::Link(port, false));
+    }
+    turns(&mut bench, &clock, 2);
+    a.inject(frames(P3, 100));
+    turns(&mut bench, &clock, 10);
+    bench.send(Command::Link(B, true));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().outbound.len(), 100);
+    bench.send(Command::Link(A, true));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(a.outside().pauses(), []);
+}
+
+#[test]
+fn a_device_without_room_keeps_its_frames_in_the_switch_and_is_still_given_control_frames() {
+    let (mut bench, clock, a, b) = one_worker(shallow());
+    b.outside().takes = Some(0);
+    a.inject(frames(P3, 100));
+    // Going the other way, so that B has something to say.
+    b.inject((0..100).map(|number| frame(2, P3, 100, number)));
+    a.outside().takes = Some(0);
+    turns(&mut bench, &clock, 10);
+    assert_eq!(a.outside().pauses(), [PauseQuanta::MAX]);
+    assert_eq!(b.outside().pauses(), [PauseQuanta::MAX]);
+    let inside = bench.worker.shard().ledger().egress_queue(B, P3).frames;
+    assert_eq!(inside as usize, 100 - BURST, "one burst is in the device");
+    let device = bench.inspect(B).device;
+    assert!(device.full > 0);
+    assert_eq!(device.waiting, BURST as u64);
+
+    for cable in [&a, &b] {
+        cable.outside().takes = None;
+    }
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().numbers()[&1], all(100));
+    assert_eq!(a.outside().numbers()[&2], all(100));
+}
+
+#[test]
+fn a_worker_that_drains_sends_what_is_inside_obeys_pauses_and_counts_what_still_comes() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    b.inject([pause(PauseQuanta::MAX)]);
+    turns(&mut bench, &clock, 1);
+    a.inject(frames(P3, 100));
+    turns(&mut bench, &clock, 10);
+    bench.send(Command::Drain);
+    turns(&mut bench, &clock, 1);
+    a.inject(frames(P3, 40));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().outbound.len(), 0, "the pause is still obeyed");
+    b.inject([pause(PauseQuanta::ZERO)]);
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().numbers()[&1], all(100), "a resume too");
+    assert_nothing_inside(bench.worker.shard().ledger());
+    let of_a = bench.inspect(A);
+    assert_eq!(of_a.drained, Volume { frames: 40, bytes: Bytes(4_000) });
+    assert_eq!(of_a.device.received, 140);
+    assert_eq!(bench.inspect(B).drained, Volume::ZERO);
+}
+
+#[test]
+fn a_worker_stops_at_the_end_of_the_turn_in_which_it_is_told() {
+    let (mut bench, _, a, b) = one_worker(settings(2));
+    a.inject(frames(P3, 10));
+    bench.send(Command::Stop);
+    bench.worker.run();
+    assert_eq!(b.outside().outbound.len(), 10);
+    assert_eq!((bench.monitor.turns(), bench.monitor.busy()), (1, 1));
+    assert_eq!(bench.monitor.stage(), Stage::Idle);
+}
+
+#[test]
+fn one_command_is_followed_in_each_turn_and_none_without_room_for_its_reply() {
+    let (mut bench, clock, ..) = one_worker(settings(2));
+    let mut sent = 0;
+    while bench.controls.send(Command::Inspect(A, Box::default())).is_ok() {
+        sent += 1;
+    }
+    turns(&mut bench, &clock, 1);
+    assert!(bench.controls.send(Command::Inspect(A, Box::default())).is_ok(), "one was taken");
+    assert!(bench.controls.send(Command::Stop).is_err(), "and only one");
+    turns(&mut bench, &clock, 3 * sent);
+    let replies = core::iter::from_fn(|| bench.controls.receive()).count();
+    assert_eq!(replies, sent, "the one for which there was no room for a reply waits");
+    turns(&mut bench, &clock, 1);
+    assert!(matches!(bench.controls.receive(), Some(Reply::Inspected(A, _))));
+    assert!(bench.controls.receive().is_none());
+}
+
+#[test]
+fn of_a_port_of_another_worker_nothing_is_filled_in() {
+    let clock = TestClock::at(START);
+    let (mut benches, cables) = workers(settings(2), 2, || clock.clone());
+    cables[0].inject(frames(P3, 10));
+    turns(&mut benches[0], &clock, 1);
+    assert_eq!(benches[0].inspect(A).device.received, 10);
+    assert_eq!(benches[0].inspect(B).port.at, Nanos::ZERO, "as it was sent");
+}
+
+#[test]
+fn watermarks_are_cleared_on_demand() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    b.outside().takes = Some(0);
+    a.inject(frames(P3, 100));
+    turns(&mut bench, &clock, 10);
+    b.outside().takes = None;
+    turns(&mut bench, &clock, 10);
+    let before = bench.inspect(A).port.groups[P3.index()].watermark;
+    assert!(before.since_cleared() > Bytes::ZERO);
+    bench.send(Command::ClearWatermarks);
+    turns(&mut bench, &clock, 1);
+    let after = bench.inspect(A).port.groups[P3.index()].watermark;
+    assert_eq!((after.since_cleared(), after.persistent()), (Bytes::ZERO, before.persistent()));
+}
+
+#[test]
+fn a_clock_that_goes_back_is_not_followed() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    turns(&mut bench, &clock, 2);
+    clock.set(START);
+    a.inject(frames(P3, 10));
+    assert!(bench.worker.turn().is_continue());
+    assert_eq!(b.outside().outbound.len(), 10);
+    assert_eq!(bench.inspect(A).port.at, START + TURN * 2);
+}
+
+#[test]
+fn an_idle_worker_is_not_busy_and_its_turns_are_timed() {
+    let (mut bench, clock, a, _) = one_worker(settings(2));
+    turns(&mut bench, &clock, 10);
+    a.inject(frames(P3, 1));
+    turns(&mut bench, &clock, 1);
+    assert_eq!((bench.monitor.turns(), bench.monitor.busy()), (11, 1));
+    let turns = bench.inspect(A).turns;
+    assert_eq!((turns.count(), turns.longest()), (11, TURN), "the first one of 12 has no beginning");
+}
+
+#[test]
+fn a_deadline_that_was_missed_counts_as_late_and_one_that_an_arrival_makes_does_not() {
+    let (mut bench, clock, a, _) = one_worker(settings(2));
+    turns(&mut bench, &clock, 10);
+    a.inject(frames(P3, 1));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(bench.inspect(PortId(1)).lateness.count(), 0, "the link was free since long");
+    // 40 frames of 9,216 bytes take 740 ns each, and a window holds five of them.
+    a.inject((0..40).map(|number| frame(1, P3, 9_216, number)));
+    turns(&mut bench, &clock, 100);
+    let lateness = bench.inspect(PortId(1)).lateness;
+    assert!(lateness.count() > 10);
+    assert!(lateness.longest() < TURN, "it is served in the turn that follows it");
+}

@@ -1,0 +1,222 @@
+//! Two workers on two threads.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+mod common;
+
+use common::*;
+use std::sync::Arc;
+use std::time::Instant;
+use switch::program::{GroupSettings, Threshold};
+use switch::{Ledger, Program, Settings};
+use units::{Bytes, PauseQuanta, PortId, Priority};
+use worker::{Command, Controls, Idle, MonotonicClock, Reply};
+
+/// What a thread waits for at most, before the test has failed.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Runs two workers on two threads while `test` plays the world around them; then stops them.
+fn run(settings: Settings, test: impl FnOnce(&mut [Controls], &[Cable])) -> Vec<Bench<MonotonicClock>> {
+    run_with(Idle::Poll, settings, test)
+}
+
+/// The same with workers that do as `idle` says while nothing comes or goes.
+fn run_with(
+    idle: Idle,
+    settings: Settings,
+    test: impl FnOnce(&mut [Controls], &[Cable]),
+) -> Vec<Bench<MonotonicClock>> {
+    let (benches, cables) = workers(settings, 2, || MonotonicClock::starting_at(START));
+    std::thread::scope(|scope| {
+        let (mut controls, mut threads) = (Vec::new(), Vec::new());
+        for Bench { worker, controls: own, monitor } in benches {
+            controls.push(own);
+            threads.push(scope.spawn(move || {
+                let mut worker = worker.while_idle(idle);
+                worker.run();
+                (worker, monitor)
+            }));
+        }
+        test(&mut controls, &cables);
+        controls.iter_mut().for_each(|it| it.send(Command::Stop).unwrap());
+        let ended = threads.into_iter().map(|thread| thread.join().unwrap());
+        ended.zip(controls).map(|((worker, monitor), controls)| Bench { worker, controls, monitor }).collect()
+    })
+}
+
+fn ledger_of(benches: &[Bench<MonotonicClock>]) -> &Ledger {
+    benches[0].worker.shard().ledger()
+}
+
+/// Frames of both priorities for each of four ports, numbered within their flow.
+fn traffic(each: u64) -> impl Iterator<Item = (usize, TestFrame)> {
+    (0..each).flat_map(move |number| {
+        (0..4_u32).flat_map(move |port| {
+            let length = 60 + ((number * 37 + u64::from(port) * 211) % 1_400) as usize;
+            [Priority::from_low_bits(0), P3].map(|priority| {
+                let flow = 2 * port + u32::from(priority == P3);
+                (port as usize, frame(flow, priority, length, number))
+            })
+        })
+    })
+}
+
+fn assert_complete(cables: &[Cable], each: u64) {
+    for (port, cable) in cables.iter().enumerate() {
+        let partner = (port ^ 1) as u32;
+        let numbers = cable.outside().numbers();
+        assert_eq!(numbers.keys().copied().collect::<Vec<_>>(), [2 * partner, 2 * partner + 1]);
+        for (flow, numbers) in numbers {
+            assert!(numbers.into_iter().eq(0..each), "flow {flow} is complete and in order");
+        }
+    }
+}
+
+fn sent(cables: &[Cable]) -> usize {
+    cables.iter().map(|cable| cable.outside().outbound.len()).sum()
+}
+
+#[test]
+fn frames_cross_from_worker_to_worker_without_loss_and_in_order() {
+    const EACH: u64 = 5_000;
+    for idle in [Idle::Poll, Idle::Sleep] {
+        let benches = run_with(idle, settings(4), |_, cables| {
+            for (port, frame) in traffic(EACH) {
+                cables[port].inject([frame]);
+            }
+            wait_until("all frames leave", || sent(cables) as u64 == 8 * EACH);
+            assert_complete(cables, EACH);
+        });
+        assert_nothing_inside(ledger_of(&benches));
+        for bench in &benches {
+            assert!(bench.monitor.busy() > 0);
+            assert_eq!(bench.monitor.stage(), worker::Stage::Idle);
+        }
+    }
+}
+
+#[test]
+fn programs_installed_while_frames_cross_cost_none_and_all_come_back() {
+    const EACH: u64 = 5_000;
+    const PROGRAMS: usize = 200;
+    let mut programs = Vec::new();
+    let mut returned = 0;
+    let benches = run(settings(4), |controls, cables| {
+        let mut traffic = traffic(EACH);
+        for number in 0..PROGRAMS {
+            for (port, frame) in traffic.by_ref().take(8 * EACH as usize / PROGRAMS) {
+                cables[port].inject([frame]);
+            }
+            let mut settings = settings(4);
+            settings.seed = number as u64;
+            let program = Arc::new(Program::new(settings).unwrap());
+            programs.push(Arc::downgrade(&program));
+            for controls in controls.iter_mut() {
+                controls.send(Command::Install(program.clone())).unwrap();
+                wait_until("the worker answers", || match controls.receive() {
+                    Some(Reply::Installed(Ok(old))) => {
+                        assert!(!Arc::ptr_eq(&old, &program));
+                        returned += 1;
+                        true
+                    }
+                    Some(reply) => panic!("{reply:?}"),
+                    None => false,
+                });
+            }
+        }
+        wait_until("all frames leave", || sent(cables) as u64 == 8 * EACH);
+        assert_complete(cables, EACH);
+    });
+    assert_eq!(returned, 2 * PROGRAMS);
+    assert_nothing_inside(ledger_of(&benches));
+    let last = programs.pop().unwrap();
+    assert!(
+        programs.iter().all(|program| program.strong_count() == 0),
+        "nobody holds those that were replaced"
+    );
+    assert_eq!(last.strong_count(), 2, "and both workers the last one");
+}
+
+/// The sender behind port A: it obeys the pauses that it is sent, and counts what they were.
+struct Sender {
+    read: usize,
+    paused: bool,
+    xoffs: usize,
+}
+
+impl Sender {
+    fn listen(&mut self, cable: &Cable) {
+        let pauses = cable.outside().pauses();
+        for pause in &pauses[self.read..] {
+            self.paused = *pause != PauseQuanta::ZERO;
+            self.xoffs += usize::from(self.paused);
+        }
+        self.read = pauses.len();
+    }
+}
+
+#[test]
+fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost() {
+    const FRAMES: u64 = 20_000;
+    let mut settings = settings(2);
+    for port in &mut settings.ports {
+        if let GroupSettings::Lossless(group) = &mut port.groups[P3.index()] {
+            // What the sender has under way when it is told is in its cable: at most one chunk.
+            (group.xoff, group.xon) = (Threshold::Static(Bytes(100_000)), Bytes(50_000));
+        }
+    }
+    settings.ports[B.index()].rate = units::BitRate::gigabits(1);
+    let mut sender = Sender { read: 0, paused: false, xoffs: 0 };
+    let benches = run(settings, |_, cables| {
+        let mut next = 0;
+        wait_until("all frames leave", || {
+            sender.listen(&cables[0]);
+            if !sender.paused && next < FRAMES {
+                let chunk = next..FRAMES.min(next + 64);
+                next = chunk.end;
+                cables[0].inject(chunk.map(|number| frame(1, P3, 500, number)));
+            }
+            cables[1].outside().outbound.len() as u64 == FRAMES
+        });
+        assert!(cables[1].outside().numbers()[&1].iter().copied().eq(0..FRAMES));
+    });
+    assert!(sender.xoffs > 0, "the sender was paused");
+    assert_nothing_inside(ledger_of(&benches));
+    let ingress = benches[0].worker.shard().ingress_counters(PortId(0));
+    assert_eq!(ingress.received[P3.index()].frames, FRAMES);
+}
+
+#[test]
+fn frames_for_a_worker_that_stands_still_wait_in_order_and_are_not_lost() {
+    const FRAMES: u64 = 20_000;
+    let clock = TestClock::at(START);
+    let (mut benches, cables) = workers(settings(2), 2, || clock.clone());
+    cables[0].inject((0..FRAMES).map(|number| frame(1, P3, 200, number)));
+    let turns = |bench: &mut Bench<TestClock>, count| {
+        for _ in 0..count {
+            clock.advance(units::Interval(1_000));
+            assert!(bench.worker.turn().is_continue());
+        }
+    };
+    let [one, other] = &mut benches[..] else { panic!("two workers") };
+    turns(one, FRAMES / 32 + 1);
+    assert_eq!(cables[1].outside().outbound.len(), 0);
+    assert_eq!(one.worker.shard().ledger().egress_queue(B, P3).frames, FRAMES, "they are charged");
+    let held_back = one.inspect(A).held_back;
+    assert!(held_back > FRAMES / 2, "the ring was full: {held_back}");
+    for _ in 0..FRAMES / 32 {
+        turns(other, 1);
+        turns(one, 1);
+    }
+    assert!(cables[1].outside().numbers()[&1].iter().copied().eq(0..FRAMES));
+    assert_nothing_inside(one.worker.shard().ledger());
+}
