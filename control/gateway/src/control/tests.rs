@@ -1,0 +1,246 @@
+//! The control thread around real workers whose devices are in memory.
+
+use super::*;
+use crate::crew::{self, Member};
+use crate::socket::Response;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use switch::{ControlFrame, Frame, Shard, ShardId};
+use units::Bytes;
+use worker::{Device, DeviceCounters, Exchange, Monitor, MonotonicClock, Worker, mailbox};
+
+const FILE: &str = "
+[control]
+metrics = \"none\"
+stall = \"5s\"
+drain = \"20ms\"
+[[port]]
+name = \"dc0\"
+rate = \"10G\"
+device = { vdev = \"net_null0\" }
+[[port]]
+name = \"lh0\"
+rate = \"10G\"
+device = { vdev = \"net_null1\" }
+";
+
+struct TestFrame([u8; 64]);
+
+impl Frame for TestFrame {
+    fn headers(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn headers_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn length(&self) -> Bytes {
+        Bytes(64)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(Self(self.0))
+    }
+}
+
+/// A device that receives one frame.
+struct TestDevice {
+    incoming: Option<TestFrame>,
+    /// Whether it takes frames.
+    takes: bool,
+    /// Panics once this is set.
+    trap: Arc<AtomicBool>,
+    sent: u64,
+}
+
+impl Device for TestDevice {
+    type Frame = TestFrame;
+
+    fn receive(&mut self, burst: &mut Vec<TestFrame>) {
+        assert!(!self.trap.load(Ordering::Relaxed), "the trap of a test");
+        burst.extend(self.incoming.take());
+    }
+
+    fn room(&self) -> usize {
+        if self.takes { worker::BURST } else { 0 }
+    }
+
+    fn transmit(&mut self, _frame: TestFrame) {
+        self.sent += 1;
+    }
+
+    fn transmit_control(&mut self, _frame: &ControlFrame) {}
+
+    fn flush(&mut self) {}
+
+    fn counters(&self) -> DeviceCounters {
+        DeviceCounters { sent: self.sent, ..DeviceCounters::default() }
+    }
+}
+
+/// A line that is down only until somebody brings it up.
+#[derive(Clone)]
+struct TestLine {
+    up: Arc<AtomicBool>,
+}
+
+impl Line for TestLine {
+    fn is_up(&self) -> bool {
+        self.up.load(Ordering::Relaxed)
+    }
+
+    fn bring_up(&mut self) {
+        self.up.store(true, Ordering::Relaxed);
+    }
+
+    fn device(&self) -> WireDevice {
+        let (name, driver) = ("test".into(), "test".into());
+        WireDevice { name, driver, link_up: self.is_up(), pfc: telemetry::PfcPassage::default() }
+    }
+
+    fn hardware(&self) -> HardwareReport {
+        HardwareReport::default()
+    }
+}
+
+/// A gateway whose control thread runs.
+struct Running {
+    directory: tempfile::TempDir,
+    events: Sender<Event>,
+    trap: Arc<AtomicBool>,
+    /// Whether its links are up.
+    up: Arc<AtomicBool>,
+    control: JoinHandle<Ended>,
+}
+
+impl Running {
+    /// A gateway of [`FILE`] that receives a frame through its first port, and whose second takes frames
+    /// or does not.
+    fn start(takes: bool) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.toml");
+        std::fs::write(&path, FILE).unwrap();
+        let gateway = config::load(&path).unwrap();
+        let (sender, events) = channel();
+        let trap = Arc::new(AtomicBool::new(false));
+        let (ledger, member) = worker(&gateway, takes, trap.clone());
+        let names = gateway.port_names().map(str::to_owned).collect();
+        let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
+        let up = line.up.clone();
+        let control = Control {
+            path,
+            crew: Crew::new(vec![member], names, Duration::from_secs(5)),
+            gateway,
+            drawn_seed: Some(7),
+            lines: vec![line.clone(), line.clone()],
+            ledger,
+            memory: Box::new(MemoryReport::default),
+            events,
+            started: unix_time(),
+            looks: Looks::new(2),
+            ending: None,
+            reloads: ReloadsReport::default(),
+        };
+        let control = thread::spawn(move || control.run());
+        Self { directory, events: sender, trap, up, control }
+    }
+
+    fn ask(&self, request: Request) -> Response {
+        let (answer, answered) = channel();
+        self.events.send(Event::Request(request, answer)).unwrap();
+        answered.recv().unwrap()
+    }
+
+    fn show(&self) -> Snapshot {
+        match self.ask(Request::Show) {
+            Response::Shown(snapshot) => *snapshot,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn write(&self, text: &str) {
+        std::fs::write(self.directory.path().join("gw.toml"), text).unwrap();
+    }
+
+    fn end(self) -> Ended {
+        self.events.send(Event::Terminate).unwrap();
+        self.control.join().unwrap()
+    }
+}
+
+/// The worker of both ports, turning.
+fn worker(gateway: &Gateway, takes: bool, trap: Arc<AtomicBool>) -> (Arc<Ledger>, Member) {
+    let ports = [PortId(0), PortId(1)];
+    let ledger = Arc::new(Ledger::new(ports.len(), 1));
+    let owners = vec![ShardId(0); ports.len()];
+    let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger.clone(), owners);
+    let device = |incoming| TestDevice { incoming, takes, trap: trap.clone(), sent: 0 };
+    let devices = [(ports[0], device(Some(TestFrame([2; 64])))), (ports[1], device(None))];
+    let (controls, mailbox) = mailbox();
+    let monitor = Arc::new(Monitor::default());
+    let clock = MonotonicClock::starting_at(unix_time());
+    let mut worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
+    let thread = crew::spawn(0, move || worker.run()).unwrap();
+    (ledger, Member::new(0, ports.into(), monitor, controls, thread))
+}
+
+#[test]
+fn a_look_shows_what_workers_have_done() {
+    let gateway = Running::start(true);
+    let snapshot = gateway.show();
+    assert_eq!(snapshot.ports[0].port.arrived.frames, 1);
+    let ended = gateway.end();
+    assert_eq!((ended.left_inside, ended.lost_worker), (0, None));
+    assert_eq!(ended.snapshot.ports[1].port.out.frames, 1);
+}
+
+#[test]
+fn a_reload_says_what_changes_and_a_file_that_does_not_hold_changes_nothing() {
+    let gateway = Running::start(true);
+    let before = gateway.show().config;
+    assert!(before.contains("seed = "));
+    for broken in ["[[port]]", &FILE.replace("net_null1", "net_null2"), &FILE.replace("lh0", "lh1")] {
+        gateway.write(broken);
+        assert!(matches!(gateway.ask(Request::Reload), Response::Refused(why) if !why.is_empty()));
+        assert_eq!(gateway.show().config, before);
+    }
+    gateway.write(&FILE.replacen("10G", "5G", 1));
+    let changed = gateway.ask(Request::Reload);
+    assert!(
+        matches!(&changed, Response::Reloaded(what) if what.iter().any(|it| it.contains("port.dc0.rate"))),
+        "{changed:?}"
+    );
+    gateway.events.send(Event::Hangup).unwrap();
+    let snapshot = gateway.show();
+    assert!(snapshot.config.contains("rate = \"5G"), "{}", snapshot.config);
+    assert_eq!((snapshot.reloads.applied, snapshot.reloads.refused), (2, 3), "a hangup is a reload, too");
+    gateway.end();
+}
+
+#[test]
+fn frames_that_cannot_leave_in_time_are_counted_at_the_end() {
+    let gateway = Running::start(false);
+    // The look is answered behind the turn in which the frame came in.
+    gateway.show();
+    assert_eq!(gateway.end().left_inside, 1);
+}
+
+#[test]
+fn a_worker_that_ends_by_itself_ends_the_gateway() {
+    let gateway = Running::start(true);
+    gateway.trap.store(true, Ordering::Relaxed);
+    assert_eq!(gateway.control.join().unwrap().lost_worker, Some(0));
+}
+
+#[test]
+fn a_link_that_is_down_is_brought_up() {
+    let gateway = Running::start(true);
+    gateway.up.store(false, Ordering::Relaxed);
+    while !gateway.up.load(Ordering::Relaxed) {
+        thread::yield_now();
+    }
+    assert!(gateway.show().ports.iter().all(|port| port.device.link_up));
+    gateway.end();
+}

@@ -1,0 +1,51 @@
+//! A gateway that runs.
+//!
+//! `run` turns a configuration into one: devices by DPDK, a worker on each core that has ports, and
+//! around them the control thread, which hears signals and clients of the control socket, watches workers
+//! and links, changes the configuration and serves metrics. Nothing of that touches the data path: what it
+//! asks of workers goes through their mailboxes.
+//!
+//! Without the feature `dpdk` only the client of the control socket is left.
+
+#[cfg(feature = "dpdk")]
+mod clock;
+#[cfg(feature = "dpdk")]
+mod control;
+#[cfg(feature = "dpdk")]
+mod cores;
+#[cfg(feature = "dpdk")]
+mod crew;
+#[cfg(feature = "dpdk")]
+mod device;
+#[cfg(feature = "dpdk")]
+mod event;
+#[cfg(feature = "dpdk")]
+mod line;
+#[cfg(feature = "dpdk")]
+mod links;
+#[cfg(feature = "dpdk")]
+mod look;
+#[cfg(feature = "dpdk")]
+mod memif;
+#[cfg(feature = "dpdk")]
+mod memory;
+#[cfg(feature = "dpdk")]
+mod metrics;
+#[cfg(feature = "dpdk")]
+mod notify;
+#[cfg(feature = "dpdk")]
+mod reload;
+#[cfg(feature = "dpdk")]
+mod run_error;
+#[cfg(feature = "dpdk")]
+mod signals;
+pub mod socket;
+#[cfg(feature = "dpdk")]
+mod start;
+
+#[cfg(feature = "dpdk")]
+pub use control::Ended;
+#[cfg(feature = "dpdk")]
+pub use run_error::RunError;
+#[cfg(feature = "dpdk")]
+pub use start::{Options, run};

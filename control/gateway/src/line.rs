@@ -1,0 +1,85 @@
+//! The control side of a port's device.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use config::runtime::DeviceKind;
+use dpdk::{PfcPassage, Port};
+use telemetry::{HardwareReport, Passage, WireDevice};
+
+use crate::control::Line;
+use crate::links::{Carrier, interface};
+use crate::memif;
+
+/// How often the client end of a memif looks for its server.
+pub const SEEK_SERVER: Duration = Duration::from_secs(1);
+
+/// For how long a client that has reached its server waits until the link is up. The driver of the server
+/// does not bear connections that are given up before it has greeted them.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// A DPDK port.
+pub struct DpdkLine {
+    port: Port,
+    /// The interface of the kernel behind it, where there is one.
+    carrier: Option<Carrier>,
+    /// When the client end of a memif looks for its server again, should its link be down; `None` of all
+    /// other devices.
+    next_seek: Option<Instant>,
+}
+
+impl DpdkLine {
+    /// The line of `port`, which is a `kind`.
+    pub fn new(port: Port, kind: &DeviceKind) -> Self {
+        let carrier = match kind {
+            DeviceKind::Virtual(vdev) => interface(vdev).map(Carrier::of),
+            DeviceKind::Pci(_) => None,
+        };
+        let next_seek = memif::is_client(kind).then(|| Instant::now() + SEEK_SERVER);
+        Self { port, carrier, next_seek }
+    }
+}
+
+impl Line for DpdkLine {
+    fn is_up(&self) -> bool {
+        self.carrier.as_ref().is_none_or(Carrier::is_up) && self.port.link().up
+    }
+
+    fn bring_up(&mut self) {
+        let now = Instant::now();
+        if self.next_seek.is_none_or(|next_seek| now < next_seek) {
+            return;
+        }
+        self.next_seek = Some(match self.port.restart() {
+            Ok(()) => now + HANDSHAKE,
+            Err(_) => now + SEEK_SERVER,
+        });
+    }
+
+    fn device(&self) -> WireDevice {
+        let pfc = match self.port.pfc_passage() {
+            PfcPassage::Passes => telemetry::PfcPassage { receive: Passage::Yes, transmit: Passage::Yes },
+            PfcPassage::Unknown(_) => telemetry::PfcPassage::default(),
+            PfcPassage::Blocked(_) => telemetry::PfcPassage { transmit: Passage::No, ..Default::default() },
+        };
+        WireDevice {
+            name: self.port.name().into(),
+            driver: self.port.driver().into(),
+            link_up: self.is_up(),
+            pfc,
+        }
+    }
+
+    fn hardware(&self) -> HardwareReport {
+        // A device that counts nothing has lost nothing that is known of.
+        self.port.statistics().map_or_else(
+            |_| HardwareReport::default(),
+            |counted| HardwareReport {
+                missed: counted.receive_missed,
+                no_mbuf: counted.receive_without_mbuf,
+                receive_errors: counted.receive_errors,
+                transmit_errors: counted.transmit_errors,
+            },
+        )
+    }
+}

@@ -1,0 +1,57 @@
+//! Which links are up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel says what it knows of interfaces.
+const INTERFACES: &str = "/sys/class/net";
+
+/// The interface of the kernel behind a virtual device, as `--vdev` names it: that of `net_af_packet` and
+/// `net_af_xdp`. Their DPDK drivers always say that the link is up.
+pub fn interface(vdev: &str) -> Option<&str> {
+    let (driver, arguments) = vdev.split_once(',')?;
+    if !driver.starts_with("net_af_packet")
+        && !driver.starts_with("net_af_xdp")
+        && !driver.starts_with("eth_af_packet")
+    {
+        return None;
+    }
+    arguments.split(',').find_map(|argument| argument.strip_prefix("iface="))
+}
+
+/// The carrier of an interface of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carrier {
+    file: PathBuf,
+}
+
+impl Carrier {
+    /// That of `interface`.
+    pub fn of(interface: &str) -> Self {
+        Self { file: Path::new(INTERFACES).join(interface).join("carrier") }
+    }
+
+    /// Whether the interface is up and has a carrier. One that is not there, or down, has none.
+    pub fn is_up(&self) -> bool {
+        fs::read_to_string(&self.file).is_ok_and(|carrier| carrier.trim() == "1")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_over_an_interface_of_the_kernel_are_known() {
+        assert_eq!(interface("net_af_packet0,iface=veth0,blocksz=4096"), Some("veth0"));
+        assert_eq!(interface("net_af_xdp_lh0,start_queue=0,iface=eth1"), Some("eth1"));
+        assert_eq!(interface("net_pcap0,rx_iface=eth1"), None);
+        assert_eq!(interface("net_memif0"), None);
+    }
+
+    #[test]
+    fn the_loopback_interface_has_a_carrier_and_one_that_is_not_there_has_none() {
+        assert!(Carrier::of("lo").is_up());
+        assert!(!Carrier::of("no-such-interface").is_up());
+    }
+}

@@ -1,0 +1,124 @@
+//! The memory of all frames.
+
+use std::fs;
+
+use config::runtime::{DeviceKind, Hugepages};
+use config::{Gateway, MemorySum};
+use dpdk::{Eal, EalError, EalOptions, Memory, Pool, PoolError, PoolSettings};
+use telemetry::MemoryReport;
+use units::Bytes;
+
+use crate::RunError;
+
+/// What DPDK needs beside the buffers: rings, tables, the state of devices.
+const OWN: Bytes = Bytes(64 << 20);
+/// A page of ordinary memory.
+const PAGE: u64 = 4_096;
+/// Free mbufs that each worker may keep for itself.
+const CACHE: u32 = 256;
+
+/// Starts DPDK with the memory that the gateway needs, and with no device yet that is not a card.
+///
+/// # Errors
+/// [`RunError::Memory`] with the sum where the machine has less; [`RunError::Dpdk`] otherwise.
+pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
+    let wanted = Bytes(sum.total().0 + OWN.0);
+    let in_pages = Bytes(ordinary(sum).0 + OWN.0);
+    let wish = gateway.runtime.dpdk.hugepages;
+    if wish != Hugepages::Never {
+        match Eal::start(&options(gateway, Memory::Hugepages(wanted))) {
+            Err(error @ EalError::TooFewHugepages { .. }) if wish == Hugepages::Auto => {
+                tracing::warn!("ordinary memory is used, which is slower: {error}");
+            }
+            Err(error @ EalError::TooFewHugepages { .. }) => {
+                return Err(RunError::Memory { sum: sum.to_string(), reason: error.to_string() });
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
+    if let Some(available) = available_memory()
+        && available < in_pages
+    {
+        let reason = format!("the machine has {available} available");
+        return Err(RunError::Memory { sum: sum.to_string(), reason });
+    }
+    Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)
+}
+
+/// What the buffers take in ordinary memory, where none of them lies across the end of a page that it
+/// could lie within.
+fn ordinary(sum: &MemorySum) -> Bytes {
+    let each = |mbuf: Bytes| match PAGE / mbuf.0 {
+        0 => mbuf.0.next_multiple_of(PAGE),
+        in_a_page => PAGE.div_ceil(in_a_page),
+    };
+    Bytes(sum.mbufs() * each(sum.mbuf()) + sum.control_mbufs() * each(sum.control_mbuf()))
+}
+
+fn options(gateway: &Gateway, memory: Memory) -> EalOptions {
+    let dpdk = &gateway.runtime.dpdk;
+    let cards = gateway.runtime.devices.iter().flatten().filter_map(|device| match &device.kind {
+        DeviceKind::Pci(address) => Some(address.clone()),
+        DeviceKind::Virtual(_) => None,
+    });
+    EalOptions {
+        memory,
+        pci: cards.collect(),
+        telemetry: memory_is_huge(memory),
+        extra: dpdk.arguments.clone(),
+        ..EalOptions::new(&dpdk.file_prefix)
+    }
+}
+
+/// DPDK's own telemetry socket is for operators of cards; without hugepages it is not there.
+fn memory_is_huge(memory: Memory) -> bool {
+    matches!(memory, Memory::Hugepages(_))
+}
+
+/// What the kernel could give without swapping; `None` where it does not say.
+fn available_memory() -> Option<Bytes> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes(kibibytes << 10))
+}
+
+/// Where frames lie.
+#[derive(Clone, Debug)]
+pub struct Buffers {
+    /// Of data.
+    pub data: Pool,
+    /// Of control frames, so that a full buffer can still say stop.
+    pub control: Pool,
+    /// What both take.
+    size: Bytes,
+}
+
+impl Buffers {
+    /// How much of them is in use.
+    pub fn report(&self) -> MemoryReport {
+        let pools = [&self.data, &self.control];
+        MemoryReport {
+            mbufs: pools.iter().map(|pool| u64::from(pool.mbufs())).sum(),
+            mbufs_in_use: pools.iter().map(|pool| u64::from(pool.in_use())).sum(),
+            size_bytes: self.size.0,
+        }
+    }
+
+    /// Pools as large as the sum says.
+    ///
+    /// # Errors
+    /// [`PoolError`] where DPDK does not make them.
+    pub fn new(eal: &Eal, sum: &MemorySum) -> Result<Self, PoolError> {
+        let pool = |name, mbufs: u64, data_room: Bytes| {
+            // The sum is checked where the configuration is read: what does not fit never gets here.
+            let mbufs = u32::try_from(mbufs).unwrap_or(u32::MAX);
+            let data_room = Bytes(data_room.0.saturating_sub(Pool::HEADROOM.0));
+            let settings = PoolSettings { mbufs, cache: CACHE, data_room, socket: None };
+            Pool::new(eal, name, settings)
+        };
+        let data = pool("data", sum.mbufs(), sum.data_room())?;
+        let control = pool("control", sum.control_mbufs(), sum.control_room())?;
+        Ok(Self { data, control, size: sum.total() })
+    }
+}

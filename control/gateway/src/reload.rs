@@ -1,0 +1,51 @@
+//! Another configuration for a gateway that runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use config::{ConfigError, Gateway};
+use switch::Program;
+
+/// A configuration that can take the place of the one in force.
+pub struct Successor {
+    /// The configuration.
+    pub gateway: Gateway,
+    /// What is different, a line each: key, old value, new value.
+    pub changes: Vec<String>,
+}
+
+/// Reads the file at `path` again, as a successor of `running`, which had `seed` drawn where its file has
+/// none.
+///
+/// # Errors
+/// Lines that say what is wrong with the file, or name what cannot change while the gateway runs.
+pub fn read(path: &Path, running: &Gateway, seed: Option<u64>) -> Result<Successor, Vec<String>> {
+    let gateway = config::load(path).map_err(|error| match &error {
+        ConfigError::Invalid { problems } => problems.iter().map(ToString::to_string).collect(),
+        ConfigError::Unreadable { .. } => vec![error.to_string()],
+    })?;
+    let gateway = match seed {
+        Some(seed) if !gateway.seed_stated => with_seed(gateway, seed),
+        _ => gateway,
+    };
+    let changes = |changes: Vec<config::Change>| changes.iter().map(ToString::to_string).collect();
+    let mut refused: Vec<String> = changes(config::not_live(running, &gateway));
+    refused.extend(gateway.program.can_replace(&running.program).err().map(|reason| reason.to_string()));
+    if !refused.is_empty() {
+        return Err(refused
+            .into_iter()
+            .map(|what| format!("cannot change while the gateway runs: {what}"))
+            .collect());
+    }
+    let changes = changes(config::diff(running, &gateway));
+    Ok(Successor { gateway, changes })
+}
+
+/// The same gateway with another seed.
+pub fn with_seed(mut gateway: Gateway, seed: u64) -> Gateway {
+    let mut settings = gateway.program.settings().clone();
+    settings.seed = seed;
+    let program = Program::new(settings).expect("its settings hold, and any seed does");
+    gateway.program = Arc::new(program);
+    gateway
+}

@@ -1,0 +1,97 @@
+//! The side of the command line.
+
+use super::{Request, Response};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest that a gateway is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a gateway cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// There is no socket, or nobody listens.
+    #[error("{}: no gateway answers: {source}", path.display())]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The gateway hung up, or took too long.
+    #[error("{}: the gateway did not answer: {source}", path.display())]
+    Exchange {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The gateway's answer makes no sense: another version.
+    #[error("{}: the gateway's answer is none that this version knows: {source}", path.display())]
+    Answer {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// No gateway was named, and none or several run.
+    #[error("{} has {}: say which gateway with --socket or --config", directory.display(), found(.sockets))]
+    Which {
+        /// Where sockets were looked for.
+        directory: PathBuf,
+        /// Those that are there.
+        sockets: Vec<String>,
+    },
+}
+
+fn found(sockets: &[String]) -> String {
+    if sockets.is_empty() { "no gateway's socket".into() } else { sockets.join(", ") }
+}
+
+/// Asks the gateway that listens at `path`.
+///
+/// # Errors
+/// [`ClientError`] where it does not answer, or not in a way that this version knows.
+pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
+    let connect = |source| ClientError::Connect { path: path.into(), source };
+    let exchange = |source| ClientError::Exchange { path: path.into(), source };
+    let mut stream = UnixStream::connect(path).map_err(connect)?;
+    let mut answer = String::new();
+    let request = serde_json::to_string(&request).expect("a request is an enum without content");
+    let exchanged = stream
+        .set_read_timeout(Some(PATIENCE))
+        .and_then(|()| writeln!(stream, "{request}"))
+        .and_then(|()| stream.shutdown(Shutdown::Write))
+        .and_then(|()| stream.read_to_string(&mut answer));
+    exchanged.map_err(exchange)?;
+    if answer.is_empty() {
+        return Err(exchange(io::Error::new(io::ErrorKind::UnexpectedEof, "it is about to end")));
+    }
+    serde_json::from_str(&answer).map_err(|source| ClientError::Answer { path: path.into(), source })
+}
+
+/// The only socket in `directory`.
+///
+/// # Errors
+/// [`ClientError::Which`] where there is none, or several.
+pub fn find(directory: &Path) -> Result<PathBuf, ClientError> {
+    // A directory that is not there has no socket in it.
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut sockets: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|it| it == "sock"))
+        .collect();
+    sockets.sort();
+    match sockets.as_slice() {
+        [socket] => Ok(socket.clone()),
+        _ => {
+            let names =
+                sockets.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+            Err(ClientError::Which { directory: directory.into(), sockets: names.collect() })
+        }
+    }
+}

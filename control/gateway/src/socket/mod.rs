@@ -1,0 +1,11 @@
+//! The control socket: how `longspan show` and `longspan reload` speak to a running gateway.
+
+mod client;
+mod protocol;
+#[cfg(feature = "dpdk")]
+mod server;
+
+pub use client::{ClientError, ask, find};
+pub use protocol::{Request, Response};
+#[cfg(feature = "dpdk")]
+pub use server::{Server, ServerError};

@@ -1,0 +1,246 @@
+//! The gateway's side.
+
+use super::{Request, Response};
+use crate::event::Event;
+use std::fs::{self, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long a client may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest request.
+const REQUEST_BYTES: u64 = 4096;
+/// How long nobody is let in after one could not be, mostly for want of file descriptors.
+const RECOVERY: Duration = Duration::from_millis(100);
+
+/// Why there is no control socket.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// Another gateway has it.
+    #[error("{}: a gateway listens there already", .0.display())]
+    Taken(PathBuf),
+    /// What is there was left by no gateway.
+    #[error("{}: there is a file that is no socket; name another place or remove it", .0.display())]
+    NoSocket(PathBuf),
+    /// The system refuses it.
+    #[error("{}: the control socket cannot be made: {source}", path.display())]
+    Bind {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A socket that listens. Dropping it removes its file, if that is still there.
+pub struct Server {
+    path: PathBuf,
+    /// What tells the file from one that another gateway has put in its place.
+    file: Option<(u64, u64)>,
+}
+
+/// The device and inode of what is at `path`, if anything is.
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+impl Server {
+    /// Listens at `path`, whose file gets the permissions `mode`, and hands what clients ask for to
+    /// `events`. A file that a gateway left behind when it was killed is replaced.
+    ///
+    /// # Errors
+    /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
+    /// refuses.
+    pub fn start(path: &Path, mode: u32, events: Sender<Event>) -> Result<Self, ServerError> {
+        if UnixStream::connect(path).is_ok() {
+            return Err(ServerError::Taken(path.into()));
+        }
+        if fs::symlink_metadata(path).is_ok_and(|file| !file.file_type().is_socket()) {
+            return Err(ServerError::NoSocket(path.into()));
+        }
+        let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
+        let server = Self { path: path.into(), file: file_at(path) };
+        let accept = move || {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else {
+                    thread::sleep(RECOVERY);
+                    continue;
+                };
+                let events = events.clone();
+                // Clients are few, and one that says nothing keeps nobody else waiting.
+                let spawned =
+                    thread::Builder::new().name("client".into()).spawn(move || serve(&stream, &events));
+                if let Err(error) = spawned {
+                    tracing::warn!("a client of the control socket is turned away: {error}");
+                }
+            }
+        };
+        let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
+        spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.file.is_none() || file_at(&self.path) != self.file {
+            return;
+        }
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!("{}: the control socket stays behind: {error}", self.path.display());
+        }
+    }
+}
+
+/// Takes the place of what is at `path` with its permissions set already, so that nobody ever finds it with
+/// others.
+fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let unfinished = path.with_extension(format!("{}.new", std::process::id()));
+    let listener = UnixListener::bind(&unfinished)?;
+    let placed = fs::set_permissions(&unfinished, Permissions::from_mode(mode))
+        .and_then(|()| fs::rename(&unfinished, path));
+    if placed.is_err() {
+        // What failed is told; the file is of no use to anybody.
+        let _ = fs::remove_file(&unfinished);
+    }
+    placed.map(|()| listener)
+}
+
+/// Answers one client. What goes wrong on the way concerns only that client.
+fn serve(stream: &UnixStream, events: &Sender<Event>) {
+    if let Err(error) = converse(stream, events) {
+        tracing::debug!("a client of the control socket went away: {error}");
+    }
+}
+
+fn converse(mut stream: &UnixStream, events: &Sender<Event>) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(REQUEST_BYTES)).read_line(&mut line)?;
+    let response = match serde_json::from_str::<Request>(&line) {
+        Ok(request) => {
+            let (answer, answered) = channel();
+            let asked = events.send(Event::Request(request, answer)).ok();
+            // Without an answer the gateway is about to end.
+            match asked.and_then(|()| answered.recv().ok()) {
+                Some(response) => response,
+                None => return Ok(()),
+            }
+        }
+        Err(error) => Response::Misunderstood(format!("no such request: {error}")),
+    };
+    serde_json::to_writer(&mut stream, &response)?;
+    stream.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::{ClientError, ask, find};
+    use std::sync::mpsc::Receiver;
+
+    fn serving(path: &Path) -> (Server, Receiver<Event>) {
+        let (sender, events) = channel();
+        (Server::start(path, 0o600, sender).unwrap(), events)
+    }
+
+    /// Answers the next request as a gateway would.
+    fn answer_next(events: Receiver<Event>) -> thread::JoinHandle<Request> {
+        thread::spawn(move || match events.recv().unwrap() {
+            Event::Request(request, answer) => {
+                answer.send(Response::Reloaded(vec!["port.dc0.rate".into()])).unwrap();
+                request
+            }
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_client_gets_its_answer_through_a_socket_with_the_permissions_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run/gw.sock");
+        let (server, events) = serving(&path);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let gateway = answer_next(events);
+        let response = ask(&find(path.parent().unwrap()).unwrap(), Request::Reload).unwrap();
+        assert!(matches!(response, Response::Reloaded(lines) if lines == ["port.dc0.rate"]));
+        assert_eq!(gateway.join().unwrap(), Request::Reload);
+        drop(server);
+        assert!(!path.exists(), "the socket goes with the gateway");
+        assert!(matches!(ask(&path, Request::Show), Err(ClientError::Connect { .. })));
+    }
+
+    #[test]
+    fn a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        drop(UnixListener::bind(&path).unwrap());
+        let (_server, _events) = serving(&path);
+        let (sender, _) = channel();
+        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::Taken(_))));
+    }
+
+    #[test]
+    fn a_file_that_no_gateway_left_behind_is_not_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gateway.toml");
+        fs::write(&path, "[gateway]").unwrap();
+        let (sender, _) = channel();
+        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::NoSocket(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[gateway]");
+    }
+
+    #[test]
+    fn a_socket_that_another_gateway_put_in_its_place_outlives_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (server, _events) = serving(&path);
+        let other = bind(&path, 0o600).unwrap();
+        drop(server);
+        assert!(path.exists());
+        drop(other);
+    }
+
+    #[test]
+    fn a_gateway_that_ends_before_it_answers_says_nothing_of_its_version() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        drop(events);
+        assert!(matches!(ask(&path, Request::Show), Err(ClientError::Exchange { .. })));
+    }
+
+    #[test]
+    fn nonsense_is_answered_and_reaches_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"{\"fly\":1}\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("misunderstood"), "{answer}");
+        assert!(events.try_recv().is_err());
+    }
+
+    #[test]
+    fn where_no_gateway_is_named_the_only_one_is_meant() {
+        let directory = tempfile::tempdir().unwrap();
+        let none = find(directory.path()).unwrap_err();
+        assert!(none.to_string().contains("no gateway's socket"), "{none}");
+        let (_one, _events) = serving(&directory.path().join("one.sock"));
+        assert_eq!(find(directory.path()).unwrap(), directory.path().join("one.sock"));
+        let (_two, _events) = serving(&directory.path().join("two.sock"));
+        let several = find(directory.path()).unwrap_err();
+        assert!(several.to_string().contains("one.sock, two.sock"), "{several}");
+    }
+}

@@ -1,0 +1,284 @@
+//! From a configuration to a gateway that forwards.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use config::runtime::{self, DeviceKind, PfcFrames};
+use config::{Gateway, MemorySum};
+use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
+use switch::{Ledger, Shard, ShardId};
+use telemetry::ReloadsReport;
+use units::PortId;
+use worker::{DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
+
+use crate::clock::WireClock;
+use crate::control::{Control, Ended, unix_time};
+use crate::cores::{self, Wish};
+use crate::crew::{self, Crew, Member};
+use crate::device::WireDevice;
+use crate::event::Event;
+use crate::line::{DpdkLine, SEEK_SERVER};
+use crate::look::Looks;
+use crate::memory::{self, Buffers};
+use crate::socket::Server;
+use crate::{RunError, memif, metrics, notify, reload, signals};
+
+/// What `longspan run` is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The configuration file.
+    pub path: PathBuf,
+    /// End after this time.
+    pub duration: Option<Duration>,
+}
+
+/// For how long the time stamp counter is watched at the start: enough for a millionth.
+const CALIBRATION: Duration = Duration::from_millis(200);
+
+/// Runs the gateway that the file of `options` describes, until it is told to end.
+///
+/// # Errors
+/// [`RunError`]: what keeps it from starting, or went wrong at the end.
+pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
+    let (sender, events) = channel();
+    signals::hear(sender.clone()).map_err(RunError::Signals)?;
+    let (gateway, drawn_seed) = seeded(gateway)?;
+    let control = &gateway.runtime.control;
+    let socket = Server::start(&control.socket, control.mode, sender.clone())?;
+    if let Some(address) = control.metrics {
+        metrics::serve(address, sender)?;
+    }
+    let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
+    let cores = assign_cores(&gateway)?;
+    let eal = memory::start_dpdk(&gateway, &sum)?;
+    let buffers = Buffers::new(&eal, &sum)?;
+    let (lines, devices) = open_all(&eal, &gateway, &buffers, &events)?;
+    doubt_counter();
+    let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
+    let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal };
+    let (ledger, members) = plan.start(devices)?;
+    let ports = lines.len();
+    let names = gateway.port_names().map(str::to_owned).collect();
+    let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
+    let crew = Crew::new(members, names, patience);
+    notify::ready(&gateway.name);
+    let ending = options.duration.map(|duration| Instant::now() + duration);
+    let control = Control {
+        path: options.path,
+        gateway,
+        drawn_seed,
+        crew,
+        lines,
+        ledger,
+        memory: Box::new(move || buffers.report()),
+        events,
+        started: unix_time(),
+        ending,
+        reloads: ReloadsReport::default(),
+        looks: Looks::new(ports),
+    };
+    let ended = control.run();
+    drop(socket);
+    Ok(ended)
+}
+
+/// Says so where the time stamp counter may change its pace or stand still, by what the kernel knows.
+fn doubt_counter() {
+    let Ok(processors) = fs::read_to_string("/proc/cpuinfo") else { return };
+    let missing = ["constant_tsc", "nonstop_tsc"].into_iter().find(|flag| !processors.contains(flag));
+    if let (Some(flag), true) = (missing, cfg!(target_arch = "x86_64")) {
+        tracing::warn!("the processor does not promise {flag}: times on the wire may be wrong");
+    }
+}
+
+/// The gateway with a seed that nobody can guess, where its file has none: who knows the seed can choose
+/// flows that share a place in a table. Returns the seed that was drawn.
+fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>), RunError> {
+    if gateway.seed_stated {
+        return Ok((gateway, None));
+    }
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| RunError::Seed(error.to_string()))?;
+    // As large as a seed in a file may be.
+    let seed = u64::from_ne_bytes(bytes) >> 1;
+    Ok((reload::with_seed(gateway, seed), Some(seed)))
+}
+
+/// The ports that have no device, by name.
+fn without_device(gateway: &Gateway) -> Vec<String> {
+    let ports = gateway.port_names().zip(&gateway.runtime.devices);
+    ports.filter(|(_, device)| device.is_none()).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The core of each port.
+fn assign_cores(gateway: &Gateway) -> Result<Vec<usize>, RunError> {
+    let allowed = worker::allowed_cores();
+    let settings = gateway.program.settings();
+    let stated = &gateway.runtime.dpdk.cores;
+    let chosen = cores::automatic(&allowed, &cores::isolated(), settings.ports.len());
+    let cores = if stated.is_empty() { &chosen } else { stated };
+    let devices = gateway.runtime.devices.iter().flatten();
+    let wishes: Vec<_> = devices
+        .zip(&settings.ports)
+        .map(|(device, port)| Wish { core: device.core, rate: port.rate })
+        .collect();
+    Ok(cores::assign(&wishes, cores, &allowed)?)
+}
+
+/// Opens the devices of all ports, and says what they are.
+fn open_all(
+    eal: &Eal,
+    gateway: &Gateway,
+    buffers: &Buffers,
+    events: &Receiver<Event>,
+) -> Result<(Vec<DpdkLine>, Vec<WireDevice>), RunError> {
+    let ports = gateway.program.settings().ports.iter().zip(gateway.runtime.devices.iter().flatten());
+    let mut lines = Vec::new();
+    let mut devices = Vec::new();
+    for (port, device) in ports {
+        let failed = |reason: String| RunError::Device { port: port.name.clone(), reason };
+        let name = match &device.kind {
+            DeviceKind::Pci(address) => address.as_str(),
+            DeviceKind::Virtual(vdev) => {
+                memif::remove_dead_socket(&device.kind)
+                    .map_err(|error| failed(format!("the socket of its last run: {error}")))?;
+                eal.attach(vdev).map_err(|error| failed(error.to_string()))?;
+                vdev.split(',').next().unwrap_or(vdev)
+            }
+        };
+        let settings = PortSettings {
+            rx_descriptors: device.receive_descriptors,
+            tx_descriptors: device.transmit_descriptors,
+            frame_max: port.max_frame,
+            ..PortSettings::new(&buffers.data)
+        };
+        let opened = match memif::is_client(&device.kind) {
+            true => {
+                Port::configure_when_it_starts(name, &settings, |_| await_server(&port.name, name, events))
+            }
+            false => Port::configure(name, &settings),
+        };
+        let opened = opened.map_err(|error| failed(error.to_string()))?;
+        introduce(&port.name, &opened, device.pfc_frames).map_err(failed)?;
+        let Opened { port, rx, tx, control } = opened;
+        devices.push(WireDevice::new(rx, tx, control, buffers.control.clone()));
+        lines.push(DpdkLine::new(port, &device.kind));
+    }
+    Ok((lines, devices))
+}
+
+/// Waits a little for the server of a memif; false where the gateway is to end. There is no limit: the
+/// other gateway may be started at any time, and systemd has a limit of its own.
+fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
+    tracing::info!("port {port}: {device} waits for its server");
+    !matches!(events.recv_timeout(SEEK_SERVER), Ok(Event::Terminate))
+}
+
+/// Says what a port's device is, and whether PFC works on it; an error where that is required.
+fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), String> {
+    let port = &opened.port;
+    let queues = if opened.control.is_some() { ", a transmit queue for control frames" } else { "" };
+    tracing::info!("port {name}: {} ({}), {}{queues}", port.name(), port.driver(), port.mac());
+    let doubt = match port.pfc_passage() {
+        PfcPassage::Passes => {
+            tracing::info!("port {name}: PFC frames pass both ways");
+            return Ok(());
+        }
+        PfcPassage::Unknown(why) => format!("it is not known whether PFC frames pass: {why}"),
+        PfcPassage::Blocked(why) => format!("PFC frames do not pass, so nothing is lossless here: {why}"),
+    };
+    if pfc_frames == PfcFrames::Require {
+        return Err(format!("{doubt} (pfc_frames = \"require\")"));
+    }
+    tracing::warn!("port {name}: {doubt}");
+    Ok(())
+}
+
+/// What workers are made of.
+struct Plan<'a> {
+    gateway: &'a Gateway,
+    /// The core of each port.
+    cores: &'a [usize],
+    memory: &'a MemorySum,
+    clock: WireClock,
+    eal: &'a Eal,
+}
+
+impl Plan<'_> {
+    /// Starts a worker on each core that has ports.
+    fn start(&self, devices: Vec<WireDevice>) -> Result<(Arc<Ledger>, Vec<Member>), RunError> {
+        let mut by_core: BTreeMap<usize, Vec<(PortId, WireDevice)>> = BTreeMap::new();
+        for ((number, device), core) in (0..).zip(devices).zip(self.cores) {
+            by_core.entry(*core).or_default().push((PortId(number), device));
+        }
+        let shard_of: BTreeMap<usize, ShardId> = by_core.keys().copied().zip((0..).map(ShardId)).collect();
+        let owners: Vec<ShardId> = self.cores.iter().map(|core| shard_of[core]).collect();
+        let program = &self.gateway.program;
+        let ledger = Arc::new(Ledger::new(owners.len(), by_core.len()));
+        let frames = program.settings().buffer.descriptors;
+        // There are at most as many cores as ports, of which there are 64.
+        let exchanges = exchanges(by_core.len() as u16, frames);
+        let mut members = Vec::new();
+        for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
+            let shard = Shard::new(shard_of[&core], program.clone(), ledger.clone(), owners.clone());
+            members.push(self.employ(core, devices, shard, exchange)?);
+        }
+        Ok((ledger, members))
+    }
+
+    /// The emulated link behind a port, as large as the memory that is reserved for it.
+    fn emulated(&self, port: PortId) -> Option<DelayLine<dpdk::Mbuf>> {
+        let emulation = self.gateway.runtime.emulations[port.index()].as_ref()?;
+        let room = self.memory.on_link(port)?.data as usize;
+        let settings = EmulationSettings {
+            delay: emulation.delay,
+            loss: emulation.loss,
+            duplicate: emulation.duplicate,
+            reorder: emulation.reorder,
+            reorder_by: emulation.reorder_by,
+            control: emulation.control,
+            // Another one for each port, or all links would lose the same frames.
+            seed: self.gateway.program.settings().seed ^ u64::from(port.0),
+        };
+        Some(DelayLine::new(&settings, room))
+    }
+
+    /// Starts the worker of one core.
+    fn employ(
+        &self,
+        core: usize,
+        devices: Vec<(PortId, WireDevice)>,
+        shard: Shard<dpdk::Mbuf>,
+        exchange: Exchange<dpdk::Mbuf>,
+    ) -> Result<Member, RunError> {
+        let (controls, mailbox) = mailbox();
+        let monitor = Arc::new(Monitor::default());
+        let ports: Vec<PortId> = devices.iter().map(|(port, _)| *port).collect();
+        let links: Vec<_> = ports.iter().filter_map(|port| Some((*port, self.emulated(*port)?))).collect();
+        let idle = match self.gateway.runtime.dpdk.idle {
+            runtime::Idle::Poll => Idle::Poll,
+            runtime::Idle::Sleep => Idle::Sleep,
+        };
+        let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
+        let thread = crew::spawn(core, move || {
+            if !worker::pin(core) {
+                tracing::warn!("the worker of core {core} could not be pinned to it");
+            }
+            let registered = eal.register_thread();
+            if let Err(error) = &registered {
+                tracing::warn!("the worker of core {core} has no cache of buffers and is slower: {error}");
+            }
+            let worker = Worker::new(clock, shard, devices, exchange, mailbox, pulse);
+            let worker = worker.while_idle(idle);
+            let links = links.into_iter();
+            links.fold(worker, |worker, (port, line)| worker.emulate(port, line)).run();
+        });
+        let thread = thread.map_err(|source| RunError::Thread { core, source })?;
+        Ok(Member::new(core, ports, monitor, controls, thread))
+    }
+}

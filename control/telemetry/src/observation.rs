@@ -1,0 +1,165 @@
+//! What the control thread has seen, and the snapshot that it makes.
+
+use crate::snapshot::{
+    ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
+    ReloadsReport, SlotReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
+};
+use config::Gateway;
+use report::{DelayReport, PoolsReport, PortReport, WatchdogReport};
+use switch::program::Settings;
+use switch::{PortInspection, SlotState};
+use units::{Nanos, PortId, Priority};
+use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
+
+/// A look at all workers and their ports.
+#[derive(Clone, Debug)]
+pub struct Observation<'a> {
+    /// The gateway in force.
+    pub gateway: &'a Gateway,
+    /// When it was started.
+    pub started: Nanos,
+    /// The instant of the look.
+    pub now: Nanos,
+    /// Changes of the configuration.
+    pub reloads: ReloadsReport,
+    /// The packet pools.
+    pub memory: MemoryReport,
+    /// The workers.
+    pub workers: Vec<ObservedWorker<'a>>,
+}
+
+/// One worker.
+#[derive(Clone, Debug)]
+pub struct ObservedWorker<'a> {
+    /// The number of its core.
+    pub core: usize,
+    /// [`worker::Monitor::turns`].
+    pub turns: u64,
+    /// [`worker::Monitor::busy`].
+    pub busy_turns: u64,
+    /// [`worker::Monitor::stage`].
+    pub stage: Stage,
+    /// Its ports, at least one.
+    pub ports: Vec<ObservedPort<'a>>,
+}
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct ObservedPort<'a> {
+    /// Which one.
+    pub port: PortId,
+    /// The device behind it.
+    pub device: WireDevice,
+    /// What the hardware has counted.
+    pub hardware: HardwareReport,
+    /// Whether a link is emulated behind it.
+    pub emulated: bool,
+    /// What its worker answered.
+    pub inspection: &'a Inspection,
+}
+
+impl Snapshot {
+    /// The gateway as it was seen.
+    pub fn new(seen: &Observation<'_>) -> Self {
+        let settings = seen.gateway.program.settings();
+        // What a shard has as a whole is in the inspection of each of its ports.
+        let shards = || seen.workers.iter().filter_map(|worker| Some(worker.ports.first()?.inspection));
+        let mut ports: Vec<_> = seen.workers.iter().flat_map(|worker| &worker.ports).collect();
+        ports.sort_by_key(|seen| seen.port);
+        let mut workers: Vec<_> = seen.workers.iter().map(|worker| worker_report(settings, worker)).collect();
+        workers.sort_by_key(|worker| worker.core);
+        Self {
+            format: FORMAT,
+            gateway: seen.gateway.name.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            at_ns: seen.now.0,
+            uptime_ns: seen.now.since(seen.started).0,
+            reloads: seen.reloads,
+            workers,
+            memory: seen.memory,
+            pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),
+            watchdog: WatchdogReport::new(settings, shards().map(|shard| &shard.port.watchdog)),
+            ports: ports.into_iter().map(|seen| port_report(settings, seen)).collect(),
+            config: config::render_without_keys(seen.gateway),
+        }
+    }
+}
+
+fn worker_report(settings: &Settings, seen: &ObservedWorker<'_>) -> WorkerReport {
+    let name = |port: PortId| settings.ports[port.index()].name.clone();
+    let (stage, port) = match seen.stage {
+        Stage::Idle => ("idle", None),
+        Stage::Ingress(port) => ("ingress", Some(port)),
+        Stage::Exchange => ("exchange", None),
+        Stage::Egress(port) => ("egress", Some(port)),
+        Stage::Command => ("command", None),
+    };
+    let empty = Inspection::default();
+    let shard = seen.ports.first().map_or(&empty, |port| port.inspection);
+    WorkerReport {
+        core: seen.core,
+        ports: seen.ports.iter().map(|seen| name(seen.port)).collect(),
+        turns: seen.turns,
+        busy_turns: seen.busy_turns,
+        busy_share: if seen.turns == 0 { 0.0 } else { seen.busy_turns as f64 / seen.turns as f64 },
+        stage: StageReport { name: stage.into(), port: port.map(name) },
+        turn: DelayReport::from(&shard.turns),
+        lateness: DelayReport::from(&shard.lateness),
+        held_back: shard.held_back,
+    }
+}
+
+fn port_report(settings: &Settings, seen: &ObservedPort<'_>) -> WirePortReport {
+    let Inspection { port: look, device, emulation, drained, .. } = seen.inspection;
+    WirePortReport {
+        port: PortReport::new(&settings.ports[seen.port.index()], look),
+        device: seen.device.clone(),
+        counters: device_report(device, drained.frames, seen.hardware),
+        emulation: seen.emulated.then(|| emulation_report(emulation)),
+        slot: look.last_slot.map(slot_report),
+        pseudo_queue_wire_bytes: look.lscc.map(|lscc| lscc.pseudo_queue.0),
+        levels: Priority::all().map(|priority| levels(look, priority)).collect(),
+    }
+}
+
+fn device_report(counters: &DeviceCounters, drained: u64, hardware: HardwareReport) -> DeviceReport {
+    // What waits matters where the gateway ends, which counts it among what is lost.
+    let DeviceCounters { received, sent, waiting: _, control_sent, control_lost, full } = *counters;
+    let control = ControlReport { sent: control_sent, lost: control_lost };
+    DeviceReport { received, sent, control, full, drained, hardware }
+}
+
+fn emulation_report(counters: &EmulationCounters) -> EmulationReport {
+    EmulationReport {
+        in_flight: counters.in_flight,
+        most_in_flight: counters.most_in_flight,
+        entered: counters.entered,
+        delivered: counters.delivered,
+        most_late_ns: counters.most_late.0,
+        lost: counters.lost,
+        duplicated: counters.duplicated,
+        reordered: counters.reordered,
+        overflowed: counters.overflowed,
+    }
+}
+
+fn slot_report(slot: SlotState) -> SlotReport {
+    SlotReport {
+        queue_wire_bytes: slot.queue.0,
+        incoming_wire_bytes: slot.incoming.0,
+        grant_wire_bytes: slot.grant.0,
+    }
+}
+
+fn levels(look: &PortInspection, priority: Priority) -> LevelsReport {
+    let (group, queue) = (&look.groups[priority.index()], &look.queues[priority.index()]);
+    LevelsReport {
+        priority: priority.number(),
+        pauses_peer: look.pauses.sent.contains(priority),
+        paused_by_peer: look.pauses.received.contains(priority),
+        headroom_bytes: group.headroom.0,
+        group_watermark_bytes: group.watermark.since_cleared().0,
+        headroom_watermark_bytes: group.headroom_watermark.since_cleared().0,
+        queue_watermark_bytes: queue.watermark.since_cleared().0,
+    }
+}

@@ -1,0 +1,114 @@
+//! A snapshot as tables for a person.
+
+mod drops;
+mod flows;
+mod pfc;
+mod ports;
+mod queues;
+mod slots;
+
+use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
+use report::PriorityReport;
+use thiserror::Error;
+
+/// What `longspan show` can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Ports, devices, workers, pools.
+    Ports,
+    /// Priority groups and egress queues.
+    Queues,
+    /// Pauses sent and received, and storms.
+    Pfc,
+    /// LSCC: rates, notifications, flows.
+    Flows,
+    /// Where frames were dropped, and why.
+    Drops,
+    /// Bifrost: slots and grants.
+    Slots,
+    /// The configuration in force.
+    Config,
+}
+
+impl View {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Ports, Self::Queues, Self::Pfc, Self::Flows, Self::Drops, Self::Slots, Self::Config];
+
+    /// The name on the command line; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ports => "ports",
+            Self::Queues => "queues",
+            Self::Pfc => "pfc",
+            Self::Flows => "flows",
+            Self::Drops => "drops",
+            Self::Slots => "slots",
+            Self::Config => "config",
+        }
+    }
+}
+
+/// A port was asked for that the gateway does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the gateway has no port \"{name}\", but {}", .ports.join(", "))]
+pub struct NoSuchPort {
+    /// What was asked for.
+    pub name: String,
+    /// The ports that there are.
+    pub ports: Vec<String>,
+}
+
+/// `view` of `snapshot` in plain ASCII, of the port called `port` or of all. The configuration is always
+/// shown whole.
+///
+/// # Errors
+/// [`NoSuchPort`].
+pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<String, NoSuchPort> {
+    let shown = Shown::new(snapshot, port)?;
+    let mut page = String::new();
+    match view {
+        View::Ports => ports::write(&mut page, &shown),
+        View::Queues => queues::write(&mut page, &shown),
+        View::Pfc => pfc::write(&mut page, &shown),
+        View::Flows => flows::write(&mut page, &shown),
+        View::Drops => drops::write(&mut page, &shown),
+        View::Slots => slots::write(&mut page, &shown),
+        View::Config => page.push_str(&snapshot.config),
+    }
+    // Sections begin with a blank line.
+    Ok(page.trim_start_matches('\n').into())
+}
+
+/// What is to be shown of a snapshot.
+struct Shown<'a> {
+    snapshot: &'a Snapshot,
+    ports: Vec<&'a WirePortReport>,
+    /// Whether a port was asked for: what concerns the gateway as a whole is left out.
+    filtered: bool,
+}
+
+impl<'a> Shown<'a> {
+    fn new(snapshot: &'a Snapshot, port: Option<&str>) -> Result<Self, NoSuchPort> {
+        let asked_for = |it: &&WirePortReport| port.is_none_or(|name| it.port.name == name);
+        let ports: Vec<_> = snapshot.ports.iter().filter(asked_for).collect();
+        match port {
+            Some(name) if ports.is_empty() => Err(NoSuchPort {
+                name: name.into(),
+                ports: snapshot.ports.iter().map(|it| it.port.name.clone()).collect(),
+            }),
+            _ => Ok(Self { snapshot, ports, filtered: port.is_some() }),
+        }
+    }
+
+    /// Every priority of every port.
+    fn priorities(&self) -> impl Iterator<Item = (&'a WirePortReport, &'a PriorityReport, &'a LevelsReport)> {
+        self.ports
+            .iter()
+            .flat_map(|port| port.port.priorities.iter().zip(&port.levels).map(|(it, now)| (*port, it, now)))
+    }
+}
+
+fn yes_or_no(yes: bool) -> String {
+    if yes { "yes".into() } else { "no".into() }
+}

@@ -1,0 +1,173 @@
+//! Aligned columns and figures that a person can read.
+
+use core::fmt::Write;
+
+/// A table in plain ASCII. Its first columns are text, aligned to the left; the others are figures,
+/// aligned to the right.
+pub struct Table {
+    text_columns: usize,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these headings, the first `text_columns` of them over text.
+    pub fn new<const N: usize>(text_columns: usize, headings: [&str; N]) -> Self {
+        Self { text_columns, rows: vec![headings.map(str::to_owned).to_vec()] }
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.to_vec());
+    }
+
+    /// Whether it has nothing but headings.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+
+    /// Writes it, indented by two.
+    pub fn write_to(&self, page: &mut String) {
+        self.write_rows(page, 0);
+    }
+
+    /// Writes it without its headings.
+    pub fn write_body_to(&self, page: &mut String) {
+        self.write_rows(page, 1);
+    }
+
+    fn write_rows(&self, page: &mut String, first: usize) {
+        let columns = self.rows[0].len();
+        let width = |column: usize| self.rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+        let widths: Vec<_> = (0..columns).map(width).collect();
+        for row in &self.rows[first..] {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                // A string takes all that is written to it.
+                let _ = if column < self.text_columns {
+                    write!(line, "  {cell:<width$}")
+                } else {
+                    write!(line, "  {cell:>width$}")
+                };
+            }
+            page.push_str(line.trim_end());
+            page.push('\n');
+        }
+    }
+}
+
+/// Writes `table` below its `title` and a blank line, unless it is empty.
+pub fn section(page: &mut String, title: &str, table: &Table) {
+    if !table.is_empty() {
+        page.push('\n');
+        page.push_str(title);
+        page.push('\n');
+        table.write_to(page);
+    }
+}
+
+/// `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `830 B`, `24.0 kB`, `9.70 MB`: three digits that count.
+pub fn bytes(bytes: u64) -> String {
+    scaled(bytes, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
+}
+
+/// `830 ns`, `24.0 us`, `9.70 ms`, `27.3 s`: three digits that count.
+pub fn nanos(nanos: u64) -> String {
+    scaled(nanos, &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)])
+}
+
+/// `51.0 ms`, `9.00 s`, `12 min 5 s`, `3 h 40 min`, `27 d 4 h`: from a minute on, the two largest units.
+pub fn duration(time_ns: u64) -> String {
+    let seconds = time_ns / 1_000_000_000;
+    let units = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
+    match units.windows(2).find(|pair| seconds >= pair[0].1) {
+        Some(pair) => {
+            let [(large, many), (small, one)] = [pair[0], pair[1]];
+            format!("{} {large} {} {small}", seconds / many, seconds % many / one)
+        }
+        None => nanos(time_ns),
+    }
+}
+
+/// `10 Mb/s`, `100 Gb/s`.
+pub fn rate(bits_per_second: u64) -> String {
+    let units = [
+        ("b/s", 1),
+        ("kb/s", 1_000),
+        ("Mb/s", 1_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Tb/s", 1_000_000_000_000),
+    ];
+    match units
+        .iter()
+        .rev()
+        .find(|(_, size)| bits_per_second >= *size && bits_per_second.is_multiple_of(*size))
+    {
+        Some((unit, size)) => format!("{} {unit}", bits_per_second / size),
+        None => scaled(bits_per_second, &units),
+    }
+}
+
+fn scaled(number: u64, units: &[(&str, u64)]) -> String {
+    let (unit, size) = units.iter().rev().find(|(_, size)| number >= *size).unwrap_or(&units[0]);
+    if *size == 1 {
+        return format!("{number} {unit}");
+    }
+    let value = number as f64 / *size as f64;
+    // 9.995 and more would be rounded to four digits.
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    if value >= 9_999.5 {
+        format!("{} {unit}", thousands(value.round() as u64))
+    } else {
+        format!("{value:.decimals$} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_separators_and_units() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 1_000, 24_000, 182_313, 9_700_000, 9_995_000].map(bytes),
+            ["0 B", "999 B", "1.00 kB", "24.0 kB", "182 kB", "9.70 MB", "10.0 MB"]
+        );
+        assert_eq!([7, 7_000_000_000, 27_343_000_000_000].map(nanos), ["7 ns", "7.00 s", "27,343 s"]);
+        assert_eq!(
+            [10_000_000, 100_000_000_000, 2_500_000_000].map(rate),
+            ["10 Mb/s", "100 Gb/s", "2500 Mb/s"]
+        );
+    }
+
+    #[test]
+    fn long_times_are_in_their_two_largest_units() {
+        assert_eq!(
+            [51_000_000, 59_900_000_000, 725_000_000_000, 13_200_000_000_000, 2_347_200_000_000_000]
+                .map(duration),
+            ["51.0 ms", "59.9 s", "12 min 5 s", "3 h 40 min", "27 d 4 h"]
+        );
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let mut table = Table::new(1, ["port", "n"]);
+        table.row(["a".into(), "100".into()]);
+        let mut page = String::new();
+        table.write_to(&mut page);
+        assert_eq!(page, "  port    n\n  a     100\n");
+    }
+}

@@ -1,0 +1,90 @@
+//! The tables that a replay and a running gateway show alike.
+
+use crate::table::{Table, bytes, nanos, rate, section, thousands};
+use report::{LimitsReport, PortReport};
+
+/// What the slots of Bifrost came to, where it runs.
+pub fn write_bifrost<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a PortReport>) {
+    let headings = ["port", "slots", "of", "paused", "fully", "granted", "longest queue", "H"];
+    let mut table = Table::new(1, headings);
+    for port in ports {
+        let Some(bifrost) = &port.bifrost else { continue };
+        table.row([
+            port.name.clone(),
+            thousands(bifrost.slots),
+            nanos(bifrost.slot_ns),
+            thousands(bifrost.paused_slots),
+            thousands(bifrost.fully_paused_slots),
+            bytes(bifrost.granted_wire_bytes),
+            bytes(bifrost.longest_queue_wire_bytes),
+            bytes(bifrost.buffer_wire_bytes),
+        ]);
+    }
+    section(page, "BIFROST: slots, and what they granted, in bytes on the wire", &table);
+}
+
+/// The rates and the pseudo-queue of LSCC, where it runs.
+pub fn write_rates<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a PortReport>) {
+    let headings =
+        ["port", "told", "last", "longest queue", "Qref", "heard", "refused", "last", "longest Q*", "Q*ref"];
+    let mut table = Table::new(1, headings);
+    let last = |bits_per_second: Option<u64>| bits_per_second.map_or_else(String::new, rate);
+    for port in ports {
+        let Some(lscc) = &port.lscc else { continue };
+        let (told, heard, queue) = (&lscc.rates_told, &lscc.feedback, &lscc.pseudo_queue);
+        table.row([
+            port.name.clone(),
+            thousands(told.intervals),
+            last(told.last_bits_per_second),
+            bytes(told.longest_queue_wire_bytes),
+            bytes(told.reference_wire_bytes),
+            thousands(heard.accepted),
+            thousands(heard.malformed + heard.foreign + heard.forged + heard.stale),
+            last(heard.last_bits_per_second),
+            bytes(queue.longest_wire_bytes),
+            bytes(queue.reference_wire_bytes),
+        ]);
+    }
+    section(page, "LSCC: rates told to the far end and heard from it, and the pseudo-queue Q*", &table);
+}
+
+/// The notifications and the flows of LSCC, where it runs.
+pub fn write_notifications<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a PortReport>) {
+    let headings = [
+        "port",
+        "direct CNPs",
+        "marked instead",
+        "marks removed",
+        "far CNPs",
+        "thinned",
+        "data flows",
+        "found by CM",
+        "by PSN",
+    ];
+    let mut table = Table::new(1, headings);
+    for port in ports {
+        let Some(lscc) = &port.lscc else { continue };
+        let (cnps, flows) = (&lscc.cnps, &lscc.flows);
+        table.row([
+            port.name.clone(),
+            thousands(cnps.direct),
+            thousands(cnps.marked_instead),
+            thousands(cnps.marks_removed),
+            thousands(cnps.far + cnps.far_unknown),
+            thousands(cnps.far_thinned),
+            thousands(u64::from(flows.resolved + flows.unresolved)),
+            thousands(flows.resolved_by_cm),
+            thousands(flows.resolved_by_psn),
+        ]);
+    }
+    section(page, "CONGESTION NOTIFICATIONS, and the pairs of queue pairs that were found", &table);
+}
+
+/// An XOFF threshold: bytes, or the share of the free pool that is dynamic.
+pub fn threshold(limits: &LimitsReport) -> String {
+    match (limits.xoff_bytes, limits.xoff_dynamic_th) {
+        (Some(xoff), _) => bytes(xoff),
+        (None, Some(exponent)) => format!("2^{exponent} free"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,242 @@
+//! A gateway with everything on that has been through something, and the snapshot of it.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+use config::Gateway;
+use core::net::Ipv4Addr;
+use replay::{FramePool, OwnedFrame};
+use std::path::{Path, PathBuf};
+use switch::{ControlFrame, PoolReport, Shard, Transmitter};
+use telemetry::{
+    HardwareReport, MemoryReport, Observation, ObservedPort, ObservedWorker, Passage, PfcPassage,
+    ReloadsReport, Snapshot, WireDevice,
+};
+use units::{BitRate, Interval, Nanos, PortId};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+use wire::rate_feedback::{Frame, Key, Message};
+use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
+
+pub const GATEWAY: &str = r#"
+[gateway]
+name = "amsterdam"
+seed = 1
+
+[buffer]
+shared = "1MiB"
+egress_lossy = "256KiB"
+
+[forwarding]
+mode = "patch"
+pairs = [["dc0", "lh0"]]
+
+[[port]]
+name = "dc0"
+mac = "02:00:00:00:00:01"
+rate = "10G"
+distance = "100m"
+[[port.lossless]]
+priorities = [3]
+reserved = "2kB"
+xoff = "24kB"
+xon = "16kB"
+headroom = "256KiB"
+
+[[port]]
+name = "lh0"
+mac = "02:00:00:00:00:02"
+rate = "1G"
+mtu = 1500
+tx_window = "0us"
+interface_delay = "0us"
+[[port.lossless]]
+priorities = [3]
+xoff = "400kB"
+[[port.queue]]
+priorities = [3]
+ecn = { kmin = "8kB", kmax = "64kB", pmax = 0.2 }
+[port.bifrost]
+slot = "50us"
+round_trip = "400us"
+[port.lscc]
+local = "10.255.0.1"
+peer = "10.255.0.2"
+key = "000102030405060708090a0b0c0d0e0f"
+interval = "200us"
+reference = "20kB"
+step = "100M"
+least = "1M"
+pseudo_reference = "10kB"
+flows = 1024
+[port.watchdog]
+detection = "150ms"
+action = "alert"
+"#;
+
+const DC0: PortId = PortId(0);
+const LH0: PortId = PortId(1);
+const START: Nanos = Nanos(1_700_000_000_000_000_000);
+const SLOT: Interval = Interval::from_micros(50);
+
+/// Takes everything, and lets it go.
+struct Wire;
+
+impl Transmitter<OwnedFrame> for Wire {
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    fn frame(&mut self, _: Nanos, _: OwnedFrame) {}
+
+    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+}
+
+/// A path in this crate.
+pub fn in_crate(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+pub fn gateway() -> Gateway {
+    config::parse(GATEWAY, "gateway.toml").unwrap()
+}
+
+/// An IPv4 packet of `length` bytes with `dscp`, capable of ECN.
+fn packet(dscp: u8, length: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 9, 2, 2, 0, 0, 0, 9, 1, 8, 0, 0x45, dscp << 2 | 2];
+    frame.extend(((length - 14) as u16).to_be_bytes());
+    frame.extend([0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 1, 0, 1]);
+    frame.resize(length, 0);
+    frame
+}
+
+/// A PFC frame that pauses priority 3 for as long as it can say.
+fn pfc() -> Vec<u8> {
+    let mut frame = vec![1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 9, 2, 0x88, 0x08, 1, 1, 0, 0b1000];
+    frame.extend([0; 6]);
+    frame.extend([0xff, 0xff]);
+    frame.resize(60, 0);
+    frame
+}
+
+/// What the far end of LSCC says.
+fn feedback(now: Nanos) -> Vec<u8> {
+    let key = Key(core::array::from_fn(|place| place as u8));
+    let frame = Frame {
+        source_mac: MacAddress([2, 0, 0, 0, 9, 2]),
+        source: Ipv4Addr::new(10, 255, 0, 2),
+        destination: Ipv4Addr::new(10, 255, 0, 1),
+        dscp: Dscp::from_low_bits(48),
+        identification: 1,
+        message: Message { port: 1, sequence: 1, timestamp: now, rate: BitRate::new(400_000_000).unwrap() },
+    };
+    let mut bytes = vec![0; Frame::length(true)];
+    frame.emit(Some(&key), &mut bytes).unwrap();
+    bytes
+}
+
+/// A link of 10G that sends more than one of 1G takes, then a peer that pauses for a second.
+fn driven(gateway: &Gateway) -> (Shard<OwnedFrame>, Nanos) {
+    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
+    let mut now = START;
+    let mut turn = |now: Nanos, arrivals: &[(PortId, Vec<u8>)]| {
+        for (port, bytes) in arrivals {
+            let mut burst = vec![pool.frame(bytes, bytes.len() as u32)];
+            shard.ingress(now, *port, &mut burst);
+        }
+        for port in [DC0, LH0] {
+            shard.egress(now, port, &mut Wire);
+        }
+    };
+    for _ in 0..100 {
+        let lossless = std::iter::repeat_n((DC0, packet(24, 1_000)), 12);
+        let lossy = [(DC0, packet(0, 500)), (LH0, packet(24, 1_500)), (DC0, vec![0; 9])];
+        turn(now, &lossless.chain(lossy).collect::<Vec<_>>());
+        now += SLOT;
+    }
+    for _ in 0..4_000 {
+        turn(now, &[(LH0, pfc())]);
+        now += SLOT;
+    }
+    turn(now, &[(LH0, feedback(now))]);
+    (shard, now)
+}
+
+fn device(name: &str, link_up: bool, pfc: PfcPassage) -> WireDevice {
+    WireDevice { name: name.into(), driver: "net_af_packet".into(), link_up, pfc }
+}
+
+/// The gateway after its traffic, with two workers that share one shard for want of a second.
+pub fn snapshot() -> Snapshot {
+    let gateway = gateway();
+    let (shard, now) = driven(&gateway);
+    let mut inspections = [Inspection::default(), Inspection::default()];
+    for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {
+        shard.inspect(now, port, &mut inspection.port);
+        inspection.device = DeviceCounters {
+            received: 1_500,
+            sent: 1_200,
+            waiting: 0,
+            control_sent: 40,
+            control_lost: 1,
+            full: 2,
+        };
+        for nanos in [150, 700, 700, 2_000, 90_000] {
+            inspection.turns.record(Interval(nanos));
+            inspection.lateness.record(Interval(nanos / 3));
+        }
+    }
+    inspections[0].pools = shard.pools();
+    inspections[1].pools = PoolReport::default();
+    inspections[1].port.watchdog.clone_from(shard.watchdog_events());
+    inspections[0].port.watchdog = Default::default();
+    inspections[1].emulation = EmulationCounters {
+        in_flight: 7,
+        data_in_flight: 6,
+        most_in_flight: 90,
+        delivered: 1_000,
+        lost: 3,
+        ..Default::default()
+    };
+    let [dc0, lh0] = &inspections;
+    let worker = |core, stage, port| ObservedWorker {
+        core,
+        turns: 1_000_000,
+        busy_turns: 250_000,
+        stage,
+        ports: vec![port],
+    };
+    let dc0 = ObservedPort {
+        port: DC0,
+        device: device("veth-dc", true, PfcPassage { receive: Passage::Yes, transmit: Passage::Yes }),
+        hardware: HardwareReport { missed: 5, no_mbuf: 4, receive_errors: 0, transmit_errors: 0 },
+        emulated: false,
+        inspection: dc0,
+    };
+    let lh0 = ObservedPort {
+        port: LH0,
+        device: device("veth-lh", false, PfcPassage::default()),
+        hardware: HardwareReport::default(),
+        emulated: true,
+        inspection: lh0,
+    };
+    Snapshot::new(&Observation {
+        gateway: &gateway,
+        started: START,
+        now,
+        reloads: ReloadsReport { applied: 3, refused: 1 },
+        memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
+        // The one of the second port first: the ports are put in order.
+        workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
+    })
+}
+
+/// Holds `text` against a golden file, or writes it anew where `BLESS` is set.
+pub fn assert_golden(name: &str, text: &str) {
+    let path = in_crate("tests/golden").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == golden, "{name} differs: BLESS=1 writes it anew, and git diff shows how. It is:\n{text}");
+}

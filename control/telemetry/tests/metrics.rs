@@ -1,0 +1,184 @@
+//! What Prometheus reads.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::{assert_golden, in_crate, snapshot};
+use std::collections::{BTreeMap, BTreeSet};
+use switch::DropReason;
+use telemetry::metrics::{self, Kind};
+
+/// One line with a value.
+struct Sample<'a> {
+    name: &'a str,
+    labels: Vec<(&'a str, &'a str)>,
+    value: f64,
+}
+
+impl<'a> Sample<'a> {
+    fn parse(line: &'a str) -> Self {
+        let (series, value) = line.rsplit_once(' ').expect("a value behind a space");
+        let (name, labels) = match series.split_once('{') {
+            Some((name, labels)) => (name, labels.strip_suffix('}').expect("labels end")),
+            None => (series, ""),
+        };
+        let labels = labels.split_terminator(',').map(|label| {
+            let (name, value) = label.split_once('=').expect("a label has a value");
+            (name, value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).expect("in quotes"))
+        });
+        Self { name, labels: labels.collect(), value: value.parse().expect("a number") }
+    }
+
+    fn label(&self, name: &str) -> &'a str {
+        self.labels.iter().find(|(label, _)| *label == name).map_or("", |(_, value)| value)
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn samples(page: &str) -> Vec<Sample<'_>> {
+    page.lines().filter(|line| !line.starts_with('#')).map(Sample::parse).collect()
+}
+
+#[test]
+fn the_metrics_of_a_busy_gateway_are_the_golden_ones() {
+    assert_golden("metrics.txt", &metrics::encode(&snapshot()));
+}
+
+#[test]
+fn every_sample_follows_the_description_of_its_family_and_has_its_suffix() {
+    let page = metrics::encode(&snapshot());
+    assert!(page.ends_with("# EOF\n"));
+    let (mut family, mut kind, mut unit) = ("", "", "");
+    let mut families = BTreeSet::new();
+    for line in page.lines().filter(|line| *line != "# EOF") {
+        let words: Vec<_> = line.splitn(4, ' ').collect();
+        match words[..] {
+            ["#", "HELP", name, help] => {
+                assert!(families.insert(name) && is_name(name) && help.ends_with('.'), "{line}");
+                (family, unit) = (name, "");
+            }
+            ["#", "TYPE", name, its] => {
+                assert_eq!(name, family);
+                kind = its;
+            }
+            ["#", "UNIT", name, its] => {
+                assert!(name == family && name.ends_with(its), "{line}");
+                unit = its;
+            }
+            _ => {
+                let sample = Sample::parse(line);
+                let suffix = sample.name.strip_prefix(family).expect(line);
+                let allowed: &[&str] = match kind {
+                    "counter" => &["_total"],
+                    "gauge" => &[""],
+                    "histogram" => &["_bucket", "_sum", "_count"],
+                    "info" => &["_info"],
+                    _ => &[],
+                };
+                assert!(allowed.contains(&suffix), "{line}");
+                assert!(kind != "histogram" || unit == "seconds", "{line}");
+                assert!(sample.value.is_finite() && sample.value >= 0.0, "{line}");
+                assert!(
+                    sample.labels.iter().all(|(name, value)| is_name(name) && !value.is_empty()),
+                    "{line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_series_is_there_twice() {
+    let page = metrics::encode(&snapshot());
+    let mut seen = BTreeSet::new();
+    for line in page.lines().filter(|line| !line.starts_with('#')) {
+        assert!(seen.insert(line.rsplit_once(' ').unwrap().0), "{line}");
+    }
+}
+
+#[test]
+fn buckets_rise_and_the_last_one_is_the_count() {
+    let page = metrics::encode(&snapshot());
+    let samples = samples(&page);
+    let mut last: BTreeMap<String, f64> = BTreeMap::new();
+    let series = |sample: &Sample<'_>, suffix| {
+        let labels: Vec<_> = sample.labels.iter().filter(|(name, _)| *name != "le").collect();
+        format!("{}{labels:?}", sample.name.strip_suffix(suffix).unwrap())
+    };
+    for bucket in samples.iter().filter(|sample| sample.name.ends_with("_bucket")) {
+        let before = last.insert(series(bucket, "_bucket"), bucket.value);
+        assert!(before.unwrap_or(0.0) <= bucket.value);
+    }
+    let counts: Vec<_> = samples.iter().filter(|sample| sample.name.ends_with("_count")).collect();
+    assert!(counts.len() == last.len() && counts.iter().any(|count| count.value > 0.0));
+    for count in counts {
+        assert_eq!(last[&series(count, "_count")], count.value);
+    }
+}
+
+#[test]
+fn every_drop_reason_is_there_for_every_port_before_anything_is_dropped_for_it() {
+    let page = metrics::encode(&snapshot());
+    let samples = samples(&page);
+    for port in ["dc0", "lh0"] {
+        for reason in DropReason::ALL.map(DropReason::name) {
+            let of_reason = |sample: &&Sample<'_>| {
+                sample.name == "longspan_dropped_frames_total"
+                    && (sample.label("port"), sample.label("reason")) == (port, reason)
+            };
+            let directions: Vec<_> =
+                samples.iter().filter(of_reason).map(|it| it.label("direction")).collect();
+            assert_eq!(directions, ["receive", "transmit"], "{port} {reason}");
+        }
+    }
+    let runts = samples.iter().find(|sample| sample.label("reason") == "runt").unwrap();
+    assert_eq!((runts.label("port"), runts.value), ("dc0", 100.0));
+}
+
+#[test]
+fn pause_time_is_that_of_the_report() {
+    let snapshot = snapshot();
+    let page = metrics::encode(&snapshot);
+    let pauses = samples(&page).into_iter().filter(|sample| {
+        sample.name == "longspan_pfc_pause_seconds_total" && sample.label("priority") == "3"
+    });
+    let mut shown = pauses.map(|sample| (sample.label("port"), sample.label("direction"), sample.value));
+    for port in &snapshot.ports {
+        let priority = &port.port.priorities[3];
+        let [received, sent] = [priority.pauses_received.paused_ns, priority.pauses_sent.paused_ns];
+        assert_eq!(shown.next(), Some((port.port.name.as_str(), "receive", received as f64 / 1e9)));
+        assert_eq!(shown.next(), Some((port.port.name.as_str(), "transmit", sent as f64 / 1e9)));
+    }
+    assert!(snapshot.ports[1].port.priorities[3].pauses_received.paused_ns > 0);
+}
+
+#[test]
+fn a_gateway_with_everything_on_has_every_metric() {
+    let page = metrics::encode(&snapshot());
+    for metric in metrics::all() {
+        assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
+    }
+}
+
+#[test]
+fn every_metric_is_in_the_docs_with_its_kind_and_no_other_is() {
+    let docs = std::fs::read_to_string(in_crate("../../docs/metrics.md")).unwrap();
+    let kind = |kind| match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+        Kind::Histogram => "histogram",
+        Kind::Info => "info",
+    };
+    let metrics = metrics::all().map(|metric| (metric.full_name(), kind(metric.kind()).to_owned()));
+    let rows = docs.lines().filter_map(|line| line.strip_prefix("| `longspan_"));
+    let documented = rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        (format!("longspan_{}", cells[0].trim_end_matches('`')), cells[1].to_owned())
+    });
+    assert_eq!(documented.collect::<Vec<_>>(), metrics.collect::<Vec<_>>());
+}

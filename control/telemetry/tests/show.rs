@@ -1,0 +1,107 @@
+//! The snapshot, and what a person sees of it.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::{assert_golden, gateway, in_crate, snapshot};
+use telemetry::{Snapshot, View, render};
+
+#[test]
+fn a_snapshot_comes_back_from_json_as_it_was() {
+    let snapshot = snapshot();
+    let json = serde_json::to_string_pretty(&snapshot).unwrap();
+    assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
+    assert!(json.contains("\"in\": {") && json.contains("\"event\": \"detected\""), "{json}");
+}
+
+#[test]
+fn every_view_of_a_busy_gateway_is_the_golden_one() {
+    let snapshot = snapshot();
+    for view in View::ALL {
+        assert_golden(&format!("show-{}.txt", view.name()), &render(&snapshot, view, None).unwrap());
+    }
+}
+
+#[test]
+fn a_page_is_plain_and_its_tables_are_not_wide() {
+    let snapshot = snapshot();
+    for view in View::ALL {
+        let page = render(&snapshot, view, None).unwrap();
+        assert!(page.is_ascii() && page.ends_with('\n') && !page.starts_with('\n'), "{page}");
+        assert!(view == View::Config || page.lines().all(|line| line.len() <= 110), "{page}");
+    }
+}
+
+#[test]
+fn a_page_of_one_port_shows_no_other() {
+    let snapshot = snapshot();
+    for view in View::ALL.into_iter().filter(|view| *view != View::Config) {
+        let page = render(&snapshot, view, Some("dc0")).unwrap();
+        assert!(!page.contains("lh0"), "{page}");
+    }
+    assert!(render(&snapshot, View::Slots, Some("lh0")).unwrap().contains("lh0"));
+}
+
+#[test]
+fn a_port_that_is_not_there_is_refused_with_those_that_are() {
+    let refused = render(&snapshot(), View::Ports, Some("dc7")).unwrap_err();
+    assert_eq!(refused.to_string(), "the gateway has no port \"dc7\", but dc0, lh0");
+}
+
+#[test]
+fn the_configuration_is_shown_without_its_keys() {
+    let page = render(&snapshot(), View::Config, None).unwrap();
+    let whole = config::render(&gateway());
+    let hidden = whole.replace("000102030405060708090a0b0c0d0e0f", "(hidden)");
+    assert!(whole != hidden && page == hidden, "{page}");
+    assert!(
+        config::parse(&page, "shown.toml").is_err(),
+        "nobody starts a gateway with a key that is not one"
+    );
+}
+
+#[test]
+fn the_ports_are_in_the_order_of_the_configuration_and_the_pools_are_summed() {
+    let snapshot = snapshot();
+    let names: Vec<_> = snapshot.ports.iter().map(|port| port.port.name.as_str()).collect();
+    assert_eq!(names, ["dc0", "lh0"]);
+    assert!(snapshot.pools.shared.watermark_bytes > 0 && snapshot.pools.shared.size_bytes == 1 << 20);
+}
+
+#[test]
+fn what_goes_in_is_what_the_switch_received_and_kept() {
+    let snapshot = snapshot();
+    // 100 rounds of 12 lossless, one lossy and one that is too short; of the peer, 100, its pauses and a rate.
+    assert_eq!(snapshot.ports[0].port.arrived.frames, 1_400);
+    assert_eq!(snapshot.ports[1].port.arrived.frames, 4_101);
+}
+
+#[test]
+fn the_page_about_it_shows_the_golden_tables() {
+    let page = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    for view in ["ports", "queues", "pfc"] {
+        let golden = std::fs::read_to_string(in_crate(&format!("tests/golden/show-{view}.txt"))).unwrap();
+        assert!(page.contains(&format!("```text\n{golden}```\n")), "{view}");
+    }
+}
+
+#[test]
+fn every_key_of_a_snapshot_is_in_the_docs() {
+    fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+        match value {
+            serde_json::Value::Object(map) => map.iter().for_each(|(key, value)| {
+                found.insert(key.clone());
+                keys(value, found);
+            }),
+            serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+    let read = |page: &str| std::fs::read_to_string(in_crate("../../docs").join(page)).unwrap();
+    let pages = [read("show.md"), read("report.md"), read("drops.md")].concat();
+    let mut found = Default::default();
+    keys(&serde_json::to_value(snapshot()).unwrap(), &mut found);
+    let missing: Vec<_> = found.iter().filter(|key| !pages.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
