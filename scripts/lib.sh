@@ -7,6 +7,7 @@
 #   need_packages WHY PKG...    Debian packages, installed where they are missing
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
+#   need_dpdk                   DPDK and what its bindings are made with
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
 
@@ -88,6 +89,11 @@ need_rust() {
     at_least "$have" "$wanted" ||
         die "cargo is $have, Longspan needs $wanted or later: run 'rustup update stable'"
     need_command cc build-essential "the linker, and crates that build C"
+}
+
+need_dpdk() {
+    need_packages 'DPDK, and what its bindings are made with (or build with --no-default-features)' \
+        libdpdk-dev libclang-dev pkg-config
 }
 
 need_rust_component() {

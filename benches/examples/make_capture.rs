@@ -1,19 +1,18 @@
 //! Writes a capture of RoCEv2 frames for a benchmark.
 //!
-//! `make_capture FILE FRAMES FRAME_BYTES`
+//! `make_capture FILE FRAMES FRAME_BYTES [FLOWS [out|in]]`
+//!
+//! Flows take turns; there is one where nothing is said. `in` is the other direction of the same connections.
 
-use benches::core::rocev2_headers;
+use benches::packets::Packets;
 use replay::capture::CaptureWriter;
 use std::process::ExitCode;
 use units::Nanos;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, frames, frame_bytes] = arguments.as_slice() else { return usage() };
-    let (Ok(frames), Ok(frame_bytes)) = (frames.parse::<u64>(), frame_bytes.parse::<u64>()) else {
-        return usage();
-    };
-    match write(file, frames, frame_bytes) {
+    let Some((file, frames, packets)) = read(&arguments) else { return usage() };
+    match write(file, frames, &packets) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("make_capture: {error}");
@@ -22,18 +21,35 @@ fn main() -> ExitCode {
     }
 }
 
+fn read(arguments: &[String]) -> Option<(&str, u64, Packets)> {
+    let [file, frames, frame_bytes, rest @ ..] = arguments else { return None };
+    let (flows, way) = match rest {
+        [] => ("1", "out"),
+        [flows] => (flows.as_str(), "out"),
+        [flows, way] => (flows.as_str(), way.as_str()),
+        _ => return None,
+    };
+    let outward = match way {
+        "out" => true,
+        "in" => false,
+        _ => return None,
+    };
+    let frame_bytes = frame_bytes.parse().ok().filter(|bytes| (64..=9216).contains(bytes))?;
+    let flows = flows.parse().ok().filter(|flows| (1..=1 << 22).contains(flows))?;
+    Some((file, frames.parse().ok()?, Packets { frame_bytes, flows, outward }))
+}
+
 fn usage() -> ExitCode {
-    eprintln!("usage: make_capture FILE FRAMES FRAME_BYTES (64 to 9216)");
+    eprintln!("usage: make_capture FILE FRAMES FRAME_BYTES (64 to 9216) [FLOWS (to 4194304) [out|in]]");
     ExitCode::from(2)
 }
 
 /// One frame a microsecond.
-fn write(file: &str, frames: u64, frame_bytes: u64) -> Result<(), replay::capture::CaptureError> {
-    let mut frame = rocev2_headers(frame_bytes).to_vec();
-    frame.resize(frame_bytes as usize, 0xa5);
+fn write(file: &str, frames: u64, packets: &Packets) -> Result<(), replay::capture::CaptureError> {
     let mut writer = CaptureWriter::create(file)?;
     for number in 0..frames {
-        writer.write(Nanos(1_000_000_000_000 + number * 1_000), &frame, frame_bytes as u32)?;
+        let frame = packets.packet(number);
+        writer.write(Nanos(1_000_000_000_000 + number * 1_000), &frame, frame.len() as u32)?;
     }
     writer.finish()?;
     Ok(())

@@ -2,4 +2,5 @@
 
 pub mod core;
 mod long_haul;
+pub mod packets;
 pub mod slot;

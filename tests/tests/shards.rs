@@ -198,6 +198,20 @@ fn a_bridge_of_several_shards_delivers_every_copy_of_a_flood() {
 }
 
 #[test]
+fn a_shard_of_a_bridge_learns_from_what_is_handed_over_to_it() {
+    let (one, other, third) = (PortId(0), PortId(1), PortId(2));
+    let mut shards = Shards::new(bridged(3), 3);
+    // Nobody knows the receiver, so all hear of the sender.
+    shards.inject(one, [Flow::new(one, other).bridged().udp(100)]);
+    shards.run_dry();
+    shards.inject(other, [Flow::new(other, one).bridged().udp(100)]);
+    shards.inject(third, [Flow::new(third, one).bridged().udp(100)]);
+    shards.run_dry();
+    let sent = [one, other, third].map(|port| shards.sent[port.index()].len());
+    assert_eq!(sent, [2, 1, 1], "the answers are not flooded");
+}
+
+#[test]
 fn shards_install_one_after_the_other_with_frames_in_between() {
     let mut shards = Shards::new(routed(4), 2);
     let (a, b) = (PortId(0), PortId(1));

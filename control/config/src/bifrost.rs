@@ -23,8 +23,9 @@ pub(crate) fn build(
     let stated = decl.round_trip.as_ref().map(|it| it.value);
     let round_trip = stated.or_else(|| round_trip(port, link, &decl.place, problems))?;
     let slot = or(&decl.slot, defaults::SLOT);
-    if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot) {
-        problems.error(&holdover.place, ProblemKind::LongHoldover { slot });
+    let lateness = or(&decl.lateness, defaults::LATENESS);
+    if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot.max(lateness)) {
+        problems.error(&holdover.place, ProblemKind::LongHoldover { slot, lateness });
     }
     let mut bifrost = Bifrost {
         buffer: WireBytes(0),
@@ -33,7 +34,7 @@ pub(crate) fn build(
         check_every: or(&decl.check_every, defaults::CHECK_EVERY),
         virtual_incoming: decl.virtual_incoming,
         holdover: or(&decl.holdover, defaults::holdover(slot)),
-        lateness: or(&decl.lateness, defaults::LATENESS),
+        lateness,
     };
     bifrost.buffer = match decl.buffer.as_ref().map(|wish| wish.value) {
         Some(SizeWish::Given(Bytes(size))) => WireBytes(size),

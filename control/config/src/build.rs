@@ -8,16 +8,18 @@ use switch::program::{
     RateLimit, Red, Settings, Threshold,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority};
+use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 
 use crate::bifrost;
 use crate::defaults;
+use crate::emulation;
 use crate::gateway::Link;
 use crate::headroom::HeadroomSum;
 use crate::lscc;
 use crate::problem::{ProblemKind, nearest};
 use crate::reader::{At, Place, Problems};
+use crate::runtime::{self, Emulation, Runtime};
 use crate::schema::{
     BufferDecl, Document, LosslessDecl, NeighbourDecl, PairDecl, PfcDecl, PortDecl, QueueDecl, RateLimitDecl,
     RouteDecl,
@@ -30,6 +32,10 @@ pub(crate) struct Built {
     pub settings: Settings,
     pub links: Vec<Link>,
     pub cell_occupancy: f64,
+    pub seed_stated: bool,
+    pub runtime: Runtime,
+    /// Mean length of frames for which there should be descriptors.
+    pub mean_frame: Bytes,
     /// Whether all ports that forwarding names exist.
     pub forwarding_resolved: bool,
 }
@@ -42,26 +48,40 @@ where
     value.as_ref().map_or(default, |at| at.value)
 }
 
-/// Builds what `document` describes, which stands in `directory`; `None` where a port could not be
-/// built, which has been said.
-pub(crate) fn build(document: &Document, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Built> {
+/// Builds the gateway called `name` that `document` describes, which stands in `directory`; `None`
+/// where a port could not be built, which has been said.
+pub(crate) fn build(
+    document: &Document,
+    name: &str,
+    directory: Option<&Path>,
+    problems: &Problems<'_>,
+) -> Option<Built> {
     let forwarding = forwarding(document, problems);
     let forwarding_resolved = !problems.has_errors();
     let cell_occupancy = or(&document.buffer.cell_occupancy, defaults::CELL_OCCUPANCY);
     let builder = Builder { problems, cell_occupancy, directory };
     let mut ports = Vec::new();
     let mut links = Vec::new();
+    let mut emulations = Vec::new();
     for (index, decl) in document.ports.iter().enumerate() {
-        let (port, link) = builder.port(index, decl)?;
-        ports.push(port);
+        let (link, emulation) = builder.link(decl)?;
+        ports.push(builder.port(index, decl, &link)?);
         links.push(link);
+        emulations.push(emulation);
     }
-    let buffer = buffer(&document.buffer, &ports);
+    let runtime = runtime::build(document, name, &ports, emulations, problems);
+    let runs = runtime.devices.iter().any(Option::is_some);
+    // Memory for the shortest frames costs nothing where there are no mbufs.
+    let mean_frame = if runs { runtime.dpdk.mean_frame } else { Bytes(WireBytes::MINIMUM_FRAME) };
+    let buffer = buffer(&document.buffer, &ports, mean_frame);
     let seed = or(&document.seed, defaults::SEED);
     Some(Built {
         settings: Settings { ports, buffer, forwarding, seed },
         links,
         cell_occupancy,
+        seed_stated: document.seed.is_some(),
+        runtime,
+        mean_frame,
         forwarding_resolved,
     })
 }
@@ -73,7 +93,12 @@ pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes
     buffer.shared + buffer.headroom + reserved
 }
 
-fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
+/// Descriptors for `bytes` of frames of that mean length.
+pub(crate) fn descriptors_for(bytes: Bytes, mean_frame: Bytes) -> usize {
+    bytes.0.div_ceil(mean_frame.0) as usize
+}
+
+fn buffer(decl: &BufferDecl, ports: &[PortSettings], mean_frame: Bytes) -> BufferSettings {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
     let wanted: Bytes = groups.map(|group| group.headroom).sum();
     let any_lossless = ports.iter().any(|port| !port.lossless().is_empty());
@@ -84,8 +109,8 @@ fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
         egress_lossy: or(&decl.egress_lossy, defaults::egress_lossy(shared, any_lossless)),
         descriptors: 0,
     };
-    // What one more frame of the shortest kind would need is said where physics is checked.
-    let needed = BufferSettings::descriptors_for(capacity(&buffer, ports));
+    // That there are too few is said where physics is checked.
+    let needed = descriptors_for(capacity(&buffer, ports), mean_frame);
     let most = BufferSettings::MOST_DESCRIPTORS;
     buffer.descriptors =
         decl.descriptors.as_ref().map_or(needed.clamp(1, most), |descriptors| descriptors.value as usize);
@@ -99,14 +124,23 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn port(&self, index: usize, decl: &PortDecl) -> Option<(PortSettings, Link)> {
+    /// What is known of the link of a port, and what is emulated of it: a delay that stands alone is
+    /// a distance to all that depends on one.
+    fn link(&self, decl: &PortDecl) -> Option<(Link, Option<Emulation>)> {
+        let stated = decl.distance.as_ref().map(|distance| distance.value);
+        let emulation = match &decl.emulation {
+            Some(declared) => Some(emulation::build(declared, stated, self.problems)?),
+            None => None,
+        };
+        let distance = stated.or(emulation.map(|emulation| emulation::reach(emulation.delay)));
+        let interface_delay = or(&decl.interface_delay, defaults::INTERFACE_DELAY);
+        Some((Link { distance, interface_delay }, emulation))
+    }
+
+    fn port(&self, index: usize, decl: &PortDecl, link: &Link) -> Option<PortSettings> {
         let rate = decl.rate.as_ref()?.value;
         let max_frame = or(&decl.max_frame, defaults::MAX_FRAME);
         let tx_window = or(&decl.tx_window, defaults::TX_WINDOW);
-        let link = Link {
-            distance: decl.distance.as_ref().map(|distance| distance.value),
-            interface_delay: or(&decl.interface_delay, defaults::INTERFACE_DELAY),
-        };
         let queues = core::array::from_fn(|index| {
             let priority = Priority::from_low_bits(index as u8);
             queue(decl.queue(priority), priority, max_frame)
@@ -128,21 +162,21 @@ impl Builder<'_> {
             watchdog: decl.watchdog.as_ref().map(watchdog::build),
         };
         if let Some(declared) = &decl.bifrost {
-            port.bifrost = Some(bifrost::build(declared, &port, &link, self.problems)?);
+            port.bifrost = Some(bifrost::build(declared, &port, link, self.problems)?);
         }
         if let Some(declared) = &decl.lscc {
-            let lscc = lscc::build(declared, &port, &link, self.directory, self.problems)?;
+            let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
             if let Some(bifrost) = &mut port.bifrost {
                 lscc::make_room(bifrost, &lscc, decl);
             }
             port.lscc = Some(lscc);
         }
-        self.groups(decl, &mut port, &link)?;
+        self.groups(decl, &mut port, link)?;
         port.pfc.obey = port.lossless();
         if let Some(pfc) = &decl.pfc {
             self.pfc(pfc, &mut port);
         }
-        Some((port, link))
+        Some(port)
     }
 
     fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {

@@ -1,6 +1,8 @@
 //! What holds where a file says nothing. Each is explained in docs/configuration.md.
 
+use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use core::num::NonZeroU32;
+use std::path::PathBuf;
 
 use switch::program::{DynamicThreshold, LossyQueue, QueueSettings, Scheduling, Threshold};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority};
@@ -59,6 +61,30 @@ pub(crate) fn least_rate(most: BitRate) -> BitRate {
 
 /// Detection and restoration time of the watchdog, as `pfcwd start_default` of SONiC has them.
 pub(crate) const WATCHDOG_TIME: Interval = Interval::from_millis(200);
+
+/// Where there are devices, the buffer is as large in descriptors as in bytes when frames are of this
+/// length on average. ACKs of 60 bytes beside data of 1 KiB are far above it.
+pub(crate) const MEAN_FRAME: Bytes = Bytes(256);
+/// Of a ring of a device: 10 us of 60-byte frames at 100G are 1,488.
+pub(crate) const DESCRIPTORS: u16 = 1_024;
+/// Whoever runs the gateway, and a group for those who may ask it.
+pub(crate) const SOCKET_MODE: u32 = 0o660;
+/// On this machine only; the port is the first that OpenTelemetry gives to Prometheus exporters.
+pub(crate) const METRICS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9_464));
+/// A turn takes microseconds; whoever is away for so long was stopped.
+pub(crate) const STALL: Interval = Interval::from_millis(100);
+/// What a full buffer takes at a few Gb/s, paused now and then.
+pub(crate) const DRAIN: Interval = Interval::from_secs(1);
+
+/// The control socket of a gateway.
+pub(crate) fn socket(name: &str) -> PathBuf {
+    PathBuf::from(format!("/run/longspan/{name}.sock"))
+}
+
+/// A tenth of the delay, so that later frames do overtake; 10 us where that is less.
+pub(crate) fn reorder_by(delay: Interval) -> Interval {
+    Interval(delay.0 / 10).max(Interval::from_micros(10))
+}
 
 /// Half a slot: enough for a frame that waits, and little to lose where one is not replaced.
 pub(crate) const fn holdover(slot: Interval) -> Interval {

@@ -11,24 +11,31 @@
 mod bifrost;
 mod build;
 mod defaults;
+mod device;
+mod diff;
+mod emulation;
 mod gateway;
 mod headroom;
 mod lscc;
 mod lscc_sum;
+mod memory;
 mod origin;
 mod physics;
 mod problem;
 mod reader;
 mod render;
+pub mod runtime;
 mod schema;
 mod value;
 mod watchdog;
 
+pub use diff::{Change, diff, not_live};
 pub use gateway::{Gateway, Link};
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};
 pub use lscc_sum::{LsccSum, Protection, StepBounds};
+pub use memory::{MemorySum, OnLink};
 pub use problem::{ConfigError, Location, Problem, ProblemKind, Severity};
-pub use render::render;
+pub use render::{render, render_without_keys};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -65,25 +72,27 @@ pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
 
 fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
     let problems = Problems::new(name, text);
-    let read = read(text, directory, &problems);
+    let read = read(text, name, directory, &problems);
     let valid = !problems.has_errors();
     let noted = problems.into_sorted();
     match read {
-        Some((name_in_file, built, Ok(program))) if valid => Ok(Gateway {
-            name: name_in_file.unwrap_or_else(|| stem(name)),
+        Some((name, built, Ok(program))) if valid => Ok(Gateway {
+            name,
+            seed_stated: built.seed_stated,
             program: Arc::new(program),
             links: built.links,
             cell_occupancy: built.cell_occupancy,
+            runtime: built.runtime,
             warnings: noted,
         }),
         _ => Err(ConfigError::Invalid { problems: noted }),
     }
 }
 
-type Read = (Option<String>, Built, Result<Program, ()>);
+type Read = (String, Built, Result<Program, ()>);
 
 /// Reads, builds and checks; what is wrong is in `problems`.
-fn read(text: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Read> {
+fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Read> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for (kind, span) in errors.iter().map(problem::syntax) {
         problems.error(&Place { key: String::new(), offset: span.start }, kind);
@@ -97,7 +106,8 @@ fn read(text: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option
     if problems.has_errors() {
         return None;
     }
-    let built = build::build(&document, directory, problems)?;
+    let name = document.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone());
+    let built = build::build(&document, &name, directory, problems)?;
     origin::check(&built, &document, problems);
     physics::check(&built, &document, problems);
     let program = Program::new(built.settings.clone()).map_err(|error| {
@@ -106,7 +116,7 @@ fn read(text: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option
             problems.error(&origin::place(&error, &document), error);
         }
     });
-    Some((document.name.map(|name| name.value.0), built, program))
+    Some((name, built, program))
 }
 
 fn stem(name: &str) -> String {

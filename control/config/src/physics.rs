@@ -5,10 +5,10 @@ use switch::ForwardingSettings;
 use switch::program::{
     BufferSettings, GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
 };
-use units::{Bytes, PortId, Priority, WireBytes};
+use units::{Bytes, PortId, Priority};
 
 use crate::bifrost;
-use crate::build::{Built, capacity};
+use crate::build::{Built, capacity, descriptors_for};
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::lscc;
 use crate::lscc_sum::LsccSum;
@@ -99,15 +99,15 @@ impl Check<'_> {
 
     fn descriptors(&self) {
         let buffer = capacity(&self.settings.buffer, &self.settings.ports);
-        let needed = BufferSettings::descriptors_for(buffer) as u64;
+        let mean = self.built.mean_frame;
+        let needed = descriptors_for(buffer, mean) as u64;
         let given = self.settings.buffer.descriptors as u64;
         if (1..needed).contains(&given) {
             let decl = &self.document.buffer;
             let place = decl.descriptors.as_ref().map(|descriptors| &descriptors.place);
             let place = place_of(place.or(decl.place.as_ref()), "buffer.descriptors");
-            let shortest = Bytes(WireBytes::MINIMUM_FRAME);
-            let held = Bytes(given * shortest.0);
-            let kind = ProblemKind::FewDescriptors { given, shortest, held, buffer, needed };
+            let held = Bytes(given * mean.0);
+            let kind = ProblemKind::FewDescriptors { given, mean, held, buffer, needed };
             self.problems.warning(&place, kind);
         }
     }

@@ -1,7 +1,7 @@
 //! What can be wrong with a configuration, and where.
 
 use core::fmt;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
 use core::ops::Range;
 use std::path::PathBuf;
 use switch::program::ProgramError;
@@ -176,9 +176,9 @@ pub enum ProblemKind {
     )]
     ShortSlot { slot: Interval, bytes: Bytes, rate: BitRate, frame: Bytes, least: Interval },
     #[error(
-        "is longer than the slot of {slot}: a frame that is late or lost would stop the upstream for slots that were granted"
+        "is longer than the slot of {slot} and the lateness of {lateness}: a frame that is lost would stop the upstream for slots that were granted"
     )]
-    LongHoldover { slot: Interval },
+    LongHoldover { slot: Interval, lateness: Interval },
     #[error("{path}: {reason}")]
     KeyFile { path: String, reason: String },
     #[error(
@@ -249,11 +249,31 @@ pub enum ProblemKind {
     #[error("a limit of {limit} above the link rate of {rate} has no effect")]
     LimitAboveRate { limit: BitRate, rate: BitRate },
     #[error(
-        "{given} frames of {shortest} fill {held} of a buffer of {buffer}: short frames could be lost with room left; {needed} are enough"
+        "{given} frames of {mean} fill {held} of a buffer of {buffer}: short frames could be lost with room left; {needed} are enough"
     )]
-    FewDescriptors { given: u64, shortest: Bytes, held: Bytes, buffer: Bytes, needed: u64 },
+    FewDescriptors { given: u64, mean: Bytes, held: Bytes, buffer: Bytes, needed: u64 },
     #[error("priority {priority} is lossless, but classification gives it to no frame")]
     NeverClassified { priority: Priority },
+
+    // A running gateway.
+    #[error("{argument} is what {key} says; leave it out")]
+    ArgumentOfKey { argument: &'static str, key: &'static str },
+    #[error("core {core} is none of dpdk.cores, which are {cores}")]
+    CoreUnlisted { core: usize, cores: String },
+    #[error(
+        "an AF_XDP device needs an mbuf within a page of {page}, and for frames of {frame}, as on port {port}, one takes {mbuf}; lower mtu or max_frame on every port, or use driver = \"af_packet\""
+    )]
+    LongMbuf { port: String, frame: Bytes, mbuf: Bytes, page: Bytes },
+    #[error(
+        "a delay of {delay} is longer than that of {distance}, {propagation}, with which headroom and round trips are computed; leave one of them out, or state a distance of {least} at least"
+    )]
+    DelayBeyondDistance { delay: Interval, distance: Distance, propagation: Interval, least: Distance },
+    #[error("with mode {mode:o} everybody on this machine can reload the gateway")]
+    OpenSocket { mode: u32 },
+    #[error(
+        "{address} can be reached from other machines, and metrics are neither encrypted nor authenticated"
+    )]
+    OpenMetrics { address: SocketAddr },
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

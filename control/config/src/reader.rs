@@ -161,7 +161,7 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// Complains where `key` is absent.
     pub fn expect(&self, key: &str, example: &'static str) {
-        if !self.table.contains_key(key) {
+        if !self.contains(key) {
             let place = self.place_of(key, self.place.offset);
             self.problems.error(&place, ProblemKind::Missing { example });
         }
@@ -186,6 +186,11 @@ impl<'a, 'i> Section<'a, 'i> {
     ) -> Option<At<Vec<At<T>>>> {
         self.expect(key, example);
         self.list(key)
+    }
+
+    /// Whether there is anything at `key`.
+    pub fn contains(&self, key: &str) -> bool {
+        self.table.contains_key(key)
     }
 
     /// Whether there is a value at `key` that is no table.

@@ -11,19 +11,36 @@ use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 use wire::rate_feedback::Key;
 
 use crate::gateway::{Gateway, Link};
+use crate::runtime::{Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Runtime};
 
 /// The TOML text that [`crate::parse`] reads as the same gateway, LSCC's secret keys in clear.
 ///
 /// Every key is written, whatever its default, so that it shows what is in force and stays valid when a
 /// default changes.
 pub fn render(gateway: &Gateway) -> String {
+    rendered(gateway, Keys::InClear)
+}
+
+/// The same text for others to see: each secret key is `"(hidden)"`, which [`crate::parse`] refuses.
+pub fn render_without_keys(gateway: &Gateway) -> String {
+    rendered(gateway, Keys::Hidden)
+}
+
+/// What becomes of secret keys.
+#[derive(Clone, Copy)]
+enum Keys {
+    InClear,
+    Hidden,
+}
+
+fn rendered(gateway: &Gateway, keys: Keys) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _written = write_gateway(&mut text, gateway);
+    let _written = write_gateway(&mut text, gateway, keys);
     text
 }
 
-fn write_gateway(out: &mut String, gateway: &Gateway) -> core::fmt::Result {
+fn write_gateway(out: &mut String, gateway: &Gateway, keys: Keys) -> core::fmt::Result {
     let settings = gateway.program.settings();
     let buffer = &settings.buffer;
     writeln!(out, "[gateway]\nname = \"{}\"\nseed = {}", gateway.name, settings.seed)?;
@@ -31,10 +48,68 @@ fn write_gateway(out: &mut String, gateway: &Gateway) -> core::fmt::Result {
     writeln!(out, "egress_lossy = \"{}\"\ndescriptors = {}", buffer.egress_lossy, buffer.descriptors)?;
     writeln!(out, "cell_occupancy = {:?}", gateway.cell_occupancy)?;
     write_forwarding(out, &settings.forwarding, &settings.ports)?;
-    for (port, link) in settings.ports.iter().zip(&gateway.links) {
-        write_port(out, port, link)?;
+    write_dpdk(out, &gateway.runtime.dpdk)?;
+    write_control(out, &gateway.runtime.control)?;
+    for (index, (port, link)) in settings.ports.iter().zip(&gateway.links).enumerate() {
+        write_port(out, port, link, keys)?;
+        let Runtime { devices, emulations, .. } = &gateway.runtime;
+        devices[index].as_ref().map_or(Ok(()), |device| write_device(out, device))?;
+        emulations[index].as_ref().map_or(Ok(()), |emulation| write_emulation(out, emulation))?;
     }
     Ok(())
+}
+
+/// A text with quotes around it, and whatever escapes it needs.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+fn write_dpdk(out: &mut String, dpdk: &Dpdk) -> core::fmt::Result {
+    let hugepages = match dpdk.hugepages {
+        Hugepages::Auto => "auto",
+        Hugepages::Require => "require",
+        Hugepages::Never => "never",
+    };
+    let idle = match dpdk.idle {
+        Idle::Poll => "poll",
+        Idle::Sleep => "sleep",
+    };
+    let cores = join(dpdk.cores.iter().map(ToString::to_string));
+    let arguments = join(dpdk.arguments.iter().map(|argument| quoted(argument)));
+    writeln!(out, "\n[dpdk]\nhugepages = \"{hugepages}\"\ncores = [{cores}]\nidle = \"{idle}\"")?;
+    writeln!(out, "file_prefix = {}\narguments = [{arguments}]", quoted(&dpdk.file_prefix))?;
+    writeln!(out, "mean_frame = {}", dpdk.mean_frame.0)
+}
+
+fn write_control(out: &mut String, control: &Control) -> core::fmt::Result {
+    let Control { socket, mode, metrics, stall, drain } = control;
+    let socket = quoted(&socket.display().to_string());
+    writeln!(out, "\n[control]\nsocket = {socket}\nmode = \"{mode:03o}\"")?;
+    writeln!(out, "metrics = \"{}\"\nstall = \"{stall}\"\ndrain = \"{drain}\"", or_none(*metrics))
+}
+
+fn write_device(out: &mut String, device: &Device) -> core::fmt::Result {
+    writeln!(out, "\n[port.device]")?;
+    match &device.kind {
+        DeviceKind::Pci(address) => writeln!(out, "pci = {}", quoted(address))?,
+        DeviceKind::Virtual(vdev) => writeln!(out, "vdev = {}", quoted(vdev))?,
+    }
+    if let Some(core) = device.core {
+        writeln!(out, "core = {core}")?;
+    }
+    let pfc_frames = match device.pfc_frames {
+        PfcFrames::Require => "require",
+        PfcFrames::Warn => "warn",
+    };
+    writeln!(out, "receive_descriptors = {}", device.receive_descriptors)?;
+    writeln!(out, "transmit_descriptors = {}", device.transmit_descriptors)?;
+    writeln!(out, "pfc_frames = \"{pfc_frames}\"")
+}
+
+fn write_emulation(out: &mut String, emulation: &Emulation) -> core::fmt::Result {
+    let Emulation { delay, loss, duplicate, reorder, reorder_by, control } = emulation;
+    writeln!(out, "\n[port.emulation]\ndelay = \"{delay}\"\nloss = {loss:?}\nduplicate = {duplicate:?}")?;
+    writeln!(out, "reorder = {reorder:?}\nreorder_by = \"{reorder_by}\"\ncontrol = {control}")
 }
 
 fn write_forwarding(
@@ -68,7 +143,7 @@ fn write_forwarding(
     }
 }
 
-fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::Result {
+fn write_port(out: &mut String, port: &PortSettings, link: &Link, keys: Keys) -> core::fmt::Result {
     writeln!(out, "\n[[port]]\nname = \"{}\"\nmac = \"{}\"\nrate = \"{}\"", port.name, port.mac, port.rate)?;
     writeln!(out, "max_frame = {}\ntx_window = \"{}\"", port.max_frame.0, port.tx_window)?;
     if let Some(distance) = link.distance {
@@ -90,7 +165,7 @@ fn write_port(out: &mut String, port: &PortSettings, link: &Link) -> core::fmt::
     writeln!(out, "\n[port.pfc]\npause = {}\nobey = {}", port.pfc.pause.0, set(port.pfc.obey))?;
     writeln!(out, "global_pause = {}", port.pfc.obey_global_pause)?;
     port.bifrost.as_ref().map_or(Ok(()), |bifrost| write_bifrost(out, bifrost))?;
-    port.lscc.as_ref().map_or(Ok(()), |lscc| write_lscc(out, lscc))?;
+    port.lscc.as_ref().map_or(Ok(()), |lscc| write_lscc(out, lscc, keys))?;
     port.watchdog.as_ref().map_or(Ok(()), |watchdog| write_watchdog(out, watchdog))
 }
 
@@ -113,11 +188,14 @@ fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
     writeln!(out, "holdover = \"{}\"\nlateness = \"{}\"", bifrost.holdover, bifrost.lateness)
 }
 
-fn write_lscc(out: &mut String, lscc: &Lscc) -> core::fmt::Result {
+fn write_lscc(out: &mut String, lscc: &Lscc, keys: Keys) -> core::fmt::Result {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
     writeln!(out, "\n[port.lscc]\nlocal = \"{}\"\npeer = \"{}\"", feedback.local, feedback.peer)?;
     if let Some(Key(key)) = feedback.key {
-        writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?;
+        match keys {
+            Keys::InClear => writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?,
+            Keys::Hidden => writeln!(out, "key = \"(hidden)\"")?,
+        }
     }
     writeln!(out, "interval = \"{interval}\"\nround_trip = \"{round_trip}\"")?;
     writeln!(out, "reference = \"{}\"", Bytes(calculation.reference.0))?;

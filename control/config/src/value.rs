@@ -1,5 +1,12 @@
 //! What single values may look like.
 
+mod runtime;
+
+pub(crate) use runtime::{
+    Argument, Core, Driver, FilePrefix, InterfaceName, MemifRole, PciAddress, Permissions, Probability,
+    RingSize, SocketPath, VirtualDevice, name_of,
+};
+
 use core::net::{IpAddr, Ipv4Addr};
 use core::num::NonZeroU32;
 use core::str::FromStr;
@@ -279,6 +286,8 @@ macro_rules! words {
         }
     )*};
 }
+
+use words;
 
 /// The word that says how a gateway forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-use config::{Gateway, Link, parse, render};
+use config::runtime::{Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Runtime};
+use config::{Gateway, Link, diff, parse, render};
 use proptest::prelude::*;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, GroupSettings, LosslessGroup,
@@ -275,6 +276,116 @@ fn settings() -> impl Strategy<Value = (Settings, Vec<Link>)> {
     )
 }
 
+fn dpdk() -> impl Strategy<Value = Dpdk> {
+    let hugepages = prop::sample::select(vec![Hugepages::Auto, Hugepages::Require, Hugepages::Never]);
+    let cores = prop::sample::subsequence(vec![0_usize, 1, 2, 3, 1_023], 0..=5);
+    let argument = prop::sample::select(vec!["--log-level=7", "-m", "512", "--x='a' \"b\"", "\\", "é"]);
+    let arguments = prop::collection::vec(argument.prop_map(Into::into), 0..4);
+    let idle = prop::sample::select(vec![Idle::Poll, Idle::Sleep]);
+    (hugepages, cores, idle, "[a-z0-9_-][a-z0-9._-]{0,63}", arguments, 60_u64..=9_216).prop_map(
+        |(hugepages, cores, idle, file_prefix, arguments, mean_frame)| Dpdk {
+            hugepages,
+            cores,
+            idle,
+            file_prefix,
+            arguments,
+            mean_frame: Bytes(mean_frame),
+        },
+    )
+}
+
+fn control() -> impl Strategy<Value = Control> {
+    let metrics = prop::option::of(any::<core::net::SocketAddr>().prop_map(|mut address| {
+        // A scope or flow label is not written.
+        if let core::net::SocketAddr::V6(address) = &mut address {
+            address.set_flowinfo(0);
+            address.set_scope_id(0);
+        }
+        address
+    }));
+    ("/[a-z\"'\\\\]{1,100}", 0_u32..=0o777, metrics, 1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000)
+        .prop_map(|(socket, mode, metrics, stall, drain)| Control {
+            socket: socket.into(),
+            mode,
+            metrics,
+            stall: Interval(stall),
+            drain: Interval(drain),
+        })
+}
+
+/// A device of port `index`, on one of `cores` or none in particular.
+fn device(index: usize, cores: Vec<usize>) -> impl Strategy<Value = Device> {
+    let pci = (any::<u16>(), any::<u8>(), 0_u8..32).prop_map(move |(domain, bus, device)| {
+        DeviceKind::Pci(format!("{domain:04x}:{bus:02x}:{device:02x}.{index}"))
+    });
+    let vdev = "(,[a-z]+=[a-z\"'/\\\\]+){0,3}"
+        .prop_map(move |arguments| DeviceKind::Virtual(format!("net_ring{index}{arguments}")));
+    let core = if cores.is_empty() { (0_usize..1_024).boxed() } else { prop::sample::select(cores).boxed() };
+    let ring = || (6_u32..16).prop_map(|exponent| 1_u16 << exponent);
+    let pfc_frames = prop::sample::select(vec![PfcFrames::Require, PfcFrames::Warn]);
+    (prop_oneof![pci, vdev], prop::option::of(core), ring(), ring(), pfc_frames).prop_map(
+        |(kind, core, receive_descriptors, transmit_descriptors, pfc_frames)| Device {
+            kind,
+            core,
+            receive_descriptors,
+            transmit_descriptors,
+            pfc_frames,
+        },
+    )
+}
+
+/// An emulated link of at most that delay.
+fn emulation(longest: Interval) -> impl Strategy<Value = Emulation> {
+    let probability = || (0_u32..=1_000).prop_map(|part| f64::from(part) / 1_000.0);
+    let times = (0..=longest.0, 1_000_u64..=200_000_000);
+    (times, probability(), probability(), probability(), any::<bool>()).prop_map(
+        |((delay, reorder_by), loss, duplicate, reorder, control)| Emulation {
+            delay: Interval(delay),
+            loss,
+            duplicate,
+            reorder,
+            reorder_by: Interval(reorder_by),
+            control,
+        },
+    )
+}
+
+/// What fits the ports of [`settings`]: an emulated link where the distance is known, for a delay
+/// would be one, and hold the headroom to it.
+fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
+    (dpdk(), control()).prop_flat_map(move |(dpdk, control)| {
+        let one = |index: usize, link: &Link| {
+            let emulation = match link.distance {
+                Some(distance) => prop::option::of(emulation(distance.propagation())).boxed(),
+                None => Just(None).boxed(),
+            };
+            (prop::option::of(device(index, dpdk.cores.clone())), emulation)
+        };
+        (Just(dpdk.clone()), Just(control), one(0, &links[0]), one(1, &links[1])).prop_map(
+            |(dpdk, control, first, second)| Runtime {
+                dpdk,
+                control,
+                devices: vec![first.0, second.0],
+                emulations: vec![first.1, second.1],
+            },
+        )
+    })
+}
+
+fn gateway() -> impl Strategy<Value = Gateway> {
+    settings()
+        .prop_flat_map(|(settings, links)| (Just(settings), runtime(links.clone()), Just(links)))
+        .prop_map(|(settings, runtime, links)| Gateway {
+            name: "gw".into(),
+            seed_stated: true,
+            program: Arc::new(Program::new(settings).unwrap()),
+            links,
+            cell_occupancy: 1.25,
+            runtime,
+            warnings: Vec::new(),
+        })
+}
+
 /// Tables and keys of which files are made.
 const KEYS: &str = "
     [gateway] [buffer] [forwarding] [[forwarding.route]] [[forwarding.neighbour]] [[port]]
@@ -287,7 +398,11 @@ const KEYS: &str = "
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
     interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]
-    watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]";
+    watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]
+    [dpdk] [control] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
+    hugepages cores idle file_prefix arguments mean_frame socket mode metrics stall drain device pci vdev
+    interface driver memif core receive_descriptors transmit_descriptors pfc_frames id role emulation
+    delay loss duplicate reorder reorder_by control";
 
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
@@ -295,7 +410,9 @@ const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | 
 "strict" | "counter" | "history" | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
 "é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
-{ local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }"#;
+{ local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }
+"net_ring0" | "veth0" | "0000:3b:00.0" | 1024 | "660" | "127.0.0.1:9464" | "/run/a.sock" | "server"
+["--log-level=7"] | { delay = "400us" } | { interface = "veth0" }"#;
 
 /// A file of pieces that belong in files, so that it gets past the parser.
 fn toml_like() -> impl Strategy<Value = String> {
@@ -338,20 +455,14 @@ proptest! {
     }
 
     #[test]
-    fn valid_settings_survive_being_written_and_read((settings, links) in settings()) {
-        let program = Program::new(settings.clone()).unwrap();
-        let gateway = Gateway {
-            name: "gw".into(),
-            program: Arc::new(program),
-            links,
-            cell_occupancy: 1.25,
-            warnings: Vec::new(),
-        };
+    fn a_valid_gateway_survives_being_written_and_read(gateway in gateway()) {
         let text = render(&gateway);
         let again = parse(&text, "rendered.toml")
             .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-        prop_assert_eq!(again.program.settings(), &settings);
-        prop_assert_eq!(again.links, gateway.links);
+        prop_assert_eq!(again.program.settings(), gateway.program.settings());
+        prop_assert_eq!(&again.links, &gateway.links);
         prop_assert_eq!(again.cell_occupancy, gateway.cell_occupancy);
+        prop_assert_eq!(&again.runtime, &gateway.runtime);
+        prop_assert_eq!(diff(&gateway, &again), Vec::new());
     }
 }

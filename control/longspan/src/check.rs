@@ -3,7 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::console;
 use crate::failure::Failure;
-use config::{ConfigError, Gateway, LsccSum, Problem, Severity};
+use config::{ConfigError, Gateway, LsccSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
 use serde::Serialize;
 use std::path::Path;
@@ -33,7 +33,8 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
 }
 
-/// One line, what LSCC amounts to where a port has it, a line for each watchdog, and one for each warning.
+/// One line, what LSCC amounts to where a port has it, a line for each watchdog, the memory of the devices
+/// where there are any, and a line for each warning.
 fn approval(file: &Path, gateway: &Gateway) -> String {
     let ports: Vec<_> = gateway.port_names().collect();
     let name = &gateway.name;
@@ -52,6 +53,9 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
             watched.join(", "),
             action.name(),
         );
+    }
+    if let Some(memory) = gateway.memory() {
+        let _ = writeln!(text, "memory of the devices:\n{memory}");
     }
     for warning in &gateway.warnings {
         let _ = writeln!(text, "{warning}");
@@ -73,6 +77,7 @@ struct FileReport {
     ports: Vec<String>,
     lscc: Vec<LsccReport>,
     watchdogs: Vec<WatchdogReport>,
+    memory: Option<MemoryReport>,
     problems: Vec<ProblemReport>,
 }
 
@@ -99,6 +104,28 @@ struct WatchdogReport {
     detection_ns: u64,
     restoration_ns: u64,
     action: &'static str,
+}
+
+/// The memory of the devices in the output of `--json`.
+#[derive(Serialize)]
+struct MemoryReport {
+    queued_frames: u64,
+    receive_ring_frames: u64,
+    transmit_ring_frames: u64,
+    links: Vec<LinkReport>,
+    cores: u64,
+    mbufs: u64,
+    mbuf_bytes: u64,
+    control_mbufs: u64,
+    total_bytes: u64,
+}
+
+/// An emulated link in the output of `--json`.
+#[derive(Serialize)]
+struct LinkReport {
+    port: String,
+    data_frames: u64,
+    control_frames: u64,
 }
 
 /// One problem in the output of `--json`.
@@ -130,6 +157,7 @@ impl FileReport {
             watchdogs: gateway.map_or_else(Vec::new, |gateway| {
                 watchdogs(gateway).map(|(port, watchdog)| WatchdogReport::new(port, watchdog)).collect()
             }),
+            memory: gateway.and_then(|gateway| Some(MemoryReport::new(&gateway.memory()?))),
             problems,
         }
     }
@@ -160,6 +188,27 @@ impl WatchdogReport {
             detection_ns: watchdog.detection.0,
             restoration_ns: watchdog.restoration.0,
             action: watchdog.action.name(),
+        }
+    }
+}
+
+impl MemoryReport {
+    fn new(sum: &MemorySum) -> Self {
+        let links = sum.links.iter().map(|link| LinkReport {
+            port: link.name.clone(),
+            data_frames: link.data,
+            control_frames: link.control,
+        });
+        Self {
+            queued_frames: sum.queued,
+            receive_ring_frames: sum.receive_rings,
+            transmit_ring_frames: sum.transmit_rings,
+            links: links.collect(),
+            cores: sum.cores,
+            mbufs: sum.mbufs(),
+            mbuf_bytes: sum.mbuf().0,
+            control_mbufs: sum.control_mbufs(),
+            total_bytes: sum.total().0,
         }
     }
 }

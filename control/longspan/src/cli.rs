@@ -1,11 +1,12 @@
 //! The command line.
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use core::num::NonZeroU32;
 use core::str::FromStr;
 use replay::capture::{ParseSourceMatchError, SourceMatch, Speed};
 use replay::series::Sampling;
 use std::path::PathBuf;
+use telemetry::View;
 use units::{Interval, ParseQuantityError};
 
 /// A lossless long-haul Ethernet gateway in software.
@@ -69,6 +70,98 @@ Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or 
 frame cannot be read. Where a capture breaks later, what came before it is played and written first;
 so it is after an interrupt (Ctrl-C), of which a second one ends the program at once.")]
     Replay(Box<ReplayArgs>),
+    /// Forward frames between the ports of a gateway, until it is told to end
+    ///
+    /// The devices of the ports are DPDK's: network cards by their PCI address, or virtual devices such
+    /// as af_packet, memif and pcap. One worker per core polls them; a control thread answers `show` and
+    /// `reload`, serves metrics, and watches the workers. SIGHUP reads the configuration again; SIGTERM
+    /// and Ctrl-C let leave what is inside, say what happened, and end.
+    #[command(after_help = "Examples:
+  Two interfaces of the kernel, without hugepages (config/gateways/wire-veth.toml):
+    longspan run --config gateway.toml
+
+  The same for so long, with what happened as JSON:
+    longspan run --config gateway.toml --for 10s --json
+
+Exit status: 0 ended as it was told, 1 failed while running, 2 wrong usage or configuration, or the
+machine lacks what the configuration asks for.")]
+    Run(RunArgs),
+    /// Have a running gateway read its configuration again
+    ///
+    /// Thresholds, rates, schemes, weights and routes change between two bursts, without losing or
+    /// reordering a frame. What changed is shown. What cannot change while the gateway runs is refused by
+    /// name, and a file that does not hold changes nothing.
+    #[command(after_help = "Examples:
+  longspan reload
+  longspan reload --config gateway.toml
+  longspan reload --socket /run/longspan/gw-east.sock --json
+
+Exit status: 0 reloaded, 1 no gateway answers, 2 the configuration was refused.")]
+    Reload(ReloadArgs),
+    /// Ask a running gateway what it does
+    #[command(after_help = "Examples:
+  longspan show ports
+  longspan show pfc --port lh0
+  longspan show queues --json | jq .ports
+
+Exit status: 0 done, 1 no gateway answers, 2 wrong usage.")]
+    Show(ShowArgs),
+}
+
+/// `longspan run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The configuration of the gateway
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// End after this time, as at SIGTERM: such as 10s
+    #[arg(long = "for", value_name = "TIME", value_parser = interval)]
+    pub duration: Option<Interval>,
+    /// Print what there is to see at the end as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which gateway is meant.
+#[derive(Args, Debug)]
+pub struct Whom {
+    /// The control socket of the gateway. Without it and --config, the only one in /run/longspan
+    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    pub socket: Option<PathBuf>,
+    /// The configuration of the gateway, which names its socket
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// `longspan reload`.
+#[derive(Args, Debug)]
+pub struct ReloadArgs {
+    /// Which gateway.
+    #[command(flatten)]
+    pub whom: Whom,
+    /// Print what changed, or why nothing did, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `longspan show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// What to show
+    #[arg(value_enum)]
+    pub view: ViewArg,
+    /// Only this port
+    #[arg(long, value_name = "NAME")]
+    pub port: Option<String>,
+    /// Start the cleared-on-read watermarks again
+    #[arg(long)]
+    pub clear: bool,
+    /// Which gateway.
+    #[command(flatten)]
+    pub whom: Whom,
+    /// Print all that there is to see as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `longspan check`.
@@ -188,6 +281,39 @@ impl FromStr for PortSources {
                 Ok(Self { port: port.into(), sources: sources.map_err(|error| error.to_string())? })
             }
             _ => Err("write PORT=SOURCE, for example dc0=10.0.0.0/8".into()),
+        }
+    }
+}
+
+/// What of a running gateway is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ViewArg {
+    /// Devices, links, what came in and what went out
+    Ports,
+    /// Priority groups and queues: occupancy, watermarks, ECN marks, pools
+    Queues,
+    /// PFC frames and pause times, each way
+    Pfc,
+    /// LSCC: rates told and heard, flows, CNPs
+    Flows,
+    /// Dropped frames by reason
+    Drops,
+    /// Slots of Bifrost, turns and lateness of workers
+    Slots,
+    /// The configuration in force
+    Config,
+}
+
+impl From<ViewArg> for View {
+    fn from(view: ViewArg) -> Self {
+        match view {
+            ViewArg::Ports => Self::Ports,
+            ViewArg::Queues => Self::Queues,
+            ViewArg::Pfc => Self::Pfc,
+            ViewArg::Flows => Self::Flows,
+            ViewArg::Drops => Self::Drops,
+            ViewArg::Slots => Self::Slots,
+            ViewArg::Config => Self::Config,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How a command fails, and with which exit status.
 
 use config::ConfigError;
+use gateway::socket::{ClientError, Response};
 use replay::capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
@@ -48,6 +49,33 @@ pub enum Failure {
     /// Signals cannot be heard.
     #[error("signals: {0}")]
     Signal(io::Error),
+    /// No gateway answers.
+    #[error("{0}")]
+    Ask(#[from] ClientError),
+    /// A gateway answers something else than it was asked for.
+    #[error("the gateway answers something else: {0}")]
+    Unexpected(String),
+    /// A running gateway refuses a configuration. Nothing has changed.
+    #[error("not reloaded, nothing has changed:\n{}", .0.join("\n"))]
+    Refused(Vec<String>),
+    /// A gateway cannot start.
+    #[cfg(feature = "dpdk")]
+    #[error("{0}")]
+    Gateway(#[from] gateway::RunError),
+    /// A worker of a gateway ended by a panic: a mistake in Longspan.
+    #[cfg(feature = "dpdk")]
+    #[error("internal error: the worker on core {core} ended; please report what it said above")]
+    LostWorker {
+        /// Its core.
+        core: usize,
+    },
+    /// A gateway ended with frames inside.
+    #[cfg(feature = "dpdk")]
+    #[error("{frames} frames were still inside at the end and are lost: what they waited for did not come")]
+    LeftInside {
+        /// Frames.
+        frames: u64,
+    },
     /// Standard output cannot be written.
     #[error("standard output: {0}")]
     Print(io::Error),
@@ -68,6 +96,14 @@ impl Failure {
         Self::Usage(message.into())
     }
 
+    /// An answer to something else than what was asked.
+    pub fn unexpected(response: &Response) -> Self {
+        match response {
+            Response::Misunderstood(why) => Self::Unexpected(why.clone()),
+            _ => Self::Unexpected("it is another version".into()),
+        }
+    }
+
     /// Whether everything was said already: of one file, what is wrong with it.
     pub fn is_said(&self) -> bool {
         matches!(self, Self::Check { files: 1, .. })
@@ -76,15 +112,22 @@ impl Failure {
     /// 1 for what failed while running, 2 for a wrong usage or configuration.
     pub fn status(&self) -> ExitCode {
         match self {
+            #[cfg(feature = "dpdk")]
+            Self::Gateway(_) => ExitCode::from(2),
+            #[cfg(feature = "dpdk")]
+            Self::LostWorker { .. } | Self::LeftInside { .. } => ExitCode::from(1),
             Self::Usage(_)
             | Self::Config(_)
             | Self::Check { .. }
             | Self::Start(_)
+            | Self::Refused(_)
             | Self::Write { running: false, .. } => ExitCode::from(2),
             Self::Run(_)
             | Self::Write { running: true, .. }
             | Self::Interrupted { .. }
             | Self::Signal(_)
+            | Self::Ask(_)
+            | Self::Unexpected(_)
             | Self::Print(_)
             | Self::NotConserved { .. } => ExitCode::from(1),
         }

@@ -1,10 +1,12 @@
 //! The `longspan` command: a lossless long-haul Ethernet gateway in software.
 
+mod ask;
 mod check;
 mod cli;
 mod console;
 mod failure;
 mod replay;
+mod run;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -15,6 +17,9 @@ fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Check(args) }) => check::run(&args),
         Ok(Cli { command: Command::Replay(args) }) => replay::run(&args),
+        Ok(Cli { command: Command::Run(args) }) => run::run(&args),
+        Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
+        Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
         Err(error) if !error.use_stderr() => {
             // Help and version. Whoever closed the pipe has read enough.
             let _ = error.print();

@@ -21,6 +21,23 @@ fn the_summary_of_the_soft_roce_capture_is_the_golden_one() {
 }
 
 #[test]
+fn the_reports_of_the_soft_roce_capture_are_the_golden_ones_byte_for_byte() {
+    for gateway in ["replay-bifrost", "replay-near"] {
+        let config = repository(&format!("config/gateways/{gateway}.toml"));
+        let (config, capture) = (config.to_str().unwrap(), soft_roce());
+        let arguments = ["--config", config, "--split", capture.to_str().unwrap(), "--json"];
+        let sides = ["--from", "dc0=52:54:00:00:00:01", "--from", "lh0=52:54:00:00:00:02"];
+        let report = replayed(&[&arguments[..], &sides].concat()).stdout;
+        let golden = repository(&format!("control/longspan/tests/golden/soft-roce-{gateway}.json"));
+        if std::env::var_os("LONGSPAN_WRITE_GOLDEN").is_some() {
+            std::fs::write(&golden, &report).unwrap();
+        }
+        let same = report == std::fs::read_to_string(golden).unwrap();
+        assert!(same, "{gateway}: LONGSPAN_WRITE_GOLDEN=1 writes it anew, and git diff shows the change");
+    }
+}
+
+#[test]
 fn the_pages_that_show_the_summary_show_the_golden_one() {
     let read = |path| std::fs::read_to_string(repository(path)).unwrap();
     let golden = read("control/longspan/tests/golden/soft-roce-summary.txt");

@@ -27,8 +27,9 @@ impl Default for DelayHistogram {
 }
 
 impl DelayHistogram {
+    /// Counts one more delay.
     #[inline]
-    pub(crate) fn record(&mut self, delay: Interval) {
+    pub fn record(&mut self, delay: Interval) {
         self.counts[bucket(delay.0)] += 1;
         self.longest = self.longest.max(delay.0);
     }

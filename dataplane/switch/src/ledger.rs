@@ -19,7 +19,7 @@
 //! A frame that is dropped at egress after it was admitted has departed too (and is `discarded`):
 //! the ledger never leaks.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 use units::{Bytes, PortId, Priority, WireBytes};
 
 /// The shard, and so the core, that owns a port.

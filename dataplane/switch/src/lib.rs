@@ -26,6 +26,7 @@ pub mod program;
 mod queue;
 mod reason;
 mod shard;
+mod sync;
 mod watermark;
 
 pub use congestion::lscc::{
@@ -45,5 +46,7 @@ pub use ingress::IngressCounters;
 pub use ledger::{Ledger, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
-pub use shard::{GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, QueueReport, Shard};
+pub use shard::{
+    GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard,
+};
 pub use watermark::Watermark;

@@ -1,5 +1,6 @@
 //! When a link is free, and how long a pause quantum lasts on it.
 
+use crate::rate::FrameTime;
 use crate::{BitRate, Interval, Nanos, SerializationTime, WireBytes};
 
 /// A count of pause quanta, as PFC and PAUSE frames carry it. One quantum is 512 bit times at
@@ -42,12 +43,20 @@ pub struct LinkClock {
     free_at: Nanos,
     /// Fraction of a nanosecond past `free_at`, in units of `1 / per_byte.denominator`.
     remainder: u64,
+    /// What was occupied last, and for how long: frames of a train are often of one length, and a division
+    /// costs more than all the rest.
+    last: (WireBytes, FrameTime),
 }
 
 impl LinkClock {
     /// A link of `rate` that is free from the epoch on.
     pub const fn new(rate: BitRate) -> Self {
-        Self { per_byte: rate.serialization(), free_at: Nanos::ZERO, remainder: 0 }
+        Self {
+            per_byte: rate.serialization(),
+            free_at: Nanos::ZERO,
+            remainder: 0,
+            last: (WireBytes(0), FrameTime::ZERO),
+        }
     }
 
     /// The first whole nanosecond at which the link is free.
@@ -74,7 +83,10 @@ impl LinkClock {
     fn start_at(&mut self, now: Nanos, free_at: Nanos, bytes: WireBytes) -> Nanos {
         let idle = now > free_at;
         let (from, remainder) = if idle { (now, 0) } else { (self.free_at, self.remainder) };
-        (self.free_at, self.remainder) = self.per_byte.advance(from, remainder, bytes);
+        if bytes != self.last.0 {
+            self.last = (bytes, self.per_byte.frame_time(bytes));
+        }
+        (self.free_at, self.remainder) = self.per_byte.advance(from, remainder, self.last.1);
         if idle { now } else { free_at }
     }
 
@@ -83,6 +95,7 @@ impl LinkClock {
         self.free_at = self.free_at();
         self.remainder = 0;
         self.per_byte = rate.serialization();
+        self.last = (WireBytes(0), FrameTime::ZERO);
     }
 }
 

@@ -95,12 +95,33 @@ impl SerializationTime {
         Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 
-    /// Moves the exact instant `at + remainder / denominator` forward by the time of `bytes`.
+    /// The time of `bytes`, exactly; for ever where it cannot be said.
     #[inline]
-    pub(crate) fn advance(self, at: Nanos, remainder: u64, bytes: WireBytes) -> (Nanos, u64) {
-        match bytes.0.checked_mul(self.numerator).and_then(|product| product.checked_add(remainder)) {
-            Some(total) => (at + Interval(total / self.denominator), total % self.denominator),
-            None => (Nanos::NEVER, 0),
+    pub(crate) fn frame_time(self, bytes: WireBytes) -> FrameTime {
+        match bytes.0.checked_mul(self.numerator) {
+            Some(total) => {
+                FrameTime { whole: Interval(total / self.denominator), rest: total % self.denominator }
+            }
+            None => FrameTime { whole: Interval(u64::MAX), rest: 0 },
         }
     }
+
+    /// Moves the exact instant `at + remainder / denominator` forward by `time`.
+    #[inline]
+    pub(crate) fn advance(self, at: Nanos, remainder: u64, time: FrameTime) -> (Nanos, u64) {
+        let rest = remainder + time.rest;
+        let carry = rest >= self.denominator;
+        (at + time.whole + Interval(u64::from(carry)), if carry { rest - self.denominator } else { rest })
+    }
+}
+
+/// How long something lasts on a link: nanoseconds, and a fraction of one in units of its denominator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameTime {
+    whole: Interval,
+    rest: u64,
+}
+
+impl FrameTime {
+    pub const ZERO: Self = Self { whole: Interval(0), rest: 0 };
 }

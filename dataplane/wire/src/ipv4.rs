@@ -11,6 +11,8 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes of a header without options.
 pub const MIN_HEADER_LEN: usize = 20;
 
+/// Version 4, and a header without options.
+const VERSION_AND_LENGTH: u8 = 0x45;
 const TOS: usize = 1;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
@@ -54,6 +56,12 @@ impl<T: AsRef<[u8]>> View<T> {
         let header = checked_head::<MIN_HEADER_LEN>(Protocol::Ipv4, bytes.as_ref())?;
         let header_len = usize::from(header[0] & 0x0f) * 4;
         let total_len = u16_at(header, TOTAL_LENGTH);
+        // Nearly all are of this kind, for which one look is enough.
+        if header[0] == VERSION_AND_LENGTH
+            && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(total_len))
+        {
+            return Ok(Self(bytes));
+        }
         if header[0] >> 4 != 4 {
             return Err(invalid(Protocol::Ipv4, "version", u32::from(header[0] >> 4)));
         }

@@ -72,13 +72,14 @@ fn height(directory: &str) -> u8 {
         "dataplane/units" => 0,
         "dataplane/wire" => 1,
         "dataplane/switch" => 2,
-        "dataplane/dpdk-sys" => 3,
+        "dataplane/report" | "dataplane/dpdk-sys" => 3,
         "dataplane/dpdk" => 4,
         "control/config" => 6,
-        "control/longspan" => 8,
+        "control/gateway" => 8,
+        "control/longspan" => 9,
         _ if directory.starts_with("dataplane/") || directory.starts_with("simulation") => 5,
         _ if directory.starts_with("control/") => 7,
-        _ => 9,
+        _ => 10,
     }
 }
 

@@ -51,24 +51,56 @@ fn unsafe_stands_in_the_two_dpdk_crates_only() {
 fn every_member_inherits_the_workspace_lints_and_they_forbid_unsafe() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
     assert!(
-        manifest.lines().any(|line| line.trim() == r#"unsafe_code = "forbid""#),
+        table(&manifest, "[workspace.lints.rust]").any(|line| line == r#"unsafe_code = "forbid""#),
         "Cargo.toml: [workspace.lints.rust] must say unsafe_code = \"forbid\""
     );
     let mut found = Vec::new();
     for member in crate_graph::members() {
-        let exempt = UNSAFE_ALLOWED.contains(&member.directory.as_str());
-        let manifest = fs::read_to_string(root().join(&member.directory).join("Cargo.toml"));
-        let manifest = manifest.expect("a member has a manifest");
-        let mut lints = manifest.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
-        if !exempt && lines_until_next_table(&mut lints).all(|line| line != "workspace = true") {
+        let path = root().join(&member.directory).join("Cargo.toml");
+        let text = fs::read_to_string(path).expect("a member has a manifest");
+        if UNSAFE_ALLOWED.contains(&member.directory.as_str()) {
+            let missing = lints_missing_where_unsafe_is_allowed(&manifest, &text);
+            found.extend(missing.into_iter().map(|it| format!("{}/Cargo.toml: add {it}", member.directory)));
+        } else if table(&text, "[lints]").all(|line| line != "workspace = true") {
             found.push(format!("{}/Cargo.toml: add [lints] workspace = true", member.directory));
         }
     }
     assert_none(found, "the workspace's lints bind every member");
 }
 
-fn lines_until_next_table<'a>(lines: &mut dyn Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+/// A crate in which `unsafe` may be written repeats all lints of the workspace but that one, because
+/// Cargo inherits all or none, and has the lints that hold each `unsafe` to its reason.
+fn lints_missing_where_unsafe_is_allowed(workspace: &str, member: &str) -> Vec<String> {
+    let rust = table(workspace, "[workspace.lints.rust]").filter(|line| !line.starts_with("unsafe_code"));
+    let clippy = table(workspace, "[workspace.lints.clippy]");
+    let wanted = rust
+        .chain([r#"unsafe_op_in_unsafe_fn = "deny""#])
+        .map(|line| ("[lints.rust]", line))
+        .chain(clippy.chain([r#"undocumented_unsafe_blocks = "deny""#]).map(|line| ("[lints.clippy]", line)));
+    wanted
+        .filter(|(name, line)| !line.is_empty() && table(member, name).all(|there| there != *line))
+        .map(|(name, line)| format!("{line} to {name}"))
+        .collect()
+}
+
+/// The lines of a table of a manifest.
+fn table<'a>(manifest: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let mut lines = manifest.lines().map(str::trim);
+    lines.by_ref().find(|line| *line == name);
     lines.take_while(|line| !line.starts_with('['))
+}
+
+#[test]
+fn a_lint_that_is_left_out_where_unsafe_is_allowed_is_found() {
+    let workspace = "\
+        [workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"warn\"\n\
+        [workspace.lints.clippy]\ntodo = \"deny\"\n";
+    let member = "[lints.rust]\nunsafe_code = \"deny\"\nmissing_docs = \"warn\"\n\
+        [lints.clippy]\nundocumented_unsafe_blocks = \"deny\"\n";
+    assert_eq!(
+        lints_missing_where_unsafe_is_allowed(workspace, member),
+        [r#"unsafe_op_in_unsafe_fn = "deny" to [lints.rust]"#, r#"todo = "deny" to [lints.clippy]"#]
+    );
 }
 
 #[test]

@@ -2,6 +2,10 @@
 
 mod bifrost;
 mod classify;
+mod control;
+mod device;
+mod dpdk;
+mod emulation;
 mod forwarding;
 mod lossless;
 mod lscc;
@@ -10,6 +14,10 @@ mod queue;
 mod watchdog;
 
 pub(crate) use bifrost::BifrostDecl;
+pub(crate) use control::ControlDecl;
+pub(crate) use device::{DeviceDecl, KindDecl, MemifDecl};
+pub(crate) use dpdk::DpdkDecl;
+pub(crate) use emulation::EmulationDecl;
 pub(crate) use forwarding::{ForwardingDecl, NeighbourDecl, PairDecl, RouteDecl};
 pub(crate) use lossless::LosslessDecl;
 pub(crate) use lscc::{KeyWish, LsccDecl};
@@ -35,6 +43,8 @@ pub(crate) struct Document {
     pub seed: Option<At<u64>>,
     pub buffer: BufferDecl,
     pub forwarding: ForwardingDecl,
+    pub dpdk: DpdkDecl,
+    pub control: ControlDecl,
     pub ports: Vec<PortDecl>,
 }
 
@@ -53,7 +63,9 @@ impl Document {
         let forwarding = document
             .table("forwarding", ForwardingDecl::read)
             .unwrap_or_else(|| ForwardingDecl::absent(&document.place));
-        Self { name, seed, buffer, forwarding, ports }
+        let dpdk = document.table("dpdk", DpdkDecl::read).unwrap_or_default();
+        let control = document.table("control", ControlDecl::read).unwrap_or_default();
+        Self { name, seed, buffer, forwarding, dpdk, control, ports }
     }
 }
 

@@ -6,8 +6,8 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use super::{
-    AllProfiles, BifrostDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl, WatchdogDecl, classify,
-    profile_of, refuse_second_priorities,
+    AllProfiles, BifrostDecl, DeviceDecl, EmulationDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl,
+    WatchdogDecl, classify, profile_of, refuse_second_priorities,
 };
 use crate::problem::ProblemKind;
 use crate::reader::{At, Place, Section};
@@ -34,6 +34,8 @@ pub(crate) struct PortDecl {
     pub bifrost: Option<BifrostDecl>,
     pub lscc: Option<LsccDecl>,
     pub watchdog: Option<WatchdogDecl>,
+    pub device: Option<DeviceDecl>,
+    pub emulation: Option<EmulationDecl>,
 }
 
 /// `[port.pfc]`.
@@ -53,6 +55,7 @@ impl PortDecl {
         let profile = profile_of(section, "port profile", &profiles.port);
         let mac = section.optional("mac");
         let addresses = section.list("addresses");
+        let device = section.table("device", DeviceDecl::read);
         let own = Self::read_values(section, profiles);
         let port = Self {
             place: own.place,
@@ -72,6 +75,8 @@ impl PortDecl {
             bifrost: own.bifrost.or(profile.bifrost),
             lscc: own.lscc.or(profile.lscc),
             watchdog: own.watchdog.or(profile.watchdog),
+            device,
+            emulation: own.emulation.or(profile.emulation),
         };
         if port.rate.is_none() {
             section.expect("rate", "rate = \"100G\"");
@@ -106,6 +111,8 @@ impl PortDecl {
             bifrost: section.table("bifrost", BifrostDecl::read),
             lscc: section.table("lscc", LsccDecl::read).flatten(),
             watchdog: section.table("watchdog", WatchdogDecl::read),
+            device: None,
+            emulation: section.table("emulation", EmulationDecl::read),
         }
     }
 

@@ -7,7 +7,6 @@ mod outputs;
 mod plot;
 mod progress;
 mod summary;
-mod table;
 
 use crate::cli::ReplayArgs;
 use crate::console;

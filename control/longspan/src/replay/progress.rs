@@ -28,7 +28,7 @@ impl Bar {
     /// Moves it.
     pub fn show(&mut self, progress: Progress) {
         if let Some(bar) = &self.0 {
-            bar.set_message(super::table::thousands(progress.frames));
+            bar.set_message(telemetry::table::thousands(progress.frames));
             bar.set_position(progress.bytes);
         }
     }

@@ -1,18 +1,20 @@
 //! One page for a person who runs networks: what happened, and where it is written.
 
 use super::outputs::Destinations;
-use super::table::{Table, bytes, nanos, rate, thousands};
 use core::fmt::Write;
-use replay::report::{ByReason, Count, LimitsReport, PortReport, PriorityReport, Report};
+use replay::report::Report;
+use report::{Count, PortReport, PriorityReport};
+use telemetry::table::{Table, bytes, nanos, rate, section, thousands};
+use telemetry::tables::{self, threshold};
 
 /// The page. Plain ASCII, at most 100 columns for names of usual length.
 pub fn page(report: &Report, destinations: &Destinations) -> String {
     let mut page = heading(report);
     write_ports(&mut page, report);
     write_lossless(&mut page, report);
-    write_bifrost(&mut page, report);
-    write_rates(&mut page, report);
-    write_notifications(&mut page, report);
+    tables::write_bifrost(&mut page, &report.ports);
+    tables::write_rates(&mut page, &report.ports);
+    tables::write_notifications(&mut page, &report.ports);
     write_queues(&mut page, report);
     write_drops(&mut page, report);
     write_storms(&mut page, report);
@@ -72,7 +74,7 @@ fn write_ports(page: &mut String, report: &Report) {
     let mut table = Table::new(1, headings);
     for port in &report.ports {
         let kept: Count = port.consumed.values().copied().sum();
-        let dropped: u64 = drops(port).map(|(.., count)| count.frames).sum();
+        let dropped: u64 = port.drops().map(|(.., count)| count.frames).sum();
         table.row([
             port.name.clone(),
             rate(port.rate_bits_per_second),
@@ -115,88 +117,6 @@ fn write_lossless(page: &mut String, report: &Report) {
     section(page, "LOSSLESS PRIORITIES: pauses sent, and how full their groups were", &table);
 }
 
-fn write_bifrost(page: &mut String, report: &Report) {
-    let headings = ["port", "slots", "of", "paused", "fully", "granted", "longest queue", "H"];
-    let mut table = Table::new(1, headings);
-    for port in &report.ports {
-        let Some(bifrost) = &port.bifrost else { continue };
-        table.row([
-            port.name.clone(),
-            thousands(bifrost.slots),
-            nanos(bifrost.slot_ns),
-            thousands(bifrost.paused_slots),
-            thousands(bifrost.fully_paused_slots),
-            bytes(bifrost.granted_wire_bytes),
-            bytes(bifrost.longest_queue_wire_bytes),
-            bytes(bifrost.buffer_wire_bytes),
-        ]);
-    }
-    section(page, "BIFROST: slots, and what they granted, in bytes on the wire", &table);
-}
-
-fn write_rates(page: &mut String, report: &Report) {
-    let headings =
-        ["port", "told", "last", "longest queue", "Qref", "heard", "refused", "last", "longest Q*", "Q*ref"];
-    let mut table = Table::new(1, headings);
-    let last = |bits_per_second: Option<u64>| bits_per_second.map_or_else(String::new, rate);
-    for port in &report.ports {
-        let Some(lscc) = &port.lscc else { continue };
-        let (told, heard, queue) = (&lscc.rates_told, &lscc.feedback, &lscc.pseudo_queue);
-        table.row([
-            port.name.clone(),
-            thousands(told.intervals),
-            last(told.last_bits_per_second),
-            bytes(told.longest_queue_wire_bytes),
-            bytes(told.reference_wire_bytes),
-            thousands(heard.accepted),
-            thousands(heard.malformed + heard.foreign + heard.forged + heard.stale),
-            last(heard.last_bits_per_second),
-            bytes(queue.longest_wire_bytes),
-            bytes(queue.reference_wire_bytes),
-        ]);
-    }
-    section(page, "LSCC: rates told to the far end and heard from it, and the pseudo-queue Q*", &table);
-}
-
-fn write_notifications(page: &mut String, report: &Report) {
-    let headings = [
-        "port",
-        "direct CNPs",
-        "marked instead",
-        "marks removed",
-        "far CNPs",
-        "thinned",
-        "data flows",
-        "found by CM",
-        "by PSN",
-    ];
-    let mut table = Table::new(1, headings);
-    for port in &report.ports {
-        let Some(lscc) = &port.lscc else { continue };
-        let (cnps, flows) = (&lscc.cnps, &lscc.flows);
-        table.row([
-            port.name.clone(),
-            thousands(cnps.direct),
-            thousands(cnps.marked_instead),
-            thousands(cnps.marks_removed),
-            thousands(cnps.far + cnps.far_unknown),
-            thousands(cnps.far_thinned),
-            thousands(u64::from(flows.resolved + flows.unresolved)),
-            thousands(flows.resolved_by_cm),
-            thousands(flows.resolved_by_psn),
-        ]);
-    }
-    section(page, "CONGESTION NOTIFICATIONS, and the pairs of queue pairs that were found", &table);
-}
-
-fn threshold(limits: &LimitsReport) -> String {
-    match (limits.xoff_bytes, limits.xoff_dynamic_th) {
-        (Some(xoff), _) => bytes(xoff),
-        (None, Some(exponent)) => format!("2^{exponent} free"),
-        (None, None) => String::new(),
-    }
-}
-
 fn write_queues(page: &mut String, report: &Report) {
     let headings = [
         "port",
@@ -231,20 +151,12 @@ fn write_queues(page: &mut String, report: &Report) {
     section(page, "QUEUES", &table);
 }
 
-/// Where a port dropped frames, and why.
-fn drops(port: &PortReport) -> impl Iterator<Item = (&'static str, &'static str, Count)> {
-    let of = |place: &'static str, reasons: &ByReason| -> Vec<_> {
-        reasons.iter().map(|(reason, count)| (place, *reason, *count)).collect()
-    };
-    of("in", &port.dropped_at_ingress).into_iter().chain(of("out", &port.dropped_at_egress))
-}
-
 fn write_drops(page: &mut String, report: &Report) {
     let mut table = Table::new(3, ["port", "at", "reason", "frames", "bytes"]);
     for port in &report.ports {
-        for (place, reason, count) in drops(port) {
+        for (place, reason, count) in port.drops() {
             let (frames, bytes) = (thousands(count.frames), bytes(count.bytes));
-            table.row([port.name.clone(), place.into(), reason.into(), frames, bytes]);
+            table.row([port.name.clone(), place.into(), reason.to_string(), frames, bytes]);
         }
     }
     section(page, "DROPS", &table);
@@ -265,14 +177,6 @@ fn write_storms(page: &mut String, report: &Report) {
         ]);
     }
     section(page, "STORMS: queues that a peer paused without end", &table);
-}
-
-fn section(page: &mut String, title: &str, table: &Table) {
-    if !table.is_empty() {
-        line!(page);
-        line!(page, "{title}");
-        table.write_to(page);
-    }
 }
 
 fn write_verdict(page: &mut String, report: &Report) {

@@ -3,9 +3,9 @@
 //! Both sides of each equation are counted by different hands: what is offered and written by the
 //! loop around the switch, what is in between by the switch's counters and by its ledger.
 
-use super::Count;
 use crate::capture::CaptureSink;
 use crate::driver::Gateway;
+use report::Count;
 use serde::Serialize;
 use switch::Volume;
 use units::{PortId, Priority};

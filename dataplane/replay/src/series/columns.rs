@@ -157,7 +157,7 @@ struct Look<'a> {
     port: PortId,
     pauses: PauseState,
     slot: Option<SlotState>,
-    lscc: Option<LsccReport<'a>>,
+    lscc: Option<LsccReport>,
 }
 
 impl Look<'_> {

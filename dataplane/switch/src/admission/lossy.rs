@@ -47,12 +47,74 @@ impl LossyAccount {
         Ok(())
     }
 
-    /// Gives back the bytes of a frame that has left.
+    /// Bytes that may enter for certain, in frames of any length: of those, each need not be asked about.
+    #[inline]
+    pub fn room(&self, pools: &Pools) -> u64 {
+        let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
+        let free = pools.egress_lossy_free();
+        let shared = match self.settings.threshold {
+            Threshold::Static(limit) => {
+                limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared).min(free)
+            }
+            Threshold::Dynamic(alpha) => alpha.room(free, self.shared).saturating_sub(1).min(free),
+        };
+        reserved + shared
+    }
+
+    /// Charges frames of `bytes` in all, which is no more than its [`LossyAccount::room`].
+    #[inline]
+    pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+        let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
+        self.reserved += reserved;
+        self.shared += bytes - reserved;
+        pools.take_egress_lossy(bytes - reserved);
+    }
+
+    /// Gives back the bytes of frames that have left.
     #[inline]
     pub fn release(&mut self, length: u64, pools: &mut Pools) {
         let shared = length.min(self.shared);
         self.shared -= shared;
         self.reserved -= (length - shared).min(self.reserved);
         pools.held.egress_lossy -= Bytes(shared);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::BufferSettings;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_within_the_room_would_have_been_admitted_frame_by_frame(
+            threshold in prop_oneof![
+                (0_u64..20_000).prop_map(|limit| Threshold::Static(Bytes(limit))),
+                (-6_i8..=3).prop_map(|alpha| Threshold::Dynamic(crate::program::DynamicThreshold::new(alpha).unwrap())),
+            ],
+            (reserved, pool) in (0_u64..4_000, 0_u64..20_000),
+            (before, lengths) in (0_u64..20_000, proptest::collection::vec(1_u64..2_000, 0..30)),
+        ) {
+            let size = BufferSettings {
+                shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(pool), descriptors: 1,
+            };
+            let account = || {
+                let mut pools = Pools::new(&size);
+                let mut account = LossyAccount::new(LossyQueue { reserved: Bytes(reserved), threshold });
+                let _ = account.admit(before, &mut pools);
+                (account, pools)
+            };
+            let ((mut one, mut ones), (mut all, mut alls)) = (account(), account());
+            let (room, mut sum) = (all.room(&alls), 0);
+            for length in lengths {
+                if sum + length <= room {
+                    sum += length;
+                    prop_assert_eq!(one.admit(length, &mut ones), Ok(()));
+                }
+            }
+            all.charge_within_room(sum, &mut alls);
+            prop_assert_eq!((one.shared, one.reserved, ones), (all.shared, all.reserved, alls));
+        }
     }
 }

@@ -15,4 +15,4 @@ pub use watchdog::{
 
 pub(crate) use notifications::Notifications;
 pub(crate) use pauses::ReceivedPauses;
-pub(crate) use port::{Departure, EgressPort, Turn};
+pub(crate) use port::{EgressPort, Turn};

@@ -5,7 +5,7 @@ use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper}
 use crate::admission::{LossyAccount, Pools};
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
-use crate::frame::Frame;
+use crate::frame::{Frame, Transmitter};
 use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::{MarkAt, PortSettings, QueueSettings};
@@ -13,7 +13,7 @@ use crate::queue::{Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use rand_core::Rng;
-use units::{Bytes, Interval, LinkClock, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Interval, LinkClock, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 
 /// What one egress queue has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,12 +108,6 @@ pub(crate) struct EgressPort {
     pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
 }
 
-/// A frame that leaves, with its start on the wire.
-pub(crate) struct Departure<F> {
-    pub start: Nanos,
-    pub queued: Queued<F>,
-}
-
 /// Whose turn it is to send, within one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
@@ -122,85 +116,21 @@ pub(crate) struct Turn {
     allowance: u64,
 }
 
-/// A queue that sends.
-pub(crate) struct Service<'a> {
-    now: Nanos,
-    link: &'a mut LinkClock,
-    /// Frames that start later are not handed over yet.
-    horizon: Nanos,
-    port_shaper: &'a mut Option<Shaper>,
-    queue: &'a mut Queue,
-    backlog: &'a mut PrioritySet,
-    scheduler: &'a mut Scheduler,
-    /// Whether port or queue have a shaper.
-    shaped: bool,
-    priority: Priority,
-    /// Wire bytes that it may send.
-    allowance: u64,
-    /// Wire bytes that it has sent.
-    sent: u64,
+/// What is known of a queue that sends, before and after its turn.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    /// On the wire.
+    wire_bytes: u64,
     volume: Volume,
+    /// Bytes of lossy frames.
+    lossy: u64,
 }
 
-impl Service<'_> {
-    /// Takes the next frame; `None` when the turn is over.
-    #[inline(always)]
-    pub fn take<F: Frame>(
-        &mut self,
-        store: &mut Store<F>,
-        pools: &mut Pools,
-        rng: &mut impl Rng,
-    ) -> Option<Departure<F>> {
-        let queue = &mut *self.queue;
-        if self.shaped {
-            let shapers = [&*self.port_shaper, &queue.shaper].into_iter().flatten();
-            if shapers.into_iter().any(|shaper| shaper.ready_at() > self.now) {
-                return None;
-            }
-        }
-        let (mut start, mut wire_bytes) = (Nanos::ZERO, WireBytes(0));
-        let mut queued = store.pop_if(&mut queue.fifo, |front| {
-            wire_bytes = WireBytes::of_frame(front.length());
-            let allowed = self.sent + wire_bytes.0 <= self.allowance;
-            let free = if allowed { self.link.occupy_by(self.now, self.horizon, wire_bytes) } else { None };
-            start = free.unwrap_or_default();
-            free.is_some()
-        })?;
-        if self.shaped {
-            for shaper in [&mut *self.port_shaper, &mut queue.shaper].into_iter().flatten() {
-                shaper.charge(self.now, wire_bytes);
-            }
-        }
-        self.sent += wire_bytes.0;
-        self.volume.count(queued.length());
-        queue.bytes -= u64::from(queued.length);
-        if !queued.lossless {
-            queue.lossy.release(u64::from(queued.length), pools);
-        }
-        queue.delay.record(start.since(queued.since));
-        if let Some(red) = &queue.red
-            && red.at == MarkAt::Dequeue
-            && queued.ip_offset != 0
-            && red.marks(Bytes(queue.bytes), rng)
-        {
-            queue.counters.count(mark(&mut queued));
-        }
-        Some(Departure { start, queued })
-    }
-
-    /// Accounts for what was sent.
-    #[inline]
-    pub fn end(self) {
-        self.queue.counters.transmitted += self.volume;
-        if self.sent > 0 {
-            self.queue.last_sent = self.now;
-        }
-        let empty = self.queue.fifo.is_empty();
-        if empty {
-            *self.backlog = self.backlog.without(self.priority);
-        }
-        self.scheduler.served(self.priority, self.sent, empty);
-    }
+/// Successive frames from one ingress port that leave.
+#[derive(Clone, Copy, Debug, Default)]
+struct Credit {
+    ingress: PortId,
+    volume: Volume,
 }
 
 impl EgressPort {
@@ -303,6 +233,44 @@ impl EgressPort {
         Ok(())
     }
 
+    /// Bytes that the queue of `priority` takes of a run by [`EgressPort::push`] and
+    /// [`EgressPort::end_run`]; none where each frame must be looked at.
+    #[inline]
+    pub fn room_for_run(&self, priority: Priority, lossless: bool, pools: &Pools) -> u64 {
+        let queue = &self.queues[priority.index()];
+        let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
+        match (marks || self.drops(priority), lossless) {
+            (true, _) => 0,
+            (false, true) => u64::MAX,
+            (false, false) => queue.lossy.room(pools),
+        }
+    }
+
+    /// Queues a frame of a run, or gives it back where no descriptor is left.
+    #[inline(always)]
+    pub fn push<F>(
+        &mut self,
+        store: &mut Store<F>,
+        priority: Priority,
+        queued: Queued<F>,
+    ) -> Result<(), Queued<F>> {
+        store.push(&mut self.queues[priority.index()].fifo, queued)
+    }
+
+    /// Accounts for the frames of a run that were queued, of `bytes` in all.
+    #[inline]
+    pub fn end_run(&mut self, priority: Priority, lossless: bool, bytes: u64, pools: &mut Pools) {
+        let queue = &mut self.queues[priority.index()];
+        if !lossless {
+            queue.lossy.charge_within_room(bytes, pools);
+        }
+        queue.bytes += bytes;
+        queue.watermark.note(queue.bytes);
+        if !queue.fifo.is_empty() {
+            self.backlog = self.backlog.with(priority);
+        }
+    }
+
     /// The queue whose turn it is at `now`, if any may send.
     #[inline]
     pub fn next_turn<F>(&mut self, now: Nanos, store: &Store<F>) -> Option<Turn> {
@@ -325,24 +293,83 @@ impl EgressPort {
             && self.shaper.as_ref().is_none_or(|shaper| shaper.ready_at() <= now)
     }
 
-    /// Lets the queue whose turn it is send.
+    /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
+    /// `credit` is told of frames that have left, successive ones from one ingress port together.
     #[inline]
-    pub fn serve(&mut self, now: Nanos, turn: Turn) -> Service<'_> {
-        let shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
-        Service {
-            now,
-            link: &mut self.link,
-            horizon: now + self.tx_window,
-            port_shaper: &mut self.shaper,
-            queue: &mut self.queues[turn.priority.index()],
-            backlog: &mut self.backlog,
-            scheduler: &mut self.scheduler,
-            shaped,
-            priority: turn.priority,
-            allowance: turn.allowance,
-            sent: 0,
-            volume: Volume::ZERO,
+    pub fn serve<F: Frame>(
+        &mut self,
+        now: Nanos,
+        turn: Turn,
+        (store, pools, rng): (&mut Store<F>, &mut Pools, &mut impl Rng),
+        out: &mut impl Transmitter<F>,
+        mut credit: impl FnMut(PortId, Volume),
+    ) {
+        let is_shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
+        let (queue, port_shaper) = (&mut self.queues[turn.priority.index()], &mut self.shaper);
+        let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
+        // What each frame changes is kept here meanwhile, and not in memory.
+        let (mut link, horizon) = (self.link, now + self.tx_window);
+        let (mut sent, mut run, mut waiting) = (Sent::default(), Credit::default(), queue.bytes);
+        store.pop_while(&mut queue.fifo, |slot| {
+            let Some(front) = slot else { return false };
+            let wire_bytes = WireBytes::of_frame(front.length());
+            if out.room() == 0 || sent.wire_bytes + wire_bytes.0 > turn.allowance {
+                return false;
+            }
+            if is_shaped {
+                let mut shapers = [&*port_shaper, &queue.shaper].into_iter().flatten();
+                if shapers.any(|shaper| shaper.ready_at() > now) {
+                    return false;
+                }
+            }
+            let Some(start) = link.occupy_by(now, horizon, wire_bytes) else { return false };
+            let Some(mut queued) = slot.take() else { return false };
+            if is_shaped {
+                let shapers = [&mut *port_shaper, &mut queue.shaper].into_iter().flatten();
+                shapers.for_each(|shaper| shaper.charge(now, wire_bytes));
+            }
+            sent.wire_bytes += wire_bytes.0;
+            sent.lossy += if queued.lossless { 0 } else { u64::from(queued.length) };
+            waiting -= u64::from(queued.length);
+            queue.delay.record(start.since(queued.since));
+            if let Some(red) = red
+                && queued.ip_offset != 0
+                && red.marks(Bytes(waiting), rng)
+            {
+                queue.counters.count(mark(&mut queued));
+            }
+            if queued.ingress != run.ingress {
+                sent.volume += run.volume;
+                credit(run.ingress, run.volume);
+                run = Credit { ingress: queued.ingress, volume: Volume::ZERO };
+            }
+            run.volume.count(queued.length());
+            out.frame(start, queued.frame);
+            true
+        });
+        sent.volume += run.volume;
+        credit(run.ingress, run.volume);
+        queue.bytes = waiting;
+        self.link = link;
+        self.end_turn(now, turn, sent, pools);
+    }
+
+    /// Accounts for what was sent.
+    #[inline]
+    fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, pools: &mut Pools) {
+        let queue = &mut self.queues[turn.priority.index()];
+        queue.counters.transmitted += sent.volume;
+        if sent.lossy > 0 {
+            queue.lossy.release(sent.lossy, pools);
         }
+        if sent.wire_bytes > 0 {
+            queue.last_sent = now;
+        }
+        let empty = queue.fifo.is_empty();
+        if empty {
+            self.backlog = self.backlog.without(turn.priority);
+        }
+        self.scheduler.served(turn.priority, sent.wire_bytes, empty);
     }
 
     /// Queues that hold frames and are neither paused nor held back by their rate limit.
@@ -455,7 +482,7 @@ impl EgressPort {
         pools: &mut Pools,
     ) -> Option<Queued<F>> {
         let queue = &mut self.queues[priority.index()];
-        let queued = store.pop_if(&mut queue.fifo, |_| true)?;
+        let queued = store.pop(&mut queue.fifo)?;
         queue.bytes -= u64::from(queued.length);
         if !queued.lossless {
             queue.lossy.release(u64::from(queued.length), pools);

@@ -95,19 +95,36 @@ impl RestorationCause {
 }
 
 /// The latest events of a shard, oldest first.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct WatchdogLog {
     events: VecDeque<WatchdogEvent>,
     forgotten: u64,
 }
 
+impl Default for WatchdogLog {
+    /// An empty one, with room for all the events that are ever kept.
+    fn default() -> Self {
+        Self { events: VecDeque::with_capacity(Self::CAPACITY), forgotten: 0 }
+    }
+}
+
+impl Clone for WatchdogLog {
+    fn clone(&self) -> Self {
+        let mut log = Self::default();
+        log.clone_from(self);
+        log
+    }
+
+    /// Nothing is allocated.
+    fn clone_from(&mut self, source: &Self) {
+        self.events.clone_from(&source.events);
+        self.forgotten = source.forgotten;
+    }
+}
+
 impl WatchdogLog {
     /// How many events are kept.
     pub const CAPACITY: usize = 256;
-
-    pub(crate) fn new() -> Self {
-        Self { events: VecDeque::with_capacity(Self::CAPACITY), forgotten: 0 }
-    }
 
     /// The events that are kept, oldest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &WatchdogEvent> {

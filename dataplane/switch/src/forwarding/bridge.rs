@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use schnellru::{ByLength, LruMap};
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
+use wire::vlan;
 
 /// How a bridge learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,8 @@ struct Station {
     seen: Nanos,
 }
 
-/// What the bridge has learned, per VLAN and address. Each shard learns from its own ports.
+/// What the bridge has learned, per VLAN and address. Each shard learns from its own ports, and from what
+/// other shards hand over: so who speaks to a station behind its ports is known there, too.
 pub(crate) struct Bridge {
     stations: LruMap<(u16, MacAddress), Station, ByLength, FixedState>,
     capacity: u32,
@@ -96,6 +98,15 @@ impl Bridge {
             Some(station) => Verdict::Forward(station.port),
             None => Verdict::Flood,
         }
+    }
+
+    /// Learns where a frame came from that another shard has forwarded.
+    pub fn overhear(&mut self, now: Nanos, ingress: PortId, headers: &[u8]) {
+        let (Ok(frame), Ok(stack)) = (ethernet::View::parse(headers), vlan::Stack::parse(headers)) else {
+            return;
+        };
+        let vlan = stack.outer.map_or(0, |tag| tag.id.number());
+        self.learn(now, ingress, (vlan, frame.source()));
     }
 
     #[inline]

@@ -69,18 +69,28 @@ impl<F> Store<F> {
     /// Adds a frame at the end of `fifo`; gives it back where no segment is left.
     #[inline(always)]
     pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) -> Result<(), Queued<F>> {
-        if fifo.tail == NONE || fifo.tail_offset as usize == SEGMENT {
-            let Some(segment) = self.take_segment() else { return Err(queued) };
-            match fifo.tail {
-                NONE => (fifo.head, fifo.head_offset) = (segment, 0),
-                tail => self.next[tail as usize] = segment,
-            }
-            (fifo.tail, fifo.tail_offset) = (segment, 0);
+        if !self.make_room(fifo) {
+            return Err(queued);
         }
         self.segments[fifo.tail as usize][fifo.tail_offset as usize % SEGMENT] = Some(queued);
         fifo.tail_offset += 1;
         fifo.length += 1;
         Ok(())
+    }
+
+    /// Sees to it that the last segment of `fifo` has room for a frame; false where no segment is left.
+    #[inline(always)]
+    fn make_room(&mut self, fifo: &mut Fifo) -> bool {
+        if fifo.tail != NONE && (fifo.tail_offset as usize) < SEGMENT {
+            return true;
+        }
+        let Some(segment) = self.take_segment() else { return false };
+        match fifo.tail {
+            NONE => (fifo.head, fifo.head_offset) = (segment, 0),
+            tail => self.next[tail as usize] = segment,
+        }
+        (fifo.tail, fifo.tail_offset) = (segment, 0);
+        true
     }
 
     /// The frame at the head of `fifo`.
@@ -92,24 +102,41 @@ impl<F> Store<F> {
         self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].as_ref()
     }
 
-    /// Takes the frame at the head of `fifo`, if `wanted` says so.
+    /// Takes the frame at the head of `fifo`.
+    pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
+        let mut first = None;
+        self.pop_while(fifo, |slot| {
+            let wanted = first.is_none();
+            if wanted {
+                first = slot.take();
+            }
+            wanted
+        });
+        first
+    }
+
+    /// Shows the frames of `fifo` to `take`, from its head on, until it says that it has not taken one
+    /// out of its slot.
     #[inline(always)]
-    pub fn pop_if(&mut self, fifo: &mut Fifo, wanted: impl FnOnce(&Queued<F>) -> bool) -> Option<Queued<F>> {
-        if fifo.is_empty() {
-            return None;
+    pub fn pop_while(&mut self, fifo: &mut Fifo, mut take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
+        while !fifo.is_empty() {
+            let waiting = &mut self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT..];
+            let neighbours = waiting.len().min(fifo.length);
+            let all = waiting[..neighbours].iter_mut();
+            let taken = all.map(&mut take).take_while(|taken| *taken).count();
+            fifo.head_offset += taken as u32;
+            fifo.length -= taken;
+            if fifo.length == 0 {
+                // An empty queue keeps its last segment and starts at its beginning again: a queue
+                // that never builds up stays within one warm segment.
+                (fifo.head_offset, fifo.tail_offset) = (0, 0);
+            } else if fifo.head_offset as usize == SEGMENT {
+                self.release_head(fifo);
+            }
+            if taken < neighbours {
+                return;
+            }
         }
-        let slot = &mut self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT];
-        let queued = slot.take_if(|queued| wanted(queued))?;
-        fifo.head_offset += 1;
-        fifo.length -= 1;
-        if fifo.length == 0 {
-            // An empty queue keeps its last segment and starts at its beginning again: a queue
-            // that never builds up stays within one warm segment.
-            (fifo.head_offset, fifo.tail_offset) = (0, 0);
-        } else if fifo.head_offset as usize == SEGMENT {
-            self.release_head(fifo);
-        }
-        Some(queued)
     }
 
     #[inline(never)]
@@ -168,10 +195,40 @@ mod tests {
                     model[queue].push_back(number);
                 } else {
                     prop_assert_eq!(store.front(&fifos[queue]).map(|it| it.frame), model[queue].front().copied());
-                    prop_assert!(store.pop_if(&mut fifos[queue], |_| false).is_none());
-                    prop_assert_eq!(store.pop_if(&mut fifos[queue], |_| true).map(|it| it.frame), model[queue].pop_front());
+                    store.pop_while(&mut fifos[queue], |_| false);
+                    prop_assert_eq!(store.pop(&mut fifos[queue]).map(|it| it.frame), model[queue].pop_front());
                 }
                 prop_assert_eq!(fifos[queue].length(), model[queue].len());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn frames_that_leave_together_leave_as_they_came(
+            steps in proptest::collection::vec((0..80_u32, any::<bool>()), 0..100)
+        ) {
+            let (mut store, mut fifo, mut model) = (Store::new(1_000, 1), Fifo::default(), VecDeque::new());
+            let mut next = 0;
+            for (frames, push) in steps {
+                if push {
+                    for number in next..next + frames {
+                        let taken = store.push(&mut fifo, queued(number)).is_ok();
+                        prop_assert!(taken || fifo.length() >= 1_000, "only a full store refuses");
+                        model.extend(taken.then_some(number));
+                    }
+                    next += frames;
+                } else {
+                    let mut popped = Vec::new();
+                    store.pop_while(&mut fifo, |slot| {
+                        let wanted = popped.len() < frames as usize;
+                        popped.extend(if wanted { slot.take() } else { None });
+                        wanted
+                    });
+                    let expected: Vec<_> = model.drain(..model.len().min(frames as usize)).collect();
+                    prop_assert!(popped.iter().map(|it| it.frame).eq(expected));
+                }
+                prop_assert_eq!(fifo.length(), model.len());
             }
         }
     }
@@ -189,7 +246,7 @@ mod tests {
         }
         assert_eq!(beyond, 4 * SEGMENT as u32, "the segments kept for partly used ends");
         assert_eq!(store.push(&mut other, queued(7)).unwrap_err().frame, 7);
-        assert_eq!(store.pop_if(&mut full, |_| true).unwrap().frame, 0);
+        assert_eq!(store.pop(&mut full).unwrap().frame, 0);
     }
 
     #[test]

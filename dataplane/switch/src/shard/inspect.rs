@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::congestion::lscc::{
-    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateCounters, ResolverCounters,
+    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateAnnouncer, RateCounters, ResolverCounters,
 };
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
@@ -16,7 +16,7 @@ use crate::watermark::Watermark;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
 /// One priority group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupReport {
     /// Whether it is lossless.
     pub lossless: bool,
@@ -37,7 +37,7 @@ pub struct GroupReport {
 }
 
 /// One egress queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueReport {
     /// What waits now.
     pub waiting: Volume,
@@ -58,7 +58,7 @@ pub struct QueueReport {
 }
 
 /// The pauses of a port at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseState {
     /// Priorities that the neighbour was told to stop, and has not been told or left to resume.
     pub sent: PrioritySet,
@@ -69,7 +69,7 @@ pub struct PauseState {
 }
 
 /// A pool, as far as this shard holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolLevel {
     /// What is held now.
     pub held: Bytes,
@@ -78,7 +78,7 @@ pub struct PoolLevel {
 }
 
 /// The pools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolReport {
     /// Shared part of the ingress pool.
     pub shared: PoolLevel,
@@ -89,10 +89,10 @@ pub struct PoolReport {
 }
 
 /// LSCC on one port.
-#[derive(Clone, Copy, Debug)]
-pub struct LsccReport<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LsccReport {
     /// The rates that it told the other end.
-    pub rates: &'a RateCounters,
+    pub rates: RateCounters,
     /// The feedback messages that came in.
     pub feedback: FeedbackCounters,
     /// The rate that the other end told last, unless it was given up since.
@@ -115,7 +115,54 @@ pub struct LsccReport<'a> {
     pub resolver: ResolverCounters,
 }
 
+/// All that there is to see of one port, as plain data that can leave the shard's core.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortInspection {
+    /// The instant of the look.
+    pub at: Nanos,
+    /// What came in.
+    pub ingress: IngressCounters,
+    /// Its groups, by priority.
+    pub groups: [GroupReport; Priority::COUNT],
+    /// Its queues, by priority.
+    pub queues: [QueueReport; Priority::COUNT],
+    /// How long frames waited in them.
+    pub delays: [DelayHistogram; Priority::COUNT],
+    /// Control frames that the switch sent through it.
+    pub control_sent: Volume,
+    /// Its pauses.
+    pub pauses: PauseState,
+    /// The slots of Bifrost, where it runs.
+    pub slots: Option<SlotCounters>,
+    /// The slot that ended last.
+    pub last_slot: Option<SlotState>,
+    /// LSCC, where it runs.
+    pub lscc: Option<LsccReport>,
+    /// How late the intervals of LSCC ended, where it runs.
+    pub lscc_lateness: Option<DelayHistogram>,
+    /// The latest storms that the watchdogs of all ports of its shard have detected and seen end.
+    pub watchdog: WatchdogLog,
+}
+
 impl<F: Frame> Shard<F> {
+    /// Copies all that there is to see of `port` at `now` to `into`. Nothing is allocated.
+    pub fn inspect(&self, now: Nanos, port: PortId, into: &mut PortInspection) {
+        into.at = now;
+        into.ingress.clone_from(self.ingress_counters(port));
+        for (index, priority) in Priority::all().enumerate() {
+            into.groups[index] = self.group(now, port, priority);
+            into.queues[index] = self.queue(now, port, priority);
+            into.delays[index].clone_from(self.queue_delay(port, priority));
+        }
+        into.control_sent = self.control_sent(port);
+        into.pauses = self.pauses(now, port);
+        into.slots = self.slots(port).cloned();
+        into.last_slot = self.last_slot(port);
+        into.lscc = self.lscc(port);
+        into.lscc_lateness = self.lscc_lateness(port).cloned();
+        into.watchdog.clone_from(self.watchdog_events());
+    }
+
     /// What came in through `port`.
     pub fn ingress_counters(&self, port: PortId) -> &IngressCounters {
         &self.fabric.ingress[port.index()].counters
@@ -151,12 +198,12 @@ impl<F: Frame> Shard<F> {
     }
 
     /// LSCC on `port`; `None` where it does not run.
-    pub fn lscc(&self, port: PortId) -> Option<LsccReport<'_>> {
+    pub fn lscc(&self, port: PortId) -> Option<LsccReport> {
         let limiter = self.fabric.limiters[port.index()].as_ref()?;
         let announcer = self.fabric.ingress[port.index()].announcer.as_ref()?;
         let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
         Some(LsccReport {
-            rates: announcer.counters(),
+            rates: *announcer.counters(),
             feedback: *limiter.advice().counters(),
             told: limiter.advice().last_told(),
             lapsed: limiter.advice().lapsed(),
@@ -168,6 +215,11 @@ impl<F: Frame> Shard<F> {
             data_flows: limiter.flows().data(),
             resolver: limiter.flows().resolver_counters(),
         })
+    }
+
+    /// How late the intervals of LSCC on `port` ended; `None` where it does not run.
+    pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
+        self.fabric.ingress[port.index()].announcer.as_ref().map(RateAnnouncer::lateness)
     }
 
     /// Control frames that the switch sent through `port`.

@@ -9,7 +9,7 @@ mod fabric;
 mod inspect;
 
 pub use fabric::Handoff;
-pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, QueueReport};
+pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
 use crate::frame::{Frame, Transmitter};
@@ -142,6 +142,11 @@ impl<F: Frame> Shard<F> {
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames`
     /// empty.
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
+        if matches!(self.program.forwarding(), Forwarding::Bridge) {
+            for (ingress, frame) in frames.iter().filter_map(Handoff::frame) {
+                self.bridge.overhear(now, ingress, frame.headers());
+            }
+        }
         self.fabric.accept(now, frames);
     }
 }

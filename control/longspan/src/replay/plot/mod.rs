@@ -5,13 +5,13 @@ mod scale;
 mod time_axis;
 mod trace;
 
-use super::table::nanos;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use replay::series::{Column, Kind, Series};
 use scale::{BYTES, COUNTS, RATES, Unit, figure, round_step, unit_for};
 use std::io;
+use telemetry::table::nanos;
 use time_axis::TimeAxis;
 use trace::Trace;
 

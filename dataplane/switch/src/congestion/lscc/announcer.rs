@@ -1,6 +1,7 @@
 //! What the rate calculation module tells the other end, and when.
 
 use super::rate_calculator::{Advertised, RateCalculator, RateCounters};
+use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::{Feedback, Lscc};
 use units::{Nanos, PortId};
@@ -79,5 +80,10 @@ impl RateAnnouncer {
 
     pub fn counters(&self) -> &RateCounters {
         self.calculator.counters()
+    }
+
+    /// How late intervals ended.
+    pub fn lateness(&self) -> &DelayHistogram {
+        self.calculator.lateness()
     }
 }

@@ -156,11 +156,29 @@ impl FlowTable {
         }
     }
 
-    /// Takes the next data packet of a flow that is as everybody expects; `None` where it is anything else.
+    /// Takes the next data packet of a flow that is as everybody expects, or one that was sent before and tells
+    /// nothing new; `None` where it is anything else.
     #[inline(always)]
     pub fn go_on(&mut self, hash: u64, key: &FlowKey, now: Nanos, psn: Psn) -> Option<Slot> {
         let (slot, ageing) = (self.find(hash, key)?, self.ageing);
-        self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing).then_some(slot)
+        let usual = self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing);
+        (usual || self.repeats(slot, psn, Tick::of(now))).then_some(slot)
+    }
+
+    /// Takes a data packet that lies behind the last one and ahead of the first one of a half-flow that is not
+    /// bound, and says whether it was one: a sender that has lost a packet goes back to it, and sends all again
+    /// that followed.
+    #[inline(never)]
+    fn repeats(&mut self, slot: Slot, psn: Psn, now: Tick) -> bool {
+        let (hot, first) = (&self.hot[slot.index()], self.cold[slot.index()].first);
+        let again = hot.source().is_none()
+            && hot.progress.has_settled_before(psn)
+            && psn.distance_from(first) > 0
+            && now.since(hot.last_seen) <= self.ageing;
+        if again {
+            self.hot_mut(slot).last_seen = now;
+        }
+        again
     }
 
     /// As [`FlowTable::find`]; enters the flow, where it is not there or has been idle for too long, and says

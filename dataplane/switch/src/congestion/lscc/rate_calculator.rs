@@ -44,7 +44,7 @@ const UNIT: i64 = rate_feedback::RATE_UNIT as i64;
 const HIGHEST: i64 = u32::MAX as i64 * UNIT;
 
 /// What the rate calculation of one port has come to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateCounters {
     /// Intervals that have ended, and rates that were told. A port without traffic counts none.
     pub intervals: u64,
@@ -54,8 +54,6 @@ pub struct RateCounters {
     pub clamped_at_least: u64,
     /// Rates that Rmax kept from being higher.
     pub clamped_at_most: u64,
-    /// How late intervals ended.
-    pub lateness: DelayHistogram,
     /// The rate that was told last.
     pub last_rate: Option<BitRate>,
     /// What left in the last interval, as a rate; `None` where nothing did.
@@ -115,6 +113,7 @@ pub(crate) struct RateCalculator {
     latest: Option<Latest>,
     in_flight: InFlight,
     counters: RateCounters,
+    lateness: DelayHistogram,
 }
 
 impl RateCalculator {
@@ -137,6 +136,7 @@ impl RateCalculator {
             latest: None,
             in_flight: InFlight::new(entries, settings.round_trip),
             counters: RateCounters::default(),
+            lateness: DelayHistogram::default(),
         }
     }
 
@@ -159,7 +159,7 @@ impl RateCalculator {
     /// came in through this port, and `departed` the total of those that ever left, both on the wire.
     pub fn end_interval(&mut self, now: Nanos, queue: u64, departed: u64) -> Advertised {
         let began = self.began.unwrap_or(now);
-        self.counters.lateness.record(now.since(began + self.interval));
+        self.lateness.record(now.since(began + self.interval));
         let left = departed.saturating_sub(core::mem::replace(&mut self.departed, departed));
         let bottleneck = bottleneck_rate(left, now.since(began));
         if let Some(latest) = self.latest {
@@ -207,6 +207,11 @@ impl RateCalculator {
 
     pub fn counters(&self) -> &RateCounters {
         &self.counters
+    }
+
+    /// How late intervals ended.
+    pub fn lateness(&self) -> &DelayHistogram {
+        &self.lateness
     }
 }
 

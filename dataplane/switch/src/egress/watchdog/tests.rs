@@ -234,7 +234,7 @@ fn a_shorter_detection_time_forgives_shorter_gaps_only() {
 
 #[test]
 fn the_log_keeps_the_latest_events_and_counts_the_others() {
-    let mut log = WatchdogLog::new();
+    let mut log = WatchdogLog::default();
     let reserved = log.events.capacity();
     let event = |at| WatchdogEvent {
         at: Nanos(at),

@@ -19,7 +19,7 @@
 //!   granted, in every slot, and line 13 finds nothing to deduct from: k is only the number of
 //!   frames that the buffer provides for.
 //! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
-//!   have sent is charged as granted.
+//!   have sent is charged as granted. The buffer has room for that which is never granted otherwise.
 
 mod virtual_incoming;
 
@@ -71,6 +71,8 @@ pub(crate) struct Bifrost {
     rate: BitRate,
     /// `Rs T`, in wire bytes.
     line_per_slot: u64,
+    /// What of the buffer may be granted, in wire bytes: all but what comes in while a slot is late.
+    grantable: u64,
     incoming: VirtualIncoming,
     /// When the running slot began; `None` while nothing comes in and all is granted.
     began: Option<Nanos>,
@@ -88,6 +90,7 @@ impl Bifrost {
     pub fn new(settings: program::Bifrost, rate: BitRate, received: u64) -> Self {
         Self {
             line_per_slot: rate.bytes_in(settings.slot),
+            grantable: settings.buffer.0.saturating_sub(rate.bytes_in(settings.lateness)),
             incoming: VirtualIncoming::new(&settings, rate),
             began: None,
             received,
@@ -141,7 +144,7 @@ impl Bifrost {
     /// Lines 10 to 13. What the queue and the virtual incoming bytes have in excess of the buffer
     /// leaves nothing to grant, so there is nothing left to deduct it from.
     fn grant(&self, queue: u64, incoming: u64) -> u64 {
-        self.settings.buffer.0.saturating_sub(queue + incoming).min(self.line_per_slot)
+        self.grantable.saturating_sub(queue + incoming).min(self.line_per_slot)
     }
 
     /// Line 14. Time that is granted is rounded down, so the pause is rounded up.

@@ -1,9 +1,8 @@
 //! From a queue onto the wire.
 
 use super::Fabric;
-use crate::egress::{Departure, Turn};
+use crate::egress::Turn;
 use crate::frame::{ControlFrame, Frame, Transmitter};
-use crate::ledger::Volume;
 use crate::program::Program;
 use units::{Nanos, PortId};
 use wire::{ethernet, pfc};
@@ -29,28 +28,14 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) {
         let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
-        let mut credit = |ingress: PortId, volume: Volume| {
+        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, volume| {
             if volume.frames > 0 {
                 ledger.depart(*id, ingress, port, turn.priority, volume);
                 if owned.contains(ingress) {
                     unsettled.insert(ingress);
                 }
             }
-        };
-        let mut service = egress[port.index()].serve(now, turn);
-        let (mut ingress, mut volume) = (PortId::default(), Volume::ZERO);
-        while out.room() > 0
-            && let Some(Departure { start, queued }) = service.take(store, pools, rng)
-        {
-            if queued.ingress != ingress {
-                credit(ingress, volume);
-                (ingress, volume) = (queued.ingress, Volume::ZERO);
-            }
-            volume.count(queued.length());
-            out.frame(start, queued.frame);
-        }
-        credit(ingress, volume);
-        service.end();
+        });
     }
 
     /// Sends the PFC frame that is due, if one is. While the link is busy beyond the window it

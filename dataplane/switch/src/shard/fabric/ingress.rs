@@ -24,6 +24,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let (settings, addresses) = (program.port(port), program.addresses(port));
+        let (max_frame, is_addressed) = (settings.max_frame, !addresses.is_empty());
         let with_lscc = program.has_lscc();
         if with_lscc {
             self.look_ahead(port, burst);
@@ -36,6 +37,8 @@ impl<F: Frame> Fabric<F> {
                 continue;
             };
             if descriptor.ether_type == EtherType::MAC_CONTROL {
+                // It may stop the queue for which the run is meant.
+                self.close(port, core::mem::take(&mut run));
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
@@ -44,27 +47,27 @@ impl<F: Frame> Fabric<F> {
             }
             carries_data = true;
             let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
-            let verdict = if length > settings.max_frame {
-                Verdict::Drop(DropReason::Oversize)
-            } else {
-                let own = match addresses.is_empty() {
-                    true => None,
-                    false => addresses.answer(&descriptor, frame.headers_mut()),
-                };
-                own.unwrap_or_else(|| verdict(&descriptor, &mut frame))
+            let own = match is_addressed {
+                true => addresses.answer(&descriptor, frame.headers_mut()),
+                false => None,
             };
-            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
-            match verdict {
-                Verdict::Forward(egress) if run.takes(egress, priority, length) => {
-                    self.pass_on(arrival, egress, (run.way, run.lossless), frame);
-                }
-                other => {
-                    self.close(port, &run);
-                    run = self.start_run(other, arrival, frame);
-                }
+            let verdict = match own {
+                _ if length > max_frame => Verdict::Drop(DropReason::Oversize),
+                Some(own) => own,
+                None => verdict(&descriptor, &mut frame),
+            };
+            if let Verdict::Forward(egress) = verdict
+                && run.takes(egress, priority, length)
+            {
+                let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+                self.add_to(&mut run, arrival, frame);
+                continue;
             }
+            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            self.close(port, run);
+            run = self.start_run(verdict, arrival, frame);
         }
-        self.close(port, &run);
+        self.close(port, run);
         let ingress = &mut self.ingress[port.index()];
         // What two neighbours say to each other about their queues must not keep them awake for ever.
         if carries_data {
@@ -85,7 +88,7 @@ impl<F: Frame> Fabric<F> {
         if let Verdict::Forward(egress) = verdict {
             let mut run = self.open(port, egress, priority);
             if run.takes(egress, priority, length) {
-                self.pass_on(arrival, egress, (run.way, run.lossless), frame);
+                self.add_to(&mut run, arrival, frame);
                 return run;
             }
         }
@@ -98,25 +101,60 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
         let group = &self.ingress[port.index()].groups[priority.index()];
-        Run {
-            egress,
-            priority,
-            longest: self.egress[egress.index()].max_frame,
-            // What is to be dropped is looked at frame by frame.
-            room: if self.egress[egress.index()].drops(priority) { 0 } else { group.room(&self.pools) },
-            way: self.way_to(egress),
-            lossless: group.is_lossless(),
-            volume: Volume::default(),
+        let (to, lossless) = (&self.egress[egress.index()], group.is_lossless());
+        let (mut room, mut way) = (group.room(&self.pools), self.way_to(egress));
+        if way != Way::HandOver {
+            match to.room_for_run(priority, lossless, &self.pools) {
+                // What is to be dropped is looked at frame by frame.
+                _ if to.drops(priority) => room = 0,
+                0 => way = Way::OneByOne,
+                most => room = room.min(most),
+            }
         }
+        let limits = way != Way::HandOver && self.limited.contains(egress);
+        let (longest, volume) = (to.max_frame, Volume::ZERO);
+        Run { egress, priority, longest, room, way, limits, lossless, volume, lost: 0 }
+    }
+
+    /// Takes a frame into a run.
+    #[inline(always)]
+    fn add_to(&mut self, run: &mut Run, arrival: Arrival<'_>, mut frame: F) {
+        let Run { egress, priority, way, lossless, .. } = *run;
+        if run.limits {
+            self.limit(egress, arrival, &mut frame);
+        }
+        let queued = arrival.queued(frame, lossless);
+        match way {
+            Way::Queue => {
+                let to = &mut self.egress[egress.index()];
+                if let Err(queued) = to.push(&mut self.store, priority, queued) {
+                    run.lost += u64::from(queued.length);
+                    let (ingress, length) = (queued.ingress, queued.length());
+                    self.drop_at_egress(egress, priority, ingress, length, DropReason::NoDescriptor);
+                }
+            }
+            Way::OneByOne => self.enqueue(egress, priority, queued),
+            Way::HandOver => self.hand_over(egress, priority, queued),
+        }
+    }
+
+    #[inline(never)]
+    fn hand_over(&mut self, egress: PortId, priority: Priority, queued: Queued<F>) {
+        let owner = self.owners[egress.index()];
+        self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
     }
 
     /// Charges what a run has gathered.
     #[inline]
-    fn close(&mut self, port: PortId, run: &Run) {
-        if run.volume.frames > 0 {
-            let ingress = &mut self.ingress[port.index()];
-            ingress.charge_within_room(run.priority, run.volume, &mut self.pools);
-            self.ledger.admit(port, run.egress, run.priority, run.volume);
+    fn close(&mut self, port: PortId, run: Run) {
+        let Run { egress, priority, volume, lossless, .. } = run;
+        if volume.frames > 0 {
+            self.ingress[port.index()].charge_within_room(priority, volume, &mut self.pools);
+            self.ledger.admit(port, egress, priority, volume);
+            if run.way == Way::Queue {
+                let queued = volume.bytes.0 - run.lost;
+                self.egress[egress.index()].end_run(priority, lossless, queued, &mut self.pools);
+            }
         }
     }
 
@@ -148,7 +186,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Charges one frame to its group, exactly, and passes it on to its egress port, if it may leave
     /// there.
-    fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, frame: F) {
+    fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
@@ -165,35 +203,19 @@ impl<F: Frame> Fabric<F> {
             self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
             return;
         }
-        self.pass_on(arrival, egress, (self.way_to(egress), lossless), frame);
-    }
-
-    /// Gives a frame that was admitted to its egress port, or to the shard that owns it.
-    #[inline(always)]
-    fn pass_on(&mut self, arrival: Arrival<'_>, egress: PortId, (way, lossless): (Way, bool), frame: F) {
-        let Arrival { now, port, priority, length, descriptor } = arrival;
-        let ip_offset = descriptor.markable_ip_offset();
-        let mut queued =
-            Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless };
-        match way {
-            Way::Queue => self.enqueue(egress, priority, queued),
-            Way::LimitAndQueue => {
-                self.limit(egress, priority, descriptor, &mut queued);
-                self.enqueue(egress, priority, queued);
-            }
-            Way::HandOver => {
-                let owner = self.owners[egress.index()];
-                self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
+        match self.way_to(egress) {
+            Way::HandOver => self.hand_over(egress, priority, arrival.queued(frame, lossless)),
+            Way::Queue | Way::OneByOne => {
+                if self.limited.contains(egress) {
+                    self.limit(egress, arrival, &mut frame);
+                }
+                self.enqueue(egress, priority, arrival.queued(frame, lossless));
             }
         }
     }
 
     fn way_to(&self, egress: PortId) -> Way {
-        match (self.owned.contains(egress), self.limited.contains(egress)) {
-            (false, _) => Way::HandOver,
-            (true, true) => Way::LimitAndQueue,
-            (true, false) => Way::Queue,
-        }
+        if self.owned.contains(egress) { Way::Queue } else { Way::HandOver }
     }
 
     /// Queues a frame that is charged already, or drops it at egress.
@@ -305,15 +327,16 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
 /// How a frame gets to its egress port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Way {
+    /// Into its queue, which is accounted for together with the others of its run.
     #[default]
     Queue,
-    /// The port has LSCC, which sees what goes out.
-    LimitAndQueue,
+    /// Into its queue, where it may be marked or dropped.
+    OneByOne,
     /// It belongs to another shard.
     HandOver,
 }
 
-/// Successive frames of a burst that share priority and egress port. They are charged together,
+/// Successive frames of a burst that share priority and egress port. They are charged and queued together,
 /// as long as that changes nothing: the sum stays below every threshold.
 #[derive(Default)]
 struct Run {
@@ -324,8 +347,12 @@ struct Run {
     /// Bytes that the group may take without reaching a threshold.
     room: u64,
     way: Way,
+    /// Whether the port has LSCC, which sees what goes out.
+    limits: bool,
     lossless: bool,
     volume: Volume,
+    /// Bytes of it that found no descriptor.
+    lost: u64,
 }
 
 impl Run {
@@ -345,10 +372,20 @@ impl Run {
 
 /// What is known of a frame that came in.
 #[derive(Clone, Copy)]
-struct Arrival<'a> {
-    now: Nanos,
-    port: PortId,
-    priority: Priority,
-    length: Bytes,
-    descriptor: &'a Descriptor,
+pub(super) struct Arrival<'a> {
+    pub now: Nanos,
+    pub port: PortId,
+    pub priority: Priority,
+    pub length: Bytes,
+    pub descriptor: &'a Descriptor,
+}
+
+impl Arrival<'_> {
+    /// The frame as it waits.
+    #[inline(always)]
+    fn queued<F>(&self, frame: F, lossless: bool) -> Queued<F> {
+        let Self { now, port, length, descriptor, .. } = *self;
+        let ip_offset = descriptor.markable_ip_offset();
+        Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless }
+    }
 }

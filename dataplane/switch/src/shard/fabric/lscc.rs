@@ -1,5 +1,6 @@
 //! LSCC at its ports: what goes out to the long link, what comes in from it, and what is told.
 
+use super::ingress::Arrival;
 use super::{Cargo, Fabric, Handoff};
 use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter};
 use crate::descriptor::Descriptor;
@@ -57,17 +58,11 @@ impl<F: Frame> Fabric<F> {
 
     /// A frame goes out through a port with LSCC.
     #[inline]
-    pub(super) fn limit(
-        &mut self,
-        egress: PortId,
-        priority: Priority,
-        descriptor: &Descriptor,
-        queued: &mut Queued<F>,
-    ) {
+    pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
+        let Arrival { now, port, priority, length, descriptor } = arrival;
         let limited = self.ingress[egress.index()].lossless().contains(priority);
-        let outgoing = Outgoing { port: queued.ingress, length: queued.length(), limited };
         if let Some(limiter) = &mut self.limiters[egress.index()] {
-            limiter.send(queued.since, outgoing, descriptor, queued.frame.headers_mut());
+            limiter.send(now, Outgoing { port, length, limited }, descriptor, frame.headers_mut());
         }
     }
 
@@ -76,7 +71,9 @@ impl<F: Frame> Fabric<F> {
         if self.limited.contains(egress)
             && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
         {
-            self.limit(egress, priority, &descriptor, queued);
+            let (now, port, length) = (queued.since, queued.ingress, queued.length());
+            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            self.limit(egress, arrival, &mut queued.frame);
         }
     }
 

@@ -27,6 +27,23 @@ pub struct Handoff<F> {
     cargo: Cargo<F>,
 }
 
+impl<F> Handoff<F> {
+    /// The frame that it carries, if it carries one, and the port through which that came in.
+    pub(in crate::shard) fn frame(&self) -> Option<(PortId, &F)> {
+        match &self.cargo {
+            Cargo::Frame(_, queued) => Some((queued.ingress, &queued.frame)),
+            Cargo::Notification(_) => None,
+        }
+    }
+
+    /// Whether a frame is lost where this is. Otherwise it is a notification, which nobody misses:
+    /// the next interval makes another.
+    #[inline]
+    pub fn carries_frame(&self) -> bool {
+        matches!(self.cargo, Cargo::Frame(..))
+    }
+}
+
 enum Cargo<F> {
     /// A frame, charged to the ledger already.
     Frame(Priority, Queued<F>),
@@ -76,7 +93,7 @@ impl<F: Frame> Fabric<F> {
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,
-            watchdog_log: WatchdogLog::new(),
+            watchdog_log: WatchdogLog::default(),
             limiters: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
             outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),

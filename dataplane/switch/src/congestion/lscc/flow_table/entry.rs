@@ -138,6 +138,8 @@ impl Progress {
     const SETTLED: u32 = 1 << 31;
     /// Packets that may be lost before the gateway, one after the other.
     pub const GAP: u32 = 1 << 12;
+    /// What lies further behind is not taken for a repetition.
+    const AGAIN: i32 = 1 << 20;
     /// Where a PSN passes a multiple of this, the range is looked at.
     const STRIDE_SHIFT: u32 = 20;
 
@@ -170,6 +172,15 @@ impl Progress {
             && ahead >= 1
             && ahead <= (Self::GAP + self.tail()) as i32
             && psn.number() >> Self::STRIDE_SHIFT == self.last().number() >> Self::STRIDE_SHIFT
+    }
+
+    /// Whether data with this PSN or a later one has gone by already, on a half-flow about which nothing is to be
+    /// found out.
+    #[inline]
+    pub const fn has_settled_before(self, psn: Psn) -> bool {
+        let known = Self::REQUESTS | Self::SETTLED | Self::DATA;
+        let behind = self.last().distance_from(psn);
+        self.0 & known == known && behind >= 0 && behind <= Self::AGAIN
     }
 
     /// A request with this PSN went by that takes `packets` PSNs at most.

@@ -111,6 +111,33 @@ fn a_flow_that_comes_back_after_the_ageing_time_is_a_new_one() {
 }
 
 #[test]
+fn what_is_sent_again_tells_nothing_of_a_flow_about_which_nothing_is_to_be_found_out() {
+    let mut table = FlowTable::new(4, AGEING, 1);
+    let (slot, ..) = show(&mut table, 1, 0);
+    table.cold_mut(slot).first = Psn::from_low_bits(10);
+    let progress = &mut table.hot_mut(slot).progress;
+    progress.advance(Psn::from_low_bits(50), 1);
+    progress.set_data();
+    progress.set_settled(true);
+    let known = *progress;
+    let go_on = |table: &mut FlowTable, ticks, psn| {
+        let hash = table.hash(&key(1));
+        table.go_on(hash, &key(1), at(ticks), Psn::from_low_bits(psn)).is_some()
+    };
+    for psn in [11, 50] {
+        assert!(go_on(&mut table, 60, psn), "{psn} went by before");
+    }
+    assert_eq!((table.hot(slot).progress, table.hot(slot).last_seen), (known, Tick::of(at(60))));
+    for psn in [9, 10] {
+        assert!(!go_on(&mut table, 60, psn), "{psn} may be the beginning of another life");
+    }
+    assert!(!go_on(&mut table, 161, 50), "the flow has aged");
+    table.hot_mut(slot).set_source(Some(QueuePair::from_low_bits(7)));
+    assert!(!go_on(&mut table, 60, 50), "the resolver watches over flows that are bound");
+    assert!(go_on(&mut table, 60, 51), "what comes next is as usual");
+}
+
+#[test]
 fn the_halves_of_a_pair_age_together() {
     let mut table = FlowTable::new(8, AGEING, 1);
     let (quiet, ..) = show(&mut table, 1, 0);

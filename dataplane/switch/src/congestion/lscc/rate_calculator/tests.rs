@@ -360,7 +360,7 @@ fn an_interval_that_ends_late_is_measured_over_the_time_that_it_took() {
     let told = calculator.end_interval(Nanos(13_000), 0, 1_000 + 150_000);
     assert_eq!(told.rate, megabits(100_000), "150 kB in 12 us, not in 8");
     assert_eq!(calculator.counters().last_bottleneck_rate, Some(megabits(100_000)));
-    assert_eq!(calculator.counters().lateness.longest(), Interval(4_000));
+    assert_eq!(calculator.lateness().longest(), Interval(4_000));
     assert_eq!(calculator.deadline(), Nanos(21_000), "the next interval starts where this one ended");
 }
 

@@ -191,6 +191,29 @@ fn a_late_slot_is_charged_for_the_time_that_the_upstream_was_free() {
 }
 
 #[test]
+fn what_comes_in_while_a_slot_is_late_has_room_that_is_not_granted() {
+    let link = Link::DEPLOYED;
+    let lateness = Interval::from_micros(30);
+    let buffer = WireBytes(link.least_buffer() + link.rate.bytes_in(lateness));
+    for kind in KINDS {
+        let mut model = Model::with(link, program::Bifrost { buffer, lateness, ..link.settings(kind) });
+        for _ in 0..400 {
+            model.step(Step { drain: 0, used: 1_000, leaked: 0 });
+        }
+        assert_eq!(model.sum(), link.least_buffer(), "{kind:?}: all that is granted");
+        model.now = model.bifrost.deadline() + lateness;
+        model.bifrost.end_slot(model.now, model.queue, model.received);
+        let charged = model.bifrost.counters().granted_late.0;
+        assert_eq!(
+            model.sum(),
+            link.least_buffer() + charged,
+            "{kind:?}: and what may have been sent meanwhile"
+        );
+        assert!(model.sum() <= buffer.0 + 1, "{kind:?}: a charge is rounded up");
+    }
+}
+
+#[test]
 fn a_port_at_rest_has_no_slots_and_wakes_with_everything_granted() {
     let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
     for kind in KINDS {

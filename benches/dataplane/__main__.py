@@ -1,0 +1,107 @@
+"""Forwarding rates and latency of Longspan, testpmd and OVS-DPDK, side by side."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import machine
+from longspan import Longspan
+from openvswitch import OpenVSwitch
+from parts import PARTS, Plan
+from testpmd import Testpmd
+
+CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "longspan-forwarding", "longspan-everything")
+
+
+def numbers(text):
+    return tuple(int(number) for number in text.split(","))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench-dataplane", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--sizes", type=numbers, default=(64, 128, 512, 1082, 4170), help="of frames, in bytes without FCS")
+    parser.add_argument("--flows", type=numbers, default=(512, 65_536), help="in all; half of them come in through each port")
+    parser.add_argument("--packets-per-flow", type=int, default=16,
+                        help="packets of each flow in a capture, before its sequence numbers start again; fewer "
+                        "where OVS-DPDK could not hold the frames")  # fmt: skip
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each run")
+    parser.add_argument("--repeats", type=int, default=3, help="of which the median is taken")
+    parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), default=CONTENDERS,
+                        help=f"default: {','.join(CONTENDERS)}")  # fmt: skip
+    parser.add_argument("--cores", type=numbers, help="the first is for housekeeping, the last forward; default: all")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="two sizes, 512 flows, one run each: shows that it works")
+    parser.add_argument("--json", help="where the figures go; default: out/bench-dataplane.json of the repository")
+    parser.add_argument("--caller", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--binaries", required=True, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    unknown = [f"part {part}" for part in chosen.parts if part not in PARTS]
+    unknown += [f"contender {name}" for name in chosen.contenders if name not in CONTENDERS]
+    if unknown:
+        parser.error(f"there is no {', no '.join(unknown)}")
+    if chosen.quick:
+        chosen.parts, chosen.sizes, chosen.flows, chosen.repeats = ["throughput"], (64, 1082), (512,), 1
+    return chosen
+
+
+def contenders(names, binaries):
+    program = os.path.join(binaries, "longspan")
+    makers = {
+        "testpmd-io": lambda: Testpmd("io"),
+        "testpmd-5tswap": lambda: Testpmd("5tswap"),
+        "ovs-dpdk": OpenVSwitch,
+        "longspan-forwarding": lambda: Longspan(program, "forwarding"),
+        "longspan-everything": lambda: Longspan(program, "everything"),
+    }
+    return tuple(makers[name]() for name in names)
+
+
+def say(text):
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+def main():
+    chosen = arguments()
+    # As on an interrupt, so that children are ended and settings put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    cores = chosen.cores or tuple(sorted(os.sched_getaffinity(0)))
+    if len(cores) < 2:
+        sys.exit("scripts/bench-dataplane: needs two cores, one of them for housekeeping")
+    directory = tempfile.mkdtemp(prefix="longspan-bench.", dir="/dev/shm")
+    plan = Plan(
+        contenders=contenders(chosen.contenders, chosen.binaries),
+        directory=directory,
+        maker=os.path.join(chosen.binaries, "examples", "make_capture"),
+        probe=os.path.join(chosen.binaries, "latency_probe"),
+        cores=cores,
+        sizes=chosen.sizes,
+        flows=chosen.flows,
+        packets_per_flow=chosen.packets_per_flow,
+        seconds=chosen.seconds,
+        repeats=chosen.repeats,
+        say=say,
+    )
+    results = {"machine": machine.description(), "seconds": chosen.seconds, "repeats": chosen.repeats, "parts": {}}
+    try:
+        for part in chosen.parts or PARTS:
+            measure, show = PARTS[part]
+            results["parts"][part] = measure(plan)
+            print(show(part, results["parts"][part]), flush=True)
+    finally:
+        shutil.rmtree(directory)
+        machine.remove_runtime_directories()
+    # Paths are relative to where the caller stands.
+    path = os.path.join(chosen.caller, chosen.json) if chosen.json else os.path.abspath("out/bench-dataplane.json")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=2)
+        file.write("\n")
+    print(f"\nAll runs: {path}")
+
+
+main()

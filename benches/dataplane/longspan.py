@@ -1,0 +1,95 @@
+"""Longspan: `longspan run` with a configuration from a template beside this file."""
+
+import contextlib
+import json
+import os
+import string
+import subprocess
+import time
+
+import machine
+from process import child, output_of, wait_until
+
+# What is under way, beside the frames that net_pcap keeps.
+SPARE_DESCRIPTORS = 65_536
+BUFFER_OVERHEAD_BYTES = 512
+TEMPLATES = os.path.dirname(os.path.abspath(__file__))
+
+
+class Longspan:
+    """A contender: `forwarding` alone, or `everything` on."""
+
+    transmit_queues = 1
+
+    def __init__(self, program, variant):
+        self.name = f"longspan-{variant}"
+        self.program, self.variant = program, variant
+
+    @staticmethod
+    def refuses(_workload):
+        return None
+
+    @staticmethod
+    def descriptors(workload):
+        return 2 * workload.frames_per_port + SPARE_DESCRIPTORS
+
+    def memory_bytes(self, workload):
+        return self.descriptors(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
+
+    def configuration(self, workload, devices, setting, socket):
+        with open(os.path.join(TEMPLATES, f"{self.variant}.toml.in"), encoding="utf-8") as file:
+            template = string.Template(file.read())
+        return template.substitute(
+            socket=socket,
+            metrics=machine.free_address(),
+            hugepages="require" if setting.huge else "never",
+            near_device=devices[0],
+            far_device=devices[1],
+            cores=", ".join(map(str, setting.workers)),
+            descriptors=self.descriptors(workload),
+            max_frame=max(workload.frame_bytes, 1518),
+            flows=max(workload.flows, 1024),
+        )
+
+    def answers(self, socket):
+        command = [self.program, "show", "ports", "--json", "--socket", socket]
+        return os.path.exists(socket) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    @contextlib.contextmanager
+    def forwarding(self, workload, devices, setting):
+        config = os.path.join(setting.directory, f"{self.name}.toml")
+        socket = os.path.join(setting.directory, "longspan.sock")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(self.configuration(workload, devices, setting, socket))
+        command = [self.program, "run", "--config", config]
+        log = os.path.join(setting.directory, f"{self.name}.log")
+        with child(self.name, command, log) as process:
+            wait_until(process, lambda: self.answers(socket), "answers on its socket")
+            yield Running(process, self.program, socket, len(setting.workers))
+
+
+class Running:
+    """The counters of its ports, over its socket."""
+
+    def __init__(self, process, program, socket, workers):
+        self.process, self.program, self.socket, self.workers = process, program, socket, workers
+
+    def sent(self):
+        """How many frames have left, and when that was."""
+        before = time.monotonic()
+        shown = output_of(self.program, "show", "ports", "--json", "--socket", self.socket)
+        after = time.monotonic()
+        return frames_sent(json.loads(shown)), (before + after) / 2
+
+    def measure(self, sleep, seconds):
+        usage = machine.Usage(self.process.pid, self.workers)
+        first, from_time = self.sent()
+        sleep(seconds)
+        last, to_time = self.sent()
+        used = usage.so_far()
+        return {"frames_per_second": round((last - first) / (to_time - from_time)), **used}
+
+
+def frames_sent(shown):
+    """Of all ports."""
+    return sum(port["out"]["frames"] for port in shown["ports"])

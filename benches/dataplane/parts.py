@@ -1,0 +1,160 @@
+"""What is measured: parts that each have a table."""
+
+import contextlib
+import dataclasses
+import statistics
+import time
+
+import machine
+from latency import latency, latency_table
+from process import Failed
+from table import table
+from workload import Workload, packets_per_flow
+
+WARM_UP_SECONDS = 0.3
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Where a contender runs."""
+
+    directory: str
+    housekeeping: int
+    workers: tuple
+    huge: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How it is measured."""
+
+    contenders: tuple
+    directory: str
+    maker: str
+    probe: str
+    cores: tuple  # the first is for housekeeping
+    sizes: tuple
+    flows: tuple
+    packets_per_flow: int
+    seconds: float
+    repeats: int
+    say: object
+
+    def workload(self, frame_bytes, flows):
+        return Workload(frame_bytes, flows, packets_per_flow(flows, self.packets_per_flow))
+
+    @property
+    def probe_core(self):
+        """One of its own where there are three."""
+        return self.cores[-2]
+
+    def setting(self, workers, huge):
+        """So many workers on the last cores; where there are no others, one of them shares its core."""
+        return Setting(self.directory, self.cores[0], self.cores[-workers:], huge)
+
+    def memory_bytes(self, workloads):
+        """The most that one of the contenders needs for one of them, since they take turns."""
+        return max(
+            contender.memory_bytes(workload)
+            for contender in self.contenders
+            for workload in workloads
+            if contender.refuses(workload) is None
+        )
+
+
+def throughput(plan):
+    """One core, all sizes and flows."""
+    cases = [(plan.workload(size, flows), 1) for flows in plan.flows for size in plan.sizes]
+    return measure_all(plan, cases)
+
+
+def workers(plan):
+    """One core, and two."""
+    return measure_all(plan, [(plan.workload(128, plan.flows[-1]), count) for count in (1, 2)])
+
+
+FLOWS_OF_SWEEP = (16, 4_096, 65_536, 1_048_576)
+FRAMES_OF_SWEEP = 65_536
+
+
+def flows(plan):
+    """One core, frames of 128 bytes, ever more flows among as many frames, so that the source costs the same;
+    more than there are frames need more of them, and what that costs is seen where flows are not looked at."""
+    workloads = [Workload(128, count, max(FRAMES_OF_SWEEP // (count // 2), 1)) for count in FLOWS_OF_SWEEP]
+    return measure_all(plan, [(workload, 1) for workload in workloads])
+
+
+def measure_all(plan, cases):
+    rows = []
+    with machine.huge_pages(plan.memory_bytes([workload for workload, _ in cases])) as huge:
+        if not huge:
+            plan.say("no huge pages: everybody runs with --no-huge, which costs all of them")
+        for workload, count in cases:
+            rows.append(measure_case(plan, workload, plan.setting(count, huge)))
+    return rows
+
+
+def measure_case(plan, workload, setting):
+    """The contenders take turns, so that what disturbs one disturbs all."""
+    runs = {contender.name: [] for contender in plan.contenders}
+    refused = {contender.name: contender.refuses(workload) for contender in plan.contenders}
+    workload.make_captures(plan.maker, plan.directory)
+    try:
+        for turn in range(plan.repeats):
+            for contender in plan.contenders:
+                if refused[contender.name] is None:
+                    plan.say(f"{workload}, workers: {len(setting.workers)}, turn {turn + 1}: {contender.name}")
+                    run_or_failure(runs, refused, contender, workload, setting, plan)
+    finally:
+        workload.remove_captures(plan.directory)
+    return {
+        "frame_bytes": workload.frame_bytes,
+        "flows": workload.flows,
+        "packets_per_flow": workload.packets_per_flow,
+        "workers": len(setting.workers),
+        "huge_pages": setting.huge,
+        "contenders": {name: summary(runs[name], refused[name]) for name in runs},
+    }
+
+
+def run_or_failure(runs, refused, contender, workload, setting, plan):
+    """A contender that fails once is left out of the row: half a median says nothing."""
+    try:
+        runs[contender.name].append(run(contender, workload, setting, plan.seconds))
+    except Failed as failure:
+        plan.say(str(failure))
+        refused[contender.name] = str(failure)
+        runs[contender.name].clear()
+
+
+def run(contender, workload, setting, seconds):
+    with contextlib.ExitStack() as stack:
+        devices = workload.devices(setting.directory)
+        running = stack.enter_context(contender.forwarding(workload, devices, setting))
+        time.sleep(WARM_UP_SECONDS)
+        return running.measure(time.sleep, seconds)
+
+
+def summary(runs, refused):
+    if not runs:
+        return {"refused": refused}
+    rates = [run["frames_per_second"] for run in runs]
+    return {
+        "frames_per_second": round(statistics.median(rates)),
+        "least": min(rates),
+        "most": max(rates),
+        "worker_share": min(run["worker_share"] for run in runs),
+        "frames_per_worker_second": round(
+            statistics.median(run["frames_per_second"] / run["worker_share"] for run in runs)
+        ),
+        "runs": runs,
+    }
+
+
+# What measures it, and what prints it.
+PARTS = {
+    "throughput": (throughput, table),
+    "workers": (workers, table),
+    "flows": (flows, table),
+    "latency": (latency, latency_table),
+}

@@ -1,0 +1,95 @@
+"""testpmd of DPDK: `io` passes frames on as they are, `5tswap` exchanges addresses and ports."""
+
+import contextlib
+import os
+import re
+import subprocess
+
+import machine
+from process import child, log_of, wait_until
+
+# What is under way in rings and caches, beside the frames that net_pcap keeps.
+SPARE_BUFFERS = 16_384
+BUFFER_OVERHEAD_BYTES = 320
+
+
+class Testpmd:
+    """A contender."""
+
+    transmit_queues = 1
+
+    def __init__(self, mode):
+        self.name = f"testpmd-{mode}"
+        self.mode = mode
+
+    @staticmethod
+    def refuses(_workload):
+        return None
+
+    @staticmethod
+    def buffers(workload):
+        return 2 * workload.frames_per_port + SPARE_BUFFERS
+
+    def memory_bytes(self, workload):
+        return self.buffers(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (128 << 20)
+
+    def command(self, workload, devices, setting):
+        # The first lcore takes commands and forwards nothing, so it may share a core with a worker.
+        lcores = [f"0@{setting.housekeeping}"]
+        lcores += [f"{number}@{core}" for number, core in enumerate(setting.workers, 1)]
+        memory = ["--in-memory"]
+        if not setting.huge:
+            megabytes = str(self.memory_bytes(workload) >> 20)
+            memory = ["--no-huge", "-m", megabytes, f"--file-prefix={machine.FILE_PREFIX}"]
+        devices = [f"--vdev={device}" for device in devices]
+        # The output is read while it runs, so lines must not wait in a buffer.
+        return [
+            "stdbuf", "-oL", "dpdk-testpmd", f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry",
+            *devices, "--", "--interactive", "--disable-link-check", f"--forward-mode={self.mode}",
+            f"--nb-cores={len(setting.workers)}", f"--mbuf-size={workload.room_bytes}",
+            f"--total-num-mbufs={self.buffers(workload)}",
+        ]  # fmt: skip
+
+    @contextlib.contextmanager
+    def forwarding(self, workload, devices, setting):
+        command = self.command(workload, devices, setting)
+        log = os.path.join(setting.directory, f"{self.name}.log")
+        with child(self.name, command, log, stop=say("stop", "quit"), stdin=subprocess.PIPE) as process:
+            say("start")(process)
+            wait_until(process, lambda: "packet forwarding - ports=2" in log_of(process), "starts")
+            yield Running(process, len(setting.workers))
+
+
+def say(*commands):
+    def to(process):
+        process.stdin.write("".join(f"{command}\n" for command in commands).encode())
+        process.stdin.flush()
+
+    return to
+
+
+class Running:
+    """Between two shows of its statistics it says itself how fast frames left."""
+
+    def __init__(self, process, workers):
+        self.process, self.workers = process, workers
+        self.shows = 0
+
+    def show(self):
+        say("show port stats all")(self.process)
+        self.shows += 1
+        wanted = 2 * self.shows
+        wait_until(
+            self.process, lambda: len(self.rates()) >= wanted, "shows statistics", seconds=10
+        )
+
+    def rates(self):
+        return re.findall(r"Tx-pps:\s+(\d+)", log_of(self.process))
+
+    def measure(self, sleep, seconds):
+        self.show()
+        usage = machine.Usage(self.process.pid, self.workers)
+        sleep(seconds)
+        used = usage.so_far()
+        self.show()
+        return {"frames_per_second": sum(map(int, self.rates()[-2:])), **used}

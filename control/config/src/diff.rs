@@ -1,0 +1,131 @@
+//! What another configuration changes, key by key, and what of that a running gateway cannot take.
+
+use core::fmt;
+
+use units::PortId;
+
+use crate::gateway::Gateway;
+use crate::render::render;
+
+/// A key that has another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The key with its tables: ports by their names, groups and queues by their priorities, routes by
+    /// their prefixes and neighbours by their addresses, as in `port.lh0.lossless.3.xoff`.
+    pub key: String,
+    /// Its value as TOML; `None` where it was not there. A secret is never shown.
+    pub old: Option<String>,
+    /// The same of what it is to be.
+    pub new: Option<String>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+        write!(f, "{}: {} -> {}", self.key, shown(&self.old), shown(&self.new))
+    }
+}
+
+/// What `new` changes of `old`, in the order of `new`, then what it leaves out.
+pub fn diff(old: &Gateway, new: &Gateway) -> Vec<Change> {
+    differences(old, new).into_iter().map(Difference::shown).collect()
+}
+
+/// Changes of `wanted` that a gateway which runs `running` cannot make without a new start, beside those
+/// that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets. Empty
+/// where it can make all of them.
+pub fn not_live(running: &Gateway, wanted: &Gateway) -> Vec<Change> {
+    let needs_start = |it: &Difference| it.is_made_at_start() || grows(it, running, wanted);
+    differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
+}
+
+/// Whether the mbufs of `running` are too short, or too few, for what `difference` changes on a port.
+fn grows(difference: &Difference, running: &Gateway, wanted: &Gateway) -> bool {
+    let [table, port, key] = &difference.path[..] else { return false };
+    let port = wanted.port(port).filter(|_| table == "port");
+    let (Some(port), Some(before), Some(after)) = (port, running.memory(), wanted.memory()) else {
+        return false;
+    };
+    let on_link = |memory: &crate::MemorySum, port: PortId| memory.on_link(port).map(|link| link.data);
+    match key.as_str() {
+        "max_frame" => wanted.program.port(port).max_frame > before.longest_frame(),
+        "rate" | "tx_window" => on_link(&after, port) > on_link(&before, port),
+        _ => false,
+    }
+}
+
+/// A key as the tables that lead to it, and its two values.
+struct Difference {
+    path: Vec<String>,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+impl Difference {
+    fn shown(self) -> Change {
+        const SECRET: &str = "(secret)";
+        let secret = matches!(&self.path[..], [.., table, key] if table == "lscc" && key == "key");
+        let shown = |value: Option<String>| value.map(|value| if secret { SECRET.into() } else { value });
+        Change { key: self.path.join("."), old: shown(self.old), new: shown(self.new) }
+    }
+
+    /// Whether it is of what is made once, when the gateway starts.
+    fn is_made_at_start(&self) -> bool {
+        let path: Vec<_> = self.path.iter().map(String::as_str).collect();
+        match path[..] {
+            ["control", key] => !matches!(key, "stall" | "drain"),
+            ["port", _, table, _] => matches!(table, "device" | "emulation"),
+            ["dpdk", _] | ["buffer", "descriptors"] => true,
+            _ => false,
+        }
+    }
+}
+
+fn differences(old: &Gateway, new: &Gateway) -> Vec<Difference> {
+    let (old, new) = (entries(&render(old)), entries(&render(new)));
+    let value = |entries: &[Entry], path: &[String]| {
+        entries.iter().find(|entry| entry.path == path).map(|entry| entry.value.clone())
+    };
+    let both = new.iter().map(|entry| {
+        let path = entry.path.clone();
+        Difference { old: value(&old, &path), new: Some(entry.value.clone()), path }
+    });
+    let gone = old.iter().filter(|entry| value(&new, &entry.path).is_none());
+    let gone =
+        gone.map(|entry| Difference { path: entry.path.clone(), old: Some(entry.value.clone()), new: None });
+    both.filter(|it| it.old != it.new).chain(gone).collect()
+}
+
+/// A line of a rendered gateway.
+struct Entry {
+    path: Vec<String>,
+    value: String,
+}
+
+/// Every key of a rendered gateway with its value. The first key of a table of an array says which of
+/// them it is.
+fn entries(rendered: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    // The tables around the present line, each with what tells it from others of its array.
+    let mut tables: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut awaits_name = false;
+    for line in rendered.lines() {
+        if line.starts_with('[') {
+            awaits_name = line.starts_with("[[");
+            let path: Vec<_> = line.trim_matches(['[', ']']).split('.').collect();
+            let same = tables.iter().zip(&path).take_while(|((known, _), name)| known == *name).count();
+            tables.truncate(same.min(path.len() - 1));
+            let inner = &path[tables.len()..];
+            tables.extend(inner.iter().map(|name| (*name, None)));
+        } else if let Some((key, value)) = line.split_once(" = ") {
+            if awaits_name && let Some((_, name)) = tables.last_mut() {
+                *name = Some(value.trim_matches(['"', '[', ']']));
+            }
+            awaits_name = false;
+            let path = tables.iter().flat_map(|(table, name)| [Some(*table), *name]).flatten();
+            let path = path.chain([key]).map(Into::into).collect();
+            entries.push(Entry { path, value: value.into() });
+        }
+    }
+    entries
+}

@@ -1,0 +1,225 @@
+//! How much memory the devices of a gateway need: mbufs, and where they are.
+
+use core::fmt;
+
+use switch::ControlFrame;
+use switch::program::{PortSettings, Settings};
+use units::{Bytes, Interval, PortId, WireBytes};
+
+use crate::headroom::grouped;
+use crate::runtime::{Device, Emulation, Runtime};
+
+/// What DPDK leaves free in front of a frame.
+const MBUF_HEADROOM: u64 = 128;
+/// What else an mbuf costs: 128 bytes of its own, 64 of the pool, and up to 64 by which DPDK spreads them
+/// over the channels of the memory.
+const MBUF_OVERHEAD: u64 = 128 + 64 + 64;
+/// The longest control frame.
+const CONTROL: u64 = ControlFrame::CAPACITY as u64;
+/// The least that DPDK's drivers expect behind the headroom.
+const LEAST_SEGMENT: u64 = 2_048;
+/// What the kernel leaves free in front of a frame in memory that it shares.
+const XDP_HEADROOM: u64 = 256;
+/// The page in which AF_XDP wants a whole mbuf.
+pub(crate) const PAGE: Bytes = Bytes(4_096);
+/// What of a slot of af_packet its driver does not want to fit an mbuf.
+const SLOT_HEADER: u64 = 32;
+/// What a pool knows of an mbuf that nobody holds.
+const RING_ENTRY: u64 = 8;
+/// Mbufs that a core may keep in its cache of a pool, and two bursts of them in its hands.
+const PER_CORE: u64 = 512 + 64;
+/// An emulated link is taken to carry one control frame in this time at most.
+const CONTROL_SPACING: Interval = Interval::from_micros(1);
+
+/// What holds frames of up to `max_frame` in one piece.
+pub(crate) fn segment(max_frame: Bytes) -> Bytes {
+    Bytes(max_frame.0.next_multiple_of(64).max(LEAST_SEGMENT))
+}
+
+/// A slot of a ring of af_packet for frames of up to `max_frame`, behind up to 128 bytes of what the kernel
+/// says of them. Whole slots fill a block, and a block whole pages.
+pub(crate) fn packet_slot(max_frame: Bytes) -> u64 {
+    (max_frame.0 + 128).next_multiple_of(512).max(LEAST_SEGMENT)
+}
+
+/// The mbufs of data frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// What is left free in front of a frame.
+    front: Bytes,
+    /// Room for a frame.
+    segment: Bytes,
+}
+
+impl Layout {
+    pub fn new(ports: &[PortSettings], devices: &[Option<Device>]) -> Self {
+        let devices = || devices.iter().flatten();
+        let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
+        let slot = devices().filter_map(Device::packet_slot).max().map_or(0, |slot| slot - SLOT_HEADER);
+        let kernel = if devices().any(Device::is_af_xdp) { XDP_HEADROOM } else { 0 };
+        Self { front: Bytes(MBUF_HEADROOM + kernel), segment: segment(longest.max(Bytes(slot))) }
+    }
+
+    /// What one takes in a pool.
+    pub fn whole(self) -> Bytes {
+        self.front + self.segment + Bytes(MBUF_OVERHEAD)
+    }
+}
+
+/// The mbufs of a gateway, by where they may all be at once, and what they take.
+///
+/// Each frame inside the gateway is one mbuf, in one segment that holds the longest frame of any port,
+/// as there is one pool: some drivers know no chains of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemorySum {
+    /// Frames in the buffer: `buffer.descriptors`.
+    pub queued: u64,
+    /// In receive rings, of all ports.
+    pub receive_rings: u64,
+    /// In transmit rings, of all ports: as many of data as of control frames.
+    pub transmit_rings: u64,
+    /// On each emulated link.
+    pub links: Vec<OnLink>,
+    /// Worker cores; where they are not stated, one for each device.
+    pub cores: u64,
+    layout: Layout,
+}
+
+/// Frames on an emulated link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnLink {
+    /// Behind which port.
+    pub port: PortId,
+    /// Its name.
+    pub name: String,
+    /// Data frames: the shortest at the rate of the port, so that the link never overflows.
+    pub data: u64,
+    /// Control frames, one a microsecond.
+    pub control: u64,
+}
+
+impl OnLink {
+    /// What is on the link behind `port`: what leaves within the delay, and what was handed over before
+    /// its time.
+    fn new(id: PortId, port: &PortSettings, emulation: &Emulation) -> Self {
+        let held_back = if emulation.reorder > 0.0 { emulation.reorder_by } else { Interval::ZERO };
+        let time = emulation.delay + held_back + port.tx_window;
+        let bytes = port.rate.bytes_in(time);
+        let once = bytes.div_ceil(WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)).0);
+        let (twice, twice_control) = match emulation.duplicate > 0.0 {
+            true => (2, if emulation.control { 2 } else { 1 }),
+            false => (1, 1),
+        };
+        Self {
+            port: id,
+            name: port.name.clone(),
+            // A burst more, for it comes as a whole.
+            data: once * twice + 32,
+            control: time.0.div_ceil(CONTROL_SPACING.0) * twice_control + 32,
+        }
+    }
+}
+
+impl MemorySum {
+    /// The sum for a gateway.
+    pub(crate) fn new(settings: &Settings, runtime: &Runtime) -> Self {
+        let devices = || runtime.devices.iter().flatten();
+        let stated = runtime.dpdk.cores.len() as u64;
+        let links = runtime.emulations.iter().zip(&settings.ports).enumerate();
+        let links = links.filter_map(|(index, (emulation, port))| {
+            let id = PortId(u16::try_from(index).ok()?);
+            Some(OnLink::new(id, port, emulation.as_ref()?))
+        });
+        Self {
+            queued: settings.buffer.descriptors as u64,
+            receive_rings: devices().map(|device| u64::from(device.receive_descriptors)).sum(),
+            transmit_rings: devices().map(|device| u64::from(device.transmit_descriptors)).sum(),
+            links: links.collect(),
+            cores: if stated > 0 { stated } else { devices().count() as u64 },
+            layout: Layout::new(&settings.ports, &runtime.devices),
+        }
+    }
+
+    /// Mbufs of data frames.
+    pub fn mbufs(&self) -> u64 {
+        let links: u64 = self.links.iter().map(|link| link.data).sum();
+        self.queued + self.receive_rings + self.transmit_rings + links + self.in_hand()
+    }
+
+    /// Mbufs of control frames, which have a pool of their own, so that a full buffer can still say stop.
+    pub fn control_mbufs(&self) -> u64 {
+        let links: u64 = self.links.iter().map(|link| link.control).sum();
+        self.transmit_rings + links + self.in_hand()
+    }
+
+    /// Room of an mbuf for a control frame, with the same in front of it.
+    pub fn control_room(&self) -> Bytes {
+        self.layout.front + Bytes(CONTROL)
+    }
+
+    /// The longest frame that an mbuf holds.
+    pub fn longest_frame(&self) -> Bytes {
+        self.layout.segment
+    }
+
+    /// Room of an mbuf for a frame, with what is left free in front of it: 128 bytes, and with AF_XDP 256
+    /// for the kernel.
+    pub fn data_room(&self) -> Bytes {
+        self.layout.front + self.layout.segment
+    }
+
+    /// What an mbuf of data takes.
+    pub fn mbuf(&self) -> Bytes {
+        self.layout.whole()
+    }
+
+    /// What an mbuf of a control frame takes.
+    pub fn control_mbuf(&self) -> Bytes {
+        self.control_room() + Bytes(MBUF_OVERHEAD)
+    }
+
+    /// All of it. What DPDK needs for itself is not in it.
+    pub fn total(&self) -> Bytes {
+        self.data() + self.control()
+    }
+
+    /// What is on the emulated link behind `port`: nothing where there is none.
+    pub fn on_link(&self, port: PortId) -> Option<&OnLink> {
+        self.links.iter().find(|link| link.port == port)
+    }
+
+    fn in_hand(&self) -> u64 {
+        self.cores * PER_CORE
+    }
+
+    fn data(&self) -> Bytes {
+        pool(self.mbufs(), self.mbuf())
+    }
+
+    fn control(&self) -> Bytes {
+        pool(self.control_mbufs(), self.control_mbuf())
+    }
+}
+
+/// Mbufs, and the ring in which a pool keeps them.
+fn pool(mbufs: u64, each: Bytes) -> Bytes {
+    Bytes(mbufs * each.0 + (mbufs + 1).next_power_of_two() * RING_ENTRY)
+}
+
+/// One line per term, then the sums.
+impl fmt::Display for MemorySum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |number: u64, what: &str| writeln!(f, "  {:>14} {what}", grouped(number));
+        line(self.queued, "frames in the buffer (buffer.descriptors)")?;
+        line(self.receive_rings, "in receive rings")?;
+        line(self.transmit_rings, "in transmit rings")?;
+        for link in &self.links {
+            line(link.data, &format!("on the emulated link of port {}", link.name))?;
+        }
+        line(self.in_hand(), &format!("in caches and bursts of cores: {}", self.cores))?;
+        line(self.mbufs(), &format!("mbufs of {} bytes, with their pool:", grouped(self.mbuf().0)))?;
+        line(self.data().0, "bytes")?;
+        line(self.control().0, &format!("bytes for {} control frames", grouped(self.control_mbufs())))?;
+        write!(f, "  {:>14} bytes in all", grouped(self.total().0))
+    }
+}

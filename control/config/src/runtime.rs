@@ -1,0 +1,209 @@
+//! What `longspan run` needs beyond the switch: devices, cores, emulated links, the control socket.
+
+use core::net::SocketAddr;
+use std::path::PathBuf;
+
+use switch::program::PortSettings;
+use units::{Bytes, Interval};
+
+use crate::build::or;
+use crate::defaults;
+use crate::device;
+use crate::problem::ProblemKind;
+use crate::reader::Problems;
+use crate::schema::{ControlDecl, Document, DpdkDecl};
+use crate::value::FilePrefix;
+
+/// Everything in one file that only a running gateway needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runtime {
+    /// `[dpdk]`.
+    pub dpdk: Dpdk,
+    /// `[control]`.
+    pub control: Control,
+    /// `[port.device]` of each port; `None` where the port has none, and cannot run.
+    pub devices: Vec<Option<Device>>,
+    /// `[port.emulation]` of each port.
+    pub emulations: Vec<Option<Emulation>>,
+}
+
+/// `[dpdk]`: the environment of all devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dpdk {
+    /// `hugepages`: where the memory comes from.
+    pub hugepages: Hugepages,
+    /// `cores`: the worker cores; empty: chosen by the gateway.
+    pub cores: Vec<usize>,
+    /// `idle`: what a worker does while nothing comes or goes.
+    pub idle: Idle,
+    /// `file_prefix`: distinguishes processes; default: the gateway's name.
+    pub file_prefix: String,
+    /// `arguments`: further EAL arguments, as they are.
+    pub arguments: Vec<String>,
+    /// `mean_frame`: the mean length of frames, without FCS, for which the buffer has mbufs; default 256
+    /// bytes. Where they are shorter, mbufs run out before bytes do.
+    pub mean_frame: Bytes,
+}
+
+/// Where DPDK's memory comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hugepages {
+    /// From hugepages where there are enough of them, else from ordinary pages with a warning.
+    #[default]
+    Auto,
+    /// From hugepages, or the gateway does not start.
+    Require,
+    /// From ordinary pages.
+    Never,
+}
+
+/// What a worker does while nothing comes or goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idle {
+    /// It looks again at once: for cores of its own.
+    #[default]
+    Poll,
+    /// It sleeps for a moment, so that others run on its core.
+    Sleep,
+}
+
+/// `[port.device]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// What it is.
+    pub kind: DeviceKind,
+    /// `core`: the worker core of the port; `None`: chosen by the gateway.
+    pub core: Option<usize>,
+    /// `receive_descriptors`: of its receive ring.
+    pub receive_descriptors: u16,
+    /// `transmit_descriptors`: of each of its transmit rings.
+    pub transmit_descriptors: u16,
+    /// `pfc_frames`: what to do where the device does not deliver or transmit PFC frames.
+    pub pfc_frames: PfcFrames,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// `pci = "0000:3b:00.0"`: a network card.
+    Pci(String),
+    /// `vdev = "net_af_packet0,iface=veth0"`: a virtual device, as DPDK's `--vdev` takes it.
+    Virtual(String),
+}
+
+/// What to do where a device does not pass PFC frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PfcFrames {
+    /// The gateway does not start.
+    Require,
+    /// A warning.
+    #[default]
+    Warn,
+}
+
+/// `[port.emulation]`: a long link behind the port, for what leaves through it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Emulation {
+    /// `delay`, or from the port's `distance`: one way.
+    pub delay: Interval,
+    /// `loss`: probability that a frame is lost, 0 to 1.
+    pub loss: f64,
+    /// `duplicate`: probability that it is delivered twice.
+    pub duplicate: f64,
+    /// `reorder`: probability that it is held back.
+    pub reorder: f64,
+    /// `reorder_by`: for how long.
+    pub reorder_by: Interval,
+    /// `control`: whether control frames are lost, duplicated and held back too. Delayed they always
+    /// are.
+    pub control: bool,
+}
+
+/// `[control]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// `socket`: the Unix socket of `longspan show` and `reload`; default `/run/longspan/NAME.sock`.
+    pub socket: PathBuf,
+    /// `mode`: its permissions; default 0o660.
+    pub mode: u32,
+    /// `metrics`: where Prometheus finds `/metrics`; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// `stall`: a worker that ends no turn for so long is reported; default 100 ms.
+    pub stall: Interval,
+    /// `drain`: how long frames inside may still leave after SIGTERM; default 1 s.
+    pub drain: Interval,
+}
+
+impl Device {
+    /// Whether it is an interface of the kernel behind AF_XDP, which needs more of an mbuf.
+    pub(crate) fn is_af_xdp(&self) -> bool {
+        self.vdev_of("net_af_xdp").is_some()
+    }
+
+    /// The size of a slot of its rings, where it is an interface of the kernel behind af_packet.
+    pub(crate) fn packet_slot(&self) -> Option<u64> {
+        /// Where it is not stated.
+        const DEFAULT: u64 = 2_048;
+        let mut arguments = self.vdev_of("net_af_packet")?.split(',');
+        let slot = arguments.find_map(|argument| argument.strip_prefix("framesz="));
+        // One that is no size, or too large, DPDK refuses.
+        let valid = |slot: &u64| (DEFAULT..=1 << 16).contains(slot);
+        Some(slot.and_then(|slot| slot.parse().ok()).filter(valid).unwrap_or(DEFAULT))
+    }
+
+    /// The virtual device, if `driver` drives it.
+    fn vdev_of(&self, driver: &str) -> Option<&str> {
+        match &self.kind {
+            DeviceKind::Virtual(vdev) => Some(vdev.as_str()).filter(|vdev| vdev.starts_with(driver)),
+            DeviceKind::Pci(_) => None,
+        }
+    }
+}
+
+/// What the gateway called `name` asks for beyond its switch.
+pub(crate) fn build(
+    document: &Document,
+    name: &str,
+    ports: &[PortSettings],
+    emulations: Vec<Option<Emulation>>,
+    problems: &Problems<'_>,
+) -> Runtime {
+    let dpdk = dpdk(&document.dpdk, name);
+    let devices = device::build(document, ports, &dpdk.cores, problems);
+    let control = control(&document.control, name, problems);
+    Runtime { dpdk, control, devices, emulations }
+}
+
+fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
+    let cores = decl.cores.iter().flat_map(|cores| &cores.value).map(|core| core.value.0);
+    let arguments = decl.arguments.iter().flat_map(|list| &list.value).map(|it| it.value.0.clone());
+    let prefix = decl.file_prefix.as_ref().map(|prefix| prefix.value.clone());
+    Dpdk {
+        hugepages: or(&decl.hugepages, Hugepages::default()),
+        cores: cores.collect(),
+        idle: or(&decl.idle, Idle::default()),
+        file_prefix: prefix.unwrap_or_else(|| FilePrefix::of_gateway(name)).0,
+        arguments: arguments.collect(),
+        mean_frame: or(&decl.mean_frame, defaults::MEAN_FRAME),
+    }
+}
+
+fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -> Control {
+    if let Some(mode) = decl.mode.as_ref().filter(|mode| mode.value.0 & 0o002 != 0) {
+        problems.warning(&mode.place, ProblemKind::OpenSocket { mode: mode.value.0 });
+    }
+    let metrics = decl.metrics.as_ref().map_or(Some(defaults::METRICS), |metrics| metrics.value);
+    if let (Some(stated), Some(address)) = (&decl.metrics, metrics)
+        && !address.ip().is_loopback()
+    {
+        problems.warning(&stated.place, ProblemKind::OpenMetrics { address });
+    }
+    let socket = decl.socket.as_ref().map(|socket| socket.value.0.clone());
+    Control {
+        socket: socket.unwrap_or_else(|| defaults::socket(&FilePrefix::of_gateway(name).0)),
+        mode: decl.mode.as_ref().map_or(defaults::SOCKET_MODE, |mode| mode.value.0),
+        metrics,
+        stall: or(&decl.stall, defaults::STALL),
+        drain: or(&decl.drain, defaults::DRAIN),
+    }
+}

@@ -1,0 +1,258 @@
+//! What `longspan run` is told: devices, memory, emulated links, and what a reload may change.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::path::Path;
+
+use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames};
+use config::{Change, Gateway, diff, not_live, parse, render};
+use units::{Bytes, Distance, Interval, PortId};
+
+fn valid(text: &str) -> Gateway {
+    let gateway = parse(text, "gw.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
+    gateway
+}
+
+fn shipped(name: &str) -> Gateway {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways").join(name);
+    config::load(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Two ports of 10G with frames of 1518 bytes, and what else the first has.
+fn two_ports(more: &str) -> String {
+    format!(
+        "[buffer]\nshared = \"1MiB\"\n\n[[port]]\nname = \"b\"\nrate = \"10G\"\nmtu = 1500\n\
+         device = {{ vdev = \"net_ring1\" }}\n\n[[port]]\nname = \"a\"\nrate = \"10G\"\nmtu = 1500\n{more}\n"
+    )
+}
+
+fn device(gateway: &Gateway, port: usize) -> String {
+    match &gateway.runtime.devices[port].as_ref().unwrap().kind {
+        DeviceKind::Pci(text) | DeviceKind::Virtual(text) => text.clone(),
+    }
+}
+
+fn keys(changes: &[Change]) -> Vec<&str> {
+    changes.iter().map(|change| change.key.as_str()).collect()
+}
+
+#[test]
+fn a_file_that_says_nothing_of_running_gets_the_defaults() {
+    let text = "[gateway]\nname = \".gw:1/east\"\n[[port]]\nname = \"a\"\nrate = \"1G\"\n[[port]]\nname = \"b\"\nrate = \"1G\"\n";
+    let runtime = valid(text).runtime;
+    assert_eq!((runtime.dpdk.hugepages, runtime.dpdk.mean_frame), (Hugepages::Auto, Bytes(256)));
+    assert_eq!(runtime.dpdk.idle, Idle::Poll);
+    assert_eq!(runtime.dpdk.file_prefix, "-gw-1-east");
+    assert_eq!(runtime.control.socket, Path::new("/run/longspan/-gw-1-east.sock"));
+    assert_eq!(runtime.control.mode, 0o660);
+    assert_eq!(runtime.control.metrics.unwrap().to_string(), "127.0.0.1:9464");
+    assert_eq!(
+        (runtime.control.stall, runtime.control.drain),
+        (Interval::from_millis(100), Interval::from_secs(1))
+    );
+    assert!(runtime.devices.iter().all(Option::is_none) && runtime.emulations.iter().all(Option::is_none));
+    assert_eq!(valid(text).memory(), None);
+}
+
+#[test]
+fn an_interface_and_a_memif_are_spelled_as_dpdk_has_them() {
+    let spelled = |more: &str| device(&valid(&two_ports(more)), 1);
+    assert_eq!(
+        spelled("device = { interface = \"veth0\" }"),
+        "net_af_packet1,iface=veth0,framesz=2048,blocksz=4096,framecnt=1024"
+    );
+    assert_eq!(spelled("device = { interface = \"veth0\", driver = \"af_xdp\" }"), "net_af_xdp1,iface=veth0");
+    assert_eq!(
+        spelled(
+            "device = { memif = { socket = \"/run/l\", role = \"client\", id = 7 }, receive_descriptors = 32768 }"
+        ),
+        "net_memif1,role=client,id=7,socket=/run/l,socket-abstract=no,rsize=14,bsize=2048"
+    );
+    assert_eq!(spelled("device = { pci = \"3B:00.1\" }"), "0000:3b:00.1");
+}
+
+#[test]
+fn a_slot_of_af_packet_holds_the_longest_frame_and_fits_an_mbuf() {
+    let text = two_ports("device = { interface = \"veth0\" }").replace("mtu = 1500", "mtu = 9100");
+    let gateway = valid(&text);
+    // 9118 and 128, in steps of 512; eight of them are 19 pages.
+    assert_eq!(device(&gateway, 1), "net_af_packet1,iface=veth0,framesz=9728,blocksz=77824,framecnt=1024");
+    let memory = gateway.memory().unwrap();
+    assert!(memory.longest_frame() >= Bytes(9_728 - 32), "{memory}");
+}
+
+#[test]
+fn a_device_says_its_core_its_rings_and_whether_it_must_pass_pfc_frames() {
+    let text = two_ports(
+        "device = { vdev = \"net_ring0\", core = 3, receive_descriptors = 64, pfc_frames = \"require\" }",
+    );
+    let device = valid(&text).runtime.devices[1].clone().unwrap();
+    assert_eq!((device.core, device.receive_descriptors, device.transmit_descriptors), (Some(3), 64, 1_024));
+    assert_eq!(device.pfc_frames, PfcFrames::Require);
+}
+
+#[test]
+fn a_delay_alone_is_a_distance_to_headroom_and_round_trips() {
+    let tail = "tx_window = \"2us\"\nlossless = [{ priorities = [3] }]\n";
+    let near = |link: &str| valid(&two_ports(&format!("{link}\n{tail}")));
+    let (emulated, real) = (near("emulation = { delay = \"400us\" }"), near("distance = \"79200m\""));
+    assert_eq!(emulated.links[1].distance, Some(Distance(79_200)));
+    assert_eq!(emulated.program.settings(), real.program.settings());
+
+    let bifrost = |link: &str| near(&format!("{link}\nbifrost = {{}}")).program.settings().ports[1].bifrost;
+    assert_eq!(bifrost("emulation = { delay = \"400us\" }"), bifrost("distance = \"79200m\""));
+}
+
+#[test]
+fn an_emulated_link_takes_its_delay_from_the_distance_unless_part_of_it_is_real() {
+    let emulation = |more: &str| valid(&two_ports(more)).runtime.emulations[1].unwrap();
+    let all = emulation("distance = \"80km\"\nemulation = { reorder = 0.5 }");
+    assert_eq!((all.delay, all.reorder_by), (Interval(404_041), Interval(40_404)));
+    assert_eq!((all.reorder, all.loss, all.duplicate, all.control), (0.5, 0.0, 0.0, false));
+    assert_eq!(emulation("distance = \"80km\"\nemulation = { delay = \"100us\" }").delay, Interval(100_000));
+}
+
+#[test]
+fn memory_is_the_sum_of_all_places_where_frames_may_be() {
+    let text = two_ports("device = { vdev = \"net_ring0\" }\nemulation = { delay = \"400us\" }");
+    let sum = valid(&text).memory().unwrap();
+    let link = sum.on_link(PortId(1)).unwrap();
+    // 402 us of 60-byte frames, which take 84 bytes of the link, and a burst.
+    assert_eq!((link.data, link.control), (502_500_u64.div_ceil(84) + 32, 402 + 32));
+    assert_eq!(sum.on_link(PortId(0)), None);
+    // Per mbuf: 128 in front of the frame, 2048 for it, 256 of DPDK's.
+    assert_eq!(
+        (sum.queued, sum.mbufs(), sum.mbuf()),
+        (4_096, 4_096 + 4 * 1_024 + 6_015 + 2 * 576, Bytes(2_432))
+    );
+    let expected = "
+           4,096 frames in the buffer (buffer.descriptors)
+           2,048 in receive rings
+           2,048 in transmit rings
+           6,015 on the emulated link of port a
+           1,152 in caches and bursts of cores: 2
+          15,359 mbufs of 2,432 bytes, with their pool:
+      37,484,160 bytes
+       1,893,376 bytes for 3,634 control frames
+      39,377,536 bytes in all";
+    assert_eq!(format!("\n{sum}"), expected);
+}
+
+#[test]
+fn duplicates_and_frames_that_are_held_back_need_room_on_the_link_too() {
+    let link = |more: &str| {
+        let text = two_ports(&format!(
+            "device = {{ vdev = \"net_ring0\" }}\nemulation = {{ delay = \"400us\"{more} }}"
+        ));
+        let link = valid(&text).memory().unwrap().on_link(PortId(1)).unwrap().clone();
+        (link.data - 32, link.control - 32)
+    };
+    let (data, control) = link("");
+    assert_eq!(link(", duplicate = 0.1"), (2 * data, control));
+    assert_eq!(link(", duplicate = 0.1, control = true"), (2 * data, 2 * control));
+    assert_eq!(link(", reorder = 0.1, reorder_by = \"402us\"").1, 2 * control);
+}
+
+#[test]
+fn with_devices_the_buffer_has_descriptors_for_frames_of_the_mean_length() {
+    let descriptors = |text: &str| valid(text).program.settings().buffer.descriptors;
+    let text = two_ports("device = { vdev = \"net_ring0\" }");
+    assert_eq!(descriptors(&text), (1 << 20) / 256);
+    assert_eq!(descriptors(&format!("{text}[dpdk]\nmean_frame = 1024\n")), (1 << 20) / 1_024);
+    let replayed = text
+        .replace("device = { vdev = \"net_ring0\" }", "")
+        .replace("device = { vdev = \"net_ring1\" }", "");
+    assert_eq!(descriptors(&replayed), (1_usize << 20).div_ceil(60));
+}
+
+#[test]
+fn a_diff_names_what_changed_by_key_and_name_with_both_values() {
+    let old = shipped("wire-veth.toml");
+    let text = render(&old);
+    let new =
+        valid(&text.replace("weight = 50", "weight = 20").replace("stall = \"100ms\"", "stall = \"1s\""));
+    let changes = diff(&old, &new);
+    assert_eq!(keys(&changes), ["control.stall", "port.dc0.queue.3.weight", "port.lh0.queue.3.weight"]);
+    assert_eq!((changes[1].old.as_deref(), changes[1].new.as_deref()), (Some("50"), Some("20")));
+    assert_eq!(not_live(&old, &new), []);
+    assert_eq!(diff(&old, &old), []);
+}
+
+#[test]
+fn a_diff_says_what_is_new_and_what_is_gone() {
+    let with = valid(&two_ports(
+        "rate_limit = \"1G\"\nlossless = [{ priorities = [3], xoff = \"100kB\" }]\ndistance = \"1m\"",
+    ));
+    let without = valid(&two_ports("distance = \"1m\""));
+    let (added, gone) = (diff(&without, &with), diff(&with, &without));
+    let find =
+        |changes: &[Change], key: &str| changes.iter().find(|change| change.key == key).cloned().unwrap();
+    let xoff = find(&added, "port.a.lossless.3.xoff");
+    assert_eq!((xoff.old, xoff.new), (None, Some("\"100kB\"".into())));
+    let xoff = find(&gone, "port.a.lossless.3.xoff");
+    assert_eq!((xoff.old, xoff.new), (Some("\"100kB\"".into()), None));
+    assert!(gone.iter().any(|change| change.key == "port.a.rate_limit"));
+}
+
+#[test]
+fn a_diff_never_shows_a_key() {
+    let old = shipped("wire-memif-near-lscc.toml");
+    let text = render(&old).replace("000102030405060708090a0b0c0d0e0f", "ffffffffffffffffffffffffffffffff");
+    let changes = diff(&old, &valid(&text));
+    assert_eq!(keys(&changes), ["port.lh0.lscc.key"]);
+    assert!(!format!("{changes:?}").contains("0001") && !format!("{changes:?}").contains("ffff"));
+}
+
+#[test]
+fn what_is_made_at_start_is_not_changed_by_a_reload() {
+    let old = shipped("wire-memif-near.toml");
+    let refused = |from: &str, to: &str| {
+        let text = render(&old);
+        assert!(text.contains(from), "{text}");
+        let new = parse(&text.replacen(from, to, 1), "gw.toml").unwrap_or_else(|error| panic!("{error}"));
+        keys(&not_live(&old, &new)).join(" ")
+    };
+    assert_eq!(refused("hugepages = \"auto\"", "hugepages = \"never\""), "dpdk.hugepages");
+    assert_eq!(refused("cores = []", "cores = [1]"), "dpdk.cores");
+    assert_eq!(refused("idle = \"poll\"", "idle = \"sleep\""), "dpdk.idle");
+    assert_eq!(refused("file_prefix = \"wire-near\"", "file_prefix = \"other\""), "dpdk.file_prefix");
+    assert_eq!(refused("arguments = []", "arguments = [\"-v\"]"), "dpdk.arguments");
+    assert_eq!(
+        refused("socket = \"/run/longspan/wire-near.sock\"", "socket = \"/run/other\""),
+        "control.socket"
+    );
+    assert_eq!(refused("mode = \"660\"", "mode = \"600\""), "control.mode");
+    assert_eq!(refused("127.0.0.1:9464", "127.0.0.1:9999"), "control.metrics");
+    assert_eq!(refused("descriptors = 1", "descriptors = 2"), "buffer.descriptors");
+    assert_eq!(refused("iface=near0", "iface=near9"), "port.dc0.device.vdev");
+    assert_eq!(refused("delay = \"400us\"", "delay = \"399us\""), "port.lh0.emulation.delay");
+    assert_eq!(refused("loss = 0.0", "loss = 0.5"), "port.lh0.emulation.loss");
+    assert_eq!(refused("mode = \"bridge\"", "mode = \"bridge\""), "");
+}
+
+#[test]
+fn frames_may_grow_as_far_as_mbufs_hold_them_and_rates_as_far_as_the_emulated_link_does() {
+    let text = two_ports("device = { vdev = \"net_ring0\" }\nemulation = { delay = \"400us\" }");
+    let old = valid(&text);
+    let refused = |from: &str, to: &str| {
+        let new = valid(&text.replace(from, to));
+        keys(&not_live(&old, &new)).join(" ")
+    };
+    assert_eq!(refused("mtu = 1500", "mtu = 2030"), "", "2048 bytes is what an mbuf holds");
+    assert_eq!(refused("mtu = 1500", "mtu = 2031"), "port.b.max_frame port.a.max_frame");
+    assert_eq!(refused("rate = \"10G\"", "rate = \"9G\""), "");
+    assert_eq!(refused("rate = \"10G\"", "rate = \"11G\""), "port.a.rate", "only that port has such a link");
+}
+
+#[test]
+fn the_sums_in_the_docs_and_in_the_file_of_the_e810_are_what_comes_out() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |path: &str| std::fs::read_to_string(repository.join(path)).unwrap();
+    let sum = shipped("wire-memif-far.toml").memory().unwrap();
+    assert!(text("docs/configuration.md").contains(&sum.to_string()), "{sum}");
+    let sum = shipped("wire-e810.toml").memory().unwrap().to_string();
+    assert!(sum.contains("1,128,196,608 bytes in all") && sum.contains("110,728 frames"), "{sum}");
+    let file = text("config/gateways/wire-e810.toml");
+    assert!(file.contains("1,128,196,608 bytes") && file.contains("110,728 frames"));
+}

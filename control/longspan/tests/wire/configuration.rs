@@ -1,0 +1,70 @@
+//! Configurations of the gateways under test.
+
+/// Enough slots in a ring of af_packet for what arrives while the worker does not run.
+const RING: &str = "framesz=2048,framecnt=8192";
+
+/// DSCP of the flows, and the priority that the gateway gives them. Priorities 3 and 4 are lossless.
+pub const LOSSLESS: (u8, u8) = (26, 3);
+pub const OTHER_LOSSLESS: (u8, u8) = (34, 4);
+pub const LOSSY: (u8, u8) = (0, 0);
+const STRICT: (u8, u8) = (48, 6);
+
+/// The priority of a frame with that DSCP, or with none.
+pub fn priority(dscp: Option<u8>) -> u8 {
+    let stated = [LOSSLESS, OTHER_LOSSLESS, STRICT].into_iter().find(|(known, _)| Some(*known) == dscp);
+    stated.map_or(0, |(_, priority)| priority)
+}
+
+/// A port on an interface of the gateway's namespace. `index` is its place among the vdevs.
+pub fn port(index: usize, name: &str, rate: &str) -> String {
+    format!(
+        r#"
+[[port]]
+name = "{name}"
+rate = "{rate}"
+mtu = 1500
+distance = "10m"
+device = {{ vdev = "net_af_packet{index},iface={name},{RING}" }}
+classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "34" = 4, "48" = 6 }} }}
+
+[[port.lossless]]
+priorities = [3]
+xoff = "64KiB"
+xon = "32KiB"
+headroom = "1MiB"
+
+[[port.lossless]]
+priorities = [4]
+xoff = "64KiB"
+xon = "32KiB"
+headroom = "1MiB"
+
+[[port.queue]]
+priorities = [3]
+weight = 10
+
+[[port.queue]]
+priorities = [4]
+weight = 10
+"#
+    )
+}
+
+/// Two ports, `dc0` and `lh0`, patched to each other, with the rates given.
+pub fn two_ports(dc0: &str, lh0: &str) -> String {
+    let buffer = "[gateway]\nname = \"wire\"\n\n[buffer]\nshared = \"8MiB\"\n\n[dpdk]\nidle = \"sleep\"\n";
+    let forwarding = "\n[forwarding]\nmode = \"patch\"\npairs = [[\"dc0\", \"lh0\"]]\n";
+    [buffer, forwarding, &port(0, "dc0", dc0), &port(1, "lh0", lh0)].concat()
+}
+
+/// The same configuration, with the ports named on the cores stated. All others are the gateway's choice.
+pub fn on_cores(configuration: &str, ports: &[(&str, usize)]) -> String {
+    let mut document: toml::Table = configuration.parse().unwrap();
+    for port in document["port"].as_array_mut().expect("ports are tables") {
+        let stated = ports.iter().find(|(name, _)| port["name"].as_str() == Some(name));
+        if let (Some((_, core)), Some(device)) = (stated, port["device"].as_table_mut()) {
+            device.insert("core".to_owned(), (*core as i64).into());
+        }
+    }
+    document.to_string()
+}

@@ -1,0 +1,46 @@
+//! The configurations that are there to start from, as they are.
+
+use crate::lab::{Gateway, Host, Lab, ping, repository};
+use crate::on_the_wire;
+use libtest_mimic::Trial;
+use std::fs;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        on_the_wire("the_example_with_af_packet_forwards", |lab| two_interfaces(lab, "wire-veth")),
+        on_the_wire("the_example_with_af_xdp_forwards", |lab| two_interfaces(lab, "wire-af-xdp")),
+        on_the_wire("the_examples_with_memif_forward", |lab| two_gateways(lab, "")),
+        on_the_wire("the_examples_with_memif_and_bifrost_forward", |lab| two_gateways(lab, "-bifrost")),
+        on_the_wire("the_examples_with_memif_and_lscc_forward", |lab| two_gateways(lab, "-lscc")),
+    ]
+}
+
+fn example(name: &str) -> String {
+    fs::read_to_string(repository(&format!("config/gateways/{name}.toml"))).unwrap()
+}
+
+fn two_interfaces(lab: &Lab, name: &str) {
+    let namespace = lab.namespace("gw");
+    let [near, far] = [(1, "dc0"), (2, "lh0")].map(|(number, port)| Host::new(lab, number, &namespace, port));
+    let gateway = Gateway::start(lab, &namespace, "gw", &example(name));
+    ping(&near, &far, 20);
+    ping(&far, &near, 20);
+    gateway.end();
+}
+
+fn two_gateways(lab: &Lab, scheme: &str) {
+    let namespace = lab.namespace("gw");
+    let ports = [(1, "near0"), (2, "near1"), (3, "far0")];
+    let [one, other, far] = ports.map(|(number, port)| Host::new(lab, number, &namespace, port));
+    // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
+    let socket = lab.path("wire.memif").display().to_string();
+    let keys = repository("config/keys").display().to_string();
+    let text = |end: &str| {
+        let text = example(&format!("wire-memif-{end}{scheme}"));
+        text.replace("/run/longspan/wire.memif", &socket).replace("../keys", &keys)
+    };
+    let gateways = ["near", "far"].map(|end| Gateway::start(lab, &namespace, end, &text(end)));
+    ping(&one, &far, 20);
+    ping(&far, &other, 20);
+    gateways.into_iter().rev().for_each(|gateway| drop(gateway.end()));
+}

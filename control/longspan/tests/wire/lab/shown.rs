@@ -1,0 +1,16 @@
+//! What a gateway shows of itself.
+
+use crate::configuration::LOSSLESS;
+use serde_json::Value;
+
+/// The port called `name` in what a gateway shows.
+pub fn port<'a>(shown: &'a Value, name: &str) -> &'a Value {
+    let ports = shown["ports"].as_array().expect("show has ports");
+    ports.iter().find(|port| port["name"] == name).expect("the port is there")
+}
+
+/// PFC frames that a port sent for the lossless priority.
+pub fn pauses_sent(shown: &Value, name: &str) -> u64 {
+    let pauses = &port(shown, name)["priorities"][usize::from(LOSSLESS.1)]["pauses_sent"];
+    ["xoff", "refresh", "xon", "slot"].iter().filter_map(|kind| pauses[kind].as_u64()).sum()
+}

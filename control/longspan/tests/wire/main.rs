@@ -1,0 +1,57 @@
+//! The gateway on the wire: between Linux hosts in network namespaces, over veth pairs and memif.
+//!
+//! These tests need root. Where they cannot run they are reported as ignored, with the reason.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod configuration;
+mod examples;
+mod faults;
+mod forwarding;
+mod lab;
+mod long_haul;
+mod pair;
+mod pause;
+mod peers;
+mod reload;
+mod stations;
+
+use lab::Lab;
+use libtest_mimic::{Arguments, Completion, Conclusion, Trial};
+use std::process::ExitCode;
+use std::sync::LazyLock;
+
+static WHY_NOT: LazyLock<Option<String>> = LazyLock::new(lab::why_not);
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // A worker turns without rest: two labs at a time would take each other's cores.
+    arguments.test_threads = Some(1);
+    if !arguments.list {
+        lab::sweep();
+    }
+    let tests = [
+        stations::tests(),
+        forwarding::tests(),
+        examples::tests(),
+        pause::tests(),
+        reload::tests(),
+        faults::tests(),
+        peers::tests(),
+        long_haul::tests(),
+    ];
+    let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
+    long_haul::print_table();
+    conclusion.exit_code()
+}
+
+/// A test in a laboratory of its own.
+fn on_the_wire(name: &'static str, test: fn(&Lab)) -> Trial {
+    Trial::ignorable_test(name, move || {
+        if let Some(reason) = &*WHY_NOT {
+            return Ok(Completion::ignored_with(reason));
+        }
+        test(&Lab::new());
+        Ok(Completion::Completed)
+    })
+}

@@ -1,0 +1,191 @@
+//! Gateways whose peer at the other end of a memif goes, and comes back.
+
+use crate::configuration::{LOSSLESS, port};
+use crate::lab::{Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, wait_until};
+use crate::on_the_wire;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        on_the_wire("a_client_goes_on_when_its_killed_server_is_back", |lab| peer_is_killed(lab, SERVER)),
+        on_the_wire("a_server_goes_on_when_its_killed_client_is_back", |lab| peer_is_killed(lab, CLIENT)),
+        on_the_wire("a_client_goes_on_when_its_server_was_ended_and_is_back", server_is_ended),
+        on_the_wire("both_ends_of_a_memif_end_at_once", both_end),
+    ]
+}
+
+const LINK_BPS: u64 = 1_000_000_000;
+/// The end of a memif that listens, and the one that connects.
+const SERVER: usize = 0;
+const CLIENT: usize = 1;
+/// How often a peer goes.
+const TIMES: u16 = 3;
+
+/// Two gateways with a memif between them, and a host at each.
+struct Peers {
+    hosts: [Host; 2],
+    namespaces: [Namespace; 2],
+    configurations: [String; 2],
+    /// `None` of one that has ended.
+    gateways: [Option<Gateway>; 2],
+}
+
+/// The configuration of one end. Nothing is lossless: what cannot leave is dropped, and nobody is paused.
+fn configuration(end: usize, socket: &str) -> String {
+    let role = ["server", "client"][end];
+    let allowed = cores();
+    let core = allowed[end % allowed.len()];
+    format!(
+        r#"
+[gateway]
+name = "{role}"
+
+[control]
+drain = "100ms"
+
+[dpdk]
+mean_frame = "1000B"
+cores = [{core}]
+idle = "sleep"
+
+[forwarding]
+mode = "bridge"
+
+[[port]]
+name = "lh0"
+rate = "1G"
+mtu = 1500
+device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
+
+{}
+"#,
+        port(0, "dc0", "1G")
+    )
+}
+
+impl Peers {
+    fn new(lab: &Lab) -> Self {
+        let namespaces = [lab.namespace("server"), lab.namespace("client")];
+        let hosts =
+            [Host::new(lab, 1, &namespaces[SERVER], "dc0"), Host::new(lab, 2, &namespaces[CLIENT], "dc0")];
+        let socket = lab.path("link.memif");
+        let socket = socket.to_str().expect("the lab's paths are plain");
+        let configurations = [SERVER, CLIENT].map(|end| configuration(end, socket));
+        let mut peers = Self { hosts, namespaces, configurations, gateways: [None, None] };
+        peers.start(lab, SERVER);
+        peers.start(lab, CLIENT);
+        peers.wait_for_frames();
+        peers
+    }
+
+    fn start(&mut self, lab: &Lab, end: usize) {
+        let name = ["server", "client"][end];
+        let gateway = Gateway::start(lab, &self.namespaces[end], name, &self.configurations[end]);
+        self.gateways[end] = Some(gateway);
+    }
+
+    fn gateway(&mut self, end: usize) -> &mut Gateway {
+        self.gateways[end].as_mut().expect("it runs")
+    }
+
+    fn take(&mut self, end: usize) -> Gateway {
+        self.gateways[end].take().expect("it runs")
+    }
+
+    fn wait_for_frames(&self) {
+        wait_until("frames to pass", || answers(&self.hosts[1], &self.hosts[0]));
+    }
+
+    /// Both hosts send to each other until what is returned is ended.
+    fn load(&self, lab: &Lab) -> [Sender; 2] {
+        let [one, other] = &self.hosts;
+        [(one, other), (other, one)]
+            .map(|(from, to)| Sender::start(lab, from, to, 250, LINK_BPS, &flow(1, None)))
+    }
+
+    /// Frames pass, all of them.
+    fn expect_sound(&self, lab: &Lab) {
+        let [from, to] = &self.hosts;
+        let mut receiver = Receiver::start(lab, to);
+        let sent = Sender::start(lab, from, to, 250, LINK_BPS, &flow(2, Some(500))).finished();
+        receiver.wait_for_flow(2, 500);
+        receiver.end().expect_complete(2, &sent);
+    }
+}
+
+/// A flow of frames of 250 bytes, 5,000 a second.
+fn flow(port: u16, count: Option<u64>) -> [Flow; 1] {
+    let (dscp, priority) = LOSSLESS;
+    [Flow { port, dscp, priority, bps: 10_000_000, count }]
+}
+
+fn peer_is_killed(lab: &Lab, killed: usize) {
+    let mut peers = Peers::new(lab);
+    let stays = 1 - killed;
+    let idle_mbufs = peers.gateway(stays).mbufs_in_use();
+    let load = peers.load(lab);
+    for _ in 0..TIMES {
+        peers.take(killed).kill();
+        wait_until("the link to be seen down", || !link_is_up(peers.gateways[stays].as_ref().unwrap()));
+        peers.start(lab, killed);
+        peers.wait_for_frames();
+        peers.gateway(stays).expect_running();
+    }
+    let _ = load.map(Sender::end);
+    peers.expect_sound(lab);
+    let stayed = peers.take(stays);
+    wait_until("all mbufs to come back", || stayed.mbufs_in_use() == idle_mbufs);
+    let ended = stayed.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
+    peers.take(killed).end();
+}
+
+fn server_is_ended(lab: &Lab) {
+    let mut peers = Peers::new(lab);
+    let idle_mbufs = peers.gateway(CLIENT).mbufs_in_use();
+    let load = peers.load(lab);
+    for _ in 0..TIMES {
+        expect_no_crash(peers.take(SERVER));
+        wait_until("the link to be seen down", || !link_is_up(peers.gateways[CLIENT].as_ref().unwrap()));
+        peers.start(lab, SERVER);
+        peers.wait_for_frames();
+        peers.gateway(CLIENT).expect_running();
+    }
+    let _ = load.map(Sender::end);
+    peers.expect_sound(lab);
+    let client = peers.gateways[CLIENT].as_ref().unwrap();
+    wait_until("all mbufs to come back", || client.mbufs_in_use() == idle_mbufs);
+}
+
+fn both_end(lab: &Lab) {
+    let mut peers = Peers::new(lab);
+    let load = peers.load(lab);
+    for _ in 0..2 * TIMES {
+        let gateways = [peers.take(SERVER), peers.take(CLIENT)];
+        for gateway in &gateways {
+            gateway.signal(rustix::process::Signal::TERM);
+        }
+        for gateway in gateways {
+            expect_no_crash(gateway);
+        }
+        peers.start(lab, SERVER);
+        peers.start(lab, CLIENT);
+        peers.wait_for_frames();
+    }
+    let _ = load.map(Sender::end);
+    peers.expect_sound(lab);
+}
+
+/// It ends by itself: with status 1 where frames that waited for its peer are lost, and said to be.
+fn expect_no_crash(gateway: Gateway) {
+    let ended = gateway.end();
+    assert!(matches!(ended.status.code(), Some(0 | 1)), "{}: {}", ended.status, ended.stderr);
+    assert_eq!(ended.status.success(), !ended.stderr.contains("still inside"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("Invalid memory"), "{}", ended.stderr);
+}
+
+/// What the gateway says of its end of the memif.
+fn link_is_up(gateway: &Gateway) -> bool {
+    let shown = gateway.show();
+    crate::lab::port(&shown, "lh0")["device"]["link_up"].as_bool().expect("a device has a link")
+}

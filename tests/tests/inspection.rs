@@ -1,0 +1,101 @@
+//! What is copied out of a shard for another thread is what the shard says itself.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::long_haul::{feedback, gateway};
+use conformance::settings::lossless;
+use conformance::{A, B, Flow, P1, P3, P4, Testbench};
+use core::num::NonZeroU32;
+use switch::PortInspection;
+use switch::program::{Bifrost, Settings, VirtualIncoming, Watchdog, WatchdogAction};
+use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
+
+const DETECTION: Interval = Interval::from_millis(100);
+const SLOT: Interval = Interval::from_micros(10);
+
+/// Bifrost on port A, LSCC and a watchdog on port B.
+fn everything() -> Settings {
+    let mut settings = gateway();
+    let mut bifrost = Bifrost {
+        buffer: WireBytes(0),
+        slot: SLOT,
+        round_trip: Interval::from_micros(100),
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: VirtualIncoming::Counter,
+        holdover: Interval::from_micros(5),
+        lateness: Interval::ZERO,
+    };
+    bifrost.buffer.0 = 2 * bifrost.buffer_terms(settings.ports[0].rate, Bytes(9_216)).total().0;
+    settings.ports[A.index()].groups[P3.index()] = lossless(2 * bifrost.buffer.0, 1_000_000, 0);
+    settings.ports[A.index()].bifrost = Some(bifrost);
+    let action = WatchdogAction::Alert;
+    settings.ports[B.index()].watchdog =
+        Some(Watchdog { detection: DETECTION, restoration: DETECTION, action });
+    settings
+}
+
+/// A gateway that has forwarded, dropped, granted, told and heard rates, paused, and found a storm, and in
+/// which frames wait.
+fn busy() -> Testbench {
+    let mut bench = Testbench::new(everything());
+    for number in 1..200 {
+        bench.inject(A, Flow::new(A, B).at(P3).udps(32, 4_000));
+        bench.inject(B, Flow::new(B, A).at(P1).udps(2, 500));
+        bench.inject(B, [feedback(number, BitRate::gigabits(20))]);
+        bench.run_for(SLOT);
+    }
+    bench.shard.clear_watermarks();
+    for slot in 0..3 * DETECTION.0 / (2 * SLOT.0) {
+        if slot % 20 == 0 {
+            bench.inject_pfc(B, PrioritySet::EMPTY.with(P3).with(P4), PauseQuanta::MAX);
+        }
+        // Slot by slot: one that ends with nothing to say is no lie of a deadline.
+        bench.run_for(SLOT);
+    }
+    bench
+}
+
+fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
+    let (shard, now) = (&bench.shard, bench.now());
+    assert_eq!(look.at, now);
+    assert_eq!(&look.ingress, shard.ingress_counters(port));
+    for priority in Priority::all() {
+        assert_eq!(look.groups[priority.index()], shard.group(now, port, priority));
+        assert_eq!(look.queues[priority.index()], shard.queue(now, port, priority));
+        assert_eq!(&look.delays[priority.index()], shard.queue_delay(port, priority));
+    }
+    assert_eq!(look.control_sent, shard.control_sent(port));
+    assert_eq!(look.pauses, shard.pauses(now, port));
+    assert_eq!(look.slots.as_ref(), shard.slots(port));
+    assert_eq!(look.last_slot, shard.last_slot(port));
+    assert_eq!(look.lscc, shard.lscc(port));
+    assert_eq!(look.lscc_lateness.as_ref(), shard.lscc_lateness(port));
+    assert_eq!(&look.watchdog, shard.watchdog_events());
+}
+
+#[test]
+fn an_inspection_is_what_the_single_calls_say_whatever_it_held_before() {
+    let bench = busy();
+    let mut look = PortInspection::default();
+    // The second look at A must lose what the look at B left behind, and the other way round.
+    for port in [A, B, A] {
+        bench.shard.inspect(bench.now(), port, &mut look);
+        assert_same(&bench, port, &look);
+    }
+    bench.shard.inspect(bench.now(), B, &mut look);
+    assert_eq!(look.clone(), look);
+}
+
+#[test]
+fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
+    let bench = busy();
+    let [mut a, mut b] = [PortInspection::default(), PortInspection::default()];
+    bench.shard.inspect(bench.now(), A, &mut a);
+    bench.shard.inspect(bench.now(), B, &mut b);
+    let empty = PortInspection::default();
+    assert!(a.ingress != empty.ingress && a.groups != empty.groups && b.queues != empty.queues);
+    assert!(b.delays != empty.delays && b.control_sent != empty.control_sent && b.pauses != empty.pauses);
+    assert!(a.slots.unwrap().slots > 0 && a.last_slot.is_some() && a.lscc.is_none());
+    assert!(b.lscc.unwrap().told.is_some() && b.lscc_lateness.is_some() && b.slots.is_none());
+    assert!(b.watchdog.iter().len() > 0, "a storm was found");
+}
