@@ -103,9 +103,10 @@ fn link_goes_down(lab: &Lab) {
     let idle_mbufs = pair.gateway.mbufs_in_use();
     let sender = Sender::start(lab, &pair.near, &pair.far, 250, LINK_BPS, &flow(None));
     for _ in 0..3 {
+        let before = pauses_sent(&pair.gateway.show(), "dc0");
         pair.far.namespace.ip("link set eth0 down");
-        let then = pair.near.packets_sent();
-        wait_until("the host to send on", || pair.near.packets_sent() >= then + 250);
+        // What cannot leave waits, until its sender has to.
+        wait_until("the sender to be paused", || pauses_sent(&pair.gateway.show(), "dc0") > before);
         pair.far.namespace.ip("link set eth0 up");
         wait_until("the link to carry again", || answers(&pair.far, &pair.near));
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a look is from the next.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
