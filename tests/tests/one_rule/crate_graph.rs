@@ -72,7 +72,7 @@ fn height(directory: &str) -> u8 {
         "dataplane/units" => 0,
         "dataplane/wire" => 1,
         "dataplane/switch" => 2,
-        "dataplane/report" | "dataplane/dpdk-sys" => 3,
+        "dataplane/report" | "dataplane/dpdk-sys" | "simulation/endpoint" => 3,
         "dataplane/dpdk" => 4,
         "control/config" => 6,
         "control/gateway" => 8,

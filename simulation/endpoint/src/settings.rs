@@ -1,0 +1,89 @@
+//! What a host is, and what it is asked to send.
+
+use core::net::Ipv4Addr;
+use units::{BitRate, Priority, PrioritySet};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+use wire::roce::{Psn, QueuePair};
+
+/// The addresses of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Station {
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// Its IP address.
+    pub address: Ipv4Addr,
+}
+
+/// A flow, by a number that is its own in the whole network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// What a host is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostSettings {
+    /// Its own addresses.
+    pub station: Station,
+    /// The MAC address to which all of its frames go: the router behind its port, or its only neighbour.
+    pub next_hop: MacAddress,
+    /// Of its port.
+    pub rate: BitRate,
+    /// Bytes of a message in one packet (path MTU), 256 to 8192.
+    pub mtu: u16,
+    /// The priorities for which it obeys PFC.
+    pub lossless: PrioritySet,
+    /// The code point that it writes for each priority.
+    pub dscp: [Dscp; Priority::COUNT],
+    /// The priority of acknowledgements and CNPs; that of the data where there is none.
+    pub control_priority: Option<Priority>,
+    /// How what is lost is sent again.
+    pub transport: Transport,
+    /// How fast it sends.
+    pub congestion_control: CongestionControl,
+    /// Of every random choice that it makes.
+    pub seed: u64,
+}
+
+/// How what is lost is sent again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Transport {
+    /// RoCE as NICs have it.
+    GoBackN,
+}
+
+/// How fast a host sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CongestionControl {
+    /// At the rate of its port.
+    None,
+}
+
+/// Which end of a flow a host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It sends.
+    Sender,
+    /// It receives.
+    Receiver,
+}
+
+/// A flow as one of its ends sees it: one message over a queue pair of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Which flow.
+    pub flow: FlowId,
+    /// Which end of it.
+    pub end: End,
+    /// The queue pair of this host, from [`crate::Host::reserve`].
+    pub local: QueuePair,
+    /// The queue pair of the other end.
+    pub remote: QueuePair,
+    /// The address of the other end.
+    pub peer: Ipv4Addr,
+    /// What its data is sent with.
+    pub priority: Priority,
+    /// The sequence number of the first packet.
+    pub first_psn: Psn,
+    /// How long the message is, in bytes; `None`: without end, until [`crate::Host::stop`].
+    pub length: Option<u64>,
+}
