@@ -196,6 +196,7 @@ impl<L: Line> Control<L> {
         let limit = Duration::from_nanos(self.gateway.runtime.control.drain.0);
         let deadline = Instant::now() + limit;
         while self.left_inside() > 0 && Instant::now() < deadline {
+            self.crew.drain_late();
             match self.events.recv_timeout(DRAIN_LOOK) {
                 // A second signal, or a client that is told nothing any more.
                 Ok(Event::Terminate) => break,

@@ -27,6 +27,8 @@ pub struct Member {
     overdue: usize,
     /// The configuration for which its mailbox had no room.
     untold: Option<Arc<Program>>,
+    /// Whether it is to drain, and its mailbox had no room for saying so.
+    undrained: bool,
     pulse: Pulse,
 }
 
@@ -39,7 +41,8 @@ impl Member {
         controls: Controls,
         thread: JoinHandle<()>,
     ) -> Self {
-        Self { core, ports, monitor, controls, thread, overdue: 0, untold: None, pulse: Pulse::new() }
+        let (untold, undrained) = (None, false);
+        Self { core, ports, monitor, controls, thread, overdue: 0, untold, undrained, pulse: Pulse::new() }
     }
 
     /// Gives it a command, if its mailbox has room: it has, unless the worker is stalled.
@@ -51,6 +54,13 @@ impl Member {
     fn tell_program(&mut self, program: Arc<Program>) -> bool {
         let told = self.tell(Command::Install(program.clone()));
         self.untold = (!told).then_some(program);
+        told
+    }
+
+    /// Has its ports take in no more data: where its mailbox has no room, as soon as it has.
+    fn tell_to_drain(&mut self) -> bool {
+        let told = self.tell(Command::Drain);
+        self.undrained = !told;
         told
     }
 
@@ -165,9 +175,17 @@ impl Crew {
     /// Has all ports take in no more data.
     pub fn drain(&mut self) {
         for member in &mut self.members {
-            if !member.tell(Command::Drain) {
-                tracing::warn!("the worker on core {} is stalled and does not drain", member.core);
+            if !member.tell_to_drain() {
+                tracing::warn!("the worker on core {} is stalled: it drains when it goes on", member.core);
             }
+        }
+    }
+
+    /// Tells those that go on to drain, where their mailboxes had no room for it.
+    pub fn drain_late(&mut self) {
+        for member in self.members.iter_mut().filter(|member| member.undrained) {
+            member.catch_up();
+            member.tell_to_drain();
         }
     }
 
@@ -218,10 +236,11 @@ impl Crew {
         let deadline = Instant::now() + self.patience;
         // All are told before any is waited for: one that is stalled takes no time from the others.
         let told: Vec<bool> = self.members.iter_mut().map(|member| member.tell(Command::Stop)).collect();
-        for (member, told) in self.members.iter_mut().zip(told) {
-            while told && !member.thread.is_finished() && Instant::now() < deadline {
+        for (member, mut told) in self.members.iter_mut().zip(told) {
+            while !member.thread.is_finished() && Instant::now() < deadline {
                 // Whoever wants to stop may first have to get rid of an answer.
                 let _ = member.controls.receive();
+                told = told || member.tell(Command::Stop);
                 thread::sleep(LOOK);
             }
         }
@@ -381,6 +400,28 @@ mod tests {
             crew.inspect();
         }
         crew.stop();
+    }
+
+    #[test]
+    fn a_worker_whose_mailbox_was_full_drains_and_ends_when_it_goes_on() {
+        let (one, _other, mut crew, program) = crew();
+        one.stall();
+        crew.patience = Duration::from_millis(1);
+        while crew.members[0].tell(Command::Install(program.clone())) {}
+        crew.drain();
+        assert!(crew.members[0].undrained && !crew.members[1].undrained);
+        one.go_on();
+        while crew.members[0].undrained {
+            let _ = crew.members[0].controls.receive();
+            crew.drain_late();
+        }
+        one.stall();
+        while crew.members[0].tell(Command::Install(program.clone())) {}
+        one.go_on();
+        crew.patience = Duration::from_secs(60);
+        let monitor = crew.members[0].monitor.clone();
+        crew.stop();
+        assert_eq!(Arc::strong_count(&monitor), 1, "the worker has let go of it");
     }
 
     #[test]

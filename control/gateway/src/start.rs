@@ -66,6 +66,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let names = gateway.port_names().map(str::to_owned).collect();
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
+    tracing::info!("gateway \"{}\" forwards", gateway.name);
     notify::ready(&gateway.name);
     let ending = options.duration.map(|duration| Instant::now() + duration);
     let control = Control {

@@ -18,7 +18,9 @@ const SOCKETS: &str = "/run/longspan";
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let request = if args.clear { Request::ShowAndClear } else { Request::Show };
     match socket::ask(&path(&args.whom)?, request)? {
-        Response::Shown(snapshot) if args.json => console::print(&console::json(&snapshot)),
+        Response::Shown(snapshot) if args.json => {
+            console::print(&console::json(&console::of_port(*snapshot, args.port.as_deref())?))
+        }
         Response::Shown(snapshot) => {
             console::print(&console::view(&snapshot, args.view.into(), args.port.as_deref())?)
         }

@@ -29,6 +29,14 @@ pub fn view(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Strin
     telemetry::render(snapshot, view, port).map_err(|error| Failure::usage(error.to_string()))
 }
 
+/// A snapshot with one port alone, where one is named.
+///
+/// # Errors
+/// [`Failure::Usage`] where it has no such port.
+pub fn of_port(snapshot: Snapshot, port: Option<&str>) -> Result<Snapshot, Failure> {
+    telemetry::of_port(snapshot, port).map_err(|error| Failure::usage(error.to_string()))
+}
+
 /// Says what is wrong on standard error, where it can be said.
 pub fn complain(problem: &impl Display) {
     let mut out = io::stderr().lock();

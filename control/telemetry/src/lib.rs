@@ -13,7 +13,7 @@ pub mod table;
 pub mod tables;
 
 pub use observation::{Observation, ObservedPort, ObservedWorker};
-pub use show::{NoSuchPort, View, render};
+pub use show::{NoSuchPort, View, of_port, render};
 pub use snapshot::{
     ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
     Passage, PfcPassage, ReloadsReport, SlotReport, Snapshot, StageReport, WireDevice, WirePortReport,

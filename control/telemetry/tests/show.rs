@@ -5,7 +5,7 @@
 mod common;
 
 use common::{assert_golden, gateway, in_crate, snapshot};
-use telemetry::{Snapshot, View, render};
+use telemetry::{Snapshot, View, of_port, render};
 
 #[test]
 fn a_snapshot_comes_back_from_json_as_it_was() {
@@ -31,6 +31,15 @@ fn a_page_is_plain_and_its_tables_are_not_wide() {
         assert!(page.is_ascii() && page.ends_with('\n') && !page.starts_with('\n'), "{page}");
         assert!(view == View::Config || page.lines().all(|line| line.len() <= 110), "{page}");
     }
+}
+
+#[test]
+fn a_snapshot_of_one_port_holds_no_other_and_all_that_is_of_no_port() {
+    let one = of_port(snapshot(), Some("dc0")).unwrap();
+    assert_eq!(one.ports.iter().map(|port| port.port.name.as_str()).collect::<Vec<_>>(), ["dc0"]);
+    assert_eq!(Snapshot { ports: snapshot().ports, ..one }, snapshot());
+    assert_eq!(of_port(snapshot(), None).unwrap(), snapshot());
+    assert!(of_port(snapshot(), Some("dc9")).is_err());
 }
 
 #[test]

@@ -80,6 +80,16 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
     Ok(page.trim_start_matches('\n').into())
 }
 
+/// `snapshot` with one port alone, the one called `port`; all of it where none is named.
+///
+/// # Errors
+/// [`NoSuchPort`].
+pub fn of_port(mut snapshot: Snapshot, port: Option<&str>) -> Result<Snapshot, NoSuchPort> {
+    Shown::new(&snapshot, port)?;
+    snapshot.ports.retain(|it| port.is_none_or(|name| it.port.name == name));
+    Ok(snapshot)
+}
+
 /// What is to be shown of a snapshot.
 struct Shown<'a> {
     snapshot: &'a Snapshot,
