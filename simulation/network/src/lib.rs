@@ -6,6 +6,8 @@
 
 mod network;
 mod outcome;
+pub mod topology;
+pub mod workload;
 
-pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NodeId, NodeKind, NodeSpec, NetworkSpec};
+pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 pub use outcome::{FlowRecord, Outcome};
