@@ -18,7 +18,7 @@ use crate::outcome::{Ending, HostOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
 use crate::tournament::{Actor, Tournament};
 use crate::violation::{Broken, Violation};
-use endpoint::{FlowId, Host};
+use endpoint::{FlowId, Host, HostSettings};
 use rand_pcg::Pcg32;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -56,6 +56,7 @@ pub(crate) struct Switch {
 pub(crate) struct Station {
     pub node: NodeId,
     pub host: Host,
+    pub settings: Arc<HostSettings>,
     /// The direction in which it sends.
     pub out: Option<usize>,
     pub is_tapped: bool,

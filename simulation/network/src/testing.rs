@@ -2,7 +2,7 @@
 
 use crate::network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use core::net::Ipv4Addr;
-use endpoint::{CongestionControl, FlowId, HostSettings, Station, Transport};
+use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
 use std::sync::Arc;
 use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
@@ -84,8 +84,9 @@ pub fn host(number: u8, to: u8) -> NodeSpec {
         lossless: PrioritySet::EMPTY.with(P3),
         dscp: core::array::from_fn(|priority| Dscp::from_low_bits(priority as u8 * 8)),
         control_priority: None,
-        transport: Transport::GoBackN,
+        transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::None,
+        cnp_interval: None,
         seed: 3,
     };
     NodeSpec { name: format!("host{number}"), kind: NodeKind::Host(Arc::new(settings)) }

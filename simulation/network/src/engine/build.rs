@@ -36,7 +36,8 @@ impl Engine {
                 }
                 NodeKind::Host(settings) => {
                     places.push(Place::Station(stations.len()));
-                    stations.push(Station { node: node_id, host: Host::new(settings), out: None, is_tapped });
+                    let host = Host::new(settings.clone());
+                    stations.push(Station { node: node_id, host, settings, out: None, is_tapped });
                 }
             }
         }

@@ -69,11 +69,10 @@ impl Engine {
     /// Puts on its link what a host sends.
     fn send(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let it = &mut self.stations[station];
-        let settings = it.host.settings().clone();
         let mut outlet = Outlet {
             now: self.now,
             node: it.node,
-            settings: &settings,
+            settings: &it.settings,
             pool: &self.pool,
             flows: &mut self.flows,
             direction: it.out.map(|number| &mut self.directions[number]),
@@ -114,7 +113,8 @@ impl Engine {
                 }
             }
             Event::Acknowledged { flow, retransmitted } => {
-                if let Some(Flow { spec, ideal, received, .. }) = self.flows.end(flow) {
+                if let Some(Flow { spec, ends, ideal, received, .. }) = self.flows.end(flow) {
+                    self.stations[ends[1] as usize].host.close(flow);
                     let end = received.unwrap_or(self.now);
                     observer.completed(&FlowRecord { flow: spec, end, ideal, retransmitted });
                 }
