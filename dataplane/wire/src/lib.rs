@@ -20,6 +20,7 @@ mod error;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod icmpv6;
+pub mod int;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
