@@ -17,6 +17,4 @@ mod host;
 mod settings;
 
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
-pub use settings::{
-    CongestionControl, Connection, End, FlowId, HostSettings, Station, Transport,
-};
+pub use settings::{CongestionControl, Connection, End, FlowId, HostSettings, Station, Transport};
