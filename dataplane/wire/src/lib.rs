@@ -29,6 +29,7 @@ pub mod pause;
 pub mod pfc;
 pub mod rate_feedback;
 pub mod roce;
+pub mod tcp;
 pub mod udp;
 pub mod vlan;
 
