@@ -1,7 +1,8 @@
 //! What a host is, and what it is asked to send.
 
 use core::net::Ipv4Addr;
-use units::{BitRate, Priority, PrioritySet};
+use core::num::NonZeroU32;
+use units::{BitRate, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 use wire::roce::{Psn, QueuePair};
@@ -40,6 +41,10 @@ pub struct HostSettings {
     pub transport: Transport,
     /// How fast it sends.
     pub congestion_control: CongestionControl,
+    /// How long after a congestion notification (CNP) the same flow gets no other one, as its receiver: N of the
+    /// notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's (Mellanox's) NICs. Zero
+    /// answers each marked packet; `None` sends no notification at all.
+    pub cnp_interval: Option<Interval>,
     /// Of every random choice that it makes.
     pub seed: u64,
 }
@@ -48,7 +53,25 @@ pub struct HostSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
     /// RoCE as NICs have it.
-    GoBackN,
+    GoBackN(GoBackN),
+}
+
+/// Go-back-N.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoBackN {
+    /// Every so many packets ask for an acknowledgement, and so does the last one of a message.
+    pub ack_every: NonZeroU32,
+    /// How long after the last progress everything that is not acknowledged is sent again. More than a round trip,
+    /// queues and pauses included.
+    pub retransmission_timeout: Interval,
+}
+
+/// Every packet is acknowledged; the timeout is 67.1 ms, that of the timer code 14 with which many NICs begin
+/// (4.096 us times 2^14, InfiniBand section 9.7.6.1.3).
+impl Default for GoBackN {
+    fn default() -> Self {
+        Self { ack_every: NonZeroU32::MIN, retransmission_timeout: Interval(67_108_864) }
+    }
 }
 
 /// How fast a host sends.

@@ -1,0 +1,4 @@
+//! Hosts against each other.
+
+mod bench;
+mod flows;
