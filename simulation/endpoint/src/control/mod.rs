@@ -3,10 +3,12 @@
 //! One file per algorithm, each a state machine of its own that is told what happened and when. Rates are in bits on
 //! the wire, preamble and gap included, so that the rate of the port is all of it.
 
+pub(crate) mod dcqcn;
 pub(crate) mod hpcc;
 pub(crate) mod timely;
 
 use crate::settings::{CongestionControl, HostSettings, Transport};
+use dcqcn::Dcqcn;
 use hpcc::Hpcc;
 use timely::Timely;
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
@@ -32,6 +34,7 @@ pub(crate) struct Acknowledgement<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum Controller {
     None,
+    Dcqcn(Dcqcn),
     Timely(Timely),
     Hpcc(Hpcc),
 }
@@ -46,6 +49,7 @@ impl Controller {
         match settings.congestion_control {
             _ if beside_tcp => Self::None,
             CongestionControl::None => Self::None,
+            CongestionControl::Dcqcn(dcqcn) => Self::Dcqcn(Dcqcn::new(dcqcn, line)),
             CongestionControl::Timely(timely) => Self::Timely(Timely::new(timely, line, others)),
             CongestionControl::Hpcc(hpcc) => {
                 let wire_bytes = WireBytes::of_frame(settings.data_length(settings.mtu));
@@ -58,9 +62,9 @@ impl Controller {
     /// The rate of the packet that starts at `now`; `None` for that of the port.
     #[inline]
     pub fn rate(&mut self, now: Nanos) -> Option<BitRate> {
-        let _ = now;
         match self {
             Self::None => None,
+            Self::Dcqcn(dcqcn) => dcqcn.rate(now),
             Self::Timely(timely) => Some(timely.rate()),
             Self::Hpcc(hpcc) => Some(hpcc.rate()),
         }
@@ -70,7 +74,7 @@ impl Controller {
     #[inline]
     pub fn window(&self) -> Option<u64> {
         match self {
-            Self::None | Self::Timely(_) => None,
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) => None,
             Self::Hpcc(hpcc) => Some(hpcc.window()),
         }
     }
@@ -78,7 +82,7 @@ impl Controller {
     /// Whether [`Acknowledgement::round_trip`] is wanted.
     pub fn measures_round_trips(&self) -> bool {
         match self {
-            Self::None | Self::Hpcc(_) => false,
+            Self::None | Self::Dcqcn(_) | Self::Hpcc(_) => false,
             Self::Timely(_) => true,
         }
     }
@@ -86,9 +90,9 @@ impl Controller {
     /// A packet of stored length `length` starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, length: Bytes) {
-        let _ = now;
         match self {
             Self::None | Self::Hpcc(_) => {}
+            Self::Dcqcn(dcqcn) => dcqcn.on_sent(now, length),
             Self::Timely(timely) => timely.on_sent(length),
         }
     }
@@ -97,7 +101,7 @@ impl Controller {
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
         match self {
-            Self::None => {}
+            Self::None | Self::Dcqcn(_) => {}
             Self::Timely(timely) => {
                 timely.on_acknowledgement(acknowledgement.newly, acknowledgement.round_trip)
             }
@@ -112,9 +116,9 @@ impl Controller {
 
     /// A congestion notification came.
     pub fn on_cnp(&mut self, now: Nanos) {
-        let _ = now;
         match self {
             Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
+            Self::Dcqcn(dcqcn) => dcqcn.on_cnp(now),
         }
     }
 
@@ -122,7 +126,7 @@ impl Controller {
     pub fn on_loss(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 
@@ -130,7 +134,7 @@ impl Controller {
     pub fn on_timeout(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 
@@ -138,7 +142,7 @@ impl Controller {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self {
-            Self::None | Self::Timely(_) | Self::Hpcc(_) => Nanos::NEVER,
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => Nanos::NEVER,
         }
     }
 
@@ -146,7 +150,7 @@ impl Controller {
     pub fn on_timer(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 }
