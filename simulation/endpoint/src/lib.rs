@@ -12,9 +12,23 @@
 //! | [`Host::egress`] | frames whose turn on the wire has come are given out |
 //! | [`Host::next_deadline`] | when to call again if nothing arrives |
 //! | [`Host::take_event`] | what happened to flows since |
+//! | [`Host::close`] | the receiving end of a flow is closed, when its sender is done |
 
+mod control;
 mod host;
+mod pacer;
+mod packet;
+mod receiver;
+mod sender;
 mod settings;
+mod transport;
 
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
-pub use settings::{CongestionControl, Connection, End, FlowId, HostSettings, Station, Transport};
+pub use packet::data_length;
+pub use settings::{
+    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station,
+    Timely, Transport,
+};
+
+#[cfg(test)]
+mod tests;
