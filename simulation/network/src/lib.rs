@@ -7,5 +7,5 @@
 mod network;
 mod outcome;
 
-pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NodeId, NodeKind, NodeSpec, NetworkSpec};
+pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 pub use outcome::{FlowRecord, Outcome};
