@@ -13,13 +13,14 @@ use endpoint::{
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::{BitRate, Bytes, Interval, Nanos, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, Priority, PrioritySet, SerializationTime, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
 use wire::ipv4;
 use wire::roce::Psn;
 
 const RATE: BitRate = BitRate::gigabits(100);
+const PER_BYTE: SerializationTime = RATE.serialization();
 const PRIORITY: Priority = Priority::from_low_bits(3);
 
 /// A frame on its way, as short as its headers.
@@ -40,7 +41,7 @@ struct Link {
 
 impl Transmit for Link {
     fn frame(&mut self, start: Nanos, headers: &[u8], length: Bytes, flow: Option<FlowId>) {
-        let arrival = start + RATE.serialization().time_of(WireBytes::of_frame(length)) + Interval(1_000);
+        let arrival = start + PER_BYTE.time_of(WireBytes::of_frame(length)) + Interval(1_000);
         let mut frame = InFlight { arrival, headers: [0; 96], stored: headers.len(), length };
         frame.headers[..headers.len()].copy_from_slice(headers);
         if flow.is_some() {

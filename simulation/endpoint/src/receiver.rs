@@ -4,6 +4,7 @@ use crate::packet::{AckSegmentTemplate, AckTemplate, Answer, Format, Path, Retur
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
 use core::net::Ipv4Addr;
+use std::collections::VecDeque;
 use units::{Interval, Nanos, Priority};
 use wire::int;
 use wire::ip::Dscp;
@@ -40,8 +41,8 @@ pub(crate) struct Outcome {
     pub delivered: Option<u64>,
     /// Whether the message is now complete.
     pub complete: bool,
-    /// What is to be answered.
-    pub answer: Option<ShortFrame>,
+    /// Whether an answer was added to the control frames.
+    pub answered: bool,
     /// Whether the answer is negative.
     pub negative: bool,
 }
@@ -100,9 +101,9 @@ impl Receiver {
         self.path.peer
     }
 
-    /// A data packet came.
+    /// A data packet came; its answer goes to `control`.
     #[inline]
-    pub fn on_packet(&mut self, arrival: &Arrival<'_>) -> Outcome {
+    pub fn on_packet(&mut self, arrival: &Arrival<'_>, control: &mut VecDeque<ShortFrame>) -> Outcome {
         let expected = self.transport.expected();
         let distance = arrival.psn.distance_from(self.first_psn.advanced_by(expected as u32));
         let Some(packet) = expected.checked_add_signed(distance.into()) else {
@@ -116,13 +117,15 @@ impl Receiver {
         let Some(response) = response else { return outcome };
         let (answer, messages) = (self.answer(response), u32::from(self.complete));
         outcome.negative = !matches!(response, Response::Acknowledge { .. });
-        outcome.answer = match &self.template {
-            Template::Plain(template) => Some(template.frame(answer, messages)),
+        match &self.template {
+            Template::Plain(template) => control.push_back(template.frame(answer, messages)),
             Template::Returning(template) => {
-                Some(template.frame(answer, messages, arrival.telemetry.unwrap_or(&[0; int::LEN])))
+                let telemetry = arrival.telemetry.unwrap_or(&[0; int::LEN]);
+                control.push_back(template.frame(answer, messages, telemetry));
             }
-            Template::Tcp(_) => None,
-        };
+            Template::Tcp(_) => return outcome,
+        }
+        outcome.answered = true;
         outcome
     }
 
@@ -137,7 +140,13 @@ impl Receiver {
 
     /// A TCP segment came that begins with `sequence` and has `payload` bytes. `None` where it is none of this
     /// message: senders cut it at multiples of the MTU.
-    pub fn on_segment(&mut self, sequence: SequenceNumber, payload: u64, last: bool) -> Option<Outcome> {
+    pub fn on_segment(
+        &mut self,
+        sequence: SequenceNumber,
+        payload: u64,
+        last: bool,
+        control: &mut VecDeque<ShortFrame>,
+    ) -> Option<Outcome> {
         let Template::Tcp(template) = &self.template else { return None };
         let expected = self.transport.expected();
         let offset = template.offset_of(sequence, expected.checked_mul(self.size)?)?;
@@ -148,7 +157,8 @@ impl Receiver {
         }
         let (_, mut outcome) = self.receive(packet, last, payload, true);
         if let Template::Tcp(template) = &self.template {
-            outcome.answer = Some(template.frame(self.bytes() + u64::from(self.complete)));
+            control.push_back(template.frame(self.bytes() + u64::from(self.complete)));
+            outcome.answered = true;
         }
         Some(outcome)
     }

@@ -89,16 +89,37 @@ impl Nic {
         self.control_waiting = self.control_waiting.with(priority);
     }
 
-    /// The control frame whose turn it is: the oldest of the highest priority that is not among `paused`.
+    /// The control frames of `priority`, for one that is made where it is to stand; [`Nic::note_control`] follows.
     #[inline]
-    pub fn pop_control(&mut self, paused: PrioritySet) -> Option<ShortFrame> {
-        let priority = self.control_waiting.difference(paused).highest()?;
+    pub fn control(&mut self, priority: Priority) -> &mut VecDeque<ShortFrame> {
+        &mut self.control[priority.index()]
+    }
+
+    /// A control frame of `priority` was added.
+    #[inline]
+    pub fn note_control(&mut self, priority: Priority) {
+        self.control_waiting = self.control_waiting.with(priority);
+    }
+
+    /// The priority whose control frame it is the turn of: the highest that is not among `paused`.
+    #[inline]
+    pub fn control_turn(&self, paused: PrioritySet) -> Option<Priority> {
+        self.control_waiting.difference(paused).highest()
+    }
+
+    /// Occupies the link with the oldest control frame of `priority`, which `send` is given with its start.
+    #[inline]
+    pub fn send_control(&mut self, now: Nanos, priority: Priority, send: impl FnOnce(Nanos, &[u8])) {
         let queue = &mut self.control[priority.index()];
-        let frame = queue.pop_front();
+        if let Some(frame) = queue.front() {
+            let start = self.link.occupy(now, WireBytes::of_frame(Bytes(frame.bytes().len() as u64)));
+            self.free_at = self.link.free_at();
+            send(start, frame.bytes());
+            queue.pop_front();
+        }
         if queue.is_empty() {
             self.control_waiting = self.control_waiting.without(priority);
         }
-        frame
     }
 
     /// Lists a queue pair whose next packet is due at `due`.
