@@ -58,7 +58,9 @@ impl Host {
         match packet.bth.opcode() {
             Opcode::CNP => self.take_notification(now, slot, &packet),
             Opcode::RC_ACKNOWLEDGE => self.take_answer(now, slot, &packet),
-            opcode if opcode.is_send() => self.take_data(now, slot, &packet),
+            Opcode::RC_SEND_FIRST | Opcode::RC_SEND_MIDDLE | Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY => {
+                self.take_data(now, slot, &packet)
+            }
             _ => None,
         }
     }
