@@ -59,6 +59,8 @@ pub(crate) struct Receiver {
     dscp: Dscp,
     /// Bytes in each packet but the last one.
     size: u64,
+    /// Whether one of them has come, so that `size` is what the sender makes of it.
+    sized: bool,
     /// The last packet and its bytes, once it has come.
     last: Option<(u64, u64)>,
     complete: bool,
@@ -85,6 +87,7 @@ impl Receiver {
             path,
             dscp,
             size: settings.mtu.max(1).into(),
+            sized: false,
             last: None,
             complete: false,
             notified: None,
@@ -106,8 +109,8 @@ impl Receiver {
             return Outcome::default();
         };
         let last = matches!(arrival.opcode, Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY);
-        if !last {
-            self.size = arrival.payload;
+        if !(last || self.fits(arrival.payload)) {
+            return Outcome::default();
         }
         let (response, mut outcome) = self.receive(packet, last, arrival.payload, arrival.ack_requested);
         let Some(response) = response else { return outcome };
@@ -121,6 +124,15 @@ impl Receiver {
             Template::Tcp(_) => None,
         };
         outcome
+    }
+
+    /// Whether a packet that is not the last one may have `payload` bytes: all of them have as many.
+    #[inline]
+    fn fits(&mut self, payload: u64) -> bool {
+        if !self.sized {
+            (self.size, self.sized) = (payload, true);
+        }
+        payload == self.size
     }
 
     /// A TCP segment came that begins with `sequence` and has `payload` bytes. `None` where it is none of this

@@ -10,6 +10,8 @@ use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
 #[derive(Debug)]
 pub(super) struct Nic {
     link: LinkClock,
+    /// When the next frame may start, as the link has it: it is asked for all the time.
+    free_at: Nanos,
     /// Until when each priority sends nothing.
     paused_until: [Nanos; Priority::COUNT],
     /// Those of which `paused_until` may lie in the future.
@@ -32,6 +34,7 @@ impl Nic {
     pub fn new(rate: BitRate) -> Self {
         Self {
             link: LinkClock::new(rate),
+            free_at: Nanos::ZERO,
             paused_until: [Nanos::ZERO; Priority::COUNT],
             pausing: PrioritySet::EMPTY,
             control: Default::default(),
@@ -47,13 +50,15 @@ impl Nic {
     /// When the next frame may start.
     #[inline]
     pub fn free_at(&self) -> Nanos {
-        self.link.free_at()
+        self.free_at
     }
 
     /// Occupies the link with a frame; returns its start.
     #[inline]
     pub fn occupy(&mut self, now: Nanos, length: Bytes) -> Nanos {
-        self.link.occupy(now, WireBytes::of_frame(length))
+        let start = self.link.occupy(now, WireBytes::of_frame(length));
+        self.free_at = self.link.free_at();
+        start
     }
 
     /// No frame of `priority` starts before `until`.
@@ -110,7 +115,7 @@ impl Nic {
     #[inline]
     pub fn list_again(&mut self, slot: Slot, priority: Priority, due: Nanos) {
         // Nothing starts before the link is free, so what is due until then need not wait for its instant.
-        if due <= self.link.free_at() {
+        if due <= self.free_at {
             self.last = Some((slot, priority));
             self.ready_waiting = self.ready_waiting.with(priority);
         } else {
@@ -163,7 +168,7 @@ impl Nic {
         let waiting = self.control_waiting.bits() | self.ready_waiting.bits();
         let waiting = PrioritySet::from_bits(waiting);
         let paused = self.paused(now).intersection(waiting);
-        let free_at = self.link.free_at();
+        let free_at = self.free_at;
         if !waiting.difference(paused).is_empty() {
             return free_at;
         }
