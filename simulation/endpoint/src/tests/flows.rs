@@ -265,23 +265,6 @@ proptest! {
             bench.flow(number as u32, P3, Some(*length), first_psn);
         }
         bench.run();
-        for (number, length) in lengths.iter().enumerate() {
-            let flow = FlowId(number as u32);
-            let mut bytes = 0;
-            for (_, event) in &bench.events {
-                if let Event::Delivered { flow: of, bytes: now } = event && *of == flow {
-                    prop_assert!(*now > bytes || *length == 0);
-                    bytes = *now;
-                }
-            }
-            prop_assert_eq!(bytes, *length);
-            prop_assert_eq!(bench.count(|event| *event == Event::Received { flow }), 1);
-            let done = |event: &Event| matches!(event, Event::Acknowledged { flow: of, .. } if *of == flow);
-            prop_assert_eq!(bench.count(done), 1);
-        }
-        let [sender, receiver] = [0, 1].map(|host| bench.hosts[host].counters());
-        let packets: u64 = lengths.iter().map(|length| length.div_ceil(1_024).max(1)).sum();
-        prop_assert_eq!(sender.data_sent, packets + sender.retransmitted);
-        prop_assert!(receiver.data_received <= sender.data_sent);
+        bench.assert_whole_and_once(&lengths);
     }
 }
