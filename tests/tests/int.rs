@@ -2,15 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::settings::{port_mac, two_ports};
+use conformance::settings::{host_mac, host_v4, port_mac, two_ports};
 use conformance::{A, B, Flow, P3, TestFrame, Testbench};
+use endpoint::{
+    CongestionControl, Connection, End, FlowId, GoBackN, Host, HostSettings, Hpcc, Station, Transmit,
+    Transport,
+};
+use std::sync::Arc;
 use switch::program::{ProgramError, Settings};
 use switch::{Frame, Program};
-use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, PrioritySet, WireBytes};
 use wire::int::{self, Header, HopNumber};
-use wire::ip::Ecn;
+use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};
-use wire::roce::{Opcode, QueuePair, icrc};
+use wire::roce::{Opcode, Psn, QueuePair, icrc};
 use wire::vlan::{Tag, VlanId};
 
 fn telling() -> Settings {
@@ -135,6 +140,77 @@ fn a_port_where_it_is_off_stamps_nothing_and_a_new_program_turns_it_on() {
     let hop = telemetry(&bench.data(B).nth(1).unwrap().frame, &flow).hops[0].unwrap();
     let first = bench.data(B).next().unwrap().frame.length();
     assert_eq!(u64::from(hop.sent), WireBytes::of_frame(first).0 / 256, "what went before counts");
+}
+
+/// The frames that a host gives out at its deadlines, until it has none.
+#[derive(Default)]
+struct Emitted(Vec<TestFrame>);
+
+impl Transmit for Emitted {
+    fn frame(&mut self, _start: Nanos, headers: &[u8], length: Bytes, _flow: Option<FlowId>) {
+        let mut frame = TestFrame::new(headers.to_vec());
+        frame.length = length.0;
+        self.0.push(frame);
+    }
+}
+
+fn host(port: PortId) -> Host {
+    Host::new(Arc::new(HostSettings {
+        station: Station { mac: host_mac(port), address: host_v4(port) },
+        next_hop: port_mac(port),
+        rate: BitRate::gigabits(100),
+        mtu: 1_024,
+        lossless: PrioritySet::EMPTY.with(P3),
+        dscp: core::array::from_fn(|priority| Dscp::from_low_bits(8 * priority as u8)),
+        control_priority: None,
+        transport: Transport::GoBackN(GoBackN::default()),
+        congestion_control: CongestionControl::Hpcc(Hpcc::default()),
+        cnp_interval: None,
+        seed: 1,
+    }))
+}
+
+#[test]
+fn a_host_with_hpcc_gets_back_what_the_switch_wrote() {
+    let mut hosts = [host(A), host(B)];
+    let pairs = [hosts[0].reserve(), hosts[1].reserve()];
+    for (index, end) in [(1, End::Receiver), (0, End::Sender)] {
+        hosts[index].connect(
+            Nanos::ZERO,
+            &Connection {
+                flow: FlowId(0),
+                end,
+                local: pairs[index],
+                remote: pairs[1 - index],
+                peer: host_v4([A, B][1 - index]),
+                priority: P3,
+                first_psn: Psn::from_low_bits(9),
+                length: Some(1_024),
+            },
+        );
+    }
+    let mut data = Emitted::default();
+    hosts[0].egress(Nanos::ZERO, &mut data);
+    let mut bench = Testbench::new(telling());
+    bench.inject(A, data.0);
+    bench.run_dry();
+    let mut frame = bench.data(B).next().unwrap().frame.clone();
+    let flow = Flow::new(A, B);
+    let written = telemetry(&frame, &flow);
+    assert_eq!(written.passed, 1);
+    frame.bytes[..6].copy_from_slice(&host_mac(B).0);
+    hosts[1].ingress(Nanos(1_000), &frame.bytes, Bytes(frame.length));
+    let mut answers = Emitted::default();
+    hosts[1].egress(Nanos(1_000), &mut answers);
+    let answer = &answers.0[0];
+    let bth = bth::View::parse(&answer.bytes[flow.header_len()..]).unwrap();
+    assert_eq!(bth.telemetry(), Telemetry::Returned);
+    assert_eq!(int::View::parse(&bth.payload()[4..]).unwrap().header(), written);
+    assert_eq!(icrc::verify(&answer.bytes[14..]), Ok(true));
+    // A switch leaves it alone.
+    bench.inject(A, [answer.clone()]);
+    bench.run_dry();
+    assert_eq!(bench.data(B).nth(1).unwrap().frame.bytes, answer.bytes);
 }
 
 #[test]

@@ -68,6 +68,10 @@ impl Hpcc {
     /// NewAck: takes an acknowledgement that arrived at `now`, of all bytes before `acknowledged`, with what
     /// the hops told the packet that it answers. `next` is where new data begins.
     pub fn acknowledge(&mut self, now: Nanos, acknowledged: u64, next: u64, telemetry: &int::Header) {
+        // Nobody on the way says anything.
+        if telemetry.hops[0].is_none() {
+            return;
+        }
         let links = self.links;
         let Some((last, _)) = links.filter(|(last, arrived)| comparable(last, telemetry, *arrived, now))
         else {

@@ -102,9 +102,7 @@ impl Controller {
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
         match self {
             Self::None | Self::Dcqcn(_) => {}
-            Self::Timely(timely) => {
-                timely.on_acknowledgement(acknowledgement.newly, acknowledgement.round_trip)
-            }
+            Self::Timely(timely) => timely.on_acknowledgement(now, acknowledgement),
             Self::Hpcc(hpcc) => {
                 if let Ok(telemetry) = int::View::parse(acknowledgement.telemetry) {
                     let Acknowledgement { acknowledged, sent, .. } = *acknowledgement;

@@ -1,8 +1,9 @@
 //! TIMELY: a rate from round-trip times ("TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
 //! algorithm 1 and section 4.3).
 
+use super::Acknowledgement;
 use crate::settings;
-use units::{BitRate, Bytes, Interval, SerializationTime, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, SerializationTime, WireBytes};
 
 /// The rate of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct Timely {
     packet_time: Interval,
     /// Payload that was acknowledged since the last completion event.
     completed: u64,
+    /// Before this instant there is no other one.
+    not_before: Nanos,
+    /// Nor before this byte of the message is acknowledged.
+    beyond: u64,
 }
 
 impl Timely {
@@ -42,6 +47,8 @@ impl Timely {
             serialization,
             packet_time: Interval::ZERO,
             completed: 0,
+            not_before: Nanos::ZERO,
+            beyond: 0,
         }
     }
 
@@ -57,18 +64,23 @@ impl Timely {
         self.packet_time = self.serialization.time_of(WireBytes::of_frame(length));
     }
 
-    /// So many bytes were acknowledged. Where they end a segment, it is complete, and its round-trip time is that
-    /// of its last packet: what the paper gets by taking off the time of the whole segment on the first link
-    /// (section 3.1), with packets that are paced one by one.
+    /// Bytes were acknowledged. Where they end a segment, it is complete, and its round-trip time is that of its last
+    /// packet: what the paper gets by taking off the time of the whole segment on the first link (section
+    /// 3.1), with packets that are paced one by one.
     #[inline]
-    pub fn on_acknowledgement(&mut self, newly: u64, round_trip: Option<Interval>) {
+    pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
+        let Acknowledgement { acknowledged, newly, sent, round_trip, .. } = *acknowledgement;
         self.completed = self.completed.saturating_add(newly);
-        if self.completed >= self.settings.segment.0
-            && let Some(round_trip) = round_trip
-        {
-            self.completed = 0;
-            self.complete(round_trip - self.packet_time);
+        let Some(round_trip) = round_trip else { return };
+        let due =
+            now >= self.not_before && (acknowledged > self.beyond || !self.settings.once_per_round_trip);
+        if self.completed < self.settings.segment.0 || !due {
+            return;
         }
+        self.completed = 0;
+        self.not_before = now + self.settings.least_interval;
+        self.beyond = sent;
+        self.complete(round_trip - self.packet_time);
     }
 
     /// A completion event: algorithm 1.
@@ -122,7 +134,7 @@ mod tests {
     fn a_flow_starts_with_its_share_of_the_line() {
         let start = |others| Timely::new(settings::Timely::default(), LINE, others).rate().bits_per_second();
         assert_eq!((start(0), start(3)), (10_000_000_000, 2_500_000_000));
-        assert_eq!(start(1_000_000), 10_000_000, "but never with less than the least");
+        assert_eq!(start(1_000_000), 100_000_000, "but never with less than the least");
     }
 
     #[test]
@@ -147,7 +159,7 @@ mod tests {
     fn the_fifth_event_in_a_row_that_does_not_grow_takes_five_steps() {
         let ours = rates(&[100, 100, 100, 100, 100, 100, 140, 100]);
         // Then 40 us more: 35 us, gradient 1.75, and a factor of -0.4: the least rate. Then 40 us less.
-        assert_close(&ours, &[5_010.0, 5_020.0, 5_030.0, 5_040.0, 5_090.0, 5_140.0, 10.0, 20.0]);
+        assert_close(&ours, &[5_010.0, 5_020.0, 5_030.0, 5_040.0, 5_090.0, 5_140.0, 100.0, 110.0]);
     }
 
     #[test]
@@ -161,18 +173,48 @@ mod tests {
         assert_eq!(timely.rate(), settings::Timely::default().minimum);
     }
 
-    #[test]
-    fn a_completion_event_comes_with_each_segment_and_leaves_out_the_packets_own_time() {
-        let mut timely = Timely::new(settings::Timely::default(), LINE, 1);
+    /// Acknowledges `newly` bytes at `now_us`, with a round trip of 501 us, and says the rate in Mb/s.
+    fn acknowledge(timely: &mut Timely, now_us: u64, newly: u64, measured: bool) -> u64 {
+        let acknowledged = 100 * now_us;
+        let acknowledgement = Acknowledgement {
+            acknowledged,
+            newly,
+            sent: acknowledged + 10_000,
+            round_trip: measured.then_some(Interval::from_micros(501)),
+            telemetry: &[],
+        };
+        timely.on_acknowledgement(Nanos(1_000 * now_us), &acknowledgement);
+        timely.rate().bits_per_second() / 1_000_000
+    }
+
+    fn paced(settings: settings::Timely) -> Timely {
+        let mut timely = Timely::new(settings, LINE, 1);
         // 1226 + 24 bytes at 10G last 1 us, so the round trip is 500 us and not above T_high.
         timely.on_sent(Bytes(1_226));
-        timely.on_acknowledgement(15_999, Some(Interval::from_micros(501)));
-        assert_eq!(timely.rate().bits_per_second(), 5_000_000_000);
-        timely.on_acknowledgement(1, None);
-        assert_eq!(timely.rate().bits_per_second(), 5_000_000_000, "not measured");
-        timely.on_acknowledgement(1_000, Some(Interval::from_micros(501)));
-        assert_eq!(timely.rate().bits_per_second(), 5_010_000_000);
-        timely.on_acknowledgement(1_000, Some(Interval::from_micros(501)));
-        assert_eq!(timely.rate().bits_per_second(), 5_010_000_000, "the next segment has begun");
+        timely
+    }
+
+    #[test]
+    fn a_completion_event_comes_with_each_segment_and_leaves_out_the_packets_own_time() {
+        let mut timely = paced(settings::Timely::default());
+        assert_eq!(acknowledge(&mut timely, 100, 15_999, true), 5_000);
+        assert_eq!(acknowledge(&mut timely, 101, 1, false), 5_000, "not measured");
+        assert_eq!(acknowledge(&mut timely, 102, 1_000, true), 5_010);
+        assert_eq!(acknowledge(&mut timely, 200, 1_000, true), 5_010, "the next segment has begun");
+    }
+
+    #[test]
+    fn completion_events_keep_their_least_interval() {
+        let mut timely = paced(settings::Timely::default());
+        let rates = [100, 119, 120, 121].map(|now| acknowledge(&mut timely, now, 16_000, true));
+        assert_eq!(rates, [5_010, 5_010, 5_020, 5_020]);
+    }
+
+    #[test]
+    fn where_it_is_wanted_the_next_one_is_of_something_sent_after_the_last_one() {
+        let mut timely = paced(settings::Timely { once_per_round_trip: true, ..settings::Timely::default() });
+        // What is on its way lasts 100 us.
+        let rates = [100, 150, 200, 201].map(|now| acknowledge(&mut timely, now, 16_000, true));
+        assert_eq!(rates, [5_010, 5_010, 5_010, 5_020]);
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
+use wire::int;
 use wire::ip::Dscp;
 use wire::pfc;
 use wire::roce::{Opcode, Psn, bth};
@@ -25,6 +26,8 @@ pub enum Fate {
     Marked,
     Lost,
     Late(Interval),
+    /// Late, and told of a hop.
+    Stamped(Interval, int::Hop),
 }
 
 /// A frame that left a host.
@@ -200,6 +203,10 @@ impl Bench {
                 Fate::Arrives => {}
                 Fate::Lost => continue,
                 Fate::Late(by) => at += by,
+                Fate::Stamped(by, hop) => {
+                    at += by;
+                    int::stamp(&mut headers[54..], int::HopNumber::from_low_bits(1), hop);
+                }
                 Fate::Marked => wire::ipv4::View::parse_head(&mut headers[14..], usize::MAX)
                     .unwrap()
                     .set_ecn(wire::ip::Ecn::Ce),
@@ -231,5 +238,30 @@ impl Bench {
 
     pub fn data(&self) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(|sent| sent.is_data())
+    }
+
+    /// Whether flow n, of `lengths[n]` bytes, has arrived whole and was told once, for each n, and no packet is
+    /// unaccounted for.
+    pub fn assert_whole_and_once(&self, lengths: &[u64]) {
+        for (number, length) in lengths.iter().enumerate() {
+            let flow = FlowId(number as u32);
+            let mut bytes = 0;
+            for (_, event) in &self.events {
+                if let Event::Delivered { flow: of, bytes: now } = event
+                    && *of == flow
+                {
+                    assert!(*now > bytes || *length == 0);
+                    bytes = *now;
+                }
+            }
+            assert_eq!(bytes, *length);
+            assert_eq!(self.count(|event| *event == Event::Received { flow }), 1);
+            let done = |event: &Event| matches!(event, Event::Acknowledged { flow: of, .. } if *of == flow);
+            assert_eq!(self.count(done), 1);
+        }
+        let [sender, receiver] = [0, 1].map(|host| self.hosts[host].counters());
+        let packets: u64 = lengths.iter().map(|length| length.div_ceil(1_024).max(1)).sum();
+        assert_eq!(sender.data_sent, packets + sender.retransmitted);
+        assert!(receiver.data_received <= sender.data_sent);
     }
 }

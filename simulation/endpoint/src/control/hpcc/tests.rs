@@ -56,6 +56,14 @@ fn the_first_acknowledgement_only_shows_the_path() {
 }
 
 #[test]
+fn a_path_that_says_nothing_leaves_the_window_as_it_is() {
+    let mut hpcc = flow(&path(&[]));
+    hpcc.acknowledge(Nanos(10_000), 20, 30, &path(&[]));
+    hpcc.acknowledge(Nanos(20_000), 40, 50, &path(&[]));
+    assert_eq!((hpcc.window(), hpcc.links), (125_000, None));
+}
+
+#[test]
 fn a_full_link_with_a_queue_shrinks_the_window_at_once_and_its_reference_once_per_round_trip() {
     let mut hpcc = flow(&one(0, 0, 51_200));
     // 5 us later the link has sent 62,464 bytes (244 units of 256; 62,500 would be all it can) and the queue is
