@@ -190,3 +190,41 @@ proptest! {
         bench.assert_whole_and_once(&lengths);
     }
 }
+
+fn any_settings() -> impl Strategy<Value = (Transport, CongestionControl)> {
+    let transports = vec![irn(), new_reno(), Transport::GoBackN(GoBackN::default())];
+    let controls = vec![
+        CongestionControl::None,
+        CongestionControl::Timely(Timely::default()),
+        CongestionControl::Hpcc(Hpcc::default()),
+    ];
+    (prop::sample::select(transports), prop::sample::select(controls))
+}
+
+proptest! {
+    #[test]
+    fn damaged_frames_are_taken_or_counted(
+        (transport, congestion_control) in any_settings(),
+        damages in prop::collection::vec((any::<bool>(), any::<u16>(), 12..106_usize, 1..=255_u8), 1..60),
+        first_psn in 0..0x100_0000_u32,
+    ) {
+        let mut bench = Bench::new(|settings| {
+            settings.transport = transport;
+            settings.congestion_control = congestion_control;
+        });
+        for number in 0..3 {
+            bench.flow(number, P3, Some(30_000), first_psn);
+        }
+        for (step, (to, frame, at, value)) in (1..).zip(damages) {
+            bench.run_until(units::Nanos(200 * step));
+            let Sent { mut headers, length, .. } = bench.sent[usize::from(frame) % bench.sent.len()].clone();
+            if let Some(byte) = headers.get_mut(at) {
+                *byte ^= value;
+            }
+            let now = bench.now;
+            bench.hosts[usize::from(to)].ingress(now, &headers, length);
+            let _ = bench.hosts[usize::from(to)].next_deadline();
+        }
+        bench.run_until(units::Nanos(10_000_000));
+    }
+}
