@@ -46,6 +46,24 @@ pub enum Failure {
         /// Frames that were played.
         frames: u64,
     },
+    /// An interrupt ended a simulation. What is complete is not run again.
+    #[error(
+        "interrupted; {complete} of {planned} runs are complete, and the same command goes on from there"
+    )]
+    Unfinished {
+        /// Runs that are complete.
+        complete: usize,
+        /// Runs that were to be.
+        planned: usize,
+    },
+    /// Runs of a simulation came to a bad end, each of which was told.
+    #[error("{failed} of {planned} runs failed")]
+    FailedRuns {
+        /// Runs that failed.
+        failed: usize,
+        /// Runs that were to be.
+        planned: usize,
+    },
     /// Signals cannot be heard.
     #[error("signals: {0}")]
     Signal(io::Error),
@@ -125,6 +143,8 @@ impl Failure {
             Self::Run(_)
             | Self::Write { running: true, .. }
             | Self::Interrupted { .. }
+            | Self::Unfinished { .. }
+            | Self::FailedRuns { .. }
             | Self::Signal(_)
             | Self::Ask(_)
             | Self::Unexpected(_)

@@ -68,7 +68,17 @@ pub(super) enum TransportWord {
     NewReno,
 }
 
+/// Which way a figure gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// As it falls.
+    Less,
+    /// As it rises.
+    More,
+}
+
 words! {
+    Better { "less" => Self::Less, "more" => Self::More }
     ControlWord {
         "none" => Self::None, "dcqcn" => Self::Dcqcn, "timely" => Self::Timely, "hpcc" => Self::Hpcc,
     }
