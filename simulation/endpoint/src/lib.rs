@@ -25,7 +25,9 @@ mod transport;
 
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
 pub use packet::data_length;
-pub use settings::{CongestionControl, Connection, End, FlowId, GoBackN, HostSettings, Station, Transport};
+pub use settings::{
+    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Station, Transport,
+};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,10 @@
 //! One file per algorithm, each a state machine of its own that is told what happened and when. Rates are in bits on
 //! the wire, preamble and gap included, so that the rate of the port is all of it.
 
+pub(crate) mod dcqcn;
+
 use crate::settings::CongestionControl;
+use dcqcn::Dcqcn;
 use units::{BitRate, Bytes, Interval, Nanos};
 
 /// An acknowledgement, as congestion control sees it. Bytes are those of the message.
@@ -26,25 +29,26 @@ pub(crate) struct Acknowledgement<'a> {
 /// The congestion control of a queue pair.
 #[derive(Clone, Debug)]
 pub(crate) enum Controller {
-    /// None.
     None,
+    Dcqcn(Dcqcn),
 }
 
 impl Controller {
     /// For a queue pair that begins at `now` on a port of rate `line`.
     pub fn new(settings: &CongestionControl, line: BitRate, now: Nanos) -> Self {
-        let _ = (line, now);
+        let _ = now;
         match settings {
             CongestionControl::None => Self::None,
+            CongestionControl::Dcqcn(settings) => Self::Dcqcn(Dcqcn::new(*settings, line)),
         }
     }
 
     /// The rate of the packet that starts at `now`; `None` for that of the port.
     #[inline]
     pub fn rate(&mut self, now: Nanos) -> Option<BitRate> {
-        let _ = now;
         match self {
             Self::None => None,
+            Self::Dcqcn(dcqcn) => dcqcn.rate(now),
         }
     }
 
@@ -52,23 +56,23 @@ impl Controller {
     #[inline]
     pub fn window(&self) -> Option<u64> {
         match self {
-            Self::None => None,
+            Self::None | Self::Dcqcn(_) => None,
         }
     }
 
     /// Whether [`Acknowledgement::round_trip`] is wanted.
     pub fn measures_round_trips(&self) -> bool {
         match self {
-            Self::None => false,
+            Self::None | Self::Dcqcn(_) => false,
         }
     }
 
     /// A packet of stored length `length` starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, length: Bytes) {
-        let _ = (now, length);
         match self {
             Self::None => {}
+            Self::Dcqcn(dcqcn) => dcqcn.on_sent(now, length),
         }
     }
 
@@ -77,15 +81,15 @@ impl Controller {
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
         let _ = (now, acknowledgement);
         match self {
-            Self::None => {}
+            Self::None | Self::Dcqcn(_) => {}
         }
     }
 
     /// A congestion notification came.
     pub fn on_cnp(&mut self, now: Nanos) {
-        let _ = now;
         match self {
             Self::None => {}
+            Self::Dcqcn(dcqcn) => dcqcn.on_cnp(now),
         }
     }
 
@@ -93,7 +97,7 @@ impl Controller {
     pub fn on_loss(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None => {}
+            Self::None | Self::Dcqcn(_) => {}
         }
     }
 
@@ -101,7 +105,7 @@ impl Controller {
     pub fn on_timeout(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None => {}
+            Self::None | Self::Dcqcn(_) => {}
         }
     }
 
@@ -109,7 +113,7 @@ impl Controller {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self {
-            Self::None => Nanos::NEVER,
+            Self::None | Self::Dcqcn(_) => Nanos::NEVER,
         }
     }
 
@@ -117,7 +121,7 @@ impl Controller {
     pub fn on_timer(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None => {}
+            Self::None | Self::Dcqcn(_) => {}
         }
     }
 }

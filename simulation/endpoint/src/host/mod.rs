@@ -187,9 +187,9 @@ impl Host {
         if self.nic.free_at() > now {
             return;
         }
-        self.nic.release_paced(now);
         let paused = self.nic.refresh_pauses(now);
         while self.nic.free_at() <= now {
+            self.nic.make_ready(now);
             if let Some(frame) = self.nic.pop_control(paused) {
                 let length = Bytes(frame.bytes().len() as u64);
                 let start = self.nic.occupy(now, length);
@@ -216,6 +216,10 @@ impl Host {
         sender.depart(start, departure);
         self.counters.data_sent += 1;
         self.counters.retransmitted += u64::from(departure.again);
+        if sender.may_send() {
+            sender.place = Place::Listed;
+            self.nic.list_again(slot, sender.priority, sender.due());
+        }
         self.wake(now, slot);
     }
 
