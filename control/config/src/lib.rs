@@ -25,6 +25,7 @@ mod problem;
 mod reader;
 mod render;
 pub mod runtime;
+pub mod scenario;
 mod schema;
 mod value;
 mod watchdog;

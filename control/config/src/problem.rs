@@ -3,9 +3,12 @@
 use core::fmt;
 use core::net::{Ipv4Addr, SocketAddr};
 use core::ops::Range;
+use simulation::topology::PlanError;
+use simulation::workload::PoissonError;
 use std::path::PathBuf;
 use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
+use wire::ip::Dscp;
 
 use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
@@ -48,9 +51,9 @@ pub enum Severity {
 pub struct Location {
     /// The file, or whatever name the text was given.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; zero where `file` is no file but an argument.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Column in characters, from 1; zero with the line.
     pub column: usize,
 }
 
@@ -66,11 +69,23 @@ impl Location {
         let line = before.matches('\n').count() + 1;
         Self { file: file.into(), line, column: before[line_start..].chars().count() + 1 }
     }
+
+    /// The byte of `text` that is there; its end where there is none.
+    pub(crate) fn offset_in(&self, text: &str) -> usize {
+        let before: usize = text.split_inclusive('\n').take(self.line.saturating_sub(1)).map(str::len).sum();
+        let line = text.get(before..).unwrap_or_default();
+        let within =
+            line.char_indices().nth(self.column.saturating_sub(1)).map_or(line.len(), |(index, _)| index);
+        before + within
+    }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}:{}", self.file, self.column),
+        }
     }
 }
 
@@ -255,6 +270,26 @@ pub enum ProblemKind {
     #[error("priority {priority} is lossless, but classification gives it to no frame")]
     NeverClassified { priority: Priority },
 
+    // Scenarios.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Poisson(#[from] PoissonError),
+    #[error("{path}: {reason}")]
+    File { path: String, reason: String },
+    #[error("{got} matches no {what}{}", did_you_mean(nearest))]
+    Nobody { what: &'static str, got: String, nearest: Option<String> },
+    #[error("{key} is no table or array, so there is no {name} in it")]
+    NotInside { key: String, name: String },
+    #[error("in the configuration of {switch}, {key}: {kind}")]
+    InSwitch { switch: String, key: String, kind: Box<ProblemKind> },
+    #[error("{file} has {ports} ports, and the plan gives {switch} {links} links")]
+    PortsOfFile { file: String, switch: String, ports: usize, links: usize },
+    #[error("port {port} of {file} has {rate}, and its link {link} has {of_link}")]
+    RateOfFile { file: String, port: String, link: String, rate: BitRate, of_link: BitRate },
+    #[error("two priorities would have DSCP {}, so switches could not tell them apart", dscp.number())]
+    SameCode { dscp: Dscp },
+
     // A running gateway.
     #[error("{argument} is what {key} says; leave it out")]
     ArgumentOfKey { argument: &'static str, key: &'static str },
@@ -274,6 +309,18 @@ pub enum ProblemKind {
         "{address} can be reached from other machines, and metrics are neither encrypted nor authenticated"
     )]
     OpenMetrics { address: SocketAddr },
+}
+
+impl ProblemKind {
+    /// Whether both say the same of the same key of a switch, each perhaps of its own switch and port.
+    pub(crate) fn same_in_switch(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::InSwitch { key, kind, .. }, Self::InSwitch { key: other_key, kind: other, .. }) => {
+                key == other_key && core::mem::discriminant(&**kind) == core::mem::discriminant(&**other)
+            }
+            _ => false,
+        }
+    }
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

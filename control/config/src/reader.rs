@@ -38,12 +38,29 @@ impl<T> At<T> {
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
+    /// What was put in after the text, from which offset on, and where it comes from.
+    additions: Vec<(usize, Location)>,
     found: RefCell<Vec<(usize, Problem)>>,
 }
 
 impl<'a> Problems<'a> {
     pub fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, text, found: RefCell::default() }
+        Self::with_additions(file, text, Vec::new())
+    }
+
+    /// Of a text to which values were added that are not in it: offsets from each addition on, in rising order
+    /// and beyond the text, are at its location.
+    pub fn with_additions(file: &'a str, text: &'a str, additions: Vec<(usize, Location)>) -> Self {
+        Self { file, text, additions, found: RefCell::default() }
+    }
+
+    /// Where `place` is.
+    pub fn locate(&self, place: &Place) -> Location {
+        let addition = self.additions.iter().rev().find(|(start, _)| *start <= place.offset);
+        match addition {
+            Some((_, location)) => location.clone(),
+            None => Location::new(self.file, self.text, place.offset),
+        }
     }
 
     pub fn error(&self, place: &Place, kind: impl Into<ProblemKind>) {
@@ -54,9 +71,22 @@ impl<'a> Problems<'a> {
         self.note(place, Severity::Warning, kind.into());
     }
 
+    /// What is wrong with a generated switch, or may be. Only the first complaint of its kind about the same
+    /// place is made: the next switches would be told the same.
+    pub fn of_switch(&self, place: &Place, is_error: bool, kind: ProblemKind) {
+        let severity = if is_error { Severity::Error } else { Severity::Warning };
+        let location = self.locate(place);
+        let alike = |known: &Problem| {
+            known.location == location && known.severity == severity && known.kind.same_in_switch(&kind)
+        };
+        if !self.found.borrow().iter().any(|(_, known)| alike(known)) {
+            self.note(place, severity, kind);
+        }
+    }
+
     /// The same complaint about the same place is made once.
     fn note(&self, place: &Place, severity: Severity, kind: ProblemKind) {
-        let location = Location::new(self.file, self.text, place.offset);
+        let location = self.locate(place);
         let problem = Problem { location, key: place.key.clone(), severity, kind };
         let mut found = self.found.borrow_mut();
         if !found.iter().any(|(_, known)| *known == problem) {
@@ -66,7 +96,7 @@ impl<'a> Problems<'a> {
 
     /// The line of `place`, from 1.
     pub fn line(&self, place: &Place) -> usize {
-        Location::new(self.file, self.text, place.offset).line
+        self.locate(place).line
     }
 
     pub fn has_errors(&self) -> bool {
@@ -88,12 +118,23 @@ pub(crate) struct Section<'a, 'i> {
     pub place: Place,
     pub problems: &'a Problems<'a>,
     asked: Vec<&'static str>,
+    /// Whether somebody else judges the keys that nobody asked for.
+    open: bool,
 }
 
 impl<'a, 'i> Section<'a, 'i> {
     /// The whole document.
     pub fn document(table: &'a DeTable<'i>, problems: &'a Problems<'a>) -> Self {
-        Self { table, place: Place { key: String::new(), offset: 0 }, problems, asked: Vec::new() }
+        let place = Place { key: String::new(), offset: 0 };
+        Self { table, place, problems, asked: Vec::new(), open: false }
+    }
+
+    /// What nobody asked for before, with names; no such key is an error.
+    pub fn rest(&mut self) -> Vec<(&'a str, Place, &'a Spanned<DeValue<'i>>)> {
+        self.open = true;
+        let entries = self.table.iter().map(|(name, value)| (name.get_ref().as_ref(), name, value));
+        let unasked = entries.filter(|(name, ..)| !self.asked.contains(name));
+        unasked.map(|(name, key, value)| (name, self.place_of(name, key.span().start), value)).collect()
     }
 
     /// Reads the table at `key` of which every key must be known to `read`.
@@ -130,7 +171,7 @@ impl<'a, 'i> Section<'a, 'i> {
                 self.problems.error(&place, kind);
                 return None;
             };
-            let section = Section { table, place, problems: self.problems, asked: Vec::new() };
+            let section = Section { table, place, problems: self.problems, asked: Vec::new(), open: false };
             Some((name.to_owned(), section))
         });
         sections.map(|(name, section)| (name, section.read(&mut read))).collect()
@@ -208,7 +249,7 @@ impl<'a, 'i> Section<'a, 'i> {
     pub fn finish(&self) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
-            if !self.asked.contains(&name) {
+            if !self.open && !self.asked.contains(&name) {
                 let nearest = nearest(name, self.asked.iter().copied());
                 let kind = ProblemKind::UnknownKey { nearest, valid: self.asked.join(", ") };
                 self.problems.error(&self.place_of(name, key.span().start), kind);
@@ -240,7 +281,7 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         let place = self.place_of(key, value.span().start);
-        Some(Section { table, place, problems: self.problems, asked: Vec::new() })
+        Some(Section { table, place, problems: self.problems, asked: Vec::new(), open: false })
     }
 
     fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, want: &'static str) {

@@ -43,7 +43,7 @@ pub(crate) fn described(value: &DeValue<'_>) -> String {
     }
 }
 
-fn text<'a>(value: &'a DeValue<'_>, want: &'static str) -> Result<&'a str, ProblemKind> {
+pub(crate) fn text<'a>(value: &'a DeValue<'_>, want: &'static str) -> Result<&'a str, ProblemKind> {
     value.as_str().ok_or_else(|| ProblemKind::WrongType { got: described(value), want })
 }
 
@@ -287,7 +287,7 @@ macro_rules! words {
     )*};
 }
 
-use words;
+pub(crate) use words;
 
 /// The word that says how a gateway forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,10 @@
 
 use crate::network::{NetworkSpec, NodeId, NodeKind};
 use std::collections::{HashMap, VecDeque};
-use units::{BitRate, Interval, WireBytes};
+use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
 
 /// Bytes of a packet besides its payload: Ethernet, IPv4, UDP, BTH and ICRC.
 const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
-/// So many parts of a nanosecond are told apart, so that adding up links rounds nothing that could be seen.
-const PARTS: u128 = 1_000_000;
-
 /// A link on the way of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -19,30 +16,41 @@ pub struct Hop {
 }
 
 /// How long a message of `bytes` in packets of up to `mtu` takes over `path` with nobody else there, from the
-/// first bit sent until the last one has arrived, rounded down: each node forwards a packet when it has all of
-/// it, and sends the packets of the message back to back as they come.
+/// first bit sent until the last one has arrived: each node forwards a packet when it has all of it, and sends
+/// the packets of the message back to back as they come.
+///
+/// Exact, to the nanosecond: between two links every instant is a whole nanosecond, rounded up, while a link that
+/// stays busy keeps its fractions, as [`LinkClock`] has it. Where two links differ by less than a nanosecond per
+/// packet it may be a nanosecond off.
 pub fn ideal_completion(path: &[Hop], mtu: u16, bytes: u64) -> Interval {
     let mtu = u64::from(mtu.max(1));
     let packets = bytes.div_ceil(mtu).max(1);
-    let rest = bytes - (packets - 1) * mtu;
-    let (mut first, mut slowest, mut end, mut delays) = (0, 0, 0, 0);
+    let (full_packets, full, last) = (packets - 1, on_wire(mtu), on_wire(bytes - (packets - 1) * mtu));
+    // When the first packet, the last full one and the last of all arrive at the link.
+    let [mut first, mut before, mut end] = [Nanos::ZERO; 3];
     for hop in path {
-        let (full, last) = (packet_time(mtu, hop.rate), packet_time(rest, hop.rate));
-        first += full;
-        slowest = full.max(slowest);
-        // The last packet waits until it is there, and until those in front of it have left.
-        let free = if packets > 1 { first + u128::from(packets - 2) * slowest } else { 0 };
-        end = free.max(end) + last;
-        delays += u128::from(hop.delay.0);
+        let mut clock = LinkClock::new(hop.rate);
+        let mut arrivals = [first, before];
+        if full_packets > 0 {
+            clock.occupy(first, full);
+            arrivals = [clock.free_at() + hop.delay; 2];
+        }
+        if full_packets > 1 {
+            // The slowest link so far is busy all the time; a faster one is idle until the last packets come.
+            clock.occupy(first, WireBytes(full.0.saturating_mul(full_packets - 2)));
+            clock.occupy(before, full);
+            arrivals[1] = clock.free_at() + hop.delay;
+        }
+        clock.occupy(end, last);
+        end = clock.free_at() + hop.delay;
+        [first, before] = arrivals;
     }
-    Interval(u64::try_from(end / PARTS + delays).unwrap_or(u64::MAX))
+    end.since(Nanos::ZERO)
 }
 
-/// How long a packet with `payload` bytes lasts.
-fn packet_time(payload: u64, rate: BitRate) -> u128 {
-    let stored = units::Bytes(HEADERS + payload.next_multiple_of(4));
-    let wire = WireBytes::of_frame(stored).0;
-    u128::from(wire) * 8_000_000_000 * PARTS / u128::from(rate.bits_per_second())
+/// What a packet with `payload` bytes occupies on a link.
+fn on_wire(payload: u64) -> WireBytes {
+    WireBytes::of_frame(Bytes(HEADERS + payload.next_multiple_of(4)))
 }
 
 /// The shortest paths of a network: the fewest links, and of these the least delay.
@@ -109,28 +117,26 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn hop(gigabits: u64, delay: u64) -> Hop {
         Hop { rate: BitRate::new(gigabits * 1_000_000_000).unwrap(), delay: Interval(delay) }
     }
 
     /// Packet by packet: when each has passed each link.
-    fn simulated(path: &[Hop], mtu: u64, bytes: u64) -> f64 {
+    fn simulated(path: &[Hop], mtu: u64, bytes: u64) -> Interval {
         let packets = bytes.div_ceil(mtu).max(1);
-        let mut free = vec![0.0_f64; path.len()];
-        let mut end = 0.0;
+        let mut clocks: Vec<LinkClock> = path.iter().map(|hop| LinkClock::new(hop.rate)).collect();
+        let mut end = Nanos::ZERO;
         for packet in 0..packets {
             let payload = if packet + 1 < packets { mtu } else { bytes - (packets - 1) * mtu };
-            let wire = (HEADERS + payload.next_multiple_of(4)).max(60) + 24;
-            let mut at = 0.0;
-            for (hop, free) in path.iter().zip(&mut free) {
-                let start = f64::max(at, *free);
-                *free = start + wire as f64 * 8e9 / hop.rate.bits_per_second() as f64;
-                at = *free + hop.delay.0 as f64;
+            end = Nanos::ZERO;
+            for (hop, clock) in path.iter().zip(&mut clocks) {
+                clock.occupy(end, on_wire(payload));
+                end = clock.free_at() + hop.delay;
             }
-            end = at;
         }
-        end
+        end.since(Nanos::ZERO)
     }
 
     #[test]
@@ -144,9 +150,30 @@ mod tests {
         for path in paths {
             for bytes in [0, 1, 100, 1_000, 1_024, 1_025, 2_048, 5_000, 1_000_001] {
                 let (ideal, model) = (ideal_completion(&path, 1_024, bytes), simulated(&path, 1_024, bytes));
-                let off = model - ideal.0 as f64;
-                assert!((-0.01..1.01).contains(&off), "{path:?} {bytes}: {ideal} and {model}");
+                assert_eq!(ideal, model, "{path:?} {bytes}");
             }
+        }
+    }
+
+    #[test]
+    fn a_packet_over_three_links_of_100g_takes_three_times_as_long_as_over_one() {
+        // 1024 bytes of message are 1106 on the wire, 88.48 ns; rounded up at each link.
+        let path = [hop(100, 1_000); 3];
+        assert_eq!(ideal_completion(&path, 1_024, 1_024), Interval(3 * (89 + 1_000)));
+        // Nine more follow without a gap: 884.8 ns on the last link instead of 88.48.
+        assert_eq!(ideal_completion(&path, 1_024, 10_240), Interval(2 * (89 + 1_000) + 885 + 1_000));
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_what_the_model_says_for_any_path(
+            hops in prop::collection::vec((0_usize..6, 0_u64..5_000_000), 1..8),
+            mtu in 256_u16..=8_192,
+            bytes in 0_u64..300_000,
+        ) {
+            let rate = |index: usize| [10, 25, 40, 100, 200, 400][index];
+            let path: Vec<Hop> = hops.into_iter().map(|(index, delay)| hop(rate(index), delay)).collect();
+            prop_assert_eq!(ideal_completion(&path, mtu, bytes), simulated(&path, mtu.into(), bytes));
         }
     }
 }

@@ -19,8 +19,10 @@ mod simulation;
 mod stall;
 #[cfg(test)]
 mod testing;
+pub mod topology;
 mod tournament;
 mod violation;
+pub mod workload;
 
 pub use frame::{HEADER_CAPACITY, SimFrame};
 pub use ideal::{Hop, ideal_completion};

@@ -1,0 +1,315 @@
+//! From the file with its overrides to what runs.
+
+use std::sync::Arc;
+
+use endpoint::Station;
+use simulation::topology::{Plan, PlanError, Role, Topology};
+use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
+use toml::de::DeTable;
+use units::{Interval, PortId, PrioritySet};
+
+use super::host::HostWish;
+use super::names::Names;
+use super::network::NetworkWish;
+use super::run::{RunDecl, SamplingDecl};
+use super::switches::{Made, Maker, NodeWish, PortWish, SwitchWish};
+use super::traffic::{self, Traffic};
+use super::{Sampling, Scenario, ScenarioFile, skip_parts, topology};
+use crate::problem::ProblemKind;
+use crate::reader::{At, Problems, Section};
+
+/// Rows of a series where nothing is said.
+const ROWS: u32 = 1_000;
+/// More ports of switches are not recorded unless somebody asks for them.
+const PORTS: usize = 16;
+
+/// What is written, before there is a network.
+struct Written {
+    run: RunDecl,
+    network: NetworkWish,
+    host: HostWish,
+    switch: SwitchWish,
+    long_haul: PortWish,
+    sampling: SamplingDecl,
+    /// `[[node]]`.
+    nodes: Vec<(Vec<usize>, NodeDecl)>,
+}
+
+/// One `[[node]]`.
+struct NodeDecl {
+    names: Option<At<Names>>,
+    host: Option<HostWish>,
+    wish: NodeWish,
+    /// Where it names ports.
+    ports: Vec<(String, crate::reader::Place)>,
+}
+
+/// Builds the scenario; `None` where it cannot be, which has been said.
+pub(super) fn build(table: &DeTable<'_>, file: &ScenarioFile, problems: &Problems<'_>) -> Option<Scenario> {
+    let mut document = Section::document(table, problems);
+    skip_parts(&mut document);
+    document.expect("topology", "[topology] with template = \"leaf-spine\"");
+    let plan = document.table("topology", topology::read).flatten();
+    let mut plan = plan?;
+    document.tables("link", |it| topology::change_links(it, &mut plan));
+    document.tables("route", |it| topology::route(it, &mut plan));
+    let written = read(&mut document, &plan);
+    let topology = finish(plan, &document, problems);
+    let traffic = topology.as_ref().map(|topology| {
+        let mut traffic = Traffic::default();
+        let reader =
+            traffic::Reader { topology, directory: file.directory.as_deref(), until: written.run.until };
+        document.tables("traffic", |it| reader.read(it, &mut traffic));
+        document.expect("traffic", "[[traffic]] with group = \"all\" and pattern = \"poisson\"");
+        traffic
+    });
+    if topology.is_none() {
+        document.tables("traffic", |it| drop(it.rest()));
+    }
+    document.finish();
+    let (topology, traffic) = (topology?, traffic?);
+    assemble(file, written, topology, traffic, problems)
+}
+
+fn read(document: &mut Section<'_, '_>, plan: &Plan) -> Written {
+    let run = document.table("scenario", RunDecl::read).unwrap_or_default();
+    let network = document.table("network", NetworkWish::read).unwrap_or_default();
+    let plain = HostWish::default();
+    let host = document.table("host", |host| HostWish::read(host, &plain)).unwrap_or(plain);
+    let switch = document.table("switch", SwitchWish::read).unwrap_or_default();
+    let long_haul = document.table("long_haul", PortWish::read).unwrap_or_default();
+    let sampling = document.table("sampling", SamplingDecl::read).unwrap_or_default();
+    let known = || plan.nodes.iter().map(|node| node.name.as_str());
+    let nodes = document.tables("node", |section| {
+        let decl = NodeDecl::read(section, &host);
+        let places = decl
+            .names
+            .as_ref()
+            .map_or_else(Vec::new, |names| Names::find(names, "node", known(), section.problems));
+        decl.check(section, &places, plan);
+        (places, decl)
+    });
+    Written { run, network, host, switch, long_haul, sampling, nodes: nodes.unwrap_or_default() }
+}
+
+impl NodeDecl {
+    fn read(section: &mut Section<'_, '_>, all: &HostWish) -> Self {
+        let names = section.required::<Names>("name", "name = \"gw-east\"");
+        let host = section.table("host", |host| HostWish::read(host, all));
+        let switch = section.table("switch", SwitchWish::read);
+        let long_haul = section.table("long_haul", PortWish::read);
+        let ports = section.named("port", |port| (port.place.clone(), PortWish::read(port)));
+        let configuration = section.optional("configuration");
+        let places = ports.iter().map(|(name, (place, _))| (name.clone(), place.clone())).collect();
+        let ports = ports.into_iter().map(|(name, (_, wish))| (name, wish)).collect();
+        Self { names, host, wish: NodeWish { switch, long_haul, ports, configuration }, ports: places }
+    }
+
+    /// Complains where a host is told what only a switch can be, or the other way round.
+    fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
+        let any = |role| places.iter().any(|place| plan.nodes[*place].role == role);
+        if self.host.is_some() && any(Role::Switch) {
+            let place = section.place_of_key("host");
+            section.problems.error(&place, ProblemKind::Meaningless { with: "a switch" });
+        }
+        for key in ["switch", "long_haul", "port", "configuration"] {
+            if section.contains(key) && any(Role::Host) {
+                section
+                    .problems
+                    .error(&section.place_of_key(key), ProblemKind::Meaningless { with: "a host" });
+            }
+        }
+    }
+}
+
+fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
+    // What could not be read may be what is missing.
+    if problems.has_errors() {
+        return None;
+    }
+    let of_routes = |error: &PlanError| {
+        use PlanError as E;
+        matches!(
+            error,
+            E::NotNeighbour { .. }
+                | E::RouteAtHost { .. }
+                | E::RouteToNobody { .. }
+                | E::RouteTwice { .. }
+                | E::RouteLoop { .. }
+        )
+    };
+    plan.finish()
+        .map_err(|error| {
+            let key = if of_routes(&error) { "route" } else { "topology" };
+            problems.error(&document.place_of_key(key), error);
+        })
+        .ok()
+}
+
+fn assemble(
+    file: &ScenarioFile,
+    written: Written,
+    topology: Topology,
+    traffic: Traffic,
+    problems: &Problems<'_>,
+) -> Option<Scenario> {
+    let hosts = host_wishes(&written, &topology);
+    let mut nodes: Vec<Vec<NodeWish>> = vec![Vec::new(); topology.nodes.len()];
+    for (places, decl) in &written.nodes {
+        for &place in places {
+            nodes[place].push(decl.wish.clone());
+        }
+        check_ports(places, decl, &topology, problems);
+    }
+    let maker = Maker {
+        topology: &topology,
+        network: &written.network,
+        data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
+        max_frame: hosts.iter().flatten().map(HostWish::longest_frame).max().unwrap_or_default(),
+        seed: written.run.seed,
+        switch: written.switch.clone(),
+        long_haul: written.long_haul.clone(),
+        nodes: &nodes,
+        directory: file.directory.as_deref(),
+    };
+    let ids = || (0..topology.nodes.len()).map(|index| NodeId(index as u32));
+    let made: Vec<Option<Made>> = ids()
+        .map(|id| match topology.node(id).role {
+            Role::Host => None,
+            Role::Switch => maker.make(id, problems),
+        })
+        .collect();
+    let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
+    if problems.has_errors() {
+        return None;
+    }
+    let kinds = ids().zip(&hosts).zip(&made).map(|((id, host), made)| match (host, made) {
+        (Some(host), _) => Some(of_host(host, id, &topology, &written)),
+        (None, made) => made.as_ref().map(|made| NodeKind::Switch(made.program.clone())),
+    });
+    let named = topology.nodes.iter().zip(kinds);
+    let specs: Option<Vec<NodeSpec>> =
+        named.map(|(node, kind)| Some(NodeSpec { name: node.name.clone(), kind: kind? })).collect();
+    let links = topology.links.iter().map(|link| LinkSpec {
+        ends: link.ends,
+        rate: link.wish.rate,
+        delay: link.wish.delay,
+        faults: link.faults,
+    });
+    let network = NetworkSpec { nodes: specs?, links: links.collect() };
+    let names = topology.nodes.iter().map(|node| node.name.clone());
+    let switches = names.zip(made).filter_map(|(name, made)| Some((name, made?.text))).collect();
+    let run = written.run;
+    Some(Scenario {
+        name: file.name.clone(),
+        title: run.title,
+        seed: run.seed,
+        until: run.until,
+        limit: run.limit,
+        stall: run.stall,
+        network,
+        groups: traffic.groups,
+        traffic: traffic.workload,
+        sampling,
+        taps,
+        warnings: Vec::new(),
+        switches,
+        topology,
+    })
+}
+
+/// How each host sends; none at switches.
+fn host_wishes(written: &Written, topology: &Topology) -> Vec<Option<HostWish>> {
+    let plain = |role| (role == Role::Host).then(|| written.host.clone());
+    let mut hosts: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
+    for (places, decl) in &written.nodes {
+        for &place in places {
+            if let (Some(own), Some(host)) = (&decl.host, &mut hosts[place]) {
+                *host = own.clone();
+            }
+        }
+    }
+    hosts
+}
+
+fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) -> NodeKind {
+    // A host has one port.
+    let port = &topology.node(id).ports[0];
+    let (_, peer) = topology.peer(port);
+    let station = Station { mac: port.mac, address: port.address };
+    let rate = topology.links[port.link].wish.rate;
+    let seed = written.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(id.0);
+    let priorities = (written.network.lossless, written.network.dscp);
+    NodeKind::Host(Arc::new(host.settings(station, peer.mac, rate, priorities, seed)))
+}
+
+/// Complains about ports that a node has not.
+fn check_ports(places: &[usize], decl: &NodeDecl, topology: &Topology, problems: &Problems<'_>) {
+    for &place in places {
+        let node = &topology.nodes[place];
+        let names = || node.ports.iter().map(|port| port.name.as_str());
+        for (name, at) in &decl.ports {
+            if !names().any(|it| it == name) {
+                let kind = ProblemKind::Undefined {
+                    what: "port",
+                    got: name.clone(),
+                    nearest: crate::problem::nearest(name, names()),
+                    valid: names().map(Into::into).collect(),
+                };
+                problems.error(at, kind);
+            }
+        }
+    }
+}
+
+/// What is recorded: what the scenario says, or the ports of a small network and the long links of a large one.
+fn sampling(
+    written: &Written,
+    topology: &Topology,
+    traffic: &Traffic,
+    problems: &Problems<'_>,
+) -> (Sampling, Vec<NodeId>) {
+    let decl = &written.sampling;
+    let mut all = Vec::new();
+    let mut names = Vec::new();
+    for (index, node) in topology.nodes.iter().enumerate().filter(|(_, node)| node.role == Role::Switch) {
+        for (number, port) in node.ports.iter().enumerate() {
+            all.push((NodeId(index as u32), PortId(number as u16)));
+            names.push(format!("{}.{}", node.name, port.name));
+        }
+    }
+    let ports = match &decl.ports {
+        Some(list) => {
+            let known = names.iter().map(String::as_str);
+            let mut found: Vec<usize> =
+                list.iter().flat_map(|name| Names::find(name, "port", known.clone(), problems)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.into_iter().map(|index| all[index]).collect()
+        }
+        None if all.len() <= PORTS => all,
+        None => {
+            let long = |(node, port): &(NodeId, PortId)| {
+                topology.links[topology.node(*node).ports[port.index()].link].wish.long
+            };
+            all.into_iter().filter(long).collect()
+        }
+    };
+    let groups = || traffic.groups.iter().map(String::as_str);
+    let found = decl.flows.iter().flat_map(|name| Names::find(name, "group", groups(), problems));
+    let flows = found.map(|index| index as u16).collect();
+    let switches: Vec<(usize, &str)> = topology
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.role == Role::Switch)
+        .map(|(index, node)| (index, node.name.as_str()))
+        .collect();
+    let known = switches.iter().map(|(_, name)| *name);
+    let found = decl.taps.iter().flat_map(|name| Names::find(name, "switch", known.clone(), problems));
+    let taps = found.map(|index| NodeId(switches[index].0 as u32)).collect();
+    let rows = decl.rows.unwrap_or(ROWS);
+    let least = Interval::from_micros(1);
+    let default = Interval(written.run.until.0 / u64::from(rows)).max(least);
+    (Sampling { interval: decl.interval.unwrap_or(default), rows, ports, groups: flows }, taps)
+}

@@ -1,0 +1,204 @@
+//! Values that go before those of the file: `--set`, variants, quick runs.
+
+use core::fmt;
+use core::str::FromStr;
+use std::borrow::Cow;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::tree;
+use crate::problem::{Location, ProblemKind, nearest};
+use crate::reader::{Place, Problems};
+
+/// A value that goes before that of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Which key: its tables and its name, with dots between. An element of an array is named by its number from 0
+    /// or by its `name`, `group` or `id`.
+    pub key: String,
+    /// The value in TOML; what is no TOML is a string.
+    pub value: String,
+    /// Where it is written, if that is in the scenario.
+    location: Option<Location>,
+}
+
+/// Why a text is no override.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not of the form key=value, for example traffic.0.load=0.7")]
+pub struct ParseOverrideError {
+    text: String,
+}
+
+impl FromStr for Override {
+    type Err = ParseOverrideError;
+
+    fn from_str(text: &str) -> Result<Self, ParseOverrideError> {
+        let wrong = || ParseOverrideError { text: text.into() };
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        let key = key.trim();
+        if key.is_empty() || key.split('.').any(str::is_empty) {
+            return Err(wrong());
+        }
+        Ok(Self { key: key.into(), value: value.trim().into(), location: None })
+    }
+}
+
+/// As it is written on the command line.
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+impl Override {
+    /// `key` with `value`, a TOML value or a bare word.
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.into(), location: None }
+    }
+
+    /// The values of `table`, each with its path; tables without entries and arrays are values.
+    pub(super) fn leaves(
+        path: &str,
+        value: &Spanned<DeValue<'_>>,
+        locate: &impl Fn(usize) -> Location,
+        found: &mut Vec<Self>,
+    ) {
+        match value.get_ref() {
+            DeValue::Table(table) if !table.is_empty() => {
+                for (key, value) in table {
+                    Self::leaves(&format!("{path}.{}", key.get_ref()), value, locate, found);
+                }
+            }
+            single => found.push(Self {
+                key: path.into(),
+                value: tree::plain(single).to_string(),
+                location: Some(locate(value.span().start)),
+            }),
+        }
+    }
+
+    fn location(&self) -> Location {
+        let argument = || Location { file: format!("--set {self}"), line: 0, column: 0 };
+        self.location.clone().unwrap_or_else(argument)
+    }
+}
+
+/// The text of each override, so placed that its offsets lie beyond those of the file and of those before.
+pub(super) struct Overlay<'a> {
+    overrides: &'a [Override],
+    /// Each as a document of one key, after so many line feeds as there is text before it.
+    texts: Vec<(usize, String)>,
+}
+
+/// The key of such a document.
+const KEY: &str = "value";
+
+impl<'a> Overlay<'a> {
+    /// For a file of `length` bytes.
+    pub fn new(length: usize, overrides: &'a [Override]) -> Self {
+        let mut start = length + 1;
+        let texts = overrides.iter().map(|it| {
+            let as_toml = format!("{KEY} = {}", it.value);
+            let text = if DeTable::parse(&as_toml).is_ok_and(|table| table.get_ref().len() == 1) {
+                as_toml
+            } else {
+                format!("{KEY} = {}", toml::Value::String(it.value.clone()))
+            };
+            let placed = (start, format!("{}{text}", "\n".repeat(start)));
+            start += text.len() + 1;
+            placed
+        });
+        Self { overrides, texts: texts.collect() }
+    }
+
+    /// Where each begins, and where it comes from.
+    pub fn additions(&self) -> Vec<(usize, Location)> {
+        let starts = self.texts.iter().map(|(start, _)| *start);
+        starts.zip(self.overrides.iter().map(Override::location)).collect()
+    }
+
+    /// Puts them into the file, in their order.
+    pub fn apply<'i>(&'i self, table: &mut DeTable<'i>, problems: &Problems<'_>) {
+        for (it, (start, text)) in self.overrides.iter().zip(&self.texts) {
+            // It was parsed before, and line feeds change nothing.
+            let Ok(parsed) = DeTable::parse(text) else { continue };
+            let Some((_, value)) = parsed.into_inner().into_iter().next() else { continue };
+            let path: Vec<&str> = it.key.split('.').collect();
+            if let Err((key, kind)) = put(table, &path, "", *start, value) {
+                problems.error(&Place { key, offset: *start }, kind);
+            }
+        }
+    }
+}
+
+type Refused = (String, ProblemKind);
+
+fn put<'i>(
+    table: &mut DeTable<'i>,
+    path: &[&str],
+    before: &str,
+    at: usize,
+    value: Spanned<DeValue<'i>>,
+) -> Result<(), Refused> {
+    let [name, rest @ ..] = path else { return Ok(()) };
+    let key = if before.is_empty() { (*name).to_owned() } else { format!("{before}.{name}") };
+    let spanned = || Spanned::new(at..at, Cow::Owned((*name).to_owned()));
+    if rest.is_empty() {
+        // The key itself is taken from where the value is, in case that nobody knows it.
+        table.remove(*name);
+        table.insert(spanned(), value);
+        return Ok(());
+    }
+    if !table.contains_key(*name) {
+        table.insert(spanned(), Spanned::new(at..at, DeValue::Table(DeTable::new())));
+    }
+    match table.get_mut(*name) {
+        Some(inside) => put_inside(inside.get_mut(), rest, key, at, value),
+        None => Ok(()),
+    }
+}
+
+fn put_inside<'i>(
+    inside: &mut DeValue<'i>,
+    path: &[&str],
+    key: String,
+    at: usize,
+    value: Spanned<DeValue<'i>>,
+) -> Result<(), Refused> {
+    match inside {
+        DeValue::Table(table) => put(table, path, &key, at, value),
+        DeValue::Array(elements) => {
+            let [name, rest @ ..] = path else { return Ok(()) };
+            let names = || elements.iter().filter_map(|element| name_of(element.get_ref()));
+            let named = elements.iter().position(|element| name_of(element.get_ref()) == Some(name));
+            let index = named.or_else(|| name.parse().ok().filter(|index| *index < elements.len()));
+            let Some(index) = index else {
+                let valid: Vec<String> = if names().count() == elements.len() {
+                    names().map(Into::into).collect()
+                } else {
+                    (0..elements.len()).map(|index| index.to_string()).collect()
+                };
+                let nearest = nearest(name, names());
+                let kind = ProblemKind::Undefined { what: "element", got: (*name).into(), nearest, valid };
+                return Err((key, kind));
+            };
+            let key = format!("{key}.{name}");
+            match (rest, elements.get_mut(index)) {
+                (_, None) => Ok(()),
+                ([], Some(element)) => {
+                    *element = value;
+                    Ok(())
+                }
+                (rest, Some(element)) => put_inside(element.get_mut(), rest, key, at, value),
+            }
+        }
+        _ => Err((key.clone(), ProblemKind::NotInside { key, name: path.join(".") })),
+    }
+}
+
+/// What an element of an array may be called by.
+fn name_of<'a>(element: &'a DeValue<'_>) -> Option<&'a str> {
+    let table = element.as_table()?;
+    ["name", "group", "id"].into_iter().find_map(|key| table.get(key)?.get_ref().as_str())
+}

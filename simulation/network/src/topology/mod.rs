@@ -1,0 +1,21 @@
+//! From a plan of named nodes and links to a network with addresses and routes.
+//!
+//! A [`Plan`] is drawn by hand or by a template ([`Incast`], [`Dumbbell`], [`Linear`], [`LeafSpine`],
+//! [`FatTree`], [`TwoDataCenters`]). [`Plan::finish`] refuses what no network can be, and yields a
+//! [`Topology`]: ports in the order of links, addresses that can be read, and the shortest paths with all
+//! their equal-cost next hops.
+
+mod address;
+mod plan;
+mod routes;
+mod template;
+
+pub use plan::{
+    LinkWish, Node, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Port, Role, Topology,
+    TopologyLink,
+};
+pub use routes::RouteEntry;
+pub use template::{DataCenter, Dumbbell, FatTree, Incast, LeafSpine, Linear, TwoDataCenters};
+
+#[cfg(test)]
+mod tests;

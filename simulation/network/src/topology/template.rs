@@ -1,0 +1,306 @@
+//! Networks that are drawn often.
+
+use super::plan::{LinkWish, Plan, PlanError, Role};
+
+/// Senders and receivers on one switch: hosts `h0`, `h1`... and `r0`..., and `sw0`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Incast {
+    /// Hosts `h0`...
+    pub senders: usize,
+    /// Hosts `r0`...
+    pub receivers: usize,
+    /// The links of the senders.
+    pub link: LinkWish,
+    /// The links of the receivers.
+    pub receiver_link: LinkWish,
+}
+
+/// Hosts on both sides of one link: `left0`... on `sw-left`, `right0`... on `sw-right`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dumbbell {
+    /// Hosts on the left.
+    pub left: usize,
+    /// Hosts on the right.
+    pub right: usize,
+    /// The links of the hosts.
+    pub link: LinkWish,
+    /// Between the switches.
+    pub bottleneck: LinkWish,
+}
+
+/// Switches in a row: `sw0`, `sw1`...; hosts `h0`... on the first, and the rest on the last or on all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Linear {
+    /// How many switches.
+    pub switches: usize,
+    /// Hosts on each switch that has some, numbered through.
+    pub hosts: usize,
+    /// Whether only the first and the last have hosts.
+    pub ends_only: bool,
+    /// The links of the hosts.
+    pub link: LinkWish,
+    /// Between the switches.
+    pub trunk: LinkWish,
+}
+
+/// Every leaf joined to every spine: `leaf0`..., `spine0`..., hosts `h0`... numbered leaf by leaf.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeafSpine {
+    /// Leaf switches.
+    pub leaves: usize,
+    /// Spine switches.
+    pub spines: usize,
+    /// Hosts on each leaf.
+    pub hosts: usize,
+    /// The links of the hosts.
+    pub link: LinkWish,
+    /// From each leaf to each spine.
+    pub uplink: LinkWish,
+}
+
+/// A fat tree (Al-Fares et al., SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches, and (k/2)^2
+/// core switches: `edge0`..., `agg0`..., `core0`..., hosts `h0`... numbered edge by edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FatTree {
+    /// Ports of each switch, an even number.
+    pub k: usize,
+    /// Hosts on each edge switch; k/2 in the paper.
+    pub hosts: usize,
+    /// The links of the hosts.
+    pub link: LinkWish,
+    /// Between the switches.
+    pub uplink: LinkWish,
+}
+
+/// What stands at an end of a long link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DataCenter {
+    /// Hosts on the gateway itself.
+    Hosts {
+        /// How many.
+        hosts: usize,
+        /// Their links.
+        link: LinkWish,
+    },
+    /// One switch with hosts, `sw0`, joined to the gateway.
+    Star {
+        /// How many.
+        hosts: usize,
+        /// Their links.
+        link: LinkWish,
+    },
+    /// A leaf-spine, whose spines are joined to the gateway.
+    LeafSpine(LeafSpine),
+    /// A fat tree, whose core switches are joined to the gateway.
+    FatTree(FatTree),
+}
+
+/// Two data centers whose gateways, `gw-east` and `gw-west`, one or several long links join. Other names
+/// have `east-` and `west-` before them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoDataCenters {
+    /// Behind `gw-east` and `gw-west`.
+    pub sites: [DataCenter; 2],
+    /// From each gateway to the switches of its data center.
+    pub gateway_link: LinkWish,
+    /// Links between the gateways.
+    pub long_links: usize,
+    /// What they are like.
+    pub long_link: LinkWish,
+}
+
+/// A count that is possible.
+fn count(
+    key: &'static str,
+    what: &'static str,
+    got: usize,
+    (least, most, valid): (usize, usize, &'static str),
+) -> Result<(), PlanError> {
+    if (least..=most).contains(&got) { Ok(()) } else { Err(PlanError::Count { key, what, got, valid }) }
+}
+
+const OF_A_SWITCH: (usize, usize, &str) = (1, 64, "1 to 64, the ports of a switch");
+
+fn hosts(plan: &mut Plan, prefix: &str, range: core::ops::Range<usize>, switch: usize, link: LinkWish) {
+    for number in range {
+        let host = plan.add(format!("{prefix}{number}"), Role::Host);
+        plan.join(host, switch, link);
+    }
+}
+
+fn switches(plan: &mut Plan, prefix: &str, count: usize) -> Vec<usize> {
+    (0..count).map(|number| plan.add(format!("{prefix}{number}"), Role::Switch)).collect()
+}
+
+impl Incast {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        count("senders", "senders", self.senders, OF_A_SWITCH)?;
+        count("receivers", "receivers", self.receivers, OF_A_SWITCH)?;
+        let mut plan = Plan::default();
+        let switch = plan.add("sw0", Role::Switch);
+        hosts(&mut plan, "h", 0..self.senders, switch, self.link);
+        hosts(&mut plan, "r", 0..self.receivers, switch, self.receiver_link);
+        Ok(plan)
+    }
+}
+
+impl Dumbbell {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        count("left", "hosts on the left", self.left, OF_A_SWITCH)?;
+        count("right", "hosts on the right", self.right, OF_A_SWITCH)?;
+        let mut plan = Plan::default();
+        let left = plan.add("sw-left", Role::Switch);
+        let right = plan.add("sw-right", Role::Switch);
+        hosts(&mut plan, "left", 0..self.left, left, self.link);
+        hosts(&mut plan, "right", 0..self.right, right, self.link);
+        plan.join(left, right, self.bottleneck);
+        Ok(plan)
+    }
+}
+
+impl Linear {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        count("switches", "switches", self.switches, (1, 1_000, "1 to 1000"))?;
+        count("hosts", "hosts on a switch", self.hosts, OF_A_SWITCH)?;
+        let mut plan = Plan::default();
+        let row = switches(&mut plan, "sw", self.switches);
+        for pair in row.windows(2) {
+            plan.join(pair[0], pair[1], self.trunk);
+        }
+        // A lone switch is both ends.
+        let with_hosts: Vec<usize> = match row.as_slice() {
+            [only] if self.ends_only => vec![*only, *only],
+            [first, .., last] if self.ends_only => vec![*first, *last],
+            all => all.to_vec(),
+        };
+        for (index, switch) in with_hosts.into_iter().enumerate() {
+            hosts(&mut plan, "h", index * self.hosts..(index + 1) * self.hosts, switch, self.link);
+        }
+        Ok(plan)
+    }
+}
+
+impl LeafSpine {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let mut plan = Plan::default();
+        self.draw(&mut plan, "")?;
+        Ok(plan)
+    }
+
+    /// Draws it with `prefix` before each name; gives back the spines.
+    fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
+        count("leaves", "leaves", self.leaves, OF_A_SWITCH)?;
+        count("spines", "spines", self.spines, OF_A_SWITCH)?;
+        count("hosts", "hosts on a leaf", self.hosts, OF_A_SWITCH)?;
+        let leaves = switches(plan, &format!("{prefix}leaf"), self.leaves);
+        let spines = switches(plan, &format!("{prefix}spine"), self.spines);
+        for (index, &leaf) in leaves.iter().enumerate() {
+            let range = index * self.hosts..(index + 1) * self.hosts;
+            hosts(plan, &format!("{prefix}h"), range, leaf, self.link);
+            for &spine in &spines {
+                plan.join(leaf, spine, self.uplink);
+            }
+        }
+        Ok(spines)
+    }
+}
+
+impl FatTree {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let mut plan = Plan::default();
+        self.draw(&mut plan, "")?;
+        Ok(plan)
+    }
+
+    /// Draws it with `prefix` before each name; gives back the core switches.
+    fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
+        const VALID: &str = "an even number from 2 to 22";
+        count("k", "ports of a switch", self.k, (2, 22, VALID))?;
+        if !self.k.is_multiple_of(2) {
+            return Err(PlanError::Count { key: "k", what: "ports of a switch", got: self.k, valid: VALID });
+        }
+        count("hosts", "hosts on an edge switch", self.hosts, OF_A_SWITCH)?;
+        let half = self.k / 2;
+        let edges = switches(plan, &format!("{prefix}edge"), self.k * half);
+        let aggregations = switches(plan, &format!("{prefix}agg"), self.k * half);
+        let cores = switches(plan, &format!("{prefix}core"), half * half);
+        for (index, &edge) in edges.iter().enumerate() {
+            let range = index * self.hosts..(index + 1) * self.hosts;
+            hosts(plan, &format!("{prefix}h"), range, edge, self.link);
+            let pod = index / half * half;
+            for &aggregation in &aggregations[pod..pod + half] {
+                plan.join(edge, aggregation, self.uplink);
+            }
+        }
+        for (index, &aggregation) in aggregations.iter().enumerate() {
+            let first = index % half * half;
+            for &core in &cores[first..first + half] {
+                plan.join(aggregation, core, self.uplink);
+            }
+        }
+        Ok(cores)
+    }
+}
+
+impl TwoDataCenters {
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Count`].
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        count("count", "long links", self.long_links, (1, 32, "1 to 32"))?;
+        let mut plan = Plan::default();
+        let mut gateways = [0; 2];
+        for ((site, name), gateway) in self.sites.iter().zip(["east", "west"]).zip(&mut gateways) {
+            *gateway = plan.add(format!("gw-{name}"), Role::Switch);
+            for switch in site.draw(&mut plan, &format!("{name}-"), *gateway)? {
+                plan.join(switch, *gateway, self.gateway_link);
+            }
+        }
+        for _ in 0..self.long_links {
+            plan.join(gateways[0], gateways[1], LinkWish { long: true, ..self.long_link });
+        }
+        Ok(plan)
+    }
+}
+
+impl DataCenter {
+    /// Draws it; gives back what is to be joined to the gateway.
+    fn draw(&self, plan: &mut Plan, prefix: &str, gateway: usize) -> Result<Vec<usize>, PlanError> {
+        match self {
+            Self::Hosts { hosts: many, link } => {
+                count("hosts", "hosts on a gateway", *many, OF_A_SWITCH)?;
+                hosts(plan, &format!("{prefix}h"), 0..*many, gateway, *link);
+                Ok(Vec::new())
+            }
+            Self::Star { hosts: many, link } => {
+                count("hosts", "hosts on a switch", *many, OF_A_SWITCH)?;
+                let switch = plan.add(format!("{prefix}sw0"), Role::Switch);
+                hosts(plan, &format!("{prefix}h"), 0..*many, switch, *link);
+                Ok(vec![switch])
+            }
+            Self::LeafSpine(leaf_spine) => leaf_spine.draw(plan, prefix),
+            Self::FatTree(tree) => tree.draw(plan, prefix),
+        }
+    }
+}

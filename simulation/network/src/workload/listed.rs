@@ -1,0 +1,111 @@
+//! Flows that a file lists: `start_ns,source,destination,bytes,priority`.
+
+use crate::network::NodeId;
+use units::{Nanos, Priority};
+
+/// A flow of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// When it starts.
+    pub start: Nanos,
+    /// Who sends.
+    pub source: NodeId,
+    /// Who receives.
+    pub destination: NodeId,
+    /// How much.
+    pub bytes: u64,
+    /// With which priority.
+    pub priority: Priority,
+}
+
+/// Why a line is no flow. Lines are numbered from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListedError {
+    /// It has not five columns.
+    #[error("line {line}: {got} columns instead of start_ns,source,destination,bytes,priority")]
+    Columns {
+        /// Its number.
+        line: usize,
+        /// How many it has.
+        got: usize,
+    },
+    /// A column is no number of its range.
+    #[error("line {line}: {column} \"{got}\" is not {valid}")]
+    Number {
+        /// Its number.
+        line: usize,
+        /// Which column.
+        column: &'static str,
+        /// What it says.
+        got: String,
+        /// What it may be.
+        valid: &'static str,
+    },
+    /// A host that is not in the network.
+    #[error("line {line}: there is no host \"{got}\"")]
+    Host {
+        /// Its number.
+        line: usize,
+        /// What it says.
+        got: String,
+    },
+    /// A flow from a host to itself.
+    #[error("line {line}: {host} sends to itself")]
+    ToItself {
+        /// Its number.
+        line: usize,
+        /// The host.
+        host: String,
+    },
+}
+
+const HEADER: &str = "start_ns,source,destination,bytes,priority";
+
+/// Reads a list, whose first line may be the names of the columns; `host` knows hosts by name. Flows are put in
+/// the order of their start; those that start together keep theirs.
+///
+/// # Errors
+/// [`ListedError`] names the first line at fault.
+pub fn read_csv(text: &str, host: impl Fn(&str) -> Option<NodeId>) -> Result<Vec<Listed>, ListedError> {
+    let mut rows = Vec::new();
+    for (index, text) in text.lines().enumerate() {
+        let (line, text) = (index + 1, text.trim());
+        if text.is_empty() || text.starts_with('#') || (line == 1 && text == HEADER) {
+            continue;
+        }
+        let columns: Vec<&str> = text.split(',').map(str::trim).collect();
+        let &[start, source, destination, bytes, priority] = columns.as_slice() else {
+            return Err(ListedError::Columns { line, got: columns.len() });
+        };
+        let wrong = |column, got: &str, valid| ListedError::Number { line, column, got: short(got), valid };
+        let found = |name: &str| host(name).ok_or_else(|| ListedError::Host { line, got: short(name) });
+        let row = Listed {
+            start: Nanos(
+                start.parse().map_err(|_| wrong("start_ns", start, "a whole number of nanoseconds"))?,
+            ),
+            source: found(source)?,
+            destination: found(destination)?,
+            bytes: bytes
+                .parse()
+                .ok()
+                .filter(|bytes| *bytes > 0)
+                .ok_or_else(|| wrong("bytes", bytes, "a whole number above 0"))?,
+            priority: priority
+                .parse()
+                .ok()
+                .and_then(|number| Priority::new(number).ok())
+                .ok_or_else(|| wrong("priority", priority, "0 to 7"))?,
+        };
+        if row.source == row.destination {
+            return Err(ListedError::ToItself { line, host: short(source) });
+        }
+        rows.push(row);
+    }
+    rows.sort_by_key(|row| row.start);
+    Ok(rows)
+}
+
+/// So much of a column as a message shows.
+fn short(text: &str) -> String {
+    text.chars().take(64).collect()
+}
