@@ -26,7 +26,8 @@ mod transport;
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
 pub use packet::data_length;
 pub use settings::{
-    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Station, Transport,
+    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station,
+    Timely, Transport,
 };
 
 #[cfg(test)]

@@ -1,5 +1,16 @@
 //! What a host is, and what it is asked to send.
 
+mod hpcc;
+mod irn;
+mod new_reno;
+mod timely;
+
+pub use hpcc::Hpcc;
+pub use irn::Irn;
+pub use new_reno::NewReno;
+pub use timely::Timely;
+
+use crate::packet::Format;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
@@ -49,11 +60,24 @@ pub struct HostSettings {
     pub seed: u64,
 }
 
+impl HostSettings {
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
+    /// ([`crate::data_length`]), with in-band telemetry where there is HPCC, or that of TCP.
+    #[inline]
+    pub fn data_length(&self, payload: u16) -> Bytes {
+        Format::of(self).data_length(payload)
+    }
+}
+
 /// How what is lost is sent again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
     /// RoCE as NICs have it.
     GoBackN(GoBackN),
+    /// IRN, for networks without PFC.
+    Irn(Irn),
+    /// TCP in place of RoCE. It controls congestion itself: [`HostSettings::congestion_control`] has no effect.
+    NewReno(NewReno),
 }
 
 /// Go-back-N.
@@ -81,6 +105,10 @@ pub enum CongestionControl {
     None,
     /// DCQCN. What its notification point does is [`HostSettings::cnp_interval`] of the receiver.
     Dcqcn(Dcqcn),
+    /// TIMELY.
+    Timely(Timely),
+    /// HPCC. Data packets collect in-band telemetry ([`wire::int`]), and acknowledgements return it.
+    Hpcc(Hpcc),
 }
 
 /// The reaction point of DCQCN ("Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). Each setting has

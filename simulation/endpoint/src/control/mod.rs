@@ -4,14 +4,18 @@
 //! the wire, preamble and gap included, so that the rate of the port is all of it.
 
 pub(crate) mod dcqcn;
+pub(crate) mod hpcc;
+pub(crate) mod timely;
 
-use crate::settings::CongestionControl;
+use crate::settings::{CongestionControl, HostSettings, Transport};
 use dcqcn::Dcqcn;
-use units::{BitRate, Bytes, Interval, Nanos};
+use hpcc::Hpcc;
+use timely::Timely;
+use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
+use wire::int;
 
 /// An acknowledgement, as congestion control sees it. Bytes are those of the message.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "read by controllers that go by delay or telemetry")]
 pub(crate) struct Acknowledgement<'a> {
     /// Bytes that are acknowledged, from the start of the message.
     pub acknowledged: u64,
@@ -22,7 +26,7 @@ pub(crate) struct Acknowledgement<'a> {
     /// From the start of the last packet that it acknowledges to now; `None` where that packet was sent more than
     /// once, or did not ask for an acknowledgement.
     pub round_trip: Option<Interval>,
-    /// What it carries back of what switches wrote on the way, behind its AETH.
+    /// What it carries back of what switches wrote on the way; empty where it carries nothing.
     pub telemetry: &'a [u8],
 }
 
@@ -31,15 +35,27 @@ pub(crate) struct Acknowledgement<'a> {
 pub(crate) enum Controller {
     None,
     Dcqcn(Dcqcn),
+    Timely(Timely),
+    Hpcc(Hpcc),
 }
 
 impl Controller {
-    /// For a queue pair that begins at `now` on a port of rate `line`.
-    pub fn new(settings: &CongestionControl, line: BitRate, now: Nanos) -> Self {
+    /// For a queue pair that begins at `now`, while the host sends `others`.
+    pub fn new(settings: &HostSettings, others: u32, now: Nanos) -> Self {
         let _ = now;
-        match settings {
+        let line = settings.rate;
+        // TCP brings its own.
+        let beside_tcp = matches!(settings.transport, Transport::NewReno(_));
+        match settings.congestion_control {
+            _ if beside_tcp => Self::None,
             CongestionControl::None => Self::None,
-            CongestionControl::Dcqcn(settings) => Self::Dcqcn(Dcqcn::new(*settings, line)),
+            CongestionControl::Dcqcn(dcqcn) => Self::Dcqcn(Dcqcn::new(dcqcn, line)),
+            CongestionControl::Timely(timely) => Self::Timely(Timely::new(timely, line, others)),
+            CongestionControl::Hpcc(hpcc) => {
+                let wire_bytes = WireBytes::of_frame(settings.data_length(settings.mtu));
+                let payload_share = f64::from(settings.mtu) / wire_bytes.0 as f64;
+                Self::Hpcc(Hpcc::new(hpcc, line, payload_share))
+            }
         }
     }
 
@@ -49,6 +65,8 @@ impl Controller {
         match self {
             Self::None => None,
             Self::Dcqcn(dcqcn) => dcqcn.rate(now),
+            Self::Timely(timely) => Some(timely.rate()),
+            Self::Hpcc(hpcc) => Some(hpcc.rate()),
         }
     }
 
@@ -56,14 +74,16 @@ impl Controller {
     #[inline]
     pub fn window(&self) -> Option<u64> {
         match self {
-            Self::None | Self::Dcqcn(_) => None,
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) => None,
+            Self::Hpcc(hpcc) => Some(hpcc.window()),
         }
     }
 
     /// Whether [`Acknowledgement::round_trip`] is wanted.
     pub fn measures_round_trips(&self) -> bool {
         match self {
-            Self::None | Self::Dcqcn(_) => false,
+            Self::None | Self::Dcqcn(_) | Self::Hpcc(_) => false,
+            Self::Timely(_) => true,
         }
     }
 
@@ -71,24 +91,33 @@ impl Controller {
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, length: Bytes) {
         match self {
-            Self::None => {}
+            Self::None | Self::Hpcc(_) => {}
             Self::Dcqcn(dcqcn) => dcqcn.on_sent(now, length),
+            Self::Timely(timely) => timely.on_sent(length),
         }
     }
 
     /// An acknowledgement came, positive or negative.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
-        let _ = (now, acknowledgement);
         match self {
             Self::None | Self::Dcqcn(_) => {}
+            Self::Timely(timely) => {
+                timely.on_acknowledgement(acknowledgement.newly, acknowledgement.round_trip)
+            }
+            Self::Hpcc(hpcc) => {
+                if let Ok(telemetry) = int::View::parse(acknowledgement.telemetry) {
+                    let Acknowledgement { acknowledged, sent, .. } = *acknowledgement;
+                    hpcc.acknowledge(now, acknowledged, sent, &telemetry.header());
+                }
+            }
         }
     }
 
     /// A congestion notification came.
     pub fn on_cnp(&mut self, now: Nanos) {
         match self {
-            Self::None => {}
+            Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
             Self::Dcqcn(dcqcn) => dcqcn.on_cnp(now),
         }
     }
@@ -97,7 +126,7 @@ impl Controller {
     pub fn on_loss(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Dcqcn(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 
@@ -105,7 +134,7 @@ impl Controller {
     pub fn on_timeout(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Dcqcn(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 
@@ -113,7 +142,7 @@ impl Controller {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self {
-            Self::None | Self::Dcqcn(_) => Nanos::NEVER,
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => Nanos::NEVER,
         }
     }
 
@@ -121,7 +150,7 @@ impl Controller {
     pub fn on_timer(&mut self, now: Nanos) {
         let _ = now;
         match self {
-            Self::None | Self::Dcqcn(_) => {}
+            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 }
