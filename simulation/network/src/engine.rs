@@ -45,6 +45,8 @@ pub(crate) struct Switch {
     pub program: Arc<Program>,
     /// By port, the direction in which it sends.
     pub out: Vec<Option<usize>>,
+    /// When each port wants to be called, as it last said.
+    pub deadlines: Vec<Nanos>,
     /// What came in and did not leave.
     pub held: Volume,
     /// What it kept or dropped.
