@@ -12,11 +12,22 @@
 //! | [`Host::egress`] | frames whose turn on the wire has come are given out |
 //! | [`Host::next_deadline`] | when to call again if nothing arrives |
 //! | [`Host::take_event`] | what happened to flows since |
+//! | [`Host::close`] | the receiving end of a flow is closed, when its sender is done |
 
+mod control;
 mod host;
+mod pacer;
+mod packet;
+mod receiver;
+mod sender;
 mod settings;
+mod transport;
 
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
+pub use packet::data_length;
 pub use settings::{
-    CongestionControl, Connection, End, FlowId, HostSettings, Station, Transport,
+    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Station, Transport,
 };
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
 //! What a host is, and what it is asked to send.
 
 use core::net::Ipv4Addr;
-use units::{BitRate, Priority, PrioritySet};
+use core::num::NonZeroU32;
+use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 use wire::roce::{Psn, QueuePair};
@@ -40,6 +41,10 @@ pub struct HostSettings {
     pub transport: Transport,
     /// How fast it sends.
     pub congestion_control: CongestionControl,
+    /// How long after a congestion notification (CNP) the same flow gets no other one, as its receiver: N of the
+    /// notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's (Mellanox's) NICs. Zero
+    /// answers each marked packet; `None` sends no notification at all.
+    pub cnp_interval: Option<Interval>,
     /// Of every random choice that it makes.
     pub seed: u64,
 }
@@ -48,7 +53,25 @@ pub struct HostSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
     /// RoCE as NICs have it.
-    GoBackN,
+    GoBackN(GoBackN),
+}
+
+/// Go-back-N.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoBackN {
+    /// Every so many packets ask for an acknowledgement, and so does the last one of a message.
+    pub ack_every: NonZeroU32,
+    /// How long after the last progress everything that is not acknowledged is sent again. More than a round trip,
+    /// queues and pauses included.
+    pub retransmission_timeout: Interval,
+}
+
+/// Every packet is acknowledged; the timeout is 67.1 ms, that of the timer code 14 with which many NICs begin
+/// (4.096 us times 2^14, InfiniBand section 9.7.6.1.3).
+impl Default for GoBackN {
+    fn default() -> Self {
+        Self { ack_every: NonZeroU32::MIN, retransmission_timeout: Interval(67_108_864) }
+    }
 }
 
 /// How fast a host sends.
@@ -56,6 +79,64 @@ pub enum Transport {
 pub enum CongestionControl {
     /// At the rate of its port.
     None,
+    /// DCQCN. What its notification point does is [`HostSettings::cnp_interval`] of the receiver.
+    Dcqcn(Dcqcn),
+}
+
+/// The reaction point of DCQCN ("Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). Each setting has
+/// the paper's name, and that of NVIDIA's (Mellanox's) NICs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dcqcn {
+    /// g, the gain of alpha, between 0 and 1 (`dce_tcp_g`, there in units of 1/1024 and of what is kept of alpha).
+    pub g: f64,
+    /// Alpha before the first notification, between 0 and 1 (`initial_alpha_value`).
+    pub initial_alpha: f64,
+    /// K: alpha falls whenever so long no notification came (`dce_tcp_rtt`).
+    pub alpha_timer: Interval,
+    /// T: the rate rises whenever so long no notification came (`rpg_time_reset`).
+    pub rate_timer: Interval,
+    /// B: the rate rises whenever so many bytes were sent without a notification; frames count as stored
+    /// (`rpg_byte_reset`, there in units of 64 bytes).
+    pub byte_counter: Bytes,
+    /// F: so many events of timer or byte counter end fast recovery (`rpg_threshold`).
+    pub fast_recovery_steps: u32,
+    /// R_AI, by which the target rate rises behind fast recovery (`rpg_ai_rate`).
+    pub additive_increase: BitRate,
+    /// R_HAI, by which the target rate rises once both timer and byte counter are behind fast recovery: once with
+    /// the first event, twice with the second one, and so on, as in QCN (`rpg_hai_rate`).
+    pub hyper_increase: BitRate,
+    /// The least rate (`rpg_min_rate`).
+    pub minimum_rate: BitRate,
+    /// Whether each reduction makes the rate before it the target, as in the paper (`clamp_tgt_rate`). If not, only
+    /// one before which the byte counter raised the rate does.
+    pub clamp_target_rate: bool,
+    /// Whether one before which the timer raised the rate does too (`clamp_tgt_rate_after_time_inc`). Without effect
+    /// where the target is always clamped.
+    pub clamp_target_rate_after_time_inc: bool,
+    /// For so long the rate is not reduced again; notifications that come meanwhile count as one at the end
+    /// (`rate_reduce_monitor_period`). Zero leaves it to the receiver how often notifications come, as in the paper.
+    pub rate_reduce_monitor_period: Interval,
+}
+
+/// Those with which the paper runs its testbed. It gives no R_HAI and no least rate: ten times R_AI keeps the ratio
+/// with which NICs come (5 and 50 Mb/s), and 1 Mb/s is theirs.
+impl Default for Dcqcn {
+    fn default() -> Self {
+        Self {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Interval::from_micros(55),
+            rate_timer: Interval::from_micros(55),
+            byte_counter: Bytes(10_000_000),
+            fast_recovery_steps: 5,
+            additive_increase: const { BitRate::megabits(40) },
+            hyper_increase: const { BitRate::megabits(400) },
+            minimum_rate: const { BitRate::megabits(1) },
+            clamp_target_rate: true,
+            clamp_target_rate_after_time_inc: true,
+            rate_reduce_monitor_period: Interval::ZERO,
+        }
+    }
 }
 
 /// Which end of a flow a host is.

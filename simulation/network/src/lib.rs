@@ -4,10 +4,34 @@
 //! each when it asks to be called, and checks after every event that nothing was lost, reordered or sent
 //! against a pause. The same network, flows and seed give the same events, on every machine.
 
+mod check;
+mod engine;
+mod fault;
+mod flows;
+mod frame;
+mod ideal;
+mod link;
 mod network;
+mod observer;
+mod options;
 mod outcome;
+mod simulation;
+mod stall;
+#[cfg(test)]
+mod testing;
 pub mod topology;
+mod tournament;
+mod violation;
 pub mod workload;
 
+pub use frame::{HEADER_CAPACITY, SimFrame};
+pub use ideal::{Hop, ideal_completion};
 pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-pub use outcome::{FlowRecord, Outcome};
+pub use observer::{Observer, Progress, Tap, View};
+pub use options::Options;
+pub use outcome::{
+    Balance, Checks, Ending, FlowRecord, HostOutcome, LinkOutcome, Losses, Outcome, PausedQueue,
+    SwitchOutcome,
+};
+pub use simulation::Simulation;
+pub use violation::{Broken, Pool, Violation};

@@ -1,7 +1,7 @@
 //! `[host]`: how hosts send.
 
-use endpoint::{CongestionControl, HostSettings, Station, Transport};
-use units::{BitRate, Priority, PrioritySet};
+use endpoint::{CongestionControl, GoBackN, HostSettings, Station, Transport};
+use units::{BitRate, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 
@@ -16,6 +16,7 @@ pub(super) struct HostWish {
     pub control_priority: Option<Priority>,
     pub transport: Transport,
     pub congestion_control: CongestionControl,
+    pub cnp_interval: Option<Interval>,
 }
 
 impl Default for HostWish {
@@ -23,8 +24,9 @@ impl Default for HostWish {
         Self {
             mtu: 1_024,
             control_priority: Some(Priority::from_low_bits(6)),
-            transport: Transport::GoBackN,
+            transport: Transport::GoBackN(GoBackN::default()),
             congestion_control: CongestionControl::None,
+            cnp_interval: Some(Interval::from_micros(50)),
         }
     }
 }
@@ -47,11 +49,12 @@ impl HostWish {
             mtu: mtu.map_or(below.mtu, |mtu| mtu.value),
             control_priority: control_priority.map_or(below.control_priority, |it| it.value.0),
             transport: transport.map_or(below.transport, |word| match word.value {
-                TransportWord::GoBackN => Transport::GoBackN,
+                TransportWord::GoBackN => Transport::GoBackN(GoBackN::default()),
             }),
             congestion_control: control.map_or(below.congestion_control, |word| match word.value {
                 ControlWord::None => CongestionControl::None,
             }),
+            cnp_interval: below.cnp_interval,
         }
     }
 
@@ -80,6 +83,7 @@ impl HostWish {
             control_priority: self.control_priority,
             transport: self.transport,
             congestion_control: self.congestion_control,
+            cnp_interval: self.cnp_interval,
             seed,
         }
     }

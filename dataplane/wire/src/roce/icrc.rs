@@ -57,6 +57,17 @@ pub fn fill(packet: &mut [u8]) -> Result<(), ParseError> {
     Ok(())
 }
 
+/// The ICRC of a packet whose last bytes, those right before the ICRC, were changed: `icrc` is the one from
+/// before, and `difference` the exclusive or of what stood there and what stands there now. A CRC is linear, so
+/// this costs what these bytes cost, however long the packet.
+#[inline]
+pub fn updated(icrc: [u8; LEN], difference: &[u8]) -> [u8; LEN] {
+    // The register starts from zeroes, which is how the unchanged bytes before have left it.
+    let mut hasher = crc32fast::Hasher::new_with_initial(u32::MAX);
+    hasher.update(difference);
+    (u32::from_le_bytes(icrc) ^ !hasher.finalize()).to_le_bytes()
+}
+
 fn locate(packet: &[u8]) -> Result<Layout, ParseError> {
     let (protocol, datagram, udp) = match packet.first().map(|byte| byte >> 4) {
         Some(6) => {

@@ -24,5 +24,15 @@ pub const fn source_port_of_flow_label(label: u32) -> u16 {
     0xc000 | ((label & 0x3fff) ^ (label >> 14)) as u16
 }
 
+/// The UDP source port that Linux derives from the two queue pairs of a connection, in either order, where it was
+/// given no flow label (`rdma_calc_flow_label`).
+#[inline]
+pub fn source_port_of_queue_pairs(one: QueuePair, other: QueuePair) -> u16 {
+    let mut product = u64::from(one.number()) * u64::from(other.number());
+    product ^= product >> 20;
+    product ^= product >> 40;
+    source_port_of_flow_label((product & 0x000f_ffff) as u32)
+}
+
 #[cfg(test)]
 mod tests;

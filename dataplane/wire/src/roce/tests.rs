@@ -261,6 +261,18 @@ fn a_datagram_of_another_class_or_queue_pair_is_no_connection_management() {
 }
 
 #[test]
+fn the_source_port_of_queue_pairs_is_that_of_linux() {
+    // 0x118 x 0x2a7 = 0x2e6a8, 0x12345 x 0x54321 = 0x5fcb99ae5, which are folded by hand.
+    let port = |one, other| {
+        source_port_of_queue_pairs(QueuePair::from_low_bits(one), QueuePair::from_low_bits(other))
+    };
+    assert_eq!(port(0x118, 0x2a7), 0xc000 | (0x26a8 ^ 0xb));
+    let folded = (0x5_fcb9_9ae5_u64 ^ (0x5_fcb9_9ae5_u64 >> 20)) & 0xf_ffff;
+    assert_eq!(u64::from(port(0x12345, 0x54321)), 0xc000 | ((folded & 0x3fff) ^ (folded >> 14)));
+    assert_eq!(port(0x11, 0x1f), port(0x1f, 0x11));
+}
+
+#[test]
 fn sequence_numbers_wrap_at_24_bits() {
     let psn = Psn::from_low_bits;
     assert_eq!(psn(2).distance_from(psn(0xff_fffe)), 4);
@@ -360,6 +372,18 @@ proptest! {
         prop_assert_eq!(message.emit(transaction_id, &mut out), Ok(cm::DATAGRAM_LEN));
         let view = cm::View::parse(&out[..]).unwrap();
         prop_assert_eq!((view.message(), view.transaction_id()), (message, transaction_id));
+    }
+
+    #[test]
+    fn an_icrc_is_updated_as_if_computed_anew(changed in any_bytes(30), at_most in 0..30usize) {
+        let mut packet = vector(VECTOR_CNP)[14..].to_vec();
+        let before: [u8; icrc::LEN] = packet[56..].try_into().unwrap();
+        let difference = &changed[..changed.len().min(at_most).min(28)];
+        let start = 56 - difference.len();
+        packet[start..56].iter_mut().zip(difference).for_each(|(byte, change)| *byte ^= change);
+        // The byte with FECN and BECN counts as ones, whatever it is.
+        prop_assume!(start > 32);
+        prop_assert_eq!(icrc::compute(&packet), Ok(icrc::updated(before, difference)));
     }
 
     #[test]

@@ -3,18 +3,19 @@
 //! A [`Plan`] is drawn by hand or by a template ([`Incast`], [`Dumbbell`], [`Linear`], [`LeafSpine`],
 //! [`FatTree`], [`TwoDataCenters`]). [`Plan::finish`] refuses what no network can be, and yields a
 //! [`Topology`]: ports in the order of links, addresses that can be read, and the shortest paths with all
-//! their equal-cost next hops. [`Paths`] knows how long a message takes alone.
+//! their equal-cost next hops.
 
 mod address;
-mod ideal;
 mod plan;
 mod routes;
 mod template;
 
-pub use ideal::{Hop, Paths, alone};
 pub use plan::{
     LinkWish, Node, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Port, Role, Topology,
     TopologyLink,
 };
 pub use routes::RouteEntry;
 pub use template::{DataCenter, Dumbbell, FatTree, Incast, LeafSpine, Linear, TwoDataCenters};
+
+#[cfg(test)]
+mod tests;

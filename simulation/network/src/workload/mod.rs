@@ -93,3 +93,6 @@ impl Workload {
         Flows::new(self, seed, until)
     }
 }
+
+#[cfg(test)]
+mod tests;

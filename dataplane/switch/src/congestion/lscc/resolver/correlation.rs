@@ -29,7 +29,7 @@
 use super::chains::{Chains, is_recent};
 use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Hot, Link, Slot, Tick};
 use units::Nanos;
-use wire::roce::{Psn, QueuePair, source_port_of_flow_label};
+use wire::roce::{Psn, source_port_of_queue_pairs};
 
 /// Confirmations when the UDP source port is the one that follows from the two queue pairs.
 const ONE: u8 = 1;
@@ -193,20 +193,11 @@ fn distance(from: Psn, to: Psn) -> u32 {
 /// How many responses must confirm that `candidate` is the other half of `slot`.
 fn needed(table: &FlowTable, slot: Slot, candidate: Slot, psn: Psn) -> u8 {
     let (hot, cold) = (table.hot(candidate), table.cold(candidate));
-    if cold.source_port == usual_source_port(table.hot(slot).key().qp, hot.key().qp) {
+    if cold.source_port == source_port_of_queue_pairs(table.hot(slot).key().qp, hot.key().qp) {
         return ONE;
     }
     let from_zero = psn.distance_from(Psn::from_low_bits(0)).unsigned_abs();
     if from_zero >= NEAR_ZERO && width(hot, cold) < NARROW { FEW } else { MANY }
-}
-
-/// The UDP source port that Linux derives from the two queue pairs of a connection, where it was given no flow
-/// label (`rdma_calc_flow_label`).
-fn usual_source_port(one: QueuePair, other: QueuePair) -> u16 {
-    let mut product = u64::from(one.number()) * u64::from(other.number());
-    product ^= product >> 20;
-    product ^= product >> 40;
-    source_port_of_flow_label((product & 0x000f_ffff) as u32)
 }
 
 /// Notes a request on a half-flow that is not bound and comes neither for the first time nor right after the last.
@@ -231,20 +222,4 @@ pub(super) fn widen(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) -
         *first = last.advanced_by(WIDEST.wrapping_neg());
     }
     true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_usual_source_port_is_that_of_linux() {
-        // 0x118 x 0x2a7 = 0x2e6a8, 0x12345 x 0x54321 = 0x5fcb99ae5, which are folded by hand.
-        let port =
-            |one, other| usual_source_port(QueuePair::from_low_bits(one), QueuePair::from_low_bits(other));
-        assert_eq!(port(0x118, 0x2a7), 0xc000 | (0x26a8 ^ 0xb));
-        let folded = (0x5_fcb9_9ae5_u64 ^ (0x5_fcb9_9ae5_u64 >> 20)) & 0xf_ffff;
-        assert_eq!(u64::from(port(0x12345, 0x54321)), 0xc000 | ((folded & 0x3fff) ^ (folded >> 14)));
-        assert_eq!(port(0x11, 0x1f), port(0x1f, 0x11));
-    }
 }

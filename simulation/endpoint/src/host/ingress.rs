@@ -1,0 +1,160 @@
+//! What a host does with a frame that arrived.
+
+use super::table::{QueuePairState, Slot};
+use super::{Event, Host};
+use crate::receiver::Arrival;
+use crate::sender::Place;
+use core::net::Ipv4Addr;
+use units::{Bytes, Nanos};
+use wire::ethernet::{self, EtherType, MacAddress};
+use wire::ip::Ecn;
+use wire::mac_control::Message;
+use wire::roce::extended::Aeth;
+use wire::roce::{Head, Opcode, bth, icrc};
+use wire::{ipv4, pfc, udp};
+
+/// A RoCEv2 packet.
+struct Packet<'a> {
+    source: Ipv4Addr,
+    marked: bool,
+    bth: bth::View<&'a [u8]>,
+    /// Bytes between BTH and ICRC.
+    payload: u64,
+}
+
+impl Host {
+    /// Takes a frame that has arrived, of `length` bytes without FCS, of which `headers` are the first. What is
+    /// malformed or for nobody here is counted. The ICRC is not looked at, since there is no payload to compute
+    /// it from; damage on the way is the FCS's affair.
+    pub fn ingress(&mut self, now: Nanos, headers: &[u8], length: Bytes) {
+        self.now = now;
+        if self.take(now, headers, length).is_none() {
+            self.counters.strays += 1;
+        }
+    }
+
+    fn take(&mut self, now: Nanos, headers: &[u8], length: Bytes) -> Option<()> {
+        let frame = ethernet::View::parse(headers).ok()?;
+        if frame.ether_type() == EtherType::MAC_CONTROL && frame.destination() == MacAddress::MAC_CONTROL {
+            return match Message::parse(frame.into_payload()).ok()? {
+                Message::Pfc(message) => {
+                    self.take_pause(now, &message);
+                    Some(())
+                }
+                Message::Pause(_) | Message::Other(_) => None,
+            };
+        }
+        if frame.destination() != self.settings.station.mac || frame.ether_type() != EtherType::IPV4 {
+            return None;
+        }
+        let packet = self.read(frame.into_payload(), length)?;
+        let slot = self.table.find(packet.bth.destination_qp())?;
+        match packet.bth.opcode() {
+            Opcode::CNP => self.take_notification(now, slot, &packet),
+            Opcode::RC_ACKNOWLEDGE => self.take_answer(now, slot, &packet),
+            opcode if opcode.is_send() => self.take_data(now, slot, &packet),
+            _ => None,
+        }
+    }
+
+    /// The RoCEv2 packet in an IP packet that is for this host.
+    #[inline]
+    fn read<'a>(&self, packet: &'a [u8], length: Bytes) -> Option<Packet<'a>> {
+        let head = Head::parse(packet)?;
+        if head.destination() != self.settings.station.address {
+            return None;
+        }
+        let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
+        let ip = ipv4::View::parse_head(packet, on_wire).ok()?;
+        let udp = udp::View::parse_head(ip.into_payload(), ip.total_len() - ip.header_len()).ok()?;
+        let bth = bth::View::parse(head.into_bth()).ok().filter(|bth| bth.transport_version() == 0)?;
+        let payload = udp.length().checked_sub(udp::HEADER_LEN + bth::HEADER_LEN + icrc::LEN)?;
+        let (source, marked) = (head.source(), ip.ecn() == Ecn::Ce);
+        Some(Packet { source, marked, bth, payload: payload as u64 })
+    }
+
+    fn take_pause(&mut self, now: Nanos, message: &pfc::View<&[u8]>) {
+        self.counters.pauses_received += 1;
+        for priority in message.enabled().intersection(self.settings.lossless).iter() {
+            if let Some(quanta) = message.time(priority) {
+                self.nic.pause(priority, now + quanta.interval_at(self.settings.rate));
+            }
+        }
+    }
+
+    fn take_notification(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
+        let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
+        self.counters.cnps_received += 1;
+        sender.on_cnp(now);
+        self.wake(now, slot);
+        Some(())
+    }
+
+    fn take_answer(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
+        let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
+        let answer = packet.bth.into_payload();
+        let aeth = Aeth::parse(answer).ok()?;
+        if !(aeth.is_positive() || aeth.is_negative()) {
+            return None;
+        }
+        let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(answer.len());
+        let telemetry = answer.get(Aeth::LEN..end).unwrap_or_default();
+        if sender.on_answer(now, packet.bth.psn(), aeth.is_negative(), telemetry) {
+            self.finish(slot);
+        } else {
+            self.wake(now, slot);
+        }
+        Some(())
+    }
+
+    /// Everything is acknowledged.
+    fn finish(&mut self, slot: Slot) {
+        let Some(sender) = self.table.sender(slot) else { return };
+        let (flow, retransmitted) = (sender.flow, sender.retransmitted);
+        // Who is in the order of transmission is released when its turn comes, so that nobody else is met there.
+        if sender.place == Place::None {
+            self.table.release(slot);
+        }
+        if self.flows.remove(&flow).is_some() {
+            self.events.push_back(Event::Acknowledged { flow, retransmitted });
+        }
+    }
+
+    fn take_data(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
+        let Some(QueuePairState::Receiver(receiver)) = self.table.state_mut(slot) else { return None };
+        if receiver.peer() != packet.source {
+            return None;
+        }
+        let arrival = Arrival {
+            opcode: packet.bth.opcode(),
+            psn: packet.bth.psn(),
+            ack_requested: packet.bth.ack_requested(),
+            payload: packet.payload.saturating_sub(packet.bth.pad_count().into()),
+        };
+        self.counters.data_received += 1;
+        if packet.marked {
+            self.counters.marked += 1;
+            if let Some(interval) = self.settings.cnp_interval
+                && let Some(frame) = receiver.on_mark(now, interval)
+            {
+                self.counters.cnps_sent += 1;
+                self.nic.push_control(receiver.priority, frame);
+            }
+        }
+        let (flow, outcome) = (receiver.flow, receiver.on_packet(&arrival));
+        if let Some(frame) = outcome.answer {
+            self.counters.naks_sent += u64::from(outcome.negative);
+            self.nic.push_control(receiver.priority, frame);
+        }
+        if let Some(bytes) = outcome.delivered {
+            match self.events.back_mut() {
+                Some(Event::Delivered { flow: last, bytes: so_far }) if *last == flow => *so_far = bytes,
+                _ => self.events.push_back(Event::Delivered { flow, bytes }),
+            }
+        }
+        if outcome.complete {
+            self.events.push_back(Event::Received { flow });
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,98 @@
+//! When a queue pair may send its next packet at its rate.
+
+use units::{BitRate, Interval, Nanos, WireBytes};
+
+/// The earliest instant of the next packet, exactly: with its fraction of a nanosecond.
+///
+/// The gap behind a packet is that of the rate at its start; what changes later concerns the next one. A packet
+/// that starts late, by less than the gap, because the link had others to carry, does not move those after it,
+/// so that a queue pair gets its rate. One that is later starts a new schedule: nothing is saved up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    due: Nanos,
+    /// Fraction of a nanosecond past `due`, in units of `1 / rate`.
+    remainder: u64,
+    rate: BitRate,
+    /// The gap that was computed last, since a division costs more than all the rest.
+    bytes: WireBytes,
+    gap: Interval,
+    gap_remainder: u64,
+}
+
+/// Bits in a byte times nanoseconds in a second.
+const SCALE: u64 = 8_000_000_000;
+
+impl Pacer {
+    /// Nothing was sent yet.
+    pub fn new(rate: BitRate) -> Self {
+        let (bytes, gap) = (WireBytes(0), Interval::ZERO);
+        Self { due: Nanos::ZERO, remainder: 0, rate, bytes, gap, gap_remainder: 0 }
+    }
+
+    /// The first whole nanosecond at which the next packet may start.
+    #[inline]
+    pub fn due(&self) -> Nanos {
+        self.due + Interval(u64::from(self.remainder != 0))
+    }
+
+    /// A packet of `bytes` starts at `start`, not before it is due, while the rate is `rate`.
+    #[inline]
+    pub fn sent(&mut self, start: Nanos, bytes: WireBytes, rate: BitRate) {
+        if rate != self.rate || bytes != self.bytes {
+            self.set_gap(bytes, rate);
+        }
+        if start > self.due() && start.since(self.due) > self.gap {
+            (self.due, self.remainder) = (start, 0);
+        }
+        let rest = self.remainder + self.gap_remainder;
+        let carry = rest >= self.rate.bits_per_second();
+        self.due += self.gap + Interval(u64::from(carry));
+        self.remainder = if carry { rest - self.rate.bits_per_second() } else { rest };
+    }
+
+    fn set_gap(&mut self, bytes: WireBytes, rate: BitRate) {
+        if rate != self.rate {
+            (self.due, self.remainder) = (self.due(), 0);
+        }
+        (self.bytes, self.rate) = (bytes, rate);
+        let total = bytes.0.saturating_mul(SCALE);
+        self.gap = Interval(total / rate.bits_per_second());
+        self.gap_remainder = total % rate.bits_per_second();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: BitRate = BitRate::gigabits(7);
+    const PACKET: WireBytes = WireBytes(1_106);
+
+    #[test]
+    fn a_million_packets_are_due_on_the_exact_nanosecond() {
+        let mut pacer = Pacer::new(RATE);
+        for _ in 0..1_000_000 {
+            pacer.sent(pacer.due(), PACKET, RATE);
+        }
+        assert_eq!(pacer.due(), Nanos(1_264_000_000), "8848 bits at 7 Gb/s, a million times");
+    }
+
+    #[test]
+    fn a_little_lateness_moves_nothing_and_a_lot_of_it_everything() {
+        let mut pacer = Pacer::new(RATE);
+        pacer.sent(Nanos(0), PACKET, RATE);
+        assert_eq!(pacer.due(), Nanos(1_264));
+        pacer.sent(Nanos(1_500), PACKET, RATE);
+        assert_eq!(pacer.due(), Nanos(2_528));
+        pacer.sent(Nanos(9_000), PACKET, RATE);
+        assert_eq!(pacer.due(), Nanos(10_264));
+    }
+
+    #[test]
+    fn a_new_rate_acts_behind_the_next_packet() {
+        let mut pacer = Pacer::new(RATE);
+        pacer.sent(Nanos(0), PACKET, RATE);
+        pacer.sent(Nanos(1_264), PACKET, BitRate::gigabits(1));
+        assert_eq!(pacer.due(), Nanos(1_264 + 8_848));
+    }
+}

@@ -1,0 +1,298 @@
+//! The frames of a queue pair: headers that are made once and then only patched.
+
+use crate::settings::Station;
+use core::net::Ipv4Addr;
+use units::Bytes;
+use wire::ethernet::{self, EtherType, MacAddress};
+use wire::ip::{Dscp, Ecn, IpProtocol};
+use wire::roce::extended::Aeth;
+use wire::roce::{self, Opcode, Psn, QueuePair, bth, cnp, icrc};
+use wire::{ipv4, udp};
+
+/// TTL of all packets.
+const TTL: u8 = 64;
+const IP_AT: usize = ethernet::HEADER_LEN;
+const UDP_AT: usize = IP_AT + ipv4::MIN_HEADER_LEN;
+const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
+const AETH_AT: usize = BTH_AT + bth::HEADER_LEN;
+const ACK_ICRC_AT: usize = AETH_AT + Aeth::LEN;
+/// In an acknowledgement, from the byte with the acknowledge request up to the ICRC: what differs from one to the
+/// next.
+const ACK_VARIABLE_AT: usize = BTH_AT + 8;
+
+/// Bytes of the headers of a data packet.
+pub(crate) const DATA_HEADERS: usize = AETH_AT;
+/// Bytes of a whole acknowledgement.
+const ACK_LEN: usize = ACK_ICRC_AT + icrc::LEN;
+
+/// Syndrome of a positive acknowledgement that tells of no credits (InfiniBand section 9.7.5.2.1).
+const SYNDROME_ACK: u8 = 0x1f;
+/// Syndrome of a PSN sequence error.
+const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
+
+/// From where to where the frames of a queue pair go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub station: Station,
+    pub next_hop: MacAddress,
+    pub peer: Ipv4Addr,
+    pub remote: QueuePair,
+    pub source_port: u16,
+}
+
+impl Path {
+    /// Writes all that stands before the BTH of a packet with `transport` bytes from its BTH on.
+    fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
+        let (ethernet_header, packet) = out.split_at_mut(IP_AT);
+        let (ip_header, udp_header) = packet.split_at_mut(ipv4::MIN_HEADER_LEN);
+        let ethernet = ethernet::Header {
+            destination: self.next_hop,
+            source: self.station.mac,
+            ether_type: EtherType::IPV4,
+        };
+        let length = udp::HEADER_LEN as u16 + transport;
+        let ip = ipv4::Header {
+            dscp,
+            ecn,
+            total_length: ipv4::MIN_HEADER_LEN as u16 + length,
+            identification: 0,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: 0,
+            ttl: TTL,
+            protocol: IpProtocol::UDP,
+            source: self.station.address,
+            destination: self.peer,
+        };
+        let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
+        let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
+        // The parts of an array of this length have room for their headers.
+        let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header), udp.emit(udp_header));
+    }
+
+    /// The congestion notification to the sender of the flow (annex A17 of the InfiniBand specification).
+    pub fn notification(&self, dscp: Dscp) -> ShortFrame {
+        let frame = cnp::Frame {
+            destination_mac: self.next_hop,
+            source_mac: self.station.mac,
+            tag: None,
+            addresses: cnp::Addresses::V4 {
+                source: self.station.address,
+                destination: self.peer,
+                identification: 0,
+            },
+            dscp,
+            ecn: Ecn::NotEct,
+            ttl: TTL,
+            source_port: self.source_port,
+            destination_qp: self.remote,
+        };
+        let mut bytes = [0; ShortFrame::CAPACITY];
+        let length = frame.emit(&mut bytes).unwrap_or(0);
+        ShortFrame { bytes, length: length as u8 }
+    }
+}
+
+/// A frame that is all there: an acknowledgement or a congestion notification.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortFrame {
+    bytes: [u8; Self::CAPACITY],
+    length: u8,
+}
+
+impl ShortFrame {
+    /// Room for the longest one.
+    const CAPACITY: usize = 95;
+
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+/// The headers of the data packets of a queue pair.
+#[derive(Clone, Debug)]
+pub(crate) struct DataTemplate {
+    path: Path,
+    dscp: Dscp,
+    /// Of the packet that was written last.
+    payload: u16,
+    bytes: [u8; DATA_HEADERS],
+}
+
+/// What differs from one data packet to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataPacket {
+    pub opcode: Opcode,
+    pub psn: Psn,
+    pub ack_requested: bool,
+    /// Bytes of the message.
+    pub payload: u16,
+}
+
+impl DataTemplate {
+    pub fn new(path: Path, dscp: Dscp) -> Self {
+        let mut template = Self { path, dscp, payload: 0, bytes: [0; DATA_HEADERS] };
+        template.emit_path(0);
+        template
+    }
+
+    /// Makes this the next packet; returns its stored length.
+    #[inline]
+    pub fn write(&mut self, packet: &DataPacket) -> Bytes {
+        if packet.payload != self.payload {
+            self.emit_path(packet.payload);
+        }
+        let header = bth::Header {
+            pad_count: padding(packet.payload) as u8,
+            ack_requested: packet.ack_requested,
+            psn: packet.psn,
+            ..bth::Header::new(packet.opcode, self.path.remote)
+        };
+        // There is room for it.
+        let _ = header.emit(self.bytes.get_mut(BTH_AT..).unwrap_or_default());
+        data_length(packet.payload)
+    }
+
+    fn emit_path(&mut self, payload: u16) {
+        self.payload = payload;
+        let transport = (data_length(payload).0 as usize - BTH_AT) as u16;
+        if let Some(headers) = self.bytes.first_chunk_mut() {
+            self.path.emit(self.dscp, Ecn::Ect0, transport, headers);
+        }
+    }
+
+    /// To whom it goes.
+    #[inline]
+    pub fn peer(&self) -> Ipv4Addr {
+        self.path.peer
+    }
+
+    /// The headers of the packet that was written last.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes that fill `payload` up to a multiple of four.
+const fn padding(payload: u16) -> u16 {
+    payload.wrapping_neg() & 3
+}
+
+/// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP, BTH and
+/// ICRC are 58 bytes, and the payload is padded to a multiple of four.
+#[inline]
+pub const fn data_length(payload: u16) -> Bytes {
+    Bytes((DATA_HEADERS + icrc::LEN) as u64 + payload as u64 + padding(payload) as u64)
+}
+
+/// What a receiver answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Everything up to this sequence number is there.
+    Acknowledge(Psn),
+    /// This sequence number was expected and another one came.
+    SequenceError(Psn),
+}
+
+/// The acknowledgements of a queue pair, ICRC included.
+#[derive(Clone, Debug)]
+pub(crate) struct AckTemplate {
+    /// With zeroes for all that differs, and the ICRC of that.
+    bytes: [u8; ACK_LEN],
+}
+
+impl AckTemplate {
+    pub fn new(path: &Path, dscp: Dscp) -> Self {
+        let mut bytes = [0; ACK_LEN];
+        if let Some(headers) = bytes.first_chunk_mut() {
+            path.emit(dscp, Ecn::NotEct, (ACK_LEN - BTH_AT) as u16, headers);
+        }
+        let header = bth::Header::new(Opcode::RC_ACKNOWLEDGE, path.remote);
+        // There is room for the header, and an ICRC is defined for what was just written.
+        let _ = header.emit(&mut bytes[BTH_AT..]);
+        let _ = icrc::fill(&mut bytes[IP_AT..]);
+        Self { bytes }
+    }
+
+    /// The frame with this answer; `messages` were received so far.
+    #[inline]
+    pub fn frame(&self, answer: Answer, messages: u32) -> ShortFrame {
+        let (psn, syndrome) = match answer {
+            Answer::Acknowledge(psn) => (psn, SYNDROME_ACK),
+            Answer::SequenceError(psn) => (psn, SYNDROME_SEQUENCE_ERROR),
+        };
+        let (sequence, messages) = (psn.number().to_be_bytes(), messages.to_be_bytes());
+        let variable =
+            [0, sequence[1], sequence[2], sequence[3], syndrome, messages[1], messages[2], messages[3]];
+        let template = self.bytes.last_chunk().copied().unwrap_or_default();
+        let mut frame = ShortFrame { bytes: [0; ShortFrame::CAPACITY], length: ACK_LEN as u8 };
+        frame.bytes[..ACK_LEN].copy_from_slice(&self.bytes);
+        frame.bytes[ACK_VARIABLE_AT..ACK_ICRC_AT].copy_from_slice(&variable);
+        frame.bytes[ACK_ICRC_AT..ACK_LEN].copy_from_slice(&icrc::updated(template, &variable));
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path() -> Path {
+        Path {
+            station: Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: Ipv4Addr::new(10, 0, 0, 1) },
+            next_hop: MacAddress([2, 0, 0, 0, 0, 9]),
+            peer: Ipv4Addr::new(10, 0, 0, 2),
+            remote: QueuePair::from_low_bits(0x12_3456),
+            source_port: 0xc123,
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_has_a_valid_icrc_and_checksum() {
+        let template = AckTemplate::new(&path(), Dscp::from_low_bits(48));
+        for psn in [0, 1, 0x00ff_ffff, 0x0012_3456].map(Psn::from_low_bits) {
+            for answer in [Answer::Acknowledge(psn), Answer::SequenceError(psn)] {
+                let frame = template.frame(answer, 1);
+                let packet = &frame.bytes()[IP_AT..];
+                assert_eq!(icrc::verify(packet), Ok(true));
+                let ip = ipv4::View::parse(packet).unwrap();
+                assert!(ip.verify_checksum());
+                let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
+                assert_eq!((bth.opcode(), bth.psn()), (Opcode::RC_ACKNOWLEDGE, psn));
+                let aeth = Aeth::parse(bth.payload()).unwrap();
+                assert_eq!(aeth.is_negative(), matches!(answer, Answer::SequenceError(_)));
+                assert_eq!(aeth.message_sequence_number.number(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_notification_has_a_valid_icrc_and_goes_to_the_sender() {
+        let frame = path().notification(Dscp::from_low_bits(48));
+        assert_eq!(frame.bytes().len(), 74);
+        assert_eq!(icrc::verify(&frame.bytes()[IP_AT..]), Ok(true));
+        let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
+        assert!(bth.opcode().is_cnp() && bth.becn());
+        assert_eq!(bth.destination_qp().number(), 0x12_3456);
+    }
+
+    #[test]
+    fn a_data_packet_is_padded_to_four_bytes_and_says_so() {
+        let mut template = DataTemplate::new(path(), Dscp::from_low_bits(26));
+        for payload in [1_024, 1, 2, 3, 4, 0] {
+            let (opcode, psn) = (Opcode::RC_SEND_MIDDLE, Psn::from_low_bits(7));
+            let length = template.write(&DataPacket { opcode, psn, ack_requested: true, payload });
+            assert_eq!(length, Bytes(58 + u64::from(payload).next_multiple_of(4)));
+            let packet = &template.bytes()[IP_AT..];
+            let ip = ipv4::View::parse_head(packet, length.0 as usize - IP_AT).unwrap();
+            assert!(ip.verify_checksum());
+            assert_eq!((ip.total_len(), ip.ecn()), (length.0 as usize - IP_AT, Ecn::Ect0));
+            let udp = udp::View::parse_head(ip.payload(), length.0 as usize - UDP_AT).unwrap();
+            assert_eq!(udp.length() as u64, length.0 - UDP_AT as u64);
+            let bth = bth::View::parse(&template.bytes()[BTH_AT..]).unwrap();
+            assert_eq!(u64::from(bth.pad_count()), length.0 - 58 - u64::from(payload));
+            assert!(bth.ack_requested());
+        }
+    }
+}

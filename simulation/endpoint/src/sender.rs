@@ -1,0 +1,289 @@
+//! The sending end of a flow: a message in packets, over one queue pair.
+
+use crate::control::{Acknowledgement, Controller};
+use crate::host::FlowState;
+use crate::pacer::Pacer;
+use crate::packet::{DataPacket, DataTemplate, Path};
+use crate::settings::{Connection, FlowId, HostSettings};
+use crate::transport::{Progress, Response, SendTransport};
+use core::net::Ipv4Addr;
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
+use wire::roce::{Opcode, Psn};
+
+/// A message, by its packets.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    /// Bytes in each packet but the last one.
+    mtu: u16,
+    /// How many; more than there can ever be for one without end.
+    packets: u64,
+    /// Bytes in the last one.
+    last: u16,
+}
+
+impl Message {
+    fn new(length: Option<u64>, mtu: u16) -> Self {
+        let size = u64::from(mtu.max(1));
+        match length {
+            Some(length) => {
+                let packets = length.div_ceil(size).max(1);
+                Self { mtu, packets, last: (length - (packets - 1) * size) as u16 }
+            }
+            None => Self { mtu, packets: u64::MAX, last: mtu },
+        }
+    }
+
+    fn payload(&self, packet: u64) -> u16 {
+        if packet + 1 == self.packets { self.last } else { self.mtu }
+    }
+
+    fn opcode(&self, packet: u64) -> Opcode {
+        match (packet == 0, packet + 1 == self.packets) {
+            (true, true) => Opcode::RC_SEND_ONLY,
+            (true, false) => Opcode::RC_SEND_FIRST,
+            (false, true) => Opcode::RC_SEND_LAST,
+            (false, false) => Opcode::RC_SEND_MIDDLE,
+        }
+    }
+
+    /// Bytes in the packets before this one.
+    fn bytes_before(&self, packet: u64) -> u64 {
+        let whole = packet.min(self.packets - 1);
+        whole * u64::from(self.mtu) + if packet == self.packets { u64::from(self.last) } else { 0 }
+    }
+}
+
+/// Where a queue pair stands in the order of transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nowhere: it has nothing to send, or may not.
+    None,
+    /// In a round robin, or waiting for the instant of its next packet.
+    Listed,
+}
+
+/// A packet that is about to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    packet: u64,
+    /// Its stored length.
+    pub length: Bytes,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// The sending end of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub flow: FlowId,
+    pub priority: Priority,
+    pub place: Place,
+    /// The instant of the wake-up that is set for it; never where there is none.
+    pub alarm: Nanos,
+    pub retransmitted: u64,
+    message: Message,
+    first_psn: Psn,
+    template: DataTemplate,
+    transport: SendTransport,
+    controller: Controller,
+    pacer: Pacer,
+    line: BitRate,
+    /// Packets that asked for an acknowledgement, and when they started, oldest first; kept only for a controller
+    /// that measures round trips.
+    asked: VecDeque<(u64, Nanos)>,
+}
+
+impl Sender {
+    pub fn new(now: Nanos, connection: &Connection, path: Path, settings: &HostSettings) -> Self {
+        let priority = connection.priority;
+        let mut sender = Self {
+            flow: connection.flow,
+            priority,
+            place: Place::None,
+            alarm: Nanos::NEVER,
+            retransmitted: 0,
+            message: Message::new(connection.length, settings.mtu),
+            first_psn: connection.first_psn,
+            template: DataTemplate::new(path, settings.dscp[priority.index()]),
+            transport: SendTransport::new(&settings.transport),
+            controller: Controller::new(&settings.congestion_control, settings.rate, now),
+            pacer: Pacer::new(settings.rate),
+            line: settings.rate,
+            asked: VecDeque::new(),
+        };
+        // What a whole packet needs is written once.
+        let _ = sender.template.write(&sender.packet(0));
+        sender
+    }
+
+    fn packet(&self, packet: u64) -> DataPacket {
+        DataPacket {
+            opcode: self.message.opcode(packet),
+            psn: self.first_psn.advanced_by(packet as u32),
+            ack_requested: self.requests_ack(packet),
+            payload: self.message.payload(packet),
+        }
+    }
+
+    fn requests_ack(&self, packet: u64) -> bool {
+        packet + 1 == self.message.packets || self.transport.requests_ack(packet)
+    }
+
+    /// Whether there is a packet that it may send, apart from when.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        let within = self.controller.window().is_none_or(|window| self.bytes_in_flight() < window);
+        within && self.transport.next_packet(self.message.packets).is_some()
+    }
+
+    fn bytes_in_flight(&self) -> u64 {
+        self.transport.in_flight() * u64::from(self.message.mtu)
+    }
+
+    /// When its next packet may start.
+    #[inline]
+    pub fn due(&self) -> Nanos {
+        self.pacer.due()
+    }
+
+    /// Writes its next packet, which is then in [`Sender::headers`].
+    #[inline]
+    pub fn prepare(&mut self) -> Option<Departure> {
+        if !self.may_send() {
+            return None;
+        }
+        let packet = self.transport.next_packet(self.message.packets)?;
+        let description = self.packet(packet);
+        let length = self.template.write(&description);
+        Some(Departure { packet, length, again: packet < self.transport.sent() })
+    }
+
+    #[inline]
+    pub fn headers(&self) -> &[u8] {
+        self.template.bytes()
+    }
+
+    /// The packet that was prepared starts at `start`.
+    #[inline]
+    pub fn depart(&mut self, start: Nanos, departure: Departure) {
+        if let Some(rate) = self.controller.rate(start) {
+            self.pacer.sent(start, WireBytes::of_frame(departure.length), rate);
+        }
+        self.transport.on_sent(start, departure.packet);
+        self.controller.on_sent(start, departure.length);
+        if departure.again {
+            self.retransmitted += 1;
+        }
+        if self.controller.measures_round_trips() {
+            self.note_departure(start, departure);
+        }
+    }
+
+    fn note_departure(&mut self, start: Nanos, departure: Departure) {
+        if departure.again {
+            // Which of the two an acknowledgement will be for is unknown (Karn's rule).
+            self.asked.retain(|(packet, _)| *packet < departure.packet);
+        } else if self.requests_ack(departure.packet) {
+            self.asked.push_back((departure.packet, start));
+        }
+    }
+
+    /// An answer with sequence number `psn` came. Says whether everything is acknowledged.
+    #[inline]
+    pub fn on_answer(&mut self, now: Nanos, psn: Psn, negative: bool, telemetry: &[u8]) -> bool {
+        let acknowledged = self.transport.acknowledged();
+        let reference = self.first_psn.advanced_by(acknowledged as u32);
+        let Some(packet) = acknowledged.checked_add_signed(psn.distance_from(reference).into()) else {
+            return false;
+        };
+        let response = match negative {
+            true => Response::SequenceError { expected: packet },
+            false => Response::Acknowledge { before: packet + 1 },
+        };
+        let Progress { newly, loss } = self.transport.on_response(now, response);
+        if newly > 0 {
+            self.tell(now, acknowledged, telemetry);
+        }
+        if loss {
+            self.controller.on_loss(now);
+        }
+        self.is_done()
+    }
+
+    /// Tells the controller of an acknowledgement of everything from packet `from` on.
+    fn tell(&mut self, now: Nanos, from: u64, telemetry: &[u8]) {
+        let before = self.transport.acknowledged();
+        let acknowledged = self.message.bytes_before(before);
+        let acknowledgement = Acknowledgement {
+            acknowledged,
+            newly: acknowledged - self.message.bytes_before(from),
+            sent: self.message.bytes_before(self.transport.sent()),
+            round_trip: self.round_trip(now, before),
+            telemetry,
+        };
+        self.controller.on_acknowledgement(now, &acknowledgement);
+    }
+
+    fn round_trip(&mut self, now: Nanos, before: u64) -> Option<Interval> {
+        let mut found = None;
+        while let Some((packet, start)) = self.asked.front().copied().filter(|(packet, _)| *packet < before) {
+            found = (packet + 1 == before).then(|| now.since(start));
+            self.asked.pop_front();
+        }
+        found
+    }
+
+    /// A congestion notification came.
+    pub fn on_cnp(&mut self, now: Nanos) {
+        self.controller.on_cnp(now);
+    }
+
+    /// When it wants [`Sender::on_alarm`] to be called.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.transport.deadline().min(self.controller.deadline())
+    }
+
+    /// Its deadline has come, or one that it had before. Says whether its retransmission timer ran out.
+    pub fn on_alarm(&mut self, now: Nanos) -> bool {
+        if self.controller.deadline() <= now {
+            self.controller.on_timer(now);
+        }
+        let timeout = self.transport.deadline() <= now;
+        if timeout {
+            self.transport.on_timeout(now);
+            self.controller.on_timeout(now);
+        }
+        timeout
+    }
+
+    /// Ends a message without end with one more packet, since none of those that were sent says that it is the last.
+    pub fn stop(&mut self) {
+        if self.message.packets == u64::MAX {
+            self.message.packets = self.transport.sent() + 1;
+        }
+    }
+
+    /// What it is doing, at `now`.
+    pub fn state(&self, now: Nanos) -> FlowState {
+        FlowState {
+            rate: self.controller.clone().rate(now).unwrap_or(self.line),
+            window: self.controller.window(),
+            sent: self.message.bytes_before(self.transport.sent()),
+            acknowledged: self.message.bytes_before(self.transport.acknowledged()),
+        }
+    }
+
+    /// Whether everything is acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.transport.acknowledged() == self.message.packets
+    }
+
+    /// To whom it sends.
+    #[inline]
+    pub fn peer(&self) -> Ipv4Addr {
+        self.template.peer()
+    }
+}

@@ -1,0 +1,235 @@
+//! Two hosts and a wire between them, in virtual time.
+
+use crate::*;
+use core::cmp::Reverse;
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+use wire::pfc;
+use wire::roce::{Opcode, Psn, bth};
+
+pub const P0: Priority = Priority::from_low_bits(0);
+pub const P3: Priority = Priority::from_low_bits(3);
+pub const P4: Priority = Priority::from_low_bits(4);
+pub const RATE: BitRate = BitRate::gigabits(100);
+pub const DELAY: Interval = Interval::from_micros(1);
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Arrives,
+    Marked,
+    Lost,
+    Late(Interval),
+}
+
+/// A frame that left a host.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub from: usize,
+    pub start: Nanos,
+    pub headers: Vec<u8>,
+    pub length: Bytes,
+    pub flow: Option<FlowId>,
+}
+
+impl Sent {
+    pub fn bth(&self) -> bth::View<&[u8]> {
+        bth::View::parse(&self.headers[42..]).unwrap()
+    }
+
+    pub fn is_data(&self) -> bool {
+        self.flow.is_some()
+    }
+
+    pub fn opcode(&self) -> Opcode {
+        self.bth().opcode()
+    }
+
+    pub fn psn(&self) -> u32 {
+        self.bth().psn().number()
+    }
+}
+
+struct Collect<'a>(usize, &'a mut Vec<Sent>);
+
+impl Transmit for Collect<'_> {
+    fn frame(&mut self, start: Nanos, headers: &[u8], length: Bytes, flow: Option<FlowId>) {
+        self.1.push(Sent { from: self.0, start, headers: headers.to_vec(), length, flow });
+    }
+}
+
+pub fn station(host: usize) -> Station {
+    let number = host as u8 + 1;
+    Station { mac: MacAddress([2, 0, 0, 0, 0, number]), address: Ipv4Addr::new(10, 0, 0, number) }
+}
+
+pub fn settings(host: usize) -> HostSettings {
+    HostSettings {
+        station: station(host),
+        next_hop: station(1 - host).mac,
+        rate: RATE,
+        mtu: 1_024,
+        lossless: PrioritySet::EMPTY.with(P3).with(P4),
+        dscp: core::array::from_fn(|priority| Dscp::from_low_bits(8 * priority as u8)),
+        control_priority: None,
+        transport: Transport::GoBackN(GoBackN {
+            retransmission_timeout: Interval::from_micros(100),
+            ..GoBackN::default()
+        }),
+        congestion_control: CongestionControl::None,
+        cnp_interval: None,
+        seed: 1,
+    }
+}
+
+/// Decides what becomes of a frame, by how many left before it.
+pub type Weather = Box<dyn FnMut(usize, &Sent) -> Fate>;
+
+pub struct Bench {
+    pub hosts: [Host; 2],
+    pub now: Nanos,
+    pub sent: Vec<Sent>,
+    pub events: Vec<(Nanos, Event)>,
+    pub weather: Weather,
+    arrivals: BinaryHeap<Reverse<(Nanos, u64, usize, usize)>>,
+    in_flight: BTreeMap<u64, Vec<u8>>,
+    order: u64,
+}
+
+impl Bench {
+    pub fn new(adjust: impl Fn(&mut HostSettings)) -> Self {
+        let host = |number| {
+            let mut settings = settings(number);
+            adjust(&mut settings);
+            Host::new(Arc::new(settings))
+        };
+        Self {
+            hosts: [host(0), host(1)],
+            now: Nanos::ZERO,
+            sent: Vec::new(),
+            events: Vec::new(),
+            weather: Box::new(|_, _| Fate::Arrives),
+            arrivals: BinaryHeap::new(),
+            in_flight: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    /// A flow from host 0 to host 1.
+    pub fn flow(&mut self, number: u32, priority: Priority, length: Option<u64>, first_psn: u32) -> FlowId {
+        let flow = FlowId(number);
+        let pairs = [self.hosts[0].reserve(), self.hosts[1].reserve()];
+        for (host, end) in [(1, End::Receiver), (0, End::Sender)] {
+            let connection = Connection {
+                flow,
+                end,
+                local: pairs[host],
+                remote: pairs[1 - host],
+                peer: station(1 - host).address,
+                priority,
+                first_psn: Psn::from_low_bits(first_psn),
+                length,
+            };
+            self.hosts[host].connect(self.now, &connection);
+        }
+        flow
+    }
+
+    /// Pauses a priority of host 0 for some quanta, at the present instant.
+    pub fn pause(&mut self, priority: Priority, quanta: u16) {
+        let source = station(1).mac;
+        let frame = pfc::Frame::uniform(source, PrioritySet::EMPTY.with(priority), PauseQuanta(quanta));
+        let mut bytes = [0; 60];
+        frame.emit(&mut bytes).unwrap();
+        self.hosts[0].ingress(self.now, &bytes, Bytes(60));
+    }
+
+    /// Runs until `until`, or until nothing is due any more.
+    pub fn run_until(&mut self, until: Nanos) {
+        loop {
+            let arrival = self.arrivals.peek().map_or(Nanos::NEVER, |Reverse((at, ..))| *at);
+            let due = self.hosts.iter().map(Host::next_deadline).min().unwrap().min(arrival);
+            if due > until || due == Nanos::NEVER {
+                self.now = if until == Nanos::NEVER { self.now } else { until };
+                return;
+            }
+            assert!(due >= self.now, "time goes on");
+            self.now = due;
+            self.step();
+        }
+    }
+
+    pub fn run(&mut self) {
+        self.run_until(Nanos::NEVER);
+    }
+
+    fn step(&mut self) {
+        while let Some(Reverse((at, order, to, length))) = self.arrivals.peek().copied() {
+            if at > self.now {
+                break;
+            }
+            self.arrivals.pop();
+            let headers = self.in_flight.remove(&order).unwrap();
+            self.hosts[to].ingress(self.now, &headers, Bytes(length as u64));
+            self.take_events();
+        }
+        for host in 0..2 {
+            if self.hosts[host].next_deadline() <= self.now {
+                let first = self.sent.len();
+                self.hosts[host].egress(self.now, &mut Collect(host, &mut self.sent));
+                self.carry(first);
+                assert!(self.hosts[host].next_deadline() > self.now, "what was due is done");
+            }
+        }
+        self.take_events();
+    }
+
+    fn carry(&mut self, first: usize) {
+        for index in first..self.sent.len() {
+            let fate = (self.weather)(index, &self.sent[index]);
+            let sent = &self.sent[index];
+            let last_bit = RATE.serialization().time_of(WireBytes::of_frame(sent.length));
+            let mut at = sent.start + last_bit + DELAY;
+            let mut headers = sent.headers.clone();
+            match fate {
+                Fate::Arrives => {}
+                Fate::Lost => continue,
+                Fate::Late(by) => at += by,
+                Fate::Marked => wire::ipv4::View::parse_head(&mut headers[14..], usize::MAX)
+                    .unwrap()
+                    .set_ecn(wire::ip::Ecn::Ce),
+            }
+            self.in_flight.insert(self.order, headers);
+            self.arrivals.push(Reverse((at, self.order, 1 - sent.from, sent.length.0 as usize)));
+            self.order += 1;
+        }
+    }
+
+    fn take_events(&mut self) {
+        for host in 0..2 {
+            while let Some(event) = self.hosts[host].take_event() {
+                self.events.push((self.now, event));
+                if let Event::Acknowledged { flow, .. } = event {
+                    self.hosts[1].close(flow);
+                }
+            }
+        }
+    }
+
+    pub fn when(&self, wanted: Event) -> Option<Nanos> {
+        self.events.iter().find(|(_, event)| *event == wanted).map(|(at, _)| *at)
+    }
+
+    pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.events.iter().filter(|(_, event)| wanted(event)).count()
+    }
+
+    pub fn data(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(|sent| sent.is_data())
+    }
+}

@@ -1,0 +1,157 @@
+//! How what is lost is sent again: what a queue pair asks its transport, and what it tells it.
+//!
+//! A transport counts packets of the message from zero. Sequence numbers, which wrap, are the queue pair's own
+//! affair. One file per transport; each has a half that sends and one that receives.
+
+pub(crate) mod go_back_n;
+
+use crate::settings::Transport;
+use units::Nanos;
+
+/// What an answer of the receiver says, in packets of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Response {
+    /// All packets before this one are there.
+    Acknowledge {
+        /// The first one that is not acknowledged.
+        before: u64,
+    },
+    /// All packets before this one are there, this one is not, and a later one came.
+    SequenceError {
+        /// The one that was expected.
+        expected: u64,
+    },
+}
+
+/// What came of a response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Packets that are acknowledged now and were not before.
+    pub newly: u64,
+    /// Whether it told of a loss that was not known.
+    pub loss: bool,
+}
+
+/// The sending half.
+#[derive(Clone, Debug)]
+pub(crate) enum SendTransport {
+    GoBackN(go_back_n::Sender),
+}
+
+impl SendTransport {
+    pub fn new(settings: &Transport) -> Self {
+        match settings {
+            Transport::GoBackN(settings) => Self::GoBackN(go_back_n::Sender::new(*settings)),
+        }
+    }
+
+    /// The packet to send next, of a message of `packets`; `None` where there is none.
+    #[inline]
+    pub fn next_packet(&self, packets: u64) -> Option<u64> {
+        match self {
+            Self::GoBackN(sender) => sender.next_packet(packets),
+        }
+    }
+
+    /// Whether `packet` is to be acknowledged at once. The last one of the message always is.
+    #[inline]
+    pub fn requests_ack(&self, packet: u64) -> bool {
+        match self {
+            Self::GoBackN(sender) => sender.requests_ack(packet),
+        }
+    }
+
+    /// `packet`, which [`SendTransport::next_packet`] gave, starts at `now`.
+    #[inline]
+    pub fn on_sent(&mut self, now: Nanos, packet: u64) {
+        match self {
+            Self::GoBackN(sender) => sender.on_sent(now, packet),
+        }
+    }
+
+    /// An answer came. Nothing happens where it is about packets that were never sent, or old.
+    #[inline]
+    pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
+        match self {
+            Self::GoBackN(sender) => sender.on_response(now, response),
+        }
+    }
+
+    /// When the retransmission timer runs out.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        match self {
+            Self::GoBackN(sender) => sender.deadline(),
+        }
+    }
+
+    /// The retransmission timer has run out.
+    pub fn on_timeout(&mut self, now: Nanos) {
+        match self {
+            Self::GoBackN(sender) => sender.on_timeout(now),
+        }
+    }
+
+    /// All packets before this one are acknowledged.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        match self {
+            Self::GoBackN(sender) => sender.acknowledged(),
+        }
+    }
+
+    /// How many packets were sent for the first time.
+    #[inline]
+    pub fn sent(&self) -> u64 {
+        match self {
+            Self::GoBackN(sender) => sender.sent(),
+        }
+    }
+
+    /// How many packets are on their way, as far as the sender can know.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        match self {
+            Self::GoBackN(sender) => sender.in_flight(),
+        }
+    }
+}
+
+/// What a receiver does about a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reception {
+    /// Whether it is the one that was expected.
+    pub in_order: bool,
+    /// What is answered.
+    pub answer: Option<Response>,
+}
+
+/// The receiving half.
+#[derive(Clone, Debug)]
+pub(crate) enum ReceiveTransport {
+    GoBackN(go_back_n::Receiver),
+}
+
+impl ReceiveTransport {
+    pub fn new(settings: &Transport) -> Self {
+        match settings {
+            Transport::GoBackN(_) => Self::GoBackN(go_back_n::Receiver::default()),
+        }
+    }
+
+    /// The packet that is the next one in order.
+    #[inline]
+    pub fn expected(&self) -> u64 {
+        match self {
+            Self::GoBackN(receiver) => receiver.expected(),
+        }
+    }
+
+    /// `packet` came; the sender wants an acknowledgement where `ack_requested`.
+    #[inline]
+    pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Reception {
+        match self {
+            Self::GoBackN(receiver) => receiver.on_packet(packet, ack_requested),
+        }
+    }
+}

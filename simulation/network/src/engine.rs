@@ -1,0 +1,275 @@
+//! The engine: who acts next, and what comes of it.
+
+mod build;
+mod hosts;
+mod switches;
+#[cfg(test)]
+mod tests;
+
+use crate::check::Checker;
+use crate::flows::Flows;
+use crate::frame::{FramePool, SimFrame};
+use crate::ideal::Paths;
+use crate::link::Direction;
+use crate::network::{FlowSpec, NodeId};
+use crate::observer::{Observer, Progress, View};
+use crate::options::Options;
+use crate::outcome::{Ending, HostOutcome, Outcome, SwitchOutcome};
+use crate::stall::Watch;
+use crate::tournament::{Actor, Tournament};
+use crate::violation::{Broken, Violation};
+use endpoint::{FlowId, Host, HostSettings};
+use rand_pcg::Pcg32;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use switch::{PortInspection, Program, Shard, Volume};
+use units::{Nanos, PortId};
+
+/// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
+const BURST: usize = 32;
+/// Transmissions between two reports of progress.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// What a node is, and its place among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Switch(usize),
+    Station(usize),
+}
+
+/// A switch.
+pub(crate) struct Switch {
+    pub node: NodeId,
+    pub shard: Shard<SimFrame>,
+    pub program: Arc<Program>,
+    /// By port, the direction in which it sends.
+    pub out: Vec<Option<usize>>,
+    /// What came in and did not leave.
+    pub held: Volume,
+    /// What it kept or dropped.
+    pub taken: Volume,
+    pub is_tapped: bool,
+}
+
+/// A host.
+pub(crate) struct Station {
+    pub node: NodeId,
+    pub host: Host,
+    pub settings: Arc<HostSettings>,
+    /// The direction in which it sends.
+    pub out: Option<usize>,
+    pub is_tapped: bool,
+}
+
+/// The numbers of the actors. What arrives at an instant comes before what is due then: the far ends of links
+/// first, in the order of the ports to which they lead; then switches; then what starts and stops flows;
+/// then hosts; and last who looks for a standstill.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Actors {
+    pub switches: usize,
+    pub schedule: usize,
+    pub stations: usize,
+    pub watch: usize,
+}
+
+/// A network under way.
+pub(crate) struct Engine {
+    pub(crate) now: Nanos,
+    pub(crate) options: Options,
+    pub(crate) tournament: Tournament,
+    pub(crate) actors: Actors,
+    pub(crate) places: Vec<Place>,
+    pub(crate) directions: Vec<Direction>,
+    /// By link and end that sends, the number of the direction.
+    pub(crate) numbers: Vec<[usize; 2]>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) pool: FramePool,
+    pub(crate) flows: Flows,
+    pub(crate) checker: Checker,
+    pub(crate) watch: Watch,
+    paths: Paths,
+    /// Of the sequence numbers with which flows begin.
+    rng: Pcg32,
+    /// The flow that starts next.
+    pending: Option<FlowSpec>,
+    /// Flows that will be stopped, and when.
+    stops: BinaryHeap<Reverse<(Nanos, FlowId)>>,
+    burst: Vec<SimFrame>,
+    transmissions: u64,
+    events: u64,
+}
+
+/// Why the engine stops turning.
+enum Stop {
+    Ended(Ending),
+    Broken(Broken),
+}
+
+impl From<Broken> for Stop {
+    #[cold]
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl Engine {
+    pub fn run(
+        mut self,
+        mut flows: impl Iterator<Item = FlowSpec>,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Violation> {
+        self.pull(&mut flows);
+        let ending = match self.turn(&mut flows, observer) {
+            Stop::Ended(ending) => ending,
+            Stop::Broken(what) => return Err(self.violation(what)),
+        };
+        if let Err(what) = self.check_everything() {
+            return Err(self.violation(what));
+        }
+        Ok(self.outcome(ending))
+    }
+
+    fn violation(&self, what: Broken) -> Violation {
+        Violation { at: self.now, seed: self.options.seed, what }
+    }
+
+    /// Lets everything happen in its order, until it ends.
+    fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
+        let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
+        let mut next_progress = PROGRESS_EVERY;
+        loop {
+            if self.pending.is_none() && self.flows.active() == 0 {
+                return Stop::Ended(Ending::Finished);
+            }
+            let (at, actor) = self.tournament.next();
+            if at > self.options.limit {
+                return self.stop_at_limit(next_sample, observer);
+            }
+            while next_sample <= at {
+                next_sample = self.sample(next_sample, observer);
+            }
+            self.now = at;
+            self.events += 1;
+            if let Err(stop) = self.act(actor, flows, observer) {
+                return stop;
+            }
+            if let Err(broken) = self.check_event() {
+                return broken.into();
+            }
+            if self.transmissions >= next_progress {
+                next_progress = self.transmissions + PROGRESS_EVERY;
+                if observer.progress(self.progress()).is_break() {
+                    return Stop::Ended(Ending::Interrupted);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn act(
+        &mut self,
+        actor: Actor,
+        flows: &mut impl Iterator<Item = FlowSpec>,
+        observer: &mut impl Observer,
+    ) -> Result<(), Stop> {
+        let actors = self.actors;
+        if actor < actors.switches {
+            self.arrive(actor, observer)?;
+        } else if actor < actors.schedule {
+            self.serve(actor - actors.switches, observer)?;
+        } else if actor < actors.stations {
+            self.follow_schedule(flows, observer)?;
+        } else if actor < actors.watch {
+            self.attend(actor - actors.stations, observer)?;
+        } else {
+            return self.look_for_a_standstill().map_or(Ok(()), |ending| Err(Stop::Ended(ending)));
+        }
+        Ok(())
+    }
+
+    /// What has arrived at the end of a direction goes to the node there.
+    #[inline]
+    fn arrive(&mut self, number: usize, observer: &mut impl Observer) -> Result<(), Broken> {
+        let to = self.directions[number].to;
+        match self.places[to.node.0 as usize] {
+            Place::Switch(switch) => self.arrive_at_switch(number, switch, observer)?,
+            Place::Station(station) => self.arrive_at_station(number, station, observer)?,
+        }
+        self.tournament.set(number, self.directions[number].next_arrival());
+        Ok(())
+    }
+
+    #[cold]
+    fn stop_at_limit(&mut self, mut next_sample: Nanos, observer: &mut impl Observer) -> Stop {
+        while next_sample <= self.options.limit && next_sample < Nanos::NEVER {
+            next_sample = self.sample(next_sample, observer);
+        }
+        self.now = self.options.limit;
+        Stop::Ended(Ending::Limit)
+    }
+
+    /// Has the observer look; returns when it will look again.
+    #[cold]
+    fn sample(&mut self, at: Nanos, observer: &mut impl Observer) -> Nanos {
+        observer.sample(at, &View(self));
+        self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)))
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            transmissions: self.transmissions,
+            flows_started: self.flows.started,
+            flows_ended: self.flows.ended,
+        }
+    }
+
+    pub(crate) fn switch(&self, node: NodeId) -> Option<&Switch> {
+        match self.places.get(node.0 as usize)? {
+            Place::Switch(switch) => self.switches.get(*switch),
+            Place::Station(_) => None,
+        }
+    }
+
+    pub(crate) fn station(&self, node: NodeId) -> Option<&Station> {
+        match self.places.get(node.0 as usize)? {
+            Place::Station(station) => self.stations.get(*station),
+            Place::Switch(_) => None,
+        }
+    }
+
+    pub(crate) fn direction(&self, link: usize, end: usize) -> Option<&Direction> {
+        self.directions.get(*self.numbers.get(link)?.get(end)?)
+    }
+
+    fn outcome(&self, ending: Ending) -> Outcome {
+        Outcome {
+            end: self.now,
+            ending,
+            transmissions: self.transmissions,
+            events: self.events,
+            flows_started: self.flows.started,
+            flows_ended: self.flows.ended,
+            switches: self.switches.iter().map(|switch| inspect(switch, self.now)).collect(),
+            hosts: self
+                .stations
+                .iter()
+                .map(|station| HostOutcome { node: station.node, counters: station.host.counters() })
+                .collect(),
+            links: self.numbers.iter().map(|ends| ends.map(|end| self.directions[end].totals)).collect(),
+            balance: self.balance(),
+            checks: self.checker.checks,
+        }
+    }
+}
+
+fn inspect(switch: &Switch, now: Nanos) -> SwitchOutcome {
+    let ports = (0..switch.out.len() as u16).map(|port| {
+        let mut inspection = PortInspection::default();
+        switch.shard.inspect(now, PortId(port), &mut inspection);
+        inspection
+    });
+    SwitchOutcome { node: switch.node, ports: ports.collect(), pools: switch.shard.pools() }
+}

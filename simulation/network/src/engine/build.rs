@@ -1,0 +1,120 @@
+//! A network before its first event.
+
+use super::{Actors, BURST, Engine, Place, Station, Switch};
+use crate::check::Checker;
+use crate::fault::FaultyLink;
+use crate::flows::Flows;
+use crate::frame::FramePool;
+use crate::ideal::Paths;
+use crate::link::Direction;
+use crate::network::{NetworkSpec, NodeId, NodeKind};
+use crate::options::Options;
+use crate::stall::Watch;
+use crate::tournament::Tournament;
+use endpoint::Host;
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use switch::{Program, Shard};
+use units::Nanos;
+
+impl Engine {
+    pub fn new(network: NetworkSpec, options: Options) -> Self {
+        let paths = Paths::new(&network);
+        let (mut directions, numbers) = directions(&network, options.seed);
+        let has_faults = network.links.iter().any(|link| link.faults.iter().any(|faults| faults.any()));
+        let longest = network.links.iter().map(|link| link.delay).max().unwrap_or_default();
+        let (mut places, mut switches, mut stations) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, node) in (0..).zip(network.nodes) {
+            let (node_id, kind) = (NodeId(number), node.kind);
+            let is_tapped = options.taps.contains(&node_id);
+            match kind {
+                NodeKind::Switch(program) => {
+                    places.push(Place::Switch(switches.len()));
+                    switches.push(switch(node_id, program, is_tapped));
+                }
+                NodeKind::Host(settings) => {
+                    places.push(Place::Station(stations.len()));
+                    let host = Host::new(settings.clone());
+                    stations.push(Station { node: node_id, host, settings, out: None, is_tapped });
+                }
+            }
+        }
+        for (number, direction) in directions.iter_mut().enumerate() {
+            let out = match places[direction.from.node.0 as usize] {
+                Place::Switch(switch) => &mut switches[switch].out[direction.from.port.index()],
+                Place::Station(station) => &mut stations[station].out,
+            };
+            assert!(out.replace(number).is_none(), "a port has one link at most");
+        }
+        let switches_at = directions.len();
+        let schedule = switches_at + switches.len();
+        let actors = Actors {
+            switches: switches_at,
+            schedule,
+            stations: schedule + 1,
+            watch: schedule + 1 + stations.len(),
+        };
+        let watch = Watch::new(options.stall.max(longest * 8));
+        let mut tournament = Tournament::new(actors.watch + 1);
+        tournament.set(actors.watch, watch.next());
+        Self {
+            now: Nanos::ZERO,
+            rng: Pcg32::seed_from_u64(options.seed),
+            checker: Checker::new(&switches, has_faults),
+            watch,
+            options,
+            tournament,
+            actors,
+            places,
+            directions,
+            numbers,
+            switches,
+            stations,
+            pool: FramePool::default(),
+            flows: Flows::default(),
+            paths,
+            pending: None,
+            stops: BinaryHeap::new(),
+            burst: Vec::with_capacity(BURST),
+            transmissions: 0,
+            events: 0,
+        }
+    }
+}
+
+fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
+    Switch {
+        node,
+        out: vec![None; program.settings().ports.len()],
+        shard: Shard::single(program.clone()),
+        program,
+        held: switch::Volume::ZERO,
+        taken: switch::Volume::ZERO,
+        is_tapped,
+    }
+}
+
+/// Both directions of each link, in the order of the ports to which they lead, so that what arrives at one
+/// instant comes in the order of ports; and by link and end, the number of the direction.
+fn directions(network: &NetworkSpec, seed: u64) -> (Vec<Direction>, Vec<[usize; 2]>) {
+    let mut order: Vec<(usize, usize)> =
+        (0..network.links.len()).flat_map(|link| [(link, 0), (link, 1)]).collect();
+    order.sort_by_key(|(link, end)| {
+        let to = network.links[*link].ends[1 - end];
+        (to.node, to.port)
+    });
+    let mut numbers = vec![[0; 2]; network.links.len()];
+    for (number, (link, end)) in order.iter().enumerate() {
+        numbers[*link][*end] = number;
+    }
+    let directions = order.iter().map(|(link, end)| {
+        let spec = &network.links[*link];
+        let faults = FaultyLink::new(spec.faults[*end], seed, (2 * link + end) as u64);
+        let mut direction = Direction::new(spec, *end, faults);
+        direction.reverse = numbers[*link][1 - end];
+        direction
+    });
+    (directions.collect(), numbers)
+}

@@ -1,0 +1,268 @@
+//! Frames into and out of hosts, and the flows between them.
+
+use super::{Engine, Stop};
+use crate::check::pause::code_points;
+use crate::engine::switches::Passed;
+use crate::flows::{Flow, Flows};
+use crate::frame::FramePool;
+use crate::ideal::ideal_completion;
+use crate::link::{Direction, Sent};
+use crate::network::{FlowSpec, NodeId};
+use crate::observer::{Observer, Tap};
+use crate::outcome::FlowRecord;
+use crate::violation::Broken;
+use endpoint::{Connection, End, Event, FlowId, HostSettings, Transmit};
+use rand_core::Rng;
+use std::cmp::Reverse;
+use switch::{Frame, Volume};
+use units::{Bytes, Interval, Nanos, PortId, Priority};
+use wire::roce::Psn;
+
+impl Engine {
+    /// Gives a host all that has arrived.
+    #[inline]
+    pub(super) fn arrive_at_station(
+        &mut self,
+        number: usize,
+        station: usize,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let Self { now, directions, stations, flows, checker, .. } = self;
+        let it = &mut stations[station];
+        let mut delivered = Volume::ZERO;
+        while let Some(frame) = directions[number].arrive(*now) {
+            delivered.count(frame.length());
+            if let Some(label) = frame.label() {
+                checker.checks.order += 1;
+                flows.deliver(label, station as u32)?;
+            }
+            if frame.is_pause() {
+                let reverse = directions[number].reverse;
+                directions[reverse].pauses.hear(*now, frame.headers(), it.host.settings().lossless);
+            }
+            if it.is_tapped {
+                let tap = Tap { node: it.node, port: PortId(0), inbound: true };
+                observer.captured(tap, *now, frame.headers(), frame.length());
+            }
+            it.host.ingress(*now, frame.headers(), frame.length());
+        }
+        let balance = &mut checker.balance;
+        balance.in_flight = balance.in_flight - delivered;
+        balance.delivered += delivered;
+        self.attend(station, observer)
+    }
+
+    /// Calls a host where it is due, and hears what has happened there.
+    #[inline]
+    pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
+        if self.stations[station].host.next_deadline() <= self.now {
+            self.send(station, observer)?;
+        }
+        while let Some(event) = self.stations[station].host.take_event() {
+            self.note(event, observer);
+        }
+        let next = self.stations[station].host.next_deadline().max(self.now);
+        self.tournament.set(self.actors.stations + station, next);
+        Ok(())
+    }
+
+    /// Puts on its link what a host sends.
+    fn send(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
+        let it = &mut self.stations[station];
+        let mut outlet = Outlet {
+            now: self.now,
+            node: it.node,
+            settings: &it.settings,
+            pool: &self.pool,
+            flows: &mut self.flows,
+            direction: it.out.map(|number| &mut self.directions[number]),
+            observer: it.is_tapped.then_some(observer),
+            passed: Passed::default(),
+            broken: None,
+        };
+        it.host.egress(self.now, &mut outlet);
+        let Outlet { passed, broken, .. } = outlet;
+        if let Some(number) = it.out {
+            self.tournament.set(number, self.directions[number].next_arrival());
+        }
+        if let Some(broken) = broken {
+            return Err(broken);
+        }
+        self.transmissions += passed.transmissions;
+        let checker = &mut self.checker;
+        checker.checks.pause += passed.while_paused;
+        checker.checks.link += passed.transmissions;
+        let balance = &mut checker.balance;
+        balance.sent += passed.made;
+        balance.lost += passed.lost;
+        balance.unconnected += passed.unconnected;
+        balance.in_flight = balance.in_flight + passed.made - passed.lost - passed.unconnected;
+        if passed.moved {
+            self.watch.moved += 1;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, event: Event, observer: &mut impl Observer) {
+        match event {
+            Event::Delivered { .. } => self.watch.delivered_at = self.now,
+            Event::Received { flow } => {
+                self.watch.delivered_at = self.now;
+                if let Some(flow) = self.flows.flow_mut(flow) {
+                    flow.received = Some(self.now);
+                }
+            }
+            Event::Acknowledged { flow, retransmitted } => {
+                if let Some(Flow { spec, ends, ideal, received, .. }) = self.flows.end(flow) {
+                    self.stations[ends[1] as usize].host.close(flow);
+                    let end = received.unwrap_or(self.now);
+                    observer.completed(&FlowRecord { flow: spec, end, ideal, retransmitted });
+                }
+            }
+        }
+    }
+
+    /// The next flow, if one starts in time.
+    pub(super) fn pull(&mut self, flows: &mut impl Iterator<Item = FlowSpec>) {
+        self.pending = flows.next().filter(|flow| flow.start <= self.options.until);
+        self.schedule();
+    }
+
+    fn schedule(&mut self) {
+        let start = self.pending.as_ref().map_or(Nanos::NEVER, |flow| flow.start);
+        let stop = self.stops.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
+        self.tournament.set(self.actors.schedule, start.min(stop).max(self.now));
+    }
+
+    /// Starts and stops what is to start and to stop.
+    pub(super) fn follow_schedule(
+        &mut self,
+        flows: &mut impl Iterator<Item = FlowSpec>,
+        observer: &mut impl Observer,
+    ) -> Result<(), Stop> {
+        while let Some(Reverse((at, id))) = self.stops.peek().copied()
+            && at <= self.now
+        {
+            self.stops.pop();
+            self.stop(id, observer)?;
+        }
+        while let Some(flow) = self.pending.take_if(|flow| flow.start <= self.now) {
+            self.start(flow, observer)?;
+            self.pull(flows);
+        }
+        self.schedule();
+        Ok(())
+    }
+
+    fn stop(&mut self, id: FlowId, observer: &mut impl Observer) -> Result<(), Broken> {
+        let Some(flow) = self.flows.flow_mut(id) else { return Ok(()) };
+        let sender = flow.ends[0] as usize;
+        self.stations[sender].host.stop(self.now, id);
+        self.attend(sender, observer)
+    }
+
+    fn start(&mut self, spec: FlowSpec, observer: &mut impl Observer) -> Result<(), Broken> {
+        if self.flows.active() == 0 {
+            self.watch.delivered_at = self.now;
+        }
+        let [sender, receiver] = [spec.source, spec.destination].map(|node| self.station_at(node));
+        let path = self.paths.path(spec.source, spec.destination);
+        let mtu = self.stations[sender].host.settings().mtu;
+        let ideal = spec.bytes.map_or(Interval::ZERO, |bytes| ideal_completion(path, mtu, bytes));
+        if let Some(stop) = spec.stop {
+            self.stops.push(Reverse((stop.max(spec.start), spec.id)));
+        }
+        let first_psn = Psn::from_low_bits(self.rng.next_u32());
+        let remote = self.stations[receiver].host.reserve();
+        let local = self.stations[sender].host.reserve();
+        let address = |station: usize| self.stations[station].host.settings().station.address;
+        let here = Connection {
+            flow: spec.id,
+            end: End::Sender,
+            local,
+            remote,
+            peer: address(receiver),
+            priority: spec.priority,
+            first_psn,
+            length: spec.bytes,
+        };
+        let peer = address(sender);
+        let there = Connection { end: End::Receiver, local: remote, remote: local, peer, ..here };
+        self.flows.start(spec, [sender as u32, receiver as u32], ideal);
+        self.stations[receiver].host.connect(self.now, &there);
+        self.stations[sender].host.connect(self.now, &here);
+        self.attend(receiver, observer)?;
+        self.attend(sender, observer)
+    }
+
+    fn station_at(&self, node: NodeId) -> usize {
+        match self.places[node.0 as usize] {
+            super::Place::Station(station) => station,
+            super::Place::Switch(_) => panic!("flows are between hosts"),
+        }
+    }
+}
+
+/// The port of a host, as the host sees it.
+struct Outlet<'a, O> {
+    now: Nanos,
+    node: NodeId,
+    settings: &'a HostSettings,
+    pool: &'a FramePool,
+    flows: &'a mut Flows,
+    direction: Option<&'a mut Direction>,
+    /// Where the node is tapped.
+    observer: Option<&'a mut O>,
+    passed: Passed,
+    /// The first thing that was wrong.
+    broken: Option<Broken>,
+}
+
+impl<O: Observer> Outlet<'_, O> {
+    /// Whether a frame may begin at `start`, as far as the pauses say that arrived at its link. Priorities that
+    /// share a code point can't be told apart; then all of them must be paused.
+    #[cold]
+    fn check_pause(&mut self, start: Nanos, headers: &[u8]) {
+        let Some(direction) = &self.direction else { return };
+        self.passed.while_paused += 1;
+        let (dscp, _) = code_points(headers);
+        let of_frame = |it: &Priority| Some(self.settings.dscp[it.index()]) == dscp;
+        let free = Priority::all().filter(of_frame).map(|it| (direction.pauses.until(it), it)).min();
+        if let Some((until, priority)) = free
+            && start < until
+        {
+            let (node, port) = (self.node, PortId(0));
+            self.broken.get_or_insert(Broken::Pause { node, port, priority, start, until });
+        }
+    }
+}
+
+impl<O: Observer> Transmit for Outlet<'_, O> {
+    #[inline]
+    fn frame(&mut self, start: Nanos, headers: &[u8], length: Bytes, flow: Option<FlowId>) {
+        if self.direction.as_ref().is_some_and(|direction| direction.pauses.any_at(start)) {
+            self.check_pause(start, headers);
+        }
+        if let Some(observer) = &mut self.observer {
+            let tap = Tap { node: self.node, port: PortId(0), inbound: false };
+            observer.captured(tap, start, headers, length);
+        }
+        let label = flow.and_then(|flow| self.flows.label(flow));
+        let frame = self.pool.frame(headers, length, label);
+        let length = frame.length();
+        self.passed.made.count(length);
+        self.passed.moved = true;
+        let Some(direction) = &mut self.direction else {
+            self.passed.unconnected.count(length);
+            return;
+        };
+        self.passed.transmissions += 1;
+        match direction.send(start, self.now, frame) {
+            Ok(Sent::InFlight) => {}
+            Ok(Sent::Lost) => self.passed.lost.count(length),
+            Err(broken) => {
+                self.broken.get_or_insert(broken);
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Frames into and out of switches, in the very order in which a replay would have them.
+
+use super::{BURST, Engine};
+use crate::check::pause::code_points;
+use crate::frame::{FramePool, SimFrame};
+use crate::link::{Direction, Sent};
+use crate::network::LinkEnd;
+use crate::observer::{Observer, Tap};
+use crate::violation::Broken;
+use switch::{ControlFrame, Frame, Program, Transmitter, Volume};
+use units::{Bytes, Nanos, PortId, Priority};
+
+/// How often a switch may be called at one instant before somebody else has a turn.
+const PASSES: usize = 64;
+
+impl Engine {
+    /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
+    /// may leave at once leaves.
+    #[inline]
+    pub(super) fn arrive_at_switch(
+        &mut self,
+        number: usize,
+        switch: usize,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        loop {
+            let port = self.directions[number].to.port;
+            let (entered, pauses) = self.gather(number, switch, port, observer);
+            if entered.frames == 0 {
+                return Ok(());
+            }
+            let copies = self.pool.duplicates();
+            let live = self.pool.live();
+            let it = &mut self.switches[switch];
+            it.shard.ingress(self.now, port, &mut self.burst);
+            let entered = entered + (self.pool.duplicates() - copies);
+            let taken = live + (self.pool.duplicates() - copies) - self.pool.live();
+            it.held = it.held + entered - taken;
+            it.taken += taken;
+            let balance = &mut self.checker.balance;
+            balance.held = balance.held + entered - taken;
+            balance.taken += taken;
+            if taken != pauses {
+                self.check_drops(switch)?;
+            }
+            self.check_buffer(switch)?;
+            self.serve(switch, observer)?;
+        }
+    }
+
+    /// Takes frames that have arrived, as many as fit a burst. Returns how many, and how many of them are
+    /// pauses, which no switch passes on.
+    #[inline]
+    fn gather(
+        &mut self,
+        number: usize,
+        switch: usize,
+        port: PortId,
+        observer: &mut impl Observer,
+    ) -> (Volume, Volume) {
+        let Self { now, directions, burst, switches, checker, .. } = self;
+        let (mut entered, mut pauses) = (Volume::ZERO, Volume::ZERO);
+        let it = &switches[switch];
+        while burst.len() < BURST
+            && let Some(mut frame) = directions[number].arrive(*now)
+        {
+            let length = frame.length();
+            entered.count(length);
+            frame.came_in_through(port);
+            if frame.is_pause() {
+                pauses.count(length);
+                let obeyed = it.program.port(port).pfc.obey;
+                let reverse = directions[number].reverse;
+                directions[reverse].pauses.hear(*now, frame.headers(), obeyed);
+            }
+            if it.is_tapped {
+                let tap = Tap { node: it.node, port, inbound: true };
+                observer.captured(tap, *now, frame.headers(), length);
+            }
+            burst.push(frame);
+        }
+        let balance = &mut checker.balance;
+        balance.in_flight = balance.in_flight - entered;
+        (entered, pauses)
+    }
+
+    /// Calls each port of a switch that is due, in the order of ports, until none is.
+    #[inline]
+    pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
+        let actor = self.actors.switches + switch;
+        for _ in 0..PASSES {
+            let (mut next, mut served) = (Nanos::NEVER, false);
+            for port in (0..self.switches[switch].out.len() as u16).map(PortId) {
+                let deadline = self.switches[switch].shard.port_deadline(port);
+                if deadline > self.now {
+                    next = next.min(deadline);
+                    continue;
+                }
+                self.egress(switch, port, observer)?;
+                served = true;
+            }
+            // What left may have made another port due, by the end of a pause.
+            if !served {
+                self.tournament.set(actor, next);
+                return Ok(());
+            }
+        }
+        self.tournament.set(actor, self.now);
+        Ok(())
+    }
+
+    /// Puts what leaves through one port on its link.
+    fn egress(&mut self, switch: usize, port: PortId, observer: &mut impl Observer) -> Result<(), Broken> {
+        let it = &mut self.switches[switch];
+        let live = self.pool.live();
+        let mut outlet = Outlet {
+            from: LinkEnd { node: it.node, port },
+            latest: self.now + it.program.port(port).tx_window,
+            program: &it.program,
+            pool: &self.pool,
+            direction: it.out[port.index()].map(|number| &mut self.directions[number]),
+            observer: it.is_tapped.then_some(observer),
+            passed: Passed::default(),
+            broken: None,
+            suspect: None,
+        };
+        it.shard.egress(self.now, port, &mut outlet);
+        let Outlet { passed, broken, suspect, .. } = outlet;
+        if let Some(number) = it.out[port.index()] {
+            self.tournament.set(number, self.directions[number].next_arrival());
+        }
+        if let Some(broken) = broken {
+            return Err(broken);
+        }
+        if let Some((priority, broken)) = suspect {
+            // A watchdog may let a queue send in spite of a pause.
+            if !it.shard.queue(self.now, port, priority).stormed {
+                return Err(broken);
+            }
+        }
+        let Passed { left, made, lost, unconnected, .. } = passed;
+        let taken = live + made - lost - unconnected - self.pool.live();
+        it.held = it.held - left - taken;
+        it.taken += taken;
+        self.transmissions += passed.transmissions;
+        let checker = &mut self.checker;
+        checker.checks.pause += passed.while_paused;
+        checker.checks.link += passed.transmissions;
+        let balance = &mut checker.balance;
+        balance.held = balance.held - left - taken;
+        balance.taken += taken;
+        balance.made += made;
+        balance.lost += lost;
+        balance.unconnected += unconnected;
+        balance.in_flight = balance.in_flight + left + made - lost - unconnected;
+        if passed.moved {
+            self.watch.moved += 1;
+        }
+        if taken.frames > 0 { self.check_drops(switch) } else { Ok(()) }
+    }
+}
+
+/// What has passed through an outlet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    /// Frames that waited.
+    pub left: Volume,
+    /// Frames that were made on the spot.
+    pub made: Volume,
+    /// Of both, those that a fault took.
+    pub lost: Volume,
+    /// Of both, those that went nowhere.
+    pub unconnected: Volume,
+    pub transmissions: u64,
+    /// Frames that were sent while some priority was paused.
+    pub while_paused: u64,
+    /// Whether there was anything but pauses.
+    pub moved: bool,
+}
+
+/// A port of a switch, as the switch sees it.
+struct Outlet<'a, O> {
+    from: LinkEnd,
+    /// How far ahead of time frames may be handed over.
+    latest: Nanos,
+    program: &'a Program,
+    pool: &'a FramePool,
+    direction: Option<&'a mut Direction>,
+    /// Where the node is tapped.
+    observer: Option<&'a mut O>,
+    passed: Passed,
+    /// The first thing that was wrong.
+    broken: Option<Broken>,
+    /// A frame that was sent against a pause.
+    suspect: Option<(Priority, Broken)>,
+}
+
+impl<O: Observer> Outlet<'_, O> {
+    #[inline]
+    fn put(&mut self, start: Nanos, frame: SimFrame) {
+        if let Some(observer) = &mut self.observer {
+            let tap = Tap { node: self.from.node, port: self.from.port, inbound: false };
+            observer.captured(tap, start, frame.headers(), frame.length());
+        }
+        let length = frame.length();
+        let Some(direction) = &mut self.direction else {
+            self.passed.unconnected.count(length);
+            return;
+        };
+        self.passed.transmissions += 1;
+        match direction.send(start, self.latest, frame) {
+            Ok(Sent::InFlight) => {}
+            Ok(Sent::Lost) => self.passed.lost.count(length),
+            Err(broken) => {
+                self.broken.get_or_insert(broken);
+            }
+        }
+    }
+
+    /// Whether `frame` may begin at `start`, as far as the pauses say that arrived at its link.
+    #[cold]
+    fn check_pause(&mut self, start: Nanos, frame: &SimFrame) {
+        let Some(direction) = &self.direction else { return };
+        self.passed.while_paused += 1;
+        let (dscp, pcp) = code_points(frame.headers());
+        let priority = self.program.port(frame.ingress()).classification.priority(dscp, pcp);
+        let until = direction.pauses.until(priority);
+        if start < until {
+            let LinkEnd { node, port } = self.from;
+            let broken = Broken::Pause { node, port, priority, start, until };
+            self.suspect.get_or_insert((priority, broken));
+        }
+    }
+}
+
+impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, O> {
+    /// A link takes whatever is sent.
+    #[inline]
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    #[inline]
+    fn frame(&mut self, start: Nanos, frame: SimFrame) {
+        self.passed.left.count(frame.length());
+        self.passed.moved = true;
+        if self.direction.as_ref().is_some_and(|direction| direction.pauses.any_at(start)) {
+            self.check_pause(start, &frame);
+        }
+        self.put(start, frame);
+    }
+
+    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+        let length: Bytes = frame.length();
+        self.passed.made.count(length);
+        let frame = self.pool.frame(frame.bytes(), length, None);
+        self.passed.moved |= !frame.is_pause();
+        self.put(start, frame);
+    }
+}

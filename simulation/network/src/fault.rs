@@ -1,0 +1,169 @@
+//! What goes wrong on a link.
+
+use crate::network::Faults;
+use crate::outcome::Losses;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+use switch::Volume;
+use units::{Bytes, Interval, Nanos};
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is lost.
+    Lost(Loss),
+    /// It arrives so much later.
+    Late(Interval),
+}
+
+/// Why a frame is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    Random,
+    Corrupted,
+    Control,
+    Down,
+}
+
+impl Losses {
+    pub(crate) fn count(&mut self, loss: Loss, length: Bytes) {
+        let volume: &mut Volume = match loss {
+            Loss::Random => &mut self.random,
+            Loss::Corrupted => &mut self.corrupted,
+            Loss::Control => &mut self.control,
+            Loss::Down => &mut self.down,
+        };
+        volume.count(length);
+    }
+}
+
+/// The faults of one direction of a link, with a generator of its own: what goes wrong on one link does not
+/// change with what happens on another.
+#[derive(Debug)]
+pub(crate) struct FaultyLink {
+    faults: Faults,
+    rng: Pcg32,
+}
+
+impl FaultyLink {
+    /// The direction that is `number` in the network; `None` where nothing can go wrong.
+    pub fn new(faults: Faults, seed: u64, number: u64) -> Option<Box<Self>> {
+        let mixed = seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed) }))
+    }
+
+    /// Whether pauses are delayed by themselves, so that what is sent behind them overtakes them.
+    pub fn delays_pauses(&self) -> bool {
+        self.faults.control_delay > Interval::ZERO
+    }
+
+    /// What becomes of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`,
+    /// if nothing else delays it.
+    pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_pause: bool) -> Fate {
+        let Faults { loss, corruption, jitter, control_loss, control_delay, .. } = self.faults;
+        let (chance, name) = if is_pause { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
+        if self.happens(chance) {
+            return Fate::Lost(name);
+        }
+        if self.happens(corruption) {
+            return Fate::Lost(Loss::Corrupted);
+        }
+        let mut late = if is_pause { control_delay } else { Interval::ZERO };
+        if jitter > Interval::ZERO {
+            let share = u128::from(self.rng.next_u32()) * (u128::from(jitter.0) + 1);
+            late += Interval((share >> 32) as u64);
+        }
+        if self.is_down_within(start, arrival + late) {
+            return Fate::Lost(Loss::Down);
+        }
+        Fate::Late(late)
+    }
+
+    /// Whether something of this chance happens. What never can draws nothing.
+    fn happens(&mut self, chance: f64) -> bool {
+        const DRAWS: f64 = (1_u64 << 32) as f64;
+        chance > 0.0 && f64::from(self.rng.next_u32()) < chance * DRAWS
+    }
+
+    /// Whether the link is down at some instant from `start` to `end`.
+    fn is_down_within(&self, start: Nanos, end: Nanos) -> bool {
+        let Some((from, to)) = self.faults.down else { return false };
+        if start < to {
+            return from <= end;
+        }
+        match self.faults.flap_every {
+            Some(every) if every > Interval::ZERO => {
+                let rounds = start.since(to).0 / every.0 + 1;
+                from + every * rounds <= end
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(faults: Faults) -> FaultyLink {
+        *FaultyLink::new(faults, 1, 0).unwrap()
+    }
+
+    #[test]
+    fn a_link_without_faults_needs_no_generator() {
+        assert!(FaultyLink::new(Faults::default(), 1, 0).is_none());
+    }
+
+    #[test]
+    fn what_is_under_way_at_some_instant_of_a_down_time_is_lost() {
+        let mut link = link(Faults { down: Some((Nanos(100), Nanos(200))), ..Faults::default() });
+        let mut fate = |start, arrival| link.fate(Nanos(start), Nanos(arrival), false);
+        assert_eq!(fate(10, 99), Fate::Late(Interval::ZERO));
+        assert_eq!(fate(10, 100), Fate::Lost(Loss::Down));
+        assert_eq!(fate(199, 300), Fate::Lost(Loss::Down));
+        assert_eq!(fate(200, 5_000), Fate::Late(Interval::ZERO), "once only");
+        assert_eq!(fate(50, 5_000), Fate::Lost(Loss::Down));
+    }
+
+    #[test]
+    fn a_flapping_link_goes_down_again() {
+        let down = Some((Nanos(100), Nanos(200)));
+        let mut link = link(Faults { down, flap_every: Some(Interval(1_000)), ..Faults::default() });
+        let mut fate = |start, arrival| link.fate(Nanos(start), Nanos(arrival), false);
+        for round in [0, 1_000, 7_000] {
+            assert_eq!(fate(round + 90, round + 110), Fate::Lost(Loss::Down));
+            assert_eq!(fate(round + 200, round + 1_099), Fate::Late(Interval::ZERO));
+            assert_eq!(fate(round + 200, round + 1_100), Fate::Lost(Loss::Down));
+        }
+    }
+
+    #[test]
+    fn chances_are_kept_and_told_apart() {
+        let mut link = link(Faults { loss: 0.1, control_loss: 0.4, ..Faults::default() });
+        let mut lost = |is_pause, loss| {
+            let fates = (0..10_000).map(|_| link.fate(Nanos(0), Nanos(9), is_pause));
+            fates.filter(|fate| *fate == Fate::Lost(loss)).count()
+        };
+        let (data, control) = (lost(false, Loss::Random), lost(true, Loss::Control));
+        assert!((900..1_100).contains(&data), "{data}");
+        assert!((3_800..4_200).contains(&control), "{control}");
+    }
+
+    #[test]
+    fn jitter_stays_within_its_bounds_and_reaches_them() {
+        let mut link = link(Faults { jitter: Interval(3), ..Faults::default() });
+        let mut seen = [0; 4];
+        for _ in 0..1_000 {
+            let Fate::Late(late) = link.fate(Nanos(0), Nanos(9), false) else { panic!("nothing is lost") };
+            seen[late.0 as usize] += 1;
+        }
+        assert!(seen.iter().all(|times| *times > 150), "{seen:?}");
+    }
+
+    #[test]
+    fn only_pauses_are_delayed_by_a_delay_of_control() {
+        let mut link = link(Faults { control_delay: Interval(500), ..Faults::default() });
+        assert_eq!(link.fate(Nanos(0), Nanos(9), true), Fate::Late(Interval(500)));
+        assert_eq!(link.fate(Nanos(0), Nanos(9), false), Fate::Late(Interval::ZERO));
+    }
+}

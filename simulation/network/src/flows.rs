@@ -1,0 +1,150 @@
+//! The flows that are under way.
+
+use crate::frame::Label;
+use crate::network::FlowSpec;
+use crate::violation::Broken;
+use endpoint::FlowId;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use units::{Interval, Nanos};
+
+/// A flow that is under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub spec: FlowSpec,
+    /// The station that sends, and the one that receives.
+    pub ends: [u32; 2],
+    pub ideal: Interval,
+    /// When the receiver had all of it.
+    pub received: Option<Nanos>,
+    /// The last frame that was sent.
+    sent: u32,
+    /// The last frame that was delivered.
+    delivered: u32,
+}
+
+/// All flows that are under way, and no others: memory grows with these alone.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    slots: Vec<Option<Flow>>,
+    free: Vec<u32>,
+    numbers: HashMap<FlowId, u32, FixedState>,
+    pub started: u64,
+    pub ended: u64,
+}
+
+impl Flows {
+    /// A flow starts, from the station `ends[0]` to `ends[1]`.
+    pub fn start(&mut self, spec: FlowSpec, ends: [u32; 2], ideal: Interval) {
+        let id = spec.id;
+        let flow = Some(Flow { spec, ends, ideal, received: None, sent: 0, delivered: 0 });
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.slots.push(flow);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.numbers.insert(id, slot);
+        self.started += 1;
+    }
+
+    /// A flow that is under way.
+    pub fn flow_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        let slot = *self.numbers.get(&id)?;
+        self.slots[slot as usize].as_mut()
+    }
+
+    /// A flow is over, and forgotten.
+    pub fn end(&mut self, id: FlowId) -> Option<Flow> {
+        let slot = self.numbers.remove(&id)?;
+        self.free.push(slot);
+        self.ended += 1;
+        self.slots[slot as usize].take()
+    }
+
+    /// How many are under way.
+    pub fn active(&self) -> u64 {
+        self.started - self.ended
+    }
+
+    /// The label of the next frame of a flow; none where it is not under way.
+    #[inline]
+    pub fn label(&mut self, id: FlowId) -> Option<Label> {
+        let slot = *self.numbers.get(&id)?;
+        let flow = self.slots[slot as usize].as_mut()?;
+        flow.sent = flow.sent.wrapping_add(1);
+        Some(Label { flow: id, slot, serial: flow.sent })
+    }
+
+    /// Notes that a frame was delivered to `station`. What is for others, or of a flow that is over, is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// Where a frame that was sent later was delivered before: frames of a queue pair never overtake each
+    /// other.
+    #[inline]
+    pub fn deliver(&mut self, label: Label, station: u32) -> Result<(), Broken> {
+        let Some(Some(flow)) = self.slots.get_mut(label.slot as usize) else { return Ok(()) };
+        if flow.spec.id != label.flow || flow.ends[1] != station {
+            return Ok(());
+        }
+        // Serial numbers may wrap around; half the circle is far more than can be under way.
+        if label.serial.wrapping_sub(flow.delivered) as i32 <= 0 {
+            let Label { flow: id, serial, .. } = label;
+            return Err(Broken::Order { flow: id, serial, after: flow.delivered });
+        }
+        flow.delivered = label.serial;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::NodeId;
+    use units::Priority;
+
+    fn spec(id: u32) -> FlowSpec {
+        FlowSpec {
+            id: FlowId(id),
+            start: Nanos(0),
+            source: NodeId(0),
+            destination: NodeId(1),
+            bytes: Some(1),
+            stop: None,
+            priority: Priority::from_low_bits(3),
+            group: 0,
+        }
+    }
+
+    #[test]
+    fn a_frame_that_was_overtaken_is_found_at_its_receiver_and_nowhere_else() {
+        let mut flows = Flows::default();
+        flows.start(spec(0), [0, 1], Interval::ZERO);
+        let labels: Vec<_> = (0..3).map(|_| flows.label(FlowId(0)).unwrap()).collect();
+        assert_eq!(flows.deliver(labels[1], 1), Ok(()), "the first one was lost");
+        assert_eq!(flows.deliver(labels[0], 2), Ok(()), "a copy at somebody else's");
+        let broken = Broken::Order { flow: FlowId(0), serial: 1, after: 2 };
+        assert_eq!(flows.deliver(labels[0], 1), Err(broken));
+        assert!(flows.deliver(labels[1], 1).is_err(), "nothing is delivered twice");
+        assert_eq!(flows.deliver(labels[2], 1), Ok(()));
+    }
+
+    #[test]
+    fn what_is_left_of_a_flow_that_is_over_is_nobodys() {
+        let mut flows = Flows::default();
+        flows.start(spec(0), [0, 1], Interval::ZERO);
+        let label = flows.label(FlowId(0)).unwrap();
+        assert_eq!((flows.active(), flows.end(FlowId(0)).unwrap().spec), (1, spec(0)));
+        flows.start(spec(7), [0, 1], Interval::ZERO);
+        flows.label(FlowId(7)).unwrap();
+        assert_eq!(flows.deliver(label, 1), Ok(()));
+        assert_eq!(flows.label(FlowId(0)), None);
+        assert_eq!((flows.active(), flows.started, flows.ended), (1, 2, 1));
+        assert_eq!(flows.slots.len(), 1, "its place was used again");
+    }
+}

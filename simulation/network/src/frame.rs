@@ -1,0 +1,245 @@
+//! Frames of the simulator: their header bytes, a length, and what the engine knows of them.
+
+use core::cell::{Cell, RefCell};
+use endpoint::FlowId;
+use std::rc::Rc;
+use switch::{Frame, Volume};
+use units::{Bytes, PortId};
+use wire::ethernet::EtherType;
+
+/// Header bytes that a frame carries at most. What lies behind them is payload, which is zero and not
+/// stored.
+pub const HEADER_CAPACITY: usize = 128;
+
+/// Whose data a frame carries, and as which frame of its flow it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub flow: FlowId,
+    /// Where the flow is in the table of flows.
+    pub slot: u32,
+    /// Rises with each frame that the sender gives out for the flow, those sent again included.
+    pub serial: u32,
+}
+
+/// What a frame consists of. The fields that each hop reads share a cache line with the first headers.
+#[derive(Debug)]
+struct Buffer {
+    /// Where it goes back to; there only while the frame lives.
+    home: Option<Rc<Books>>,
+    label: Option<Label>,
+    length: u32,
+    /// Whether it is a MAC control frame.
+    is_pause: bool,
+    /// The port through which it last came into a switch.
+    ingress: PortId,
+    headers_length: u8,
+    headers: [u8; HEADER_CAPACITY],
+}
+
+/// A frame: a handle to a buffer that goes back to its pool when the frame is dropped, by whomever. So the
+/// pool knows at any time which frames there are.
+#[derive(Debug)]
+pub struct SimFrame(Option<Box<Buffer>>);
+
+const LIVES: &str = "a frame has its buffer until it is dropped";
+
+impl SimFrame {
+    #[inline]
+    fn buffer(&self) -> &Buffer {
+        self.0.as_deref().expect(LIVES)
+    }
+
+    #[inline]
+    fn buffer_mut(&mut self) -> &mut Buffer {
+        self.0.as_deref_mut().expect(LIVES)
+    }
+
+    /// Whether it is a MAC control frame, which in a simulation means PFC.
+    #[inline]
+    pub(crate) fn is_pause(&self) -> bool {
+        self.buffer().is_pause
+    }
+
+    #[inline]
+    pub(crate) fn label(&self) -> Option<Label> {
+        self.buffer().label
+    }
+
+    /// The port through which it last came into a switch.
+    #[inline]
+    pub(crate) fn ingress(&self) -> PortId {
+        self.buffer().ingress
+    }
+
+    #[inline]
+    pub(crate) fn came_in_through(&mut self, port: PortId) {
+        self.buffer_mut().ingress = port;
+    }
+}
+
+impl Frame for SimFrame {
+    #[inline]
+    fn headers(&self) -> &[u8] {
+        let buffer = self.buffer();
+        &buffer.headers[..usize::from(buffer.headers_length).min(HEADER_CAPACITY)]
+    }
+
+    #[inline]
+    fn headers_mut(&mut self) -> &mut [u8] {
+        let buffer = self.buffer_mut();
+        &mut buffer.headers[..usize::from(buffer.headers_length).min(HEADER_CAPACITY)]
+    }
+
+    #[inline]
+    fn length(&self) -> Bytes {
+        Bytes(u64::from(self.buffer().length))
+    }
+
+    /// Never `None`: the pool grows where it has to.
+    fn duplicate(&self) -> Option<Self> {
+        let buffer = self.buffer();
+        let books = buffer.home.as_ref().expect(LIVES);
+        books.note_duplicate(self.length());
+        let mut copy = Books::frame(books, self.headers(), self.length(), buffer.label);
+        copy.came_in_through(buffer.ingress);
+        Some(copy)
+    }
+}
+
+impl Drop for SimFrame {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(mut buffer) = self.0.take()
+            && let Some(books) = buffer.home.take()
+        {
+            books.take_back(buffer);
+        }
+    }
+}
+
+/// What a pool knows of its frames.
+#[derive(Debug, Default)]
+struct Books {
+    #[expect(clippy::vec_box, reason = "a buffer stays where it is, and its handle changes hands")]
+    free: RefCell<Vec<Box<Buffer>>>,
+    frames: Cell<u64>,
+    bytes: Cell<u64>,
+    duplicates: Cell<Volume>,
+}
+
+impl Books {
+    #[inline]
+    fn frame(books: &Rc<Self>, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
+        let free = books.free.borrow_mut().pop();
+        let mut buffer = free.unwrap_or_else(new_buffer);
+        let kept = headers.len().min(HEADER_CAPACITY);
+        buffer.headers[..kept].copy_from_slice(&headers[..kept]);
+        buffer.headers_length = kept as u8;
+        buffer.length = length.0 as u32;
+        buffer.is_pause = is_mac_control(headers);
+        buffer.label = label;
+        buffer.home = Some(books.clone());
+        books.frames.set(books.frames.get() + 1);
+        books.bytes.set(books.bytes.get() + u64::from(buffer.length));
+        SimFrame(Some(buffer))
+    }
+
+    #[inline]
+    fn take_back(&self, buffer: Box<Buffer>) {
+        self.frames.set(self.frames.get() - 1);
+        self.bytes.set(self.bytes.get() - u64::from(buffer.length));
+        self.free.borrow_mut().push(buffer);
+    }
+
+    fn note_duplicate(&self, length: Bytes) {
+        let mut duplicates = self.duplicates.get();
+        duplicates.count(length);
+        self.duplicates.set(duplicates);
+    }
+}
+
+#[inline]
+fn is_mac_control(headers: &[u8]) -> bool {
+    headers.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes())
+}
+
+#[cold]
+fn new_buffer() -> Box<Buffer> {
+    Box::new(Buffer {
+        home: None,
+        label: None,
+        length: 0,
+        is_pause: false,
+        ingress: PortId(0),
+        headers_length: 0,
+        headers: [0; HEADER_CAPACITY],
+    })
+}
+
+/// Makes frames, and knows how many there are. Once as many have been there as ever will be at the same
+/// time, nothing is allocated any more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FramePool(Rc<Books>);
+
+impl FramePool {
+    /// A frame of `length` bytes without FCS, of which `headers` are the first.
+    #[inline]
+    pub fn frame(&self, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
+        Books::frame(&self.0, headers, length, label)
+    }
+
+    /// Frames that there are now, wherever they are.
+    #[inline]
+    pub fn live(&self) -> Volume {
+        Volume { frames: self.0.frames.get(), bytes: Bytes(self.0.bytes.get()) }
+    }
+
+    /// Copies that were made of frames, since the start.
+    #[inline]
+    pub fn duplicates(&self) -> Volume {
+        self.0.duplicates.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_as_small_as_a_pointer() {
+        assert_eq!(size_of::<SimFrame>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_dropped_frame_is_off_the_books_and_its_buffer_is_used_again() {
+        let pool = FramePool::default();
+        let first = pool.frame(&[1; 60], Bytes(1_000), None);
+        let second = pool.frame(&[2; 60], Bytes(500), None);
+        assert_eq!(pool.live(), Volume { frames: 2, bytes: Bytes(1_500) });
+        let place = first.headers().as_ptr();
+        drop(first);
+        assert_eq!(pool.live(), Volume { frames: 1, bytes: Bytes(500) });
+        let third = pool.frame(&[3; 20], Bytes(64), None);
+        assert_eq!((third.headers().as_ptr(), third.headers()), (place, &[3; 20][..]));
+        drop((second, third));
+        assert_eq!(pool.live(), Volume::ZERO);
+    }
+
+    #[test]
+    fn a_duplicate_is_counted_and_has_a_buffer_of_its_own() {
+        let pool = FramePool::default();
+        let label = Label { flow: FlowId(1), slot: 2, serial: 3 };
+        let mut original = pool.frame(&[1; 60], Bytes(90), Some(label));
+        let copy = original.duplicate().unwrap();
+        original.headers_mut()[0] = 9;
+        assert_eq!((copy.headers()[0], copy.length(), copy.label()), (1, Bytes(90), Some(label)));
+        assert_eq!(pool.duplicates(), Volume { frames: 1, bytes: Bytes(90) });
+        assert_eq!(pool.live().frames, 2);
+    }
+
+    #[test]
+    fn no_more_headers_are_kept_than_there_is_room_for() {
+        let frame = FramePool::default().frame(&[5; 300], Bytes(300), None);
+        assert_eq!((frame.headers().len(), frame.length()), (HEADER_CAPACITY, Bytes(300)));
+    }
+}

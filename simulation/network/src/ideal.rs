@@ -1,0 +1,179 @@
+//! How long a flow takes alone.
+
+use crate::network::{NetworkSpec, NodeId, NodeKind};
+use std::collections::{HashMap, VecDeque};
+use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+
+/// Bytes of a packet besides its payload: Ethernet, IPv4, UDP, BTH and ICRC.
+const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
+/// A link on the way of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Its rate.
+    pub rate: BitRate,
+    /// Its delay.
+    pub delay: Interval,
+}
+
+/// How long a message of `bytes` in packets of up to `mtu` takes over `path` with nobody else there, from the
+/// first bit sent until the last one has arrived: each node forwards a packet when it has all of it, and sends
+/// the packets of the message back to back as they come.
+///
+/// Exact, to the nanosecond: between two links every instant is a whole nanosecond, rounded up, while a link that
+/// stays busy keeps its fractions, as [`LinkClock`] has it. Where two links differ by less than a nanosecond per
+/// packet it may be a nanosecond off.
+pub fn ideal_completion(path: &[Hop], mtu: u16, bytes: u64) -> Interval {
+    let mtu = u64::from(mtu.max(1));
+    let packets = bytes.div_ceil(mtu).max(1);
+    let (full_packets, full, last) = (packets - 1, on_wire(mtu), on_wire(bytes - (packets - 1) * mtu));
+    // When the first packet, the last full one and the last of all arrive at the link.
+    let [mut first, mut before, mut end] = [Nanos::ZERO; 3];
+    for hop in path {
+        let mut clock = LinkClock::new(hop.rate);
+        let mut arrivals = [first, before];
+        if full_packets > 0 {
+            clock.occupy(first, full);
+            arrivals = [clock.free_at() + hop.delay; 2];
+        }
+        if full_packets > 1 {
+            // The slowest link so far is busy all the time; a faster one is idle until the last packets come.
+            clock.occupy(first, WireBytes(full.0.saturating_mul(full_packets - 2)));
+            clock.occupy(before, full);
+            arrivals[1] = clock.free_at() + hop.delay;
+        }
+        clock.occupy(end, last);
+        end = clock.free_at() + hop.delay;
+        [first, before] = arrivals;
+    }
+    end.since(Nanos::ZERO)
+}
+
+/// What a packet with `payload` bytes occupies on a link.
+fn on_wire(payload: u64) -> WireBytes {
+    WireBytes::of_frame(Bytes(HEADERS + payload.next_multiple_of(4)))
+}
+
+/// The shortest paths of a network: the fewest links, and of these the least delay.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    /// Of each node, the links to its neighbours.
+    links: Vec<Vec<(NodeId, Hop)>>,
+    /// Hosts forward nothing.
+    is_host: Vec<bool>,
+    known: HashMap<(NodeId, NodeId), Vec<Hop>, foldhash::fast::FixedState>,
+}
+
+impl Paths {
+    pub fn new(network: &NetworkSpec) -> Self {
+        let mut links = vec![Vec::new(); network.nodes.len()];
+        for link in &network.links {
+            let hop = Hop { rate: link.rate, delay: link.delay };
+            for (here, there) in [(0, 1), (1, 0)] {
+                links[link.ends[here].node.0 as usize].push((link.ends[there].node, hop));
+            }
+        }
+        let is_host = network.nodes.iter().map(|node| matches!(node.kind, NodeKind::Host(_))).collect();
+        Self { links, is_host, known: HashMap::default() }
+    }
+
+    /// The links from one host to another; none where there is no way.
+    pub fn path(&mut self, from: NodeId, to: NodeId) -> &[Hop] {
+        if !self.known.contains_key(&(from, to)) {
+            let path = self.search(from, to);
+            self.known.insert((from, to), path);
+        }
+        &self.known[&(from, to)]
+    }
+
+    fn search(&self, from: NodeId, to: NodeId) -> Vec<Hop> {
+        // Of each node: how far it is, its delay, and how it was reached.
+        let mut best: Vec<Option<(u32, Interval, NodeId, Hop)>> = vec![None; self.links.len()];
+        let mut queue = VecDeque::from([(from, 0_u32, Interval::ZERO)]);
+        while let Some((node, far, delay)) = queue.pop_front() {
+            if node != from && (self.is_host[node.0 as usize] || node == to) {
+                continue;
+            }
+            for (next, hop) in &self.links[node.0 as usize] {
+                let candidate = (far + 1, delay + hop.delay, node, *hop);
+                let place = &mut best[next.0 as usize];
+                let better = place.is_none_or(|old| (candidate.0, candidate.1) < (old.0, old.1));
+                if *next != from && better {
+                    *place = Some(candidate);
+                    queue.push_back((*next, candidate.0, candidate.1));
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut node = to;
+        while let Some((_, _, before, hop)) = best[node.0 as usize] {
+            path.push(hop);
+            node = before;
+        }
+        path.reverse();
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hop(gigabits: u64, delay: u64) -> Hop {
+        Hop { rate: BitRate::new(gigabits * 1_000_000_000).unwrap(), delay: Interval(delay) }
+    }
+
+    /// Packet by packet: when each has passed each link.
+    fn simulated(path: &[Hop], mtu: u64, bytes: u64) -> Interval {
+        let packets = bytes.div_ceil(mtu).max(1);
+        let mut clocks: Vec<LinkClock> = path.iter().map(|hop| LinkClock::new(hop.rate)).collect();
+        let mut end = Nanos::ZERO;
+        for packet in 0..packets {
+            let payload = if packet + 1 < packets { mtu } else { bytes - (packets - 1) * mtu };
+            end = Nanos::ZERO;
+            for (hop, clock) in path.iter().zip(&mut clocks) {
+                clock.occupy(end, on_wire(payload));
+                end = clock.free_at() + hop.delay;
+            }
+        }
+        end.since(Nanos::ZERO)
+    }
+
+    #[test]
+    fn it_is_what_a_packet_by_packet_model_says() {
+        let paths = [
+            vec![hop(100, 1_000)],
+            vec![hop(100, 1_000), hop(100, 500), hop(100, 1_000)],
+            vec![hop(400, 10), hop(25, 400_000), hop(100, 7)],
+            vec![hop(10, 10), hop(400, 3), hop(40, 7), hop(400, 0)],
+        ];
+        for path in paths {
+            for bytes in [0, 1, 100, 1_000, 1_024, 1_025, 2_048, 5_000, 1_000_001] {
+                let (ideal, model) = (ideal_completion(&path, 1_024, bytes), simulated(&path, 1_024, bytes));
+                assert_eq!(ideal, model, "{path:?} {bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_packet_over_three_links_of_100g_takes_three_times_as_long_as_over_one() {
+        // 1024 bytes of message are 1106 on the wire, 88.48 ns; rounded up at each link.
+        let path = [hop(100, 1_000); 3];
+        assert_eq!(ideal_completion(&path, 1_024, 1_024), Interval(3 * (89 + 1_000)));
+        // Nine more follow without a gap: 884.8 ns on the last link instead of 88.48.
+        assert_eq!(ideal_completion(&path, 1_024, 10_240), Interval(2 * (89 + 1_000) + 885 + 1_000));
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_what_the_model_says_for_any_path(
+            hops in prop::collection::vec((0_usize..6, 0_u64..5_000_000), 1..8),
+            mtu in 256_u16..=8_192,
+            bytes in 0_u64..300_000,
+        ) {
+            let rate = |index: usize| [10, 25, 40, 100, 200, 400][index];
+            let path: Vec<Hop> = hops.into_iter().map(|(index, delay)| hop(rate(index), delay)).collect();
+            prop_assert_eq!(ideal_completion(&path, mtu, bytes), simulated(&path, mtu.into(), bytes));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! One direction of a link: what is on its way, and when it arrives.
+
+use crate::check::pause::LinkPauses;
+use crate::fault::{Fate, FaultyLink};
+use crate::frame::SimFrame;
+use crate::network::{LinkEnd, LinkSpec};
+use crate::outcome::LinkOutcome;
+use crate::violation::Broken;
+use std::collections::VecDeque;
+use switch::{Frame, Volume};
+use units::{Interval, LinkClock, Nanos, WireBytes};
+
+/// A frame on its way.
+#[derive(Debug)]
+struct Flight {
+    arrival: Nanos,
+    frame: SimFrame,
+}
+
+/// One direction of a link. It stores and forwards: a frame arrives when its last bit has been sent, by a
+/// clock of its own that knows no more of the sender than the starts of its frames, and has travelled.
+#[derive(Debug)]
+pub(crate) struct Direction {
+    /// Who sends.
+    pub from: LinkEnd,
+    /// Who receives.
+    pub to: LinkEnd,
+    /// The number of the other direction of the link.
+    pub reverse: usize,
+    /// The pauses that the sender was told.
+    pub pauses: LinkPauses,
+    pub totals: LinkOutcome,
+    delay: Interval,
+    clock: LinkClock,
+    faults: Option<Box<FaultyLink>>,
+    /// In the order of arrival.
+    flights: VecDeque<Flight>,
+    /// Pauses that come later than what was sent behind them.
+    late: VecDeque<Flight>,
+}
+
+/// What became of a frame that was put on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It is on its way.
+    InFlight,
+    /// A fault took it.
+    Lost,
+}
+
+impl Direction {
+    /// From end `end` of `link`.
+    pub fn new(link: &LinkSpec, end: usize, faults: Option<Box<FaultyLink>>) -> Self {
+        Self {
+            from: link.ends[end],
+            to: link.ends[1 - end],
+            reverse: 0,
+            pauses: LinkPauses::new(link.rate),
+            totals: LinkOutcome::default(),
+            delay: link.delay,
+            clock: LinkClock::new(link.rate),
+            faults,
+            flights: VecDeque::new(),
+            late: VecDeque::new(),
+        }
+    }
+
+    /// Puts a frame on the link, whose first bit is sent at `start`.
+    ///
+    /// # Errors
+    /// Where that is before the frame in front of it has ended, or beyond `latest`.
+    #[inline]
+    pub fn send(&mut self, start: Nanos, latest: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
+        let earliest = self.clock.free_at();
+        if start < earliest || start > latest.max(earliest) {
+            let LinkEnd { node, port } = self.from;
+            return Err(Broken::Start { node, port, start, earliest, latest });
+        }
+        let length = frame.length();
+        let wire = WireBytes::of_frame(length);
+        self.clock.occupy(start, wire);
+        self.totals.carried.count(length);
+        self.totals.wire.0 += wire.0;
+        let arrival = self.clock.free_at() + self.delay;
+        if self.faults.is_some() {
+            return Ok(self.send_with_faults(start, arrival, frame));
+        }
+        self.flights.push_back(Flight { arrival, frame });
+        Ok(Sent::InFlight)
+    }
+
+    #[cold]
+    fn send_with_faults(&mut self, start: Nanos, arrival: Nanos, frame: SimFrame) -> Sent {
+        let is_pause = frame.is_pause();
+        let (fate, overtaken) = match &mut self.faults {
+            Some(faults) => (faults.fate(start, arrival, is_pause), is_pause && faults.delays_pauses()),
+            None => (Fate::Late(Interval::ZERO), false),
+        };
+        let late = match fate {
+            Fate::Late(late) => late,
+            Fate::Lost(loss) => {
+                self.totals.lost.count(loss, frame.length());
+                return Sent::Lost;
+            }
+        };
+        let line = if overtaken { &mut self.late } else { &mut self.flights };
+        let before = line.back().map_or(Nanos::ZERO, |flight| flight.arrival);
+        line.push_back(Flight { arrival: (arrival + late).max(before), frame });
+        Sent::InFlight
+    }
+
+    /// When the next frame arrives.
+    #[inline]
+    pub fn next_arrival(&self) -> Nanos {
+        let next = self.flights.front().map_or(Nanos::NEVER, |flight| flight.arrival);
+        match self.late.front() {
+            None => next,
+            Some(late) => next.min(late.arrival),
+        }
+    }
+
+    /// Takes a frame that has arrived by `now`.
+    #[inline]
+    pub fn arrive(&mut self, now: Nanos) -> Option<SimFrame> {
+        let late = self.late.pop_front_if(|flight| flight.arrival <= now);
+        let flight = match late {
+            None => self.flights.pop_front_if(|flight| flight.arrival <= now),
+            late => late,
+        };
+        flight.map(|flight| flight.frame)
+    }
+
+    /// What is on its way, frame by frame.
+    pub fn in_flight(&self) -> Volume {
+        let mut volume = Volume::ZERO;
+        self.flights.iter().chain(&self.late).for_each(|flight| volume.count(flight.frame.length()));
+        volume
+    }
+}
+
+#[cfg(test)]
+impl Direction {
+    /// Takes a frame off the link that nobody will miss.
+    pub fn steal(&mut self) -> Option<SimFrame> {
+        self.flights.pop_back().map(|flight| flight.frame)
+    }
+
+    /// Lets the last two frames change places.
+    pub fn swap_last(&mut self) {
+        let length = self.flights.len();
+        if let Some(slice) = self.flights.make_contiguous().get_mut(length.saturating_sub(2)..)
+            && let [one, other] = slice
+        {
+            core::mem::swap(&mut one.frame, &mut other.frame);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::FramePool;
+    use crate::network::{Faults, NodeId};
+    use units::{BitRate, Bytes, PortId};
+
+    fn direction(rate: BitRate, faults: Faults) -> Direction {
+        let end = |node| LinkEnd { node: NodeId(node), port: PortId(0) };
+        let faults = [faults, Faults::default()];
+        let link = LinkSpec { ends: [end(0), end(1)], rate, delay: Interval(1_000), faults };
+        Direction::new(&link, 0, FaultyLink::new(link.faults[0], 1, 0))
+    }
+
+    fn send(direction: &mut Direction, start: u64, length: u64) -> Result<Sent, Broken> {
+        let frame = FramePool::default().frame(&[0; 60], Bytes(length), None);
+        direction.send(Nanos(start), Nanos(start), frame)
+    }
+
+    #[test]
+    fn a_frame_arrives_when_its_last_bit_has_travelled() {
+        let mut direction = direction(BitRate::gigabits(100), Faults::default());
+        send(&mut direction, 0, 1_226).unwrap();
+        assert_eq!(direction.next_arrival(), Nanos(1_100), "1250 bytes are 100 ns");
+        assert!(direction.arrive(Nanos(1_099)).is_none());
+        assert!(direction.arrive(Nanos(1_100)).is_some());
+        assert_eq!(direction.next_arrival(), Nanos::NEVER);
+    }
+
+    #[test]
+    fn a_train_keeps_the_fractions_of_a_nanosecond() {
+        let mut direction = direction(BitRate::gigabits(400), Faults::default());
+        let mut start = 0;
+        for _ in 0..1_000 {
+            send(&mut direction, start, 60).unwrap();
+            start = direction.clock.free_at().0;
+        }
+        let last = core::iter::from_fn(|| {
+            let at = direction.next_arrival();
+            direction.arrive(at).map(|_| at)
+        });
+        assert_eq!(last.last(), Some(Nanos(1_000 + 1_680)), "1.68 ns each");
+    }
+
+    #[test]
+    fn a_frame_that_begins_before_the_last_one_has_ended_is_found() {
+        let mut direction = direction(BitRate::gigabits(100), Faults::default());
+        send(&mut direction, 0, 1_226).unwrap();
+        assert!(matches!(send(&mut direction, 99, 60), Err(Broken::Start { .. })));
+        assert_eq!(send(&mut direction, 100, 60), Ok(Sent::InFlight));
+        let frame = FramePool::default().frame(&[0; 60], Bytes(60), None);
+        let too_far = direction.send(Nanos(5_001), Nanos(5_000), frame);
+        assert!(matches!(too_far, Err(Broken::Start { .. })));
+    }
+
+    #[test]
+    fn frames_keep_their_order_whatever_the_jitter() {
+        let faults = Faults { jitter: Interval(500), ..Faults::default() };
+        let mut direction = direction(BitRate::gigabits(100), faults);
+        for number in 0..200 {
+            send(&mut direction, number * 10, 60 + number % 2).unwrap();
+        }
+        let mut last = Nanos::ZERO;
+        for number in 0..200 {
+            let at = direction.next_arrival();
+            assert!(at >= last);
+            last = at;
+            assert_eq!(direction.arrive(at).unwrap().length(), Bytes(60 + number % 2));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! How a network is run.
+
+use crate::network::NodeId;
+use units::{Interval, Nanos};
+
+/// How a network is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Of every random choice; the same seed gives the same run.
+    pub seed: u64,
+    /// Flows that would start later than this are not started. When the last flow has ended, so has the run.
+    pub until: Nanos,
+    /// The run ends then, whatever happens.
+    pub limit: Nanos,
+    /// How often [`crate::Observer::sample`] is called, from zero on; never where there is none.
+    pub sampling: Option<Interval>,
+    /// Nodes of which every frame is shown to [`crate::Observer::captured`].
+    pub taps: Vec<NodeId>,
+    /// For how long flows may get nowhere until the run ends as a deadlock or a livelock. Never less than eight
+    /// times the longest delay of a link.
+    pub stall: Interval,
+    /// Whether switches may drop lossless frames: to see what a buffer that is too small costs. Otherwise such
+    /// a drop is a violation, unless some link has faults.
+    pub tolerate_loss: bool,
+}
+
+impl Default for Options {
+    /// Seed 1, a second of virtual time, nothing sampled or tapped, a stall of 50 ms.
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            until: Nanos(1_000_000_000),
+            limit: Nanos(1_000_000_000),
+            sampling: None,
+            taps: Vec::new(),
+            stall: Interval::from_millis(50),
+            tolerate_loss: false,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+use super::*;
+use crate::NodeId;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use units::{BitRate, Interval, PortId};
+
+fn wish() -> LinkWish {
+    LinkWish::new(BitRate::gigabits(100), Interval::from_micros(1))
+}
+
+fn long() -> LinkWish {
+    LinkWish { long: true, ..LinkWish::new(BitRate::gigabits(400), Interval::from_millis(3)) }
+}
+
+fn tree(k: usize) -> FatTree {
+    FatTree { k, hosts: k / 2, link: wish(), uplink: wish() }
+}
+
+fn leaf_spine() -> LeafSpine {
+    LeafSpine { leaves: 4, spines: 2, hosts: 4, link: wish(), uplink: wish() }
+}
+
+fn two_data_centers() -> TwoDataCenters {
+    let site = DataCenter::FatTree(tree(4));
+    TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 1, long_link: long() }
+}
+
+/// Follows every path that the routes allow; gives back how many links it has, where all have as many.
+fn follow(topology: &Topology, source: NodeId, destination: NodeId) -> Option<usize> {
+    let mut front = BTreeSet::from([source]);
+    for links in 0..64 {
+        if front.contains(&destination) {
+            return (front.len() == 1).then_some(links);
+        }
+        let mut next = BTreeSet::new();
+        for &node in &front {
+            let ports: Vec<PortId> = match topology.node(node).role {
+                Role::Host => vec![PortId(0)],
+                Role::Switch => {
+                    let behind =
+                        topology.node(node).ports.iter().position(|port| {
+                            topology.links[port.link].ends[1 - port.end].node == destination
+                        });
+                    behind.map_or_else(
+                        || topology.ports_toward(node, destination),
+                        |it| vec![PortId(it as u16)],
+                    )
+                }
+            };
+            for port in ports {
+                let port = &topology.node(node).ports[port.index()];
+                next.insert(topology.links[port.link].ends[1 - port.end].node);
+            }
+        }
+        front = next;
+    }
+    None
+}
+
+#[test]
+fn a_fat_tree_of_k_has_k_cubed_over_four_hosts_and_all_equal_paths() {
+    let topology = tree(4).plan().unwrap().finish().unwrap();
+    assert_eq!((topology.hosts().count(), topology.nodes.len(), topology.links.len()), (16, 36, 48));
+    let [edge, h0, h1, h2, h4] = ["edge0", "h0", "h1", "h2", "h4"].map(|name| topology.find(name).unwrap());
+    assert_eq!(topology.ports_toward(edge, h4).len(), 2, "another pod: both aggregation switches");
+    let hops = [h1, h2, h4].map(|host| follow(&topology, h0, host));
+    assert_eq!(hops, [Some(2), Some(4), Some(6)], "the same edge, the same pod, another pod");
+}
+
+#[test]
+fn addresses_say_where_a_host_is() {
+    let topology = two_data_centers().plan().unwrap().finish().unwrap();
+    let address = |name: &str| topology.node(topology.find(name).unwrap()).ports[0].address.to_string();
+    assert_eq!(address("east-h0"), "10.1.0.1");
+    assert_eq!(address("east-h5"), "10.1.2.2");
+    assert_eq!(address("west-h15"), "10.2.7.2");
+    let macs: BTreeSet<_> =
+        topology.nodes.iter().flat_map(|node| &node.ports).map(|port| port.mac.0).collect();
+    assert_eq!(macs.len(), 2 * topology.links.len(), "each port has a MAC address of its own");
+}
+
+#[test]
+fn between_data_centers_everything_passes_the_gateways() {
+    let topology = two_data_centers().plan().unwrap().finish().unwrap();
+    let find = |name: &str| topology.find(name).unwrap();
+    assert_eq!(follow(&topology, find("east-h0"), find("west-h0")), Some(9));
+    assert_eq!(topology.node(find("east-h0")).site, 0);
+    assert_eq!(topology.node(find("gw-west")).site, 1);
+    let long: Vec<&str> =
+        topology.links.iter().filter(|it| it.wish.long).map(|it| it.name.as_str()).collect();
+    assert_eq!(long, ["long"]);
+}
+
+#[test]
+fn parallel_links_are_told_apart_and_share_the_flows() {
+    let site = DataCenter::Hosts { hosts: 2, link: wish() };
+    let plan = TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 2, long_link: long() };
+    let topology = plan.plan().unwrap().finish().unwrap();
+    let gateway = topology.find("gw-east").unwrap();
+    let names: Vec<&str> = topology.node(gateway).ports.iter().map(|port| port.name.as_str()).collect();
+    assert_eq!(names, ["east-h0", "east-h1", "gw-west:0", "gw-west:1"]);
+    assert_eq!(topology.ports_toward(gateway, topology.find("west-h1").unwrap()), [PortId(2), PortId(3)]);
+}
+
+#[test]
+fn routes_that_are_given_go_before_the_shortest_ones() {
+    let mut plan = leaf_spine().plan().unwrap();
+    let find = |plan: &Plan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
+    let [leaf, spine, host, rack] = ["leaf0", "spine1", "h4", "leaf2"].map(|name| find(&plan, name));
+    plan.routes.push(PlannedRoute { node: leaf, to: host, via: vec![spine] });
+    plan.routes.push(PlannedRoute { node: leaf, to: rack, via: vec![spine] });
+    let topology = plan.finish().unwrap();
+    let toward = |name: &str| {
+        let ports = topology.ports_toward(topology.find("leaf0").unwrap(), topology.find(name).unwrap());
+        ports.len()
+    };
+    assert_eq!([toward("h4"), toward("h5"), toward("h8"), toward("h12")], [1, 2, 1, 2]);
+}
+
+#[test]
+fn routes_that_lead_round_or_nowhere_are_refused() {
+    let with = |routes: &[(&str, &str, &str)]| {
+        let mut plan = leaf_spine().plan().unwrap();
+        let find = |plan: &Plan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
+        for (node, to, via) in routes {
+            let [node, to, via] = [node, to, via].map(|name| find(&plan, name));
+            plan.routes.push(PlannedRoute { node, to, via: vec![via] });
+        }
+        plan.finish().unwrap_err()
+    };
+    assert!(matches!(with(&[("spine0", "h0", "leaf1")]), PlanError::RouteLoop { .. }));
+    assert!(matches!(with(&[("leaf0", "h4", "leaf1")]), PlanError::NotNeighbour { .. }));
+    assert!(matches!(with(&[("h0", "h4", "leaf0")]), PlanError::RouteAtHost { .. }));
+    assert!(matches!(with(&[("leaf0", "spine0", "spine1")]), PlanError::RouteToNobody { .. }));
+    let twice = with(&[("leaf0", "h4", "spine0"), ("leaf0", "h4", "spine1")]);
+    assert!(matches!(twice, PlanError::RouteTwice { .. }));
+}
+
+#[test]
+fn what_is_no_network_is_refused() {
+    let mut alone = Plan::default();
+    let host = alone.add("h0", Role::Host);
+    let switch = alone.add("s0", Role::Switch);
+    alone.join(host, switch, wish());
+    assert_eq!(alone.clone().finish(), Err(PlanError::Hosts { count: 1 }));
+
+    let mut apart = alone.clone();
+    let (other, behind) = (apart.add("h1", Role::Host), apart.add("s1", Role::Switch));
+    assert_eq!(apart.clone().finish(), Err(PlanError::HostLinks { host: "h1".into(), count: 0 }));
+    apart.join(other, behind, wish());
+    assert!(matches!(apart.clone().finish(), Err(PlanError::Unreachable { .. })));
+    apart.join(switch, behind, wish());
+    assert!(apart.clone().finish().is_ok());
+    apart.join(switch, switch, wish());
+    assert!(matches!(apart.clone().finish(), Err(PlanError::SelfLink { .. })));
+    apart.links.pop();
+    apart.add("h1", Role::Host);
+    assert!(matches!(apart.finish(), Err(PlanError::DuplicateName { .. })));
+
+    let incast = |senders, receivers| Incast { senders, receivers, link: wish(), receiver_link: wish() };
+    assert!(matches!(incast(0, 1).plan(), Err(PlanError::Count { key: "senders", .. })));
+    let full = incast(64, 1).plan().unwrap().finish();
+    assert_eq!(full, Err(PlanError::Ports { switch: "sw0".into(), count: 65 }));
+    assert!(incast(63, 1).plan().unwrap().finish().is_ok());
+    assert!(matches!(tree(3).plan(), Err(PlanError::Count { key: "k", got: 3, .. })));
+}
+
+#[test]
+fn two_hosts_can_be_joined_without_a_switch() {
+    let mut plan = Plan::default();
+    let (one, other) = (plan.add("a", Role::Host), plan.add("b", Role::Host));
+    plan.join(one, other, wish());
+    let topology = plan.finish().unwrap();
+    let ports: Vec<_> = topology.nodes.iter().map(|node| node.ports[0].address).collect();
+    assert_ne!(ports[0], ports[1]);
+}
+
+#[test]
+fn hosts_forward_nothing() {
+    // Two switches that only a host could join: it has one port, so there is no way.
+    let mut plan = Plan::default();
+    let [one, other] = ["s0", "s1"].map(|name| plan.add(name, Role::Switch));
+    for (name, switch) in [("h0", one), ("h1", other)] {
+        let host = plan.add(name, Role::Host);
+        plan.join(host, switch, wish());
+    }
+    assert!(matches!(plan.finish(), Err(PlanError::Unreachable { .. })));
+}
+
+proptest! {
+    #[test]
+    fn in_any_connected_network_every_route_leads_to_its_host_by_the_fewest_links(
+        switches in 1_usize..12,
+        hosts in 2_usize..20,
+        links in prop::collection::vec((0_usize..12, 0_usize..12), 0..24),
+        seats in prop::collection::vec(0_usize..12, 20),
+    ) {
+        let mut plan = Plan::default();
+        for number in 0..switches {
+            plan.add(format!("s{number}"), Role::Switch);
+        }
+        // A tree joins all of them, and any links beside it.
+        for number in 1..switches {
+            plan.join(number, seats[number % seats.len()] % number, wish());
+        }
+        for (one, other) in links.iter().map(|(one, other)| (one % switches, other % switches)) {
+            if one != other {
+                plan.join(one, other, wish());
+            }
+        }
+        for (number, seat) in seats.iter().enumerate().take(hosts) {
+            let host = plan.add(format!("h{number}"), Role::Host);
+            plan.join(host, seat % switches, wish());
+        }
+        let topology = plan.finish().unwrap();
+        let all: Vec<_> = topology.hosts().collect();
+        for &one in &all {
+            for &other in &all {
+                if one != other {
+                    let there = follow(&topology, one, other);
+                    prop_assert!(there.is_some(), "{one:?} to {other:?}");
+                    prop_assert_eq!(there, follow(&topology, other, one), "as far back");
+                }
+            }
+        }
+    }
+}
