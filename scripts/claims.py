@@ -1,0 +1,46 @@
+"""Prints the claims of experiments as a table in Markdown: scripts/claims.py SUMMARY.json..."""
+
+import json
+import pathlib
+import sys
+
+
+def figure(value, relative):
+    """A change in percent, or the figure itself with three digits."""
+    if relative:
+        return f"{100 * value:+.1f} %"
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {letter}"
+    return f"{value:.3g}"
+
+
+def measured(claim):
+    """The median, and the range where there is one."""
+    ours, relative = claim["ours"], claim["against"] is not None
+    if ours is None:
+        return ""
+    median, least, most = (figure(ours[key], relative) for key in ("median", "min", "max"))
+    return median if least == most else f"{median} ({least} to {most})"
+
+
+def rows(path):
+    experiment = pathlib.Path(path).parent.name
+    summary = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    for claim in summary["claims"]:
+        paper = figure(claim["paper"], claim["against"] is not None)
+        yield [experiment, claim["id"], claim["text"], paper, measured(claim), claim["verdict"]]
+    for run in summary["runs"]:
+        if run["ending"] != "finished":
+            yield [experiment, run["name"], run["message"] or "", "", "", run["ending"]]
+
+
+def main():
+    print("| experiment | claim | what | paper | measured | verdict |")
+    print("|---|---|---|---|---|---|")
+    for path in sys.argv[1:]:
+        for row in rows(path):
+            print("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |")
+
+
+main()
