@@ -114,7 +114,7 @@ fn a_flow_that_is_stopped_ends_and_one_that_is_not_lasts_to_the_limit() {
     let (plan, [source, destination]) = pair(Faults::default(), 100_000);
     let stop = Nanos(3_000_000);
     let stopped = endless(flow(0, source, destination, 0), P3, Nanos(5_000), stop);
-    let (outcome, seen) = plan.run(options(), &[stopped.clone()]);
+    let (outcome, seen) = plan.run(options(), std::slice::from_ref(&stopped));
     assert_lossless(&outcome);
     assert!(seen.flows[0].end > stop && seen.flows[0].end < stop + Interval(3_000));
     assert_eq!(seen.flows[0].ideal, Interval::ZERO);

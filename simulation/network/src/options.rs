@@ -10,7 +10,7 @@ pub struct Options {
     pub seed: u64,
     /// Flows that would start later than this are not started. When the last flow has ended, so has the run.
     pub until: Nanos,
-    /// The run ends then, whatever happens.
+    /// The run ends then, whatever happens; after 2^44 ns (4.9 hours) at the latest.
     pub limit: Nanos,
     /// How often [`crate::Observer::sample`] is called, from zero on; never where there is none.
     pub sampling: Option<Interval>,
