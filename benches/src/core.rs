@@ -235,6 +235,7 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
         },
         bifrost: None,
         lscc: None,
+        int: false,
         watchdog: None,
     }
 }

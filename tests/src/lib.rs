@@ -1,5 +1,6 @@
 //! What the end-to-end tests in `tests/` share: a bench around the switch core that behaves like a
-//! driver, frames, settings, neighbours that obey PFC, and the check that nothing is lost.
+//! driver, frames, settings, neighbours that obey PFC, whole networks in virtual time, and the check that nothing
+//! is lost.
 
 pub mod bench;
 pub mod connection;
@@ -12,6 +13,7 @@ pub mod network;
 pub mod peer;
 pub mod settings;
 pub mod shards;
+pub mod simulated;
 
 pub use bench::{Sent, Testbench};
 pub use connection::Connection;

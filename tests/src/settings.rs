@@ -112,6 +112,7 @@ pub fn port(number: PortId, rate: BitRate) -> PortSettings {
         bifrost: None,
         lscc: None,
         watchdog: None,
+        int: false,
     }
 }
 

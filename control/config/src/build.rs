@@ -160,6 +160,7 @@ impl Builder<'_> {
             bifrost: None,
             lscc: None,
             watchdog: decl.watchdog.as_ref().map(watchdog::build),
+            int: or(&decl.int, false),
         };
         if let Some(declared) = &decl.bifrost {
             port.bifrost = Some(bifrost::build(declared, &port, link, self.problems)?);

@@ -146,6 +146,7 @@ fn write_forwarding(
 fn write_port(out: &mut String, port: &PortSettings, link: &Link, keys: Keys) -> core::fmt::Result {
     writeln!(out, "\n[[port]]\nname = \"{}\"\nmac = \"{}\"\nrate = \"{}\"", port.name, port.mac, port.rate)?;
     writeln!(out, "max_frame = {}\ntx_window = \"{}\"", port.max_frame.0, port.tx_window)?;
+    writeln!(out, "int = {}", port.int)?;
     if let Some(distance) = link.distance {
         writeln!(out, "distance = \"{distance}\"")?;
     }

@@ -17,6 +17,7 @@ use switch::program::{
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
+use wire::int::LinkRate;
 use wire::ip::Dscp;
 use wire::rate_feedback::Key;
 
@@ -29,7 +30,9 @@ fn size() -> impl Strategy<Value = Bytes> {
 }
 
 fn rate() -> impl Strategy<Value = BitRate> {
-    (1_000_000_u64..1_000_000_000_000).prop_map(|rate| BitRate::new(rate).unwrap())
+    let common = prop::sample::select(vec![10, 25, 40, 100, 400]).prop_map(BitRate::gigabits);
+    let any = (1_000_000_u64..1_000_000_000_000).prop_map(|rate| BitRate::new(rate).unwrap());
+    prop_oneof![common, any]
 }
 
 fn dynamic() -> impl Strategy<Value = Threshold> {
@@ -204,14 +207,16 @@ fn without_marks_on_lscc(ports: &mut [PortSettings]) {
 
 fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
-    let tables = (classification(), prop::array::uniform8(group()), prop::array::uniform8(queue()));
-    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16..);
+    // Boxed, for eight of each would be too much for the stack of a test.
+    let (groups, queues) = (prop::array::uniform8(group().boxed()), prop::array::uniform8(queue().boxed()));
+    let tables = (classification(), groups, queues);
+    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let rest =
         (rest, prop::option::of(bifrost()), prop::option::of(lscc(index)), prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
-        let ((rate_limit, obey_global_pause, pause), bifrost, lscc, watchdog) = rest;
+        let ((rate_limit, obey_global_pause, pause, int), bifrost, lscc, watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -227,6 +232,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             bifrost: None,
             lscc: None,
             watchdog,
+            int: int && LinkRate::of(rate).is_some(),
         };
         port.pfc.obey = port.lossless();
         let port = with_lscc(with_bifrost(port, bifrost), lscc);
@@ -392,7 +398,7 @@ const KEYS: &str = "
     [port.classify] [[port.lossless]] [[port.queue]] [port.pfc] [profile.port.x]
     [[profile.port.x.lossless]] [profile.lossless.x] [profile.queue.x] name seed shared headroom
     egress_lossy descriptors cell_occupancy mode pairs capacity ageing prefix next_hops address mac
-    port rate mtu max_frame distance tx_window interface_delay addresses classify lossless queue
+    port rate mtu max_frame distance tx_window int interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file

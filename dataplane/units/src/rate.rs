@@ -17,15 +17,23 @@ impl BitRate {
         }
     }
 
+    /// A rate of `megabits` times 10^6 bits per second.
+    ///
+    /// # Panics
+    /// At compile time where `megabits` is zero; use it for constants.
+    pub const fn megabits(megabits: u64) -> Self {
+        match Self::new(megabits * 1_000_000) {
+            Some(rate) => rate,
+            None => panic!("a rate of zero"),
+        }
+    }
+
     /// A rate of `gigabits` times 10^9 bits per second.
     ///
     /// # Panics
     /// At compile time where `gigabits` is zero; use it for constants.
     pub const fn gigabits(gigabits: u64) -> Self {
-        match Self::new(gigabits * 1_000_000_000) {
-            Some(rate) => rate,
-            None => panic!("a rate of zero"),
-        }
+        Self::megabits(gigabits * 1_000)
     }
 
     /// Bits per second.

@@ -62,6 +62,10 @@ pub enum Protocol {
     Cm,
     /// InfiniBand invariant CRC.
     Icrc,
+    /// In-band telemetry of HPCC.
+    Telemetry,
+    /// TCP header.
+    Tcp,
 }
 
 impl fmt::Display for Protocol {
@@ -83,6 +87,8 @@ impl fmt::Display for Protocol {
             Self::ExtendedTransport => "extended transport header",
             Self::Cm => "CM datagram",
             Self::Icrc => "ICRC",
+            Self::Telemetry => "in-band telemetry",
+            Self::Tcp => "TCP",
         })
     }
 }

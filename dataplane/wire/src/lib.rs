@@ -20,6 +20,7 @@ mod error;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod icmpv6;
+pub mod int;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
@@ -28,6 +29,7 @@ pub mod pause;
 pub mod pfc;
 pub mod rate_feedback;
 pub mod roce;
+pub mod tcp;
 pub mod udp;
 pub mod vlan;
 

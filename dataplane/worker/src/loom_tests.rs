@@ -149,6 +149,7 @@ fn settings() -> Settings {
         pfc: PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false },
         bifrost: None,
         lscc: None,
+        int: false,
         watchdog: None,
     };
     Settings {

@@ -25,7 +25,10 @@ mod transport;
 
 pub use host::{Event, FlowState, Host, HostCounters, Transmit};
 pub use packet::data_length;
-pub use settings::{CongestionControl, Connection, End, FlowId, GoBackN, HostSettings, Station, Transport};
+pub use settings::{
+    CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station,
+    Timely, Transport,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,20 @@
 //! The frames of a queue pair: headers that are made once and then only patched.
 
-use crate::settings::Station;
+mod returning;
+mod segment;
+
+pub(crate) use returning::ReturningTemplate;
+pub(crate) use segment::{AckSegmentTemplate, SegmentTemplate};
+
+use crate::settings::{CongestionControl, HostSettings, Station, Transport};
 use core::net::Ipv4Addr;
 use units::Bytes;
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn, IpProtocol};
+use wire::roce::bth::Telemetry;
 use wire::roce::extended::Aeth;
 use wire::roce::{self, Opcode, Psn, QueuePair, bth, cnp, icrc};
-use wire::{ipv4, udp};
+use wire::{int, ipv4, udp};
 
 /// TTL of all packets.
 const TTL: u8 = 64;
@@ -29,6 +36,9 @@ const ACK_LEN: usize = ACK_ICRC_AT + icrc::LEN;
 const SYNDROME_ACK: u8 = 0x1f;
 /// Syndrome of a PSN sequence error.
 const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
+/// Syndrome of IRN's negative acknowledgement: the last one of the error codes that the specification reserves.
+/// The paper gives no format. The sequence number of the packet that came stands in place of that of the message.
+const SYNDROME_SELECTIVE: u8 = 0x7f;
 
 /// From where to where the frames of a queue pair go.
 #[derive(Clone, Copy, Debug)]
@@ -43,31 +53,38 @@ pub(crate) struct Path {
 impl Path {
     /// Writes all that stands before the BTH of a packet with `transport` bytes from its BTH on.
     fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
-        let (ethernet_header, packet) = out.split_at_mut(IP_AT);
-        let (ip_header, udp_header) = packet.split_at_mut(ipv4::MIN_HEADER_LEN);
+        let (packet, udp_header) = out.split_at_mut(UDP_AT);
+        let length = udp::HEADER_LEN as u16 + transport;
+        self.emit_packet(dscp, ecn, IpProtocol::UDP, length, packet);
+        let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
+        let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
+        // The rest of the array is as long as its header.
+        let _ = udp.emit(udp_header);
+    }
+
+    /// Writes Ethernet and IP headers of a packet with `payload` bytes of `protocol`, where there is room.
+    fn emit_packet(&self, dscp: Dscp, ecn: Ecn, protocol: IpProtocol, payload: u16, out: &mut [u8]) {
+        let Some((ethernet_header, ip_header)) = out.split_at_mut_checked(IP_AT) else { return };
         let ethernet = ethernet::Header {
             destination: self.next_hop,
             source: self.station.mac,
             ether_type: EtherType::IPV4,
         };
-        let length = udp::HEADER_LEN as u16 + transport;
         let ip = ipv4::Header {
             dscp,
             ecn,
-            total_length: ipv4::MIN_HEADER_LEN as u16 + length,
+            total_length: ipv4::MIN_HEADER_LEN as u16 + payload,
             identification: 0,
             dont_fragment: true,
             more_fragments: false,
             fragment_offset: 0,
             ttl: TTL,
-            protocol: IpProtocol::UDP,
+            protocol,
             source: self.station.address,
             destination: self.peer,
         };
-        let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
-        let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
-        // The parts of an array of this length have room for their headers.
-        let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header), udp.emit(udp_header));
+        // The callers have room for both.
+        let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header));
     }
 
     /// The congestion notification to the sender of the flow (annex A17 of the InfiniBand specification).
@@ -101,11 +118,54 @@ pub(crate) struct ShortFrame {
 }
 
 impl ShortFrame {
-    /// Room for the longest one.
-    const CAPACITY: usize = 95;
+    /// Room for the longest one, an acknowledgement that returns telemetry.
+    const CAPACITY: usize = 111;
 
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+/// What stands around the bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// RoCEv2.
+    Roce,
+    /// RoCEv2 with in-band telemetry behind the BTH.
+    Collecting,
+    /// TCP.
+    Tcp,
+}
+
+impl Format {
+    /// That of a host.
+    pub fn of(settings: &HostSettings) -> Self {
+        match (settings.transport, settings.congestion_control) {
+            (Transport::NewReno(_), _) => Self::Tcp,
+            (_, CongestionControl::Hpcc(_)) => Self::Collecting,
+            _ => Self::Roce,
+        }
+    }
+
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message.
+    #[inline]
+    pub const fn data_length(self, payload: u16) -> Bytes {
+        match self {
+            Self::Tcp => segment::data_length(payload),
+            Self::Roce | Self::Collecting => {
+                let rest = DATA_HEADERS + self.telemetry_len() + icrc::LEN;
+                Bytes(rest as u64 + payload as u64 + self.padding(payload) as u64)
+            }
+        }
+    }
+
+    const fn telemetry_len(self) -> usize {
+        if matches!(self, Self::Collecting) { int::LEN } else { 0 }
+    }
+
+    /// Bytes that fill what stands behind the BTH up to a multiple of four.
+    const fn padding(self, payload: u16) -> u16 {
+        payload.wrapping_add(self.telemetry_len() as u16).wrapping_neg() & 3
     }
 }
 
@@ -114,9 +174,11 @@ impl ShortFrame {
 pub(crate) struct DataTemplate {
     path: Path,
     dscp: Dscp,
+    format: Format,
     /// Of the packet that was written last.
     payload: u16,
-    bytes: [u8; DATA_HEADERS],
+    /// The telemetry stays zero.
+    bytes: [u8; DATA_HEADERS + int::LEN],
 }
 
 /// What differs from one data packet to the next.
@@ -130,8 +192,8 @@ pub(crate) struct DataPacket {
 }
 
 impl DataTemplate {
-    pub fn new(path: Path, dscp: Dscp) -> Self {
-        let mut template = Self { path, dscp, payload: 0, bytes: [0; DATA_HEADERS] };
+    pub fn new(path: Path, dscp: Dscp, format: Format) -> Self {
+        let mut template = Self { path, dscp, format, payload: 0, bytes: [0; DATA_HEADERS + int::LEN] };
         template.emit_path(0);
         template
     }
@@ -143,19 +205,23 @@ impl DataTemplate {
             self.emit_path(packet.payload);
         }
         let header = bth::Header {
-            pad_count: padding(packet.payload) as u8,
+            pad_count: self.format.padding(packet.payload) as u8,
             ack_requested: packet.ack_requested,
+            telemetry: match self.format {
+                Format::Collecting => Telemetry::Collected,
+                Format::Roce | Format::Tcp => Telemetry::None,
+            },
             psn: packet.psn,
             ..bth::Header::new(packet.opcode, self.path.remote)
         };
         // There is room for it.
         let _ = header.emit(self.bytes.get_mut(BTH_AT..).unwrap_or_default());
-        data_length(packet.payload)
+        self.format.data_length(packet.payload)
     }
 
     fn emit_path(&mut self, payload: u16) {
         self.payload = payload;
-        let transport = (data_length(payload).0 as usize - BTH_AT) as u16;
+        let transport = (self.format.data_length(payload).0 as usize - BTH_AT) as u16;
         if let Some(headers) = self.bytes.first_chunk_mut() {
             self.path.emit(self.dscp, Ecn::Ect0, transport, headers);
         }
@@ -170,20 +236,16 @@ impl DataTemplate {
     /// The headers of the packet that was written last.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.get(..DATA_HEADERS + self.format.telemetry_len()).unwrap_or_default()
     }
 }
 
-/// Bytes that fill `payload` up to a multiple of four.
-const fn padding(payload: u16) -> u16 {
-    payload.wrapping_neg() & 3
-}
-
 /// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP, BTH and
-/// ICRC are 58 bytes, and the payload is padded to a multiple of four.
+/// ICRC are 58 bytes, and the payload is padded to a multiple of four. Hosts with HPCC or TCP have other packets, see
+/// [`HostSettings::data_length`].
 #[inline]
 pub const fn data_length(payload: u16) -> Bytes {
-    Bytes((DATA_HEADERS + icrc::LEN) as u64 + payload as u64 + padding(payload) as u64)
+    Format::Roce.data_length(payload)
 }
 
 /// What a receiver answers.
@@ -193,6 +255,32 @@ pub(crate) enum Answer {
     Acknowledge(Psn),
     /// This sequence number was expected and another one came.
     SequenceError(Psn),
+    /// The first sequence number was expected, and the second one came and was kept.
+    Selective(Psn, Psn),
+}
+
+impl Answer {
+    /// What an acknowledgement with this sequence number says; `None` for what no receiver here answers.
+    #[inline]
+    pub fn parse(psn: Psn, aeth: Aeth) -> Option<Self> {
+        match aeth.syndrome {
+            _ if aeth.is_positive() => Some(Self::Acknowledge(psn)),
+            SYNDROME_SEQUENCE_ERROR => Some(Self::SequenceError(psn)),
+            SYNDROME_SELECTIVE => Some(Self::Selective(psn, aeth.message_sequence_number)),
+            _ => None,
+        }
+    }
+
+    /// Sequence number, syndrome, and the 24 bits beside that: the number of messages that were received.
+    #[inline]
+    fn fields(self, messages: u32) -> (Psn, u8, Psn) {
+        let messages = Psn::from_low_bits(messages);
+        match self {
+            Self::Acknowledge(psn) => (psn, SYNDROME_ACK, messages),
+            Self::SequenceError(psn) => (psn, SYNDROME_SEQUENCE_ERROR, messages),
+            Self::Selective(psn, arrived) => (psn, SYNDROME_SELECTIVE, arrived),
+        }
+    }
 }
 
 /// The acknowledgements of a queue pair, ICRC included.
@@ -218,11 +306,8 @@ impl AckTemplate {
     /// The frame with this answer; `messages` were received so far.
     #[inline]
     pub fn frame(&self, answer: Answer, messages: u32) -> ShortFrame {
-        let (psn, syndrome) = match answer {
-            Answer::Acknowledge(psn) => (psn, SYNDROME_ACK),
-            Answer::SequenceError(psn) => (psn, SYNDROME_SEQUENCE_ERROR),
-        };
-        let (sequence, messages) = (psn.number().to_be_bytes(), messages.to_be_bytes());
+        let (psn, syndrome, messages) = answer.fields(messages);
+        let (sequence, messages) = (psn.number().to_be_bytes(), messages.number().to_be_bytes());
         let variable =
             [0, sequence[1], sequence[2], sequence[3], syndrome, messages[1], messages[2], messages[3]];
         let template = self.bytes.last_chunk().copied().unwrap_or_default();
@@ -238,7 +323,7 @@ impl AckTemplate {
 mod tests {
     use super::*;
 
-    fn path() -> Path {
+    pub(super) fn path() -> Path {
         Path {
             station: Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: Ipv4Addr::new(10, 0, 0, 1) },
             next_hop: MacAddress([2, 0, 0, 0, 0, 9]),
@@ -252,7 +337,10 @@ mod tests {
     fn an_acknowledgement_has_a_valid_icrc_and_checksum() {
         let template = AckTemplate::new(&path(), Dscp::from_low_bits(48));
         for psn in [0, 1, 0x00ff_ffff, 0x0012_3456].map(Psn::from_low_bits) {
-            for answer in [Answer::Acknowledge(psn), Answer::SequenceError(psn)] {
+            let arrived = psn.advanced_by(5);
+            for answer in
+                [Answer::Acknowledge(psn), Answer::SequenceError(psn), Answer::Selective(psn, arrived)]
+            {
                 let frame = template.frame(answer, 1);
                 let packet = &frame.bytes()[IP_AT..];
                 assert_eq!(icrc::verify(packet), Ok(true));
@@ -261,8 +349,9 @@ mod tests {
                 let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
                 assert_eq!((bth.opcode(), bth.psn()), (Opcode::RC_ACKNOWLEDGE, psn));
                 let aeth = Aeth::parse(bth.payload()).unwrap();
-                assert_eq!(aeth.is_negative(), matches!(answer, Answer::SequenceError(_)));
-                assert_eq!(aeth.message_sequence_number.number(), 1);
+                assert_eq!(Answer::parse(bth.psn(), aeth), Some(answer));
+                assert_eq!(aeth.is_positive(), answer == Answer::Acknowledge(psn));
+                assert_eq!(aeth.is_negative(), answer != Answer::Acknowledge(psn));
             }
         }
     }
@@ -279,20 +368,24 @@ mod tests {
 
     #[test]
     fn a_data_packet_is_padded_to_four_bytes_and_says_so() {
-        let mut template = DataTemplate::new(path(), Dscp::from_low_bits(26));
-        for payload in [1_024, 1, 2, 3, 4, 0] {
-            let (opcode, psn) = (Opcode::RC_SEND_MIDDLE, Psn::from_low_bits(7));
-            let length = template.write(&DataPacket { opcode, psn, ack_requested: true, payload });
-            assert_eq!(length, Bytes(58 + u64::from(payload).next_multiple_of(4)));
-            let packet = &template.bytes()[IP_AT..];
-            let ip = ipv4::View::parse_head(packet, length.0 as usize - IP_AT).unwrap();
-            assert!(ip.verify_checksum());
-            assert_eq!((ip.total_len(), ip.ecn()), (length.0 as usize - IP_AT, Ecn::Ect0));
-            let udp = udp::View::parse_head(ip.payload(), length.0 as usize - UDP_AT).unwrap();
-            assert_eq!(udp.length() as u64, length.0 - UDP_AT as u64);
-            let bth = bth::View::parse(&template.bytes()[BTH_AT..]).unwrap();
-            assert_eq!(u64::from(bth.pad_count()), length.0 - 58 - u64::from(payload));
-            assert!(bth.ack_requested());
+        for (format, rest) in [(Format::Roce, 0), (Format::Collecting, int::LEN as u64)] {
+            let mut template = DataTemplate::new(path(), Dscp::from_low_bits(26), format);
+            for payload in [1_024, 1, 2, 3, 4, 0] {
+                let (opcode, psn) = (Opcode::RC_SEND_MIDDLE, Psn::from_low_bits(7));
+                let length = template.write(&DataPacket { opcode, psn, ack_requested: true, payload });
+                assert_eq!(length, Bytes(58 + (rest + u64::from(payload)).next_multiple_of(4)));
+                let packet = &template.bytes()[IP_AT..];
+                let ip = ipv4::View::parse_head(packet, length.0 as usize - IP_AT).unwrap();
+                assert!(ip.verify_checksum());
+                assert_eq!((ip.total_len(), ip.ecn()), (length.0 as usize - IP_AT, Ecn::Ect0));
+                let udp = udp::View::parse_head(ip.payload(), length.0 as usize - UDP_AT).unwrap();
+                assert_eq!(udp.length() as u64, length.0 - UDP_AT as u64);
+                let bth = bth::View::parse(&template.bytes()[BTH_AT..]).unwrap();
+                assert_eq!(u64::from(bth.pad_count()), length.0 - 58 - rest - u64::from(payload));
+                assert!(bth.ack_requested());
+                assert_eq!(bth.telemetry() == Telemetry::Collected, format == Format::Collecting);
+                assert_eq!(bth.payload(), vec![0; rest as usize]);
+            }
         }
     }
 }

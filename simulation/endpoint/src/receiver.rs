@@ -1,22 +1,37 @@
 //! The receiving end of a flow.
 
-use crate::packet::{AckTemplate, Answer, Path, ShortFrame};
+use crate::packet::{AckSegmentTemplate, AckTemplate, Answer, Format, Path, ReturningTemplate, ShortFrame};
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
 use core::net::Ipv4Addr;
 use units::{Interval, Nanos, Priority};
+use wire::int;
 use wire::ip::Dscp;
 use wire::roce::{Opcode, Psn};
+use wire::tcp::SequenceNumber;
 
 /// A data packet, as far as a receiver looks at it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct Arrival<'a> {
     pub opcode: Opcode,
     pub psn: Psn,
     pub ack_requested: bool,
     /// Bytes of the message.
     pub payload: u64,
+    /// What it has collected on its way.
+    pub telemetry: Option<&'a [u8; int::LEN]>,
 }
+
+/// What it answers with.
+#[derive(Clone, Debug)]
+enum Template {
+    Plain(AckTemplate),
+    Returning(ReturningTemplate),
+    Tcp(AckSegmentTemplate),
+}
+
+/// How far ahead of what is expected a segment may be: twice what a sender may have on its way.
+const AHEAD_MAX: u64 = 1 << 18;
 
 /// What came of a data packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,10 +54,13 @@ pub(crate) struct Receiver {
     pub priority: Priority,
     first_psn: Psn,
     transport: ReceiveTransport,
-    template: AckTemplate,
+    template: Template,
     path: Path,
     dscp: Dscp,
-    bytes: u64,
+    /// Bytes in each packet but the last one.
+    size: u64,
+    /// The last packet and its bytes, once it has come.
+    last: Option<(u64, u64)>,
     complete: bool,
     notified: Option<Nanos>,
 }
@@ -56,10 +74,18 @@ impl Receiver {
             priority,
             first_psn: connection.first_psn,
             transport: ReceiveTransport::new(&settings.transport),
-            template: AckTemplate::new(&path, dscp),
+            template: match Format::of(settings) {
+                Format::Roce => Template::Plain(AckTemplate::new(&path, dscp)),
+                Format::Collecting => Template::Returning(ReturningTemplate::new(&path, dscp)),
+                Format::Tcp => {
+                    let (local, first_psn) = (connection.local, connection.first_psn);
+                    Template::Tcp(AckSegmentTemplate::new(&path, local, first_psn, dscp))
+                }
+            },
             path,
             dscp,
-            bytes: 0,
+            size: settings.mtu.max(1).into(),
+            last: None,
             complete: false,
             notified: None,
         }
@@ -73,25 +99,86 @@ impl Receiver {
 
     /// A data packet came.
     #[inline]
-    pub fn on_packet(&mut self, arrival: &Arrival) -> Outcome {
+    pub fn on_packet(&mut self, arrival: &Arrival<'_>) -> Outcome {
         let expected = self.transport.expected();
         let distance = arrival.psn.distance_from(self.first_psn.advanced_by(expected as u32));
         let Some(packet) = expected.checked_add_signed(distance.into()) else {
             return Outcome::default();
         };
-        let reception = self.transport.on_packet(packet, arrival.ack_requested);
+        let last = matches!(arrival.opcode, Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY);
+        if !last {
+            self.size = arrival.payload;
+        }
+        let (response, mut outcome) = self.receive(packet, last, arrival.payload, arrival.ack_requested);
+        let Some(response) = response else { return outcome };
+        let (answer, messages) = (self.answer(response), u32::from(self.complete));
+        outcome.negative = !matches!(response, Response::Acknowledge { .. });
+        outcome.answer = match &self.template {
+            Template::Plain(template) => Some(template.frame(answer, messages)),
+            Template::Returning(template) => {
+                Some(template.frame(answer, messages, arrival.telemetry.unwrap_or(&[0; int::LEN])))
+            }
+            Template::Tcp(_) => None,
+        };
+        outcome
+    }
+
+    /// A TCP segment came that begins with `sequence` and has `payload` bytes. `None` where it is none of this
+    /// message: senders cut it at multiples of the MTU.
+    pub fn on_segment(&mut self, sequence: SequenceNumber, payload: u64, last: bool) -> Option<Outcome> {
+        let Template::Tcp(template) = &self.template else { return None };
+        let expected = self.transport.expected();
+        let offset = template.offset_of(sequence, expected.checked_mul(self.size)?)?;
+        let packet = offset / self.size;
+        let whole = offset.is_multiple_of(self.size) && (last || payload == self.size);
+        if !whole || payload > self.size || packet > expected + AHEAD_MAX {
+            return None;
+        }
+        let (_, mut outcome) = self.receive(packet, last, payload, true);
+        if let Template::Tcp(template) = &self.template {
+            outcome.answer = Some(template.frame(self.bytes() + u64::from(self.complete)));
+        }
+        Some(outcome)
+    }
+
+    /// Takes `packet` with `payload` bytes; what is to be answered, and what came of it.
+    #[inline]
+    fn receive(
+        &mut self,
+        packet: u64,
+        last: bool,
+        payload: u64,
+        ack_requested: bool,
+    ) -> (Option<Response>, Outcome) {
+        let before = self.transport.expected();
+        let response = self.transport.on_packet(packet, ack_requested);
+        if last && self.last.is_none() {
+            self.last = Some((packet, payload));
+        }
         let mut outcome = Outcome::default();
-        if reception.in_order && !self.complete {
-            self.bytes += arrival.payload;
-            self.complete = matches!(arrival.opcode, Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY);
-            outcome.delivered = Some(self.bytes);
+        if self.transport.expected() > before && !self.complete {
+            self.complete = self.last.is_some_and(|(last, _)| last < self.transport.expected());
+            outcome.delivered = Some(self.bytes());
             outcome.complete = self.complete;
         }
-        if let Some(response) = reception.answer {
-            outcome.answer = Some(self.template.frame(self.answer(response), u32::from(self.complete)));
-            outcome.negative = matches!(response, Response::SequenceError { .. });
+        (response, outcome)
+    }
+
+    /// All bytes that are there without a gap.
+    fn bytes(&self) -> u64 {
+        match self.last {
+            Some((last, payload)) if self.complete => last.saturating_mul(self.size).saturating_add(payload),
+            _ => self.transport.expected().saturating_mul(self.size),
         }
-        outcome
+    }
+
+    /// The TCP port of the other end; `None` where it is no TCP connection.
+    #[inline]
+    pub fn remote_port(&self) -> Option<u16> {
+        match &self.template {
+            Template::Tcp(template) => Some(template.remote_port()),
+            Template::Plain(_) | Template::Returning(_) => None,
+        }
     }
 
     fn answer(&self, response: Response) -> Answer {
@@ -99,6 +186,7 @@ impl Receiver {
         match response {
             Response::Acknowledge { before } => Answer::Acknowledge(psn(before.wrapping_sub(1))),
             Response::SequenceError { expected } => Answer::SequenceError(psn(expected)),
+            Response::Selective { expected, arrived } => Answer::Selective(psn(expected), psn(arrived)),
         }
     }
 

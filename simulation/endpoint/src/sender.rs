@@ -3,13 +3,14 @@
 use crate::control::{Acknowledgement, Controller};
 use crate::host::FlowState;
 use crate::pacer::Pacer;
-use crate::packet::{DataPacket, DataTemplate, Path};
+use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTemplate};
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{Progress, Response, SendTransport};
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::{Opcode, Psn};
+use wire::tcp::SequenceNumber;
 
 /// A message, by its packets.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,21 @@ impl Message {
         }
     }
 
+    /// How many whole packets the first `bytes` of the message are, the end of which counts as one more byte;
+    /// `None` where they end within one.
+    fn packets_before(&self, bytes: u64) -> Option<u64> {
+        let size = u64::from(self.mtu.max(1));
+        let end = self
+            .packets
+            .checked_sub(1)?
+            .checked_mul(size)
+            .and_then(|before| before.checked_add(u64::from(self.last) + 1));
+        if Some(bytes) == end {
+            return Some(self.packets);
+        }
+        (bytes.is_multiple_of(size) && bytes / size < self.packets).then_some(bytes / size)
+    }
+
     /// Bytes in the packets before this one.
     fn bytes_before(&self, packet: u64) -> u64 {
         let whole = packet.min(self.packets - 1);
@@ -73,6 +89,13 @@ pub(crate) struct Departure {
     pub again: bool,
 }
 
+/// The headers of its packets.
+#[derive(Clone, Debug)]
+enum Template {
+    Roce(DataTemplate),
+    Tcp(SegmentTemplate),
+}
+
 /// The sending end of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
@@ -84,7 +107,7 @@ pub(crate) struct Sender {
     pub retransmitted: u64,
     message: Message,
     first_psn: Psn,
-    template: DataTemplate,
+    template: Template,
     transport: SendTransport,
     controller: Controller,
     pacer: Pacer,
@@ -95,8 +118,16 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(now: Nanos, connection: &Connection, path: Path, settings: &HostSettings) -> Self {
-        let priority = connection.priority;
+    /// A sender that begins at `now`, on a host that sends `others`.
+    pub fn new(
+        now: Nanos,
+        connection: &Connection,
+        path: Path,
+        settings: &HostSettings,
+        others: u32,
+    ) -> Self {
+        let (priority, first_psn) = (connection.priority, connection.first_psn);
+        let dscp = settings.dscp[priority.index()];
         let mut sender = Self {
             flow: connection.flow,
             priority,
@@ -104,25 +135,37 @@ impl Sender {
             alarm: Nanos::NEVER,
             retransmitted: 0,
             message: Message::new(connection.length, settings.mtu),
-            first_psn: connection.first_psn,
-            template: DataTemplate::new(path, settings.dscp[priority.index()]),
+            first_psn,
+            template: match Format::of(settings) {
+                Format::Tcp => Template::Tcp(SegmentTemplate::new(path, connection.local, first_psn, dscp)),
+                format => Template::Roce(DataTemplate::new(path, dscp, format)),
+            },
             transport: SendTransport::new(&settings.transport),
-            controller: Controller::new(&settings.congestion_control, settings.rate, now),
+            controller: Controller::new(settings, others, now),
             pacer: Pacer::new(settings.rate),
             line: settings.rate,
             asked: VecDeque::new(),
         };
         // What a whole packet needs is written once.
-        let _ = sender.template.write(&sender.packet(0));
+        let _ = sender.write(0);
         sender
     }
 
-    fn packet(&self, packet: u64) -> DataPacket {
-        DataPacket {
-            opcode: self.message.opcode(packet),
-            psn: self.first_psn.advanced_by(packet as u32),
-            ack_requested: self.requests_ack(packet),
-            payload: self.message.payload(packet),
+    /// Writes the headers of `packet`; returns its stored length.
+    #[inline]
+    fn write(&mut self, packet: u64) -> Bytes {
+        let (ack_requested, payload) = (self.requests_ack(packet), self.message.payload(packet));
+        match &mut self.template {
+            Template::Roce(template) => template.write(&DataPacket {
+                opcode: self.message.opcode(packet),
+                psn: self.first_psn.advanced_by(packet as u32),
+                ack_requested,
+                payload,
+            }),
+            Template::Tcp(template) => {
+                let last = packet + 1 == self.message.packets;
+                template.write(self.message.bytes_before(packet), payload, last)
+            }
         }
     }
 
@@ -134,7 +177,8 @@ impl Sender {
     #[inline]
     pub fn may_send(&self) -> bool {
         let within = self.controller.window().is_none_or(|window| self.bytes_in_flight() < window);
-        within && self.transport.next_packet(self.message.packets).is_some()
+        (within || self.transport.replaces_lost())
+            && self.transport.next_packet(self.message.packets).is_some()
     }
 
     fn bytes_in_flight(&self) -> u64 {
@@ -154,14 +198,16 @@ impl Sender {
             return None;
         }
         let packet = self.transport.next_packet(self.message.packets)?;
-        let description = self.packet(packet);
-        let length = self.template.write(&description);
+        let length = self.write(packet);
         Some(Departure { packet, length, again: packet < self.transport.sent() })
     }
 
     #[inline]
     pub fn headers(&self) -> &[u8] {
-        self.template.bytes()
+        match &self.template {
+            Template::Roce(template) => template.bytes(),
+            Template::Tcp(template) => template.bytes(),
+        }
     }
 
     /// The packet that was prepared starts at `start`.
@@ -189,18 +235,36 @@ impl Sender {
         }
     }
 
-    /// An answer with sequence number `psn` came. Says whether everything is acknowledged.
+    /// An answer came, with `telemetry` behind it. Says whether everything is acknowledged.
     #[inline]
-    pub fn on_answer(&mut self, now: Nanos, psn: Psn, negative: bool, telemetry: &[u8]) -> bool {
+    pub fn on_answer(&mut self, now: Nanos, answer: Answer, telemetry: &[u8]) -> bool {
         let acknowledged = self.transport.acknowledged();
         let reference = self.first_psn.advanced_by(acknowledged as u32);
-        let Some(packet) = acknowledged.checked_add_signed(psn.distance_from(reference).into()) else {
-            return false;
+        let packet = |psn: Psn| acknowledged.checked_add_signed(psn.distance_from(reference).into());
+        let response = match answer {
+            Answer::Acknowledge(psn) => {
+                packet(psn).map(|packet| Response::Acknowledge { before: packet + 1 })
+            }
+            Answer::SequenceError(psn) => packet(psn).map(|expected| Response::SequenceError { expected }),
+            Answer::Selective(psn, arrived) => match (packet(psn), packet(arrived)) {
+                (Some(expected), Some(arrived)) => Some(Response::Selective { expected, arrived }),
+                _ => None,
+            },
         };
-        let response = match negative {
-            true => Response::SequenceError { expected: packet },
-            false => Response::Acknowledge { before: packet + 1 },
-        };
+        response.is_some_and(|response| self.on_response(now, response, telemetry))
+    }
+
+    /// A TCP acknowledgement came. Says whether everything is acknowledged; `None` where it is none of this message.
+    pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: SequenceNumber) -> Option<bool> {
+        let Template::Tcp(template) = &self.template else { return None };
+        let near = self.message.bytes_before(self.transport.acknowledged());
+        let before = self.message.packets_before(template.bytes_before(acknowledgement, near)?)?;
+        Some(self.on_response(now, Response::Acknowledge { before }, &[]))
+    }
+
+    #[inline]
+    fn on_response(&mut self, now: Nanos, response: Response, telemetry: &[u8]) -> bool {
+        let acknowledged = self.transport.acknowledged();
         let Progress { newly, loss } = self.transport.on_response(now, response);
         if newly > 0 {
             self.tell(now, acknowledged, telemetry);
@@ -208,7 +272,7 @@ impl Sender {
         if loss {
             self.controller.on_loss(now);
         }
-        self.is_done()
+        self.transport.acknowledged() == self.message.packets
     }
 
     /// Tells the controller of an acknowledgement of everything from packet `from` on.
@@ -269,7 +333,10 @@ impl Sender {
     pub fn state(&self, now: Nanos) -> FlowState {
         FlowState {
             rate: self.controller.clone().rate(now).unwrap_or(self.line),
-            window: self.controller.window(),
+            window: self
+                .controller
+                .window()
+                .or_else(|| Some(self.transport.window()?.saturating_mul(self.message.mtu.into()))),
             sent: self.message.bytes_before(self.transport.sent()),
             acknowledged: self.message.bytes_before(self.transport.acknowledged()),
         }
@@ -284,6 +351,17 @@ impl Sender {
     /// To whom it sends.
     #[inline]
     pub fn peer(&self) -> Ipv4Addr {
-        self.template.peer()
+        match &self.template {
+            Template::Roce(template) => template.peer(),
+            Template::Tcp(template) => template.peer(),
+        }
+    }
+
+    /// The TCP port to which it sends; `None` where it is no TCP connection.
+    pub fn remote_port(&self) -> Option<u16> {
+        match &self.template {
+            Template::Roce(_) => None,
+            Template::Tcp(template) => Some(template.remote_port()),
+        }
     }
 }

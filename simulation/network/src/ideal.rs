@@ -1,11 +1,10 @@
 //! How long a flow takes alone.
 
 use crate::network::{NetworkSpec, NodeId, NodeKind};
+use endpoint::HostSettings;
 use std::collections::{HashMap, VecDeque};
-use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+use units::{BitRate, Interval, LinkClock, Nanos, WireBytes};
 
-/// Bytes of a packet besides its payload: Ethernet, IPv4, UDP, BTH and ICRC.
-const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
 /// A link on the way of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -15,16 +14,17 @@ pub struct Hop {
     pub delay: Interval,
 }
 
-/// How long a message of `bytes` in packets of up to `mtu` takes over `path` with nobody else there, from the
+/// How long a message of `bytes` from such a sender takes over `path` with nobody else there, from the
 /// first bit sent until the last one has arrived: each node forwards a packet when it has all of it, and sends
 /// the packets of the message back to back as they come.
 ///
 /// Exact, to the nanosecond: between two links every instant is a whole nanosecond, rounded up, while a link that
 /// stays busy keeps its fractions, as [`LinkClock`] has it. Where two links differ by less than a nanosecond per
 /// packet it may be a nanosecond off.
-pub fn ideal_completion(path: &[Hop], mtu: u16, bytes: u64) -> Interval {
-    let mtu = u64::from(mtu.max(1));
+pub fn ideal_completion(path: &[Hop], sender: &HostSettings, bytes: u64) -> Interval {
+    let mtu = u64::from(sender.mtu.max(1));
     let packets = bytes.div_ceil(mtu).max(1);
+    let on_wire = |payload: u64| on_wire(sender, payload);
     let (full_packets, full, last) = (packets - 1, on_wire(mtu), on_wire(bytes - (packets - 1) * mtu));
     // When the first packet, the last full one and the last of all arrive at the link.
     let [mut first, mut before, mut end] = [Nanos::ZERO; 3];
@@ -48,9 +48,9 @@ pub fn ideal_completion(path: &[Hop], mtu: u16, bytes: u64) -> Interval {
     end.since(Nanos::ZERO)
 }
 
-/// What a packet with `payload` bytes occupies on a link.
-fn on_wire(payload: u64) -> WireBytes {
-    WireBytes::of_frame(Bytes(HEADERS + payload.next_multiple_of(4)))
+/// What a packet with `payload` bytes of a message, no more than the MTU, occupies on a link.
+fn on_wire(sender: &HostSettings, payload: u64) -> WireBytes {
+    WireBytes::of_frame(sender.data_length(payload as u16))
 }
 
 /// The shortest paths of a network: the fewest links, and of these the least delay.
@@ -123,8 +123,13 @@ mod tests {
         Hop { rate: BitRate::new(gigabits * 1_000_000_000).unwrap(), delay: Interval(delay) }
     }
 
+    fn sender(mtu: u16) -> HostSettings {
+        HostSettings { mtu, ..crate::testing::host_settings(0, 1) }
+    }
+
     /// Packet by packet: when each has passed each link.
-    fn simulated(path: &[Hop], mtu: u64, bytes: u64) -> Interval {
+    fn simulated(path: &[Hop], sender: &HostSettings, bytes: u64) -> Interval {
+        let mtu = u64::from(sender.mtu);
         let packets = bytes.div_ceil(mtu).max(1);
         let mut clocks: Vec<LinkClock> = path.iter().map(|hop| LinkClock::new(hop.rate)).collect();
         let mut end = Nanos::ZERO;
@@ -132,7 +137,7 @@ mod tests {
             let payload = if packet + 1 < packets { mtu } else { bytes - (packets - 1) * mtu };
             end = Nanos::ZERO;
             for (hop, clock) in path.iter().zip(&mut clocks) {
-                clock.occupy(end, on_wire(payload));
+                clock.occupy(end, on_wire(sender, payload));
                 end = clock.free_at() + hop.delay;
             }
         }
@@ -149,7 +154,9 @@ mod tests {
         ];
         for path in paths {
             for bytes in [0, 1, 100, 1_000, 1_024, 1_025, 2_048, 5_000, 1_000_001] {
-                let (ideal, model) = (ideal_completion(&path, 1_024, bytes), simulated(&path, 1_024, bytes));
+                let sender = sender(1_024);
+                let (ideal, model) =
+                    (ideal_completion(&path, &sender, bytes), simulated(&path, &sender, bytes));
                 assert_eq!(ideal, model, "{path:?} {bytes}");
             }
         }
@@ -159,9 +166,9 @@ mod tests {
     fn a_packet_over_three_links_of_100g_takes_three_times_as_long_as_over_one() {
         // 1024 bytes of message are 1106 on the wire, 88.48 ns; rounded up at each link.
         let path = [hop(100, 1_000); 3];
-        assert_eq!(ideal_completion(&path, 1_024, 1_024), Interval(3 * (89 + 1_000)));
+        assert_eq!(ideal_completion(&path, &sender(1_024), 1_024), Interval(3 * (89 + 1_000)));
         // Nine more follow without a gap: 884.8 ns on the last link instead of 88.48.
-        assert_eq!(ideal_completion(&path, 1_024, 10_240), Interval(2 * (89 + 1_000) + 885 + 1_000));
+        assert_eq!(ideal_completion(&path, &sender(1_024), 10_240), Interval(2 * (89 + 1_000) + 885 + 1_000));
     }
 
     proptest! {
@@ -173,7 +180,8 @@ mod tests {
         ) {
             let rate = |index: usize| [10, 25, 40, 100, 200, 400][index];
             let path: Vec<Hop> = hops.into_iter().map(|(index, delay)| hop(rate(index), delay)).collect();
-            prop_assert_eq!(ideal_completion(&path, mtu, bytes), simulated(&path, mtu.into(), bytes));
+            let sender = sender(mtu);
+            prop_assert_eq!(ideal_completion(&path, &sender, bytes), simulated(&path, &sender, bytes));
         }
     }
 }

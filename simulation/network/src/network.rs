@@ -10,7 +10,7 @@ use units::{BitRate, Interval, Nanos, PortId, Priority};
 pub struct NodeId(pub u32);
 
 /// A network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NetworkSpec {
     /// Its switches and hosts.
     pub nodes: Vec<NodeSpec>,

@@ -40,6 +40,7 @@ fn port(number: u16) -> PortSettings {
         groups,
         queues: [queue; Priority::COUNT],
         rate_limit: None,
+        int: false,
         pfc: PfcSettings {
             pause: PauseQuanta::MAX,
             obey: PrioritySet::EMPTY.with(P3),
@@ -75,8 +76,14 @@ pub fn switch(settings: Settings) -> NodeSpec {
 
 /// Host `number`, all of whose frames go to host `to`.
 pub fn host(number: u8, to: u8) -> NodeSpec {
+    let settings = Arc::new(host_settings(number, to));
+    NodeSpec { name: format!("host{number}"), kind: NodeKind::Host(settings) }
+}
+
+/// What such a host is.
+pub fn host_settings(number: u8, to: u8) -> HostSettings {
     let mac = |number| MacAddress([2, 0, 0, 1, 0, number]);
-    let settings = HostSettings {
+    HostSettings {
         station: Station { mac: mac(number), address: Ipv4Addr::new(10, 0, 0, number) },
         next_hop: mac(to),
         rate: RATE,
@@ -88,8 +95,7 @@ pub fn host(number: u8, to: u8) -> NodeSpec {
         congestion_control: CongestionControl::None,
         cnp_interval: None,
         seed: 3,
-    };
-    NodeSpec { name: format!("host{number}"), kind: NodeKind::Host(Arc::new(settings)) }
+    }
 }
 
 pub fn end(node: u32, port: u16) -> LinkEnd {

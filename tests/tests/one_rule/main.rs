@@ -1,4 +1,4 @@
-//! The design's one rule, enforced: the switch, and all it stands on, is sans-IO.
+//! The design's one rule, enforced: the switch, the hosts of the simulator, and all they stand on, are sans-IO.
 //!
 //! Three lines of defence. The crate graph says what the core can reach at all (`crate_graph`).
 //! Clippy refuses clocks, files, threads, locks, logs and ambient randomness where they are written
@@ -15,8 +15,13 @@ use std::path::Path;
 
 use source_tree::{files_under, is_rust, root, shown};
 
-/// The crates that the rule binds, from the ground up.
-const CORE: [&str; 3] = ["units", "wire", "switch"];
+/// The crates that the rule binds, from the ground up, with their directories.
+const CORE: [(&str, &str); 4] = [
+    ("units", "dataplane/units"),
+    ("wire", "dataplane/wire"),
+    ("switch", "dataplane/switch"),
+    ("endpoint", "simulation/endpoint"),
+];
 
 /// The only directories in which `unsafe` may be written: the bindings, and the ports over them.
 const UNSAFE_ALLOWED: [&str; 2] = ["dataplane/dpdk-sys", "dataplane/dpdk"];
@@ -28,8 +33,8 @@ fn assert_none(found: Vec<String>, rule: &str) {
 #[test]
 fn the_core_holds_no_clock_file_thread_lock_log_or_ambient_randomness() {
     let mut found = Vec::new();
-    for krate in CORE {
-        found.extend(source_scan::effects_in_crate(&root().join("dataplane").join(krate).join("src")));
+    for (_, directory) in CORE {
+        found.extend(source_scan::effects_in_crate(&root().join(directory).join("src")));
     }
     assert_none(found, "the core is given `now`, frames and a seed, and touches nothing else");
 }
@@ -114,7 +119,7 @@ fn imports_point_one_way() {
 #[test]
 fn the_core_stands_on_nothing_but_the_allow_list() {
     assert_none(
-        crate_graph::strangers_below(&CORE),
+        crate_graph::strangers_below(&CORE.map(|(name, _)| name)),
         "a library below the core is reviewed for I/O, clocks, logs and ambient randomness, and then \
          listed in tests/tests/one_rule/crate_graph.rs with what it is for",
     );
@@ -123,10 +128,10 @@ fn the_core_stands_on_nothing_but_the_allow_list() {
 #[test]
 fn clippy_holds_the_core_to_one_and_the_same_list() {
     let shared = fs::read_to_string(root().join("dataplane/sans-io.clippy.toml")).expect("the list exists");
-    for krate in CORE {
-        let path = root().join("dataplane").join(krate).join("clippy.toml");
+    for (_, directory) in CORE {
+        let path = root().join(directory).join("clippy.toml");
         let text = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(text, shared, "{} must be a link to ../sans-io.clippy.toml", shown(&path));
+        assert_eq!(text, shared, "{} must be a link to dataplane/sans-io.clippy.toml", shown(&path));
     }
     let workspace = fs::read_to_string(root().join("clippy.toml")).expect("the workspace configures clippy");
     for setting in workspace.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -140,8 +145,8 @@ fn clippy_holds_the_core_to_one_and_the_same_list() {
 #[test]
 fn the_core_does_not_overrule_its_lints_outside_tests() {
     let mut found = Vec::new();
-    for krate in CORE {
-        for path in files_under(&root().join("dataplane").join(krate).join("src"), is_rust) {
+    for (_, directory) in CORE {
+        for path in files_under(&root().join(directory).join("src"), is_rust) {
             let text = fs::read_to_string(&path).expect("a listed file can be read");
             found.extend(
                 source_scan::overruled_lints_in(&text).into_iter().map(|it| format!("{}:{it}", shown(&path))),
@@ -153,8 +158,8 @@ fn the_core_does_not_overrule_its_lints_outside_tests() {
 
 #[test]
 fn the_files_that_the_rule_reads_are_where_it_looks() {
-    for krate in CORE {
-        let source: &Path = &root().join("dataplane").join(krate).join("src");
+    for (_, directory) in CORE {
+        let source: &Path = &root().join(directory).join("src");
         assert!(!files_under(source, is_rust).is_empty(), "{} holds no source", shown(source));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use endpoint::Station;
+use endpoint::{HostSettings, Station};
 use simulation::topology::{Plan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
-use units::{Interval, PortId, PrioritySet};
+use units::{Bytes, Interval, PortId, PrioritySet};
 
 use super::host::HostWish;
 use super::names::Names;
@@ -154,6 +154,11 @@ fn assemble(
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
     let hosts = host_wishes(&written, &topology);
+    let ids = || (0..topology.nodes.len()).map(|index| NodeId(index as u32));
+    let of_hosts: Vec<Option<Arc<HostSettings>>> = ids()
+        .zip(&hosts)
+        .map(|(id, host)| host.as_ref().map(|host| Arc::new(of_host(host, id, &topology, &written))))
+        .collect();
     let mut nodes: Vec<Vec<NodeWish>> = vec![Vec::new(); topology.nodes.len()];
     for (places, decl) in &written.nodes {
         for &place in places {
@@ -165,14 +170,14 @@ fn assemble(
         topology: &topology,
         network: &written.network,
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
-        max_frame: hosts.iter().flatten().map(HostWish::longest_frame).max().unwrap_or_default(),
+        max_frame: longest_frame(&of_hosts),
+        telemetry: hosts.iter().flatten().any(HostWish::wants_telemetry),
         seed: written.run.seed,
         switch: written.switch.clone(),
         long_haul: written.long_haul.clone(),
         nodes: &nodes,
         directory: file.directory.as_deref(),
     };
-    let ids = || (0..topology.nodes.len()).map(|index| NodeId(index as u32));
     let made: Vec<Option<Made>> = ids()
         .map(|id| match topology.node(id).role {
             Role::Host => None,
@@ -183,9 +188,9 @@ fn assemble(
     if problems.has_errors() {
         return None;
     }
-    let kinds = ids().zip(&hosts).zip(&made).map(|((id, host), made)| match (host, made) {
-        (Some(host), _) => Some(of_host(host, id, &topology, &written)),
-        (None, made) => made.as_ref().map(|made| NodeKind::Switch(made.program.clone())),
+    let kinds = of_hosts.into_iter().zip(&made).map(|(host, made)| match host {
+        Some(host) => Some(NodeKind::Host(host)),
+        None => made.as_ref().map(|made| NodeKind::Switch(made.program.clone())),
     });
     let named = topology.nodes.iter().zip(kinds);
     let specs: Option<Vec<NodeSpec>> =
@@ -232,7 +237,7 @@ fn host_wishes(written: &Written, topology: &Topology) -> Vec<Option<HostWish>> 
     hosts
 }
 
-fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) -> NodeKind {
+fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {
     // A host has one port.
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
@@ -240,7 +245,12 @@ fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) 
     let rate = topology.links[port.link].wish.rate;
     let seed = written.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(id.0);
     let priorities = (written.network.lossless, written.network.dscp);
-    NodeKind::Host(Arc::new(host.settings(station, peer.mac, rate, priorities, seed)))
+    host.settings(station, peer.mac, rate, priorities, seed)
+}
+
+/// The longest frame of any host, without FCS.
+fn longest_frame(hosts: &[Option<Arc<HostSettings>>]) -> Bytes {
+    hosts.iter().flatten().map(|host| host.data_length(host.mtu)).max().unwrap_or_default()
 }
 
 /// Complains about ports that a node has not.

@@ -139,7 +139,9 @@ pub(super) struct Maker<'a> {
     /// Priorities with which something is sent.
     pub data: PrioritySet,
     /// The longest frame of any host.
-    pub max_frame: u64,
+    pub max_frame: Bytes,
+    /// Whether packets collect in-band telemetry.
+    pub telemetry: bool,
     pub seed: u64,
     pub switch: SwitchWish,
     pub long_haul: PortWish,
@@ -305,10 +307,13 @@ impl Maker<'_> {
         made.set("mac", port.mac.to_string());
         made.set("rate", wish.rate.to_string());
         made.set("distance", wish.distance.to_string());
-        made.set("max_frame", self.max_frame as i64);
+        made.set("max_frame", self.max_frame.0 as i64);
         // There is no device between a switch and its link, and its worker is never late.
         made.set("tx_window", "0us");
         made.set("interface_delay", "0us");
+        if self.telemetry {
+            made.set("int", true);
+        }
         if !self.network.plain {
             let mut classify = Node::table();
             let mut dscp = Node::table();

@@ -55,12 +55,17 @@ pub(super) enum LoadWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ControlWord {
     None,
+    Dcqcn,
+    Timely,
+    Hpcc,
 }
 
 /// How hosts send again what is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransportWord {
     GoBackN,
+    Irn,
+    NewReno,
 }
 
 /// Which way a figure gets better.
@@ -74,8 +79,10 @@ pub enum Better {
 
 words! {
     Better { "less" => Self::Less, "more" => Self::More }
-    ControlWord { "none" => Self::None }
-    TransportWord { "go-back-n" => Self::GoBackN }
+    ControlWord {
+        "none" => Self::None, "dcqcn" => Self::Dcqcn, "timely" => Self::Timely, "hpcc" => Self::Hpcc,
+    }
+    TransportWord { "go-back-n" => Self::GoBackN, "irn" => Self::Irn, "new-reno" => Self::NewReno }
     TemplateWord {
         "incast" => Self::Incast, "dumbbell" => Self::Dumbbell, "linear" => Self::Linear,
         "leaf-spine" => Self::LeafSpine, "fat-tree" => Self::FatTree,

@@ -3,6 +3,7 @@
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
 use crate::admission::{LossyAccount, Pools};
+use crate::congestion::int::Stamper;
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
 use crate::frame::{Frame, Transmitter};
@@ -92,6 +93,8 @@ pub(crate) struct EgressPort {
     /// The longest frame that may leave.
     pub max_frame: Bytes,
     shaper: Option<Shaper>,
+    /// Tells packets of HPCC about the link.
+    stamper: Option<Stamper>,
     scheduler: Scheduler,
     /// Queues that hold frames.
     backlog: PrioritySet,
@@ -140,6 +143,7 @@ impl EgressPort {
             tx_window: settings.tx_window,
             max_frame: settings.max_frame,
             shaper: settings.rate_limit.as_ref().map(Shaper::new),
+            stamper: Stamper::new(settings),
             scheduler: Scheduler::new(&settings.queues),
             backlog: PrioritySet::EMPTY,
             shaped: shaped(settings),
@@ -169,6 +173,7 @@ impl EgressPort {
         if new.rate_limit != old.rate_limit {
             self.shaper = new.rate_limit.as_ref().map(Shaper::new);
         }
+        self.stamper = Stamper::new(new);
         self.scheduler.configure(&new.queues);
         self.shaped = shaped(new);
         for ((queue, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
@@ -300,9 +305,36 @@ impl EgressPort {
         &mut self,
         now: Nanos,
         turn: Turn,
+        parts: (&mut Store<F>, &mut Pools, &mut impl Rng),
+        out: &mut impl Transmitter<F>,
+        credit: impl FnMut(PortId, Volume),
+    ) {
+        let Some(stamper) = self.stamper else {
+            return self.serve_turn(now, turn, parts, out, credit, |_, _, _, _| {});
+        };
+        let before = self.carried();
+        self.serve_turn(now, turn, parts, out, credit, move |frame, start, carried, queue| {
+            stamper.stamp(frame.headers_mut(), start, WireBytes(before.0 + carried.0), queue);
+        });
+    }
+
+    /// Everything that the link has carried.
+    fn carried(&self) -> WireBytes {
+        let data: Volume = self.queues.iter().map(|queue| queue.counters.transmitted).sum();
+        (data + self.control).on_the_wire()
+    }
+
+    /// As [`EgressPort::serve`]; `stamp` is given each frame before it leaves, with its start, what was sent
+    /// in this turn before it, and what it leaves behind in its queue.
+    #[inline]
+    fn serve_turn<F: Frame>(
+        &mut self,
+        now: Nanos,
+        turn: Turn,
         (store, pools, rng): (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
         mut credit: impl FnMut(PortId, Volume),
+        stamp: impl Fn(&mut F, Nanos, WireBytes, Bytes),
     ) {
         let is_shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
         let (queue, port_shaper) = (&mut self.queues[turn.priority.index()], &mut self.shaper);
@@ -328,6 +360,7 @@ impl EgressPort {
                 let shapers = [&mut *port_shaper, &mut queue.shaper].into_iter().flatten();
                 shapers.for_each(|shaper| shaper.charge(now, wire_bytes));
             }
+            let carried = WireBytes(sent.wire_bytes);
             sent.wire_bytes += wire_bytes.0;
             sent.lossy += if queued.lossless { 0 } else { u64::from(queued.length) };
             waiting -= u64::from(queued.length);
@@ -338,6 +371,7 @@ impl EgressPort {
             {
                 queue.counters.count(mark(&mut queued));
             }
+            stamp(&mut queued.frame, start, carried, Bytes(waiting));
             if queued.ingress != run.ingress {
                 sent.volume += run.volume;
                 credit(run.ingress, run.volume);

@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority};
+use wire::int::LinkRate;
 
 /// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -13,6 +14,8 @@ pub enum ProgramError {
     DuplicateName { port: String },
     #[error("port {port}: the longest frame is {least} to {most}, not {given}")]
     MaxFrame { port: String, given: Bytes, least: Bytes, most: Bytes },
+    #[error("port {port}: in-band telemetry has no code for {rate}; it has those for {}", LinkRate::VALID)]
+    TelemetryRate { port: String, rate: BitRate },
     #[error("port {port}: its address is a group address")]
     GroupAddress { port: String },
     #[error(

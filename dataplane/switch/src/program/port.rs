@@ -40,6 +40,9 @@ pub struct PortSettings {
     pub lscc: Option<Lscc>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
+    /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
+    /// [`wire::int::LinkRate`] has.
+    pub int: bool,
 }
 
 impl PortSettings {

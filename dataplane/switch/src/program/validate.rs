@@ -8,6 +8,7 @@ use super::{
     Threshold, Watchdog,
 };
 use units::{Bytes, Interval, PauseQuanta, PortSet, Priority};
+use wire::int::LinkRate;
 
 pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
     let count = settings.ports.len();
@@ -45,6 +46,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     }
     if port.mac.is_multicast() {
         return Err(ProgramError::GroupAddress { port: name() });
+    }
+    if port.int && LinkRate::of(port.rate).is_none() {
+        return Err(ProgramError::TelemetryRate { port: name(), rate: port.rate });
     }
     if port.pfc.pause == PauseQuanta::ZERO {
         return Err(ProgramError::ZeroPause { port: name() });

@@ -24,6 +24,9 @@ const MIGRATED: u8 = 0x40;
 const FECN: u8 = 0x80;
 const BECN: u8 = 0x40;
 const ACK_REQUESTED: u8 = 0x80;
+// Bits that the specification reserves; see `Telemetry`.
+const TELEMETRY_COLLECTED: u8 = 0x40;
+const TELEMETRY_RETURNED: u8 = 0x20;
 
 const LOW_24_BITS: u32 = 0x00ff_ffff;
 
@@ -83,6 +86,41 @@ impl Psn {
     #[must_use]
     pub const fn advanced_by(self, packets: u32) -> Self {
         Self::from_low_bits(self.0.wrapping_add(packets))
+    }
+}
+
+/// Whether the packet carries a header of in-band telemetry ([`crate::int`]). The bits that say so are reserved
+/// in the specification, beside the acknowledge request; only hosts that run HPCC set them. The ICRC covers
+/// them. `docs/int.md` shows where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Telemetry {
+    /// It carries none.
+    #[default]
+    None,
+    /// One stands directly behind this header, and switches add to it.
+    Collected,
+    /// One stands behind the AETH of an acknowledgement, as it arrived at the receiver of the data.
+    Returned,
+}
+
+impl Telemetry {
+    #[inline]
+    const fn from_bits(bits: u8) -> Self {
+        match bits & (TELEMETRY_COLLECTED | TELEMETRY_RETURNED) {
+            TELEMETRY_COLLECTED => Self::Collected,
+            TELEMETRY_RETURNED => Self::Returned,
+            // Both together have no meaning.
+            _ => Self::None,
+        }
+    }
+
+    #[inline]
+    const fn bits(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Collected => TELEMETRY_COLLECTED,
+            Self::Returned => TELEMETRY_RETURNED,
+        }
     }
 }
 
@@ -167,6 +205,12 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[ACK_REQUEST] & ACK_REQUESTED != 0
     }
 
+    /// Whether it carries in-band telemetry.
+    #[inline]
+    pub fn telemetry(&self) -> Telemetry {
+        Telemetry::from_bits(self.raw()[ACK_REQUEST])
+    }
+
     /// Packet sequence number.
     #[inline]
     pub fn psn(&self) -> Psn {
@@ -194,6 +238,7 @@ impl<T: AsRef<[u8]>> View<T> {
             becn: self.becn(),
             destination_qp: self.destination_qp(),
             ack_requested: self.ack_requested(),
+            telemetry: self.telemetry(),
             psn: self.psn(),
         }
     }
@@ -260,6 +305,8 @@ pub struct Header {
     pub destination_qp: QueuePair,
     /// Acknowledge request.
     pub ack_requested: bool,
+    /// Whether it carries in-band telemetry.
+    pub telemetry: Telemetry,
     /// Packet sequence number.
     pub psn: Psn,
 }
@@ -279,6 +326,7 @@ impl Header {
             becn: false,
             destination_qp,
             ack_requested: false,
+            telemetry: Telemetry::None,
             psn: Psn(0),
         }
     }
@@ -301,7 +349,8 @@ impl Header {
         put(out, PARTITION_KEY, &self.partition_key.to_be_bytes());
         put(out, CONGESTION, &[congestion]);
         put(out, DESTINATION_QP, &qp);
-        put(out, ACK_REQUEST, &[u8::from(self.ack_requested) * ACK_REQUESTED]);
+        let request = u8::from(self.ack_requested) * ACK_REQUESTED;
+        put(out, ACK_REQUEST, &[request | self.telemetry.bits()]);
         put(out, PSN, &psn);
         Ok(HEADER_LEN)
     }

@@ -5,11 +5,14 @@
 //! a switch or router may change on the way counts as ones: type of service or traffic class, TTL
 //! or hop limit, flow label, both checksums, and the BTH byte with FECN and BECN. So marking CE and
 //! forwarding leave it as it is. It is stored with its least significant byte first.
+//!
+//! In-band telemetry that switches add to on the way ([`crate::int`]) counts as ones too. That is our own: the
+//! specification knows no such header.
 
-use super::bth;
+use super::bth::{self, Telemetry};
 use crate::error::{invalid, truncated};
 use crate::ip::IpProtocol;
-use crate::{ParseError, Protocol, ipv4, ipv6, udp};
+use crate::{ParseError, Protocol, int, ipv4, ipv6, udp};
 
 /// Bytes of the ICRC.
 pub const LEN: usize = 4;
@@ -21,6 +24,8 @@ const MAX_HEADERS_LEN: usize = ONES + ipv6::HEADER_LEN + udp::HEADER_LEN + bth::
 struct Layout {
     udp: usize,
     icrc: usize,
+    /// How many bytes behind the BTH change on the way.
+    telemetry: usize,
 }
 
 /// The ICRC that belongs to `packet`, as it stands on the wire. The packet starts with its IP
@@ -94,7 +99,11 @@ fn locate(packet: &[u8]) -> Result<Layout, ParseError> {
     if length < needed {
         return Err(truncated(Protocol::Icrc, needed, length));
     }
-    Ok(Layout { udp, icrc: udp + length - LEN })
+    let telemetry = match bth::View::parse(datagram.get(udp::HEADER_LEN..).unwrap_or_default())?.telemetry() {
+        Telemetry::Collected => int::LEN.min(length - needed),
+        Telemetry::None | Telemetry::Returned => 0,
+    };
+    Ok(Layout { udp, icrc: udp + length - LEN, telemetry })
 }
 
 fn crc(packet: &[u8], layout: &Layout) -> [u8; LEN] {
@@ -120,6 +129,7 @@ fn crc(packet: &[u8], layout: &Layout) -> [u8; LEN] {
     }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(masked.get(..ONES + headers_len).unwrap_or_default());
-    hasher.update(packet.get(headers_len..layout.icrc).unwrap_or_default());
+    hasher.update([0xff; int::LEN].get(..layout.telemetry).unwrap_or_default());
+    hasher.update(packet.get(headers_len + layout.telemetry..layout.icrc).unwrap_or_default());
     hasher.finalize().to_le_bytes()
 }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::bth::Telemetry;
 use super::extended::{Aeth, AtomicAckEth, AtomicEth, Deth, Headers, Ieth, ImmDt, Reth};
 use super::*;
 use crate::ethernet::MacAddress;
 use crate::ip::{Dscp, Ecn};
 use crate::testing::*;
 use crate::vlan::Tag;
-use crate::{ParseError, Protocol, ipv4, ipv6, udp, vlan};
+use crate::{ParseError, Protocol, int, ipv4, ipv6, udp, vlan};
+use units::{BitRate, Nanos};
 
 /// The BTH and what follows, without the ICRC.
 fn transport(packet: &[u8]) -> &[u8] {
@@ -68,6 +70,29 @@ fn the_icrc_of_the_write_outlives_ce_and_a_hop() {
     // What is not of the way is covered.
     packet[20] ^= 1;
     assert_eq!(icrc::verify(&packet), Ok(false));
+}
+
+#[test]
+fn the_icrc_outlives_what_switches_add_to_telemetry_and_covers_what_an_acknowledgement_returns() {
+    let packet = |telemetry: Telemetry| {
+        let mut packet = vector(VECTOR_WRITE)[14..].to_vec();
+        let mut header = bth::View::parse(&packet[28..]).unwrap().header();
+        header.telemetry = telemetry;
+        header.emit(&mut packet[28..]).unwrap();
+        icrc::fill(&mut packet).unwrap();
+        packet
+    };
+    let rate = int::LinkRate::of(BitRate::gigabits(100)).unwrap();
+    for (telemetry, outlives) in
+        [(Telemetry::Collected, true), (Telemetry::Returned, false), (Telemetry::None, false)]
+    {
+        let mut packet = packet(telemetry);
+        int::stamp(&mut packet[40..], int::HopNumber::from_low_bits(7), int::Hop::new(rate, Nanos(1), 2, 3));
+        assert_eq!(icrc::verify(&packet), Ok(outlives), "{telemetry:?}");
+    }
+    let mut packet = packet(Telemetry::Collected);
+    packet[40 + int::LEN] ^= 1;
+    assert_eq!(icrc::verify(&packet), Ok(false), "what follows is covered");
 }
 
 #[test]
@@ -303,6 +328,10 @@ fn every_opcode_says_what_follows_it() {
     assert_eq!(Opcode(0xff).to_string(), "opcode 0xff");
 }
 
+fn any_telemetry() -> impl Strategy<Value = Telemetry> {
+    prop::sample::select(vec![Telemetry::None, Telemetry::Collected, Telemetry::Returned])
+}
+
 fn any_opcode() -> impl Strategy<Value = Opcode> {
     any::<u8>().prop_map(Opcode)
 }
@@ -310,7 +339,7 @@ fn any_opcode() -> impl Strategy<Value = Opcode> {
 proptest! {
     #[test]
     fn a_base_header_is_read_as_it_was_written(
-        opcode in any_opcode(), flags: [bool; 5], pad_count in 0..4u8, transport_version in 0..16u8,
+        opcode in any_opcode(), flags: [bool; 5], telemetry in any_telemetry(), pad_count in 0..4u8, transport_version in 0..16u8,
         partition_key: u16, qp: u32, psn: u32,
     ) {
         let [solicited_event, migrated, fecn, becn, ack_requested] = flags;
@@ -319,7 +348,7 @@ proptest! {
         #[rustfmt::skip]
         let header = bth::Header {
             opcode, solicited_event, migrated, pad_count, transport_version, partition_key, fecn, becn,
-            destination_qp, ack_requested, psn,
+            destination_qp, ack_requested, telemetry, psn,
         };
         let mut out = [0xa5; bth::HEADER_LEN];
         prop_assert_eq!(header.emit(&mut out), Ok(bth::HEADER_LEN));

@@ -249,6 +249,7 @@ pub fn settings(count: u16) -> Settings {
             },
             bifrost: None,
             lscc: None,
+            int: false,
             watchdog: None,
         }
     };

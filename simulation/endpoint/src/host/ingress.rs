@@ -2,16 +2,20 @@
 
 use super::table::{QueuePairState, Slot};
 use super::{Event, Host};
-use crate::receiver::Arrival;
+use crate::packet::Answer;
+use crate::receiver::{Arrival, Outcome};
 use crate::sender::Place;
+use crate::settings::FlowId;
 use core::net::Ipv4Addr;
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
-use wire::ip::Ecn;
+use wire::ip::{Ecn, IpProtocol};
 use wire::mac_control::Message;
+use wire::roce::bth::Telemetry;
 use wire::roce::extended::Aeth;
 use wire::roce::{Head, Opcode, bth, icrc};
-use wire::{ipv4, pfc, udp};
+use wire::tcp::Flags;
+use wire::{int, ipv4, pfc, tcp, udp};
 
 /// A RoCEv2 packet.
 struct Packet<'a> {
@@ -47,7 +51,9 @@ impl Host {
         if frame.destination() != self.settings.station.mac || frame.ether_type() != EtherType::IPV4 {
             return None;
         }
-        let packet = self.read(frame.into_payload(), length)?;
+        let Some(packet) = self.read(frame.into_payload(), length) else {
+            return self.take_segment(now, frame.into_payload(), length);
+        };
         let slot = self.table.find(packet.bth.destination_qp())?;
         match packet.bth.opcode() {
             Opcode::CNP => self.take_notification(now, slot, &packet),
@@ -94,12 +100,11 @@ impl Host {
         let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
         let answer = packet.bth.into_payload();
         let aeth = Aeth::parse(answer).ok()?;
-        if !(aeth.is_positive() || aeth.is_negative()) {
-            return None;
-        }
+        let told = Answer::parse(packet.bth.psn(), aeth)?;
         let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(answer.len());
-        let telemetry = answer.get(Aeth::LEN..end).unwrap_or_default();
-        if sender.on_answer(now, packet.bth.psn(), aeth.is_negative(), telemetry) {
+        let returned = packet.bth.telemetry() == Telemetry::Returned;
+        let telemetry = answer.get(Aeth::LEN..end).filter(|_| returned).unwrap_or_default();
+        if sender.on_answer(now, told, telemetry) {
             self.finish(slot);
         } else {
             self.wake(now, slot);
@@ -116,6 +121,7 @@ impl Host {
             self.table.release(slot);
         }
         if self.flows.remove(&flow).is_some() {
+            self.sending -= 1;
             self.events.push_back(Event::Acknowledged { flow, retransmitted });
         }
     }
@@ -125,11 +131,15 @@ impl Host {
         if receiver.peer() != packet.source {
             return None;
         }
+        let collected = packet.bth.telemetry() == Telemetry::Collected;
+        let telemetry = packet.bth.into_payload().first_chunk().filter(|_| collected);
+        let around = u64::from(packet.bth.pad_count()) + if collected { int::LEN as u64 } else { 0 };
         let arrival = Arrival {
             opcode: packet.bth.opcode(),
             psn: packet.bth.psn(),
             ack_requested: packet.bth.ack_requested(),
-            payload: packet.payload.saturating_sub(packet.bth.pad_count().into()),
+            payload: packet.payload.saturating_sub(around),
+            telemetry,
         };
         self.counters.data_received += 1;
         if packet.marked {
@@ -141,10 +151,17 @@ impl Host {
                 self.nic.push_control(receiver.priority, frame);
             }
         }
-        let (flow, outcome) = (receiver.flow, receiver.on_packet(&arrival));
+        let (flow, priority, outcome) = (receiver.flow, receiver.priority, receiver.on_packet(&arrival));
+        self.act_on(flow, priority, &outcome);
+        Some(())
+    }
+
+    /// Answers, and tells what happened.
+    #[inline]
+    fn act_on(&mut self, flow: FlowId, priority: Priority, outcome: &Outcome) {
         if let Some(frame) = outcome.answer {
             self.counters.naks_sent += u64::from(outcome.negative);
-            self.nic.push_control(receiver.priority, frame);
+            self.nic.push_control(priority, frame);
         }
         if let Some(bytes) = outcome.delivered {
             match self.events.back_mut() {
@@ -154,6 +171,44 @@ impl Host {
         }
         if outcome.complete {
             self.events.push_back(Event::Received { flow });
+        }
+    }
+
+    /// Takes a TCP segment. As a handshake is not made, none is answered, and neither is a reset obeyed.
+    fn take_segment(&mut self, now: Nanos, packet: &[u8], length: Bytes) -> Option<()> {
+        let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
+        let ip = ipv4::View::parse_head(packet, on_wire).ok()?;
+        let is_mine = ip.destination() == self.settings.station.address;
+        if !is_mine || ip.protocol() != IpProtocol::TCP || ip.is_fragment() {
+            return None;
+        }
+        let (source, segment_len) = (ip.source(), ip.total_len() - ip.header_len());
+        let segment = tcp::View::parse(ip.into_payload()).ok()?;
+        let payload = segment_len.checked_sub(segment.header_len())? as u64;
+        let flags = segment.flags();
+        if flags.contains(Flags::SYN) || flags.contains(Flags::RST) || !flags.contains(Flags::ACK) {
+            return None;
+        }
+        let remote_port = Some(segment.source_port());
+        let slot = self.table.find_port(segment.destination_port())?;
+        match self.table.state_mut(slot)? {
+            QueuePairState::Sender(sender)
+                if (sender.peer(), sender.remote_port()) == (source, remote_port) =>
+            {
+                match sender.on_acknowledgement(now, segment.acknowledgement())? {
+                    true => self.finish(slot),
+                    false => self.wake(now, slot),
+                }
+            }
+            QueuePairState::Receiver(receiver)
+                if (receiver.peer(), receiver.remote_port()) == (source, remote_port) =>
+            {
+                let outcome = receiver.on_segment(segment.sequence(), payload, flags.contains(Flags::FIN))?;
+                let (flow, priority) = (receiver.flow, receiver.priority);
+                self.counters.data_received += 1;
+                self.act_on(flow, priority, &outcome);
+            }
+            _ => return None,
         }
         Some(())
     }

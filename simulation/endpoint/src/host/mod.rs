@@ -97,6 +97,8 @@ pub struct Host {
     table: Table,
     /// The queue pairs that are connected.
     flows: BTreeMap<FlowId, Slot>,
+    /// How many of them send and are not done.
+    sending: u32,
     /// When which sender wants to be called. Those that are not the sender's own alarm any more are ignored.
     alarms: BinaryHeap<Reverse<(Nanos, Slot)>>,
     events: VecDeque<Event>,
@@ -111,6 +113,7 @@ impl Host {
             nic: Nic::new(settings.rate),
             table: Table::default(),
             flows: BTreeMap::new(),
+            sending: 0,
             alarms: BinaryHeap::new(),
             events: VecDeque::new(),
             settings,
@@ -124,7 +127,8 @@ impl Host {
 
     /// A queue pair number that is free here. It is taken until its flow has ended on this side: a sender's when
     /// all is acknowledged, a receiver's with [`Host::close`]. A host has 2^20 - 2 of them; when all are taken,
-    /// this is queue pair 0, with which nothing can be connected.
+    /// this is queue pair 0, with which nothing can be connected. With [`crate::Transport::NewReno`] no more than
+    /// 65,534 may be taken at a time, since their ports would be the same.
     pub fn reserve(&mut self) -> QueuePair {
         self.table.reserve().unwrap_or_default()
     }
@@ -147,7 +151,9 @@ impl Host {
         };
         *state = match connection.end {
             End::Sender => {
-                QueuePairState::Sender(Box::new(Sender::new(now, connection, path, &self.settings)))
+                let sender = Sender::new(now, connection, path, &self.settings, self.sending);
+                self.sending += 1;
+                QueuePairState::Sender(Box::new(sender))
             }
             End::Receiver => {
                 QueuePairState::Receiver(Box::new(Receiver::new(connection, path, &self.settings)))
@@ -187,9 +193,9 @@ impl Host {
         if self.nic.free_at() > now {
             return;
         }
-        self.nic.release_paced(now);
         let paused = self.nic.refresh_pauses(now);
         while self.nic.free_at() <= now {
+            self.nic.make_ready(now);
             if let Some(frame) = self.nic.pop_control(paused) {
                 let length = Bytes(frame.bytes().len() as u64);
                 let start = self.nic.occupy(now, length);
@@ -216,6 +222,10 @@ impl Host {
         sender.depart(start, departure);
         self.counters.data_sent += 1;
         self.counters.retransmitted += u64::from(departure.again);
+        if sender.may_send() {
+            sender.place = Place::Listed;
+            self.nic.list_again(slot, sender.priority, sender.due());
+        }
         self.wake(now, slot);
     }
 

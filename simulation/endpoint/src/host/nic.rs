@@ -21,6 +21,9 @@ pub(super) struct Nic {
     ready: [VecDeque<(u64, Slot)>; Priority::COUNT],
     ready_waiting: PrioritySet,
     turns: u64,
+    /// The queue pair that sent last and may send again as soon as the link is free. Until then others may become
+    /// ready, and they come first.
+    last: Option<(Slot, Priority)>,
     /// Queue pairs that may send later, by when.
     paced: BinaryHeap<Reverse<(Nanos, Slot, Priority)>>,
 }
@@ -36,6 +39,7 @@ impl Nic {
             ready: Default::default(),
             ready_waiting: PrioritySet::EMPTY,
             turns: 0,
+            last: None,
             paced: BinaryHeap::new(),
         }
     }
@@ -95,9 +99,20 @@ impl Nic {
     /// Lists a queue pair whose next packet is due at `due`.
     #[inline]
     pub fn list(&mut self, slot: Slot, priority: Priority, due: Nanos, now: Nanos) {
-        // Nothing starts before the link is free, so what is due until then is ready.
-        if due <= now.max(self.link.free_at()) {
+        if due <= now {
             self.push_ready(slot, priority);
+        } else {
+            self.paced.push(Reverse((due, slot, priority)));
+        }
+    }
+
+    /// Lists the queue pair whose packet has just started.
+    #[inline]
+    pub fn list_again(&mut self, slot: Slot, priority: Priority, due: Nanos) {
+        // Nothing starts before the link is free, so what is due until then need not wait for its instant.
+        if due <= self.link.free_at() {
+            self.last = Some((slot, priority));
+            self.ready_waiting = self.ready_waiting.with(priority);
         } else {
             self.paced.push(Reverse((due, slot, priority)));
         }
@@ -110,14 +125,17 @@ impl Nic {
         self.turns += 1;
     }
 
-    /// Puts those whose instant has come into the round robin.
+    /// Puts into the round robin those whose instant has come, and behind them the one that sent last.
     #[inline]
-    pub fn release_paced(&mut self, now: Nanos) {
+    pub fn make_ready(&mut self, now: Nanos) {
         while let Some(Reverse((due, slot, priority))) = self.paced.peek().copied() {
             if due > now {
                 break;
             }
             self.paced.pop();
+            self.push_ready(slot, priority);
+        }
+        if let Some((slot, priority)) = self.last.take() {
             self.push_ready(slot, priority);
         }
     }

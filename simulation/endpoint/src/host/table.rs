@@ -66,6 +66,13 @@ impl Table {
         (entry.generation == number.number() >> SLOT_BITS).then_some(slot)
     }
 
+    /// Where the queue pair is that has this TCP port. Ports have 16 bits, so those of the first 65,534 places can be
+    /// told apart.
+    pub fn find_port(&self, port: u16) -> Option<Slot> {
+        let slot = u32::from(port).checked_sub(RESERVED)?;
+        (slot < self.entries.len() as u32).then_some(slot)
+    }
+
     #[inline]
     pub fn state(&self, slot: Slot) -> Option<&QueuePairState> {
         self.entries.get(slot as usize).map(|entry| &entry.state)

@@ -1,4 +1,5 @@
 //! Hosts against each other.
 
 mod bench;
+mod congestion;
 mod flows;

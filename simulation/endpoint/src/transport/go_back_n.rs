@@ -4,7 +4,7 @@
 //! acknowledgement, a PSN sequence error, and the sender goes back to what was expected; the others behind that
 //! gap are dropped silently. Whatever else is lost, the retransmission timer brings back.
 
-use super::{Progress, Reception, Response};
+use super::{Progress, Response};
 use crate::settings::GoBackN;
 use units::Nanos;
 
@@ -52,6 +52,8 @@ impl Sender {
         let (before, back) = match response {
             Response::Acknowledge { before } => (before, false),
             Response::SequenceError { expected } => (expected, true),
+            // Its receiver keeps nothing that comes out of order, and says nothing of it.
+            Response::Selective { .. } => return Progress::default(),
         };
         if before < self.acknowledged || before > self.sent {
             return Progress::default();
@@ -110,20 +112,18 @@ impl Receiver {
     }
 
     #[inline]
-    pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Reception {
+    pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Option<Response> {
         if packet > self.expected {
             let answer = (!self.told).then_some(Response::SequenceError { expected: self.expected });
             self.told = true;
-            return Reception { in_order: false, answer };
+            return answer;
         }
-        let in_order = packet == self.expected;
-        if in_order {
+        if packet == self.expected {
             self.expected += 1;
             self.told = false;
         }
         // A duplicate is acknowledged with all that is there: what acknowledged it was lost.
-        let answer = ack_requested.then_some(Response::Acknowledge { before: self.expected });
-        Reception { in_order, answer }
+        ack_requested.then_some(Response::Acknowledge { before: self.expected })
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
     fn each_gap_is_told_once() {
         let mut receiver = Receiver::default();
         let error = |expected| Some(Response::SequenceError { expected });
-        let got: Vec<_> = [0, 2, 3, 1, 3, 4, 2].map(|packet| receiver.on_packet(packet, false).answer).into();
+        let got: Vec<_> = [0, 2, 3, 1, 3, 4, 2].map(|packet| receiver.on_packet(packet, false)).into();
         assert_eq!(got, [None, error(1), None, None, error(2), None, None]);
         assert_eq!(receiver.expected(), 3);
     }
@@ -196,12 +196,9 @@ mod tests {
     fn a_duplicate_is_acknowledged_with_all_that_is_there() {
         let mut receiver = Receiver::default();
         for packet in 0..3 {
-            assert!(receiver.on_packet(packet, false).in_order);
+            receiver.on_packet(packet, false);
         }
-        let duplicate = receiver.on_packet(1, true);
-        assert_eq!(
-            duplicate,
-            Reception { in_order: false, answer: Some(Response::Acknowledge { before: 3 }) }
-        );
+        assert_eq!(receiver.on_packet(1, true), Some(Response::Acknowledge { before: 3 }));
+        assert_eq!(receiver.expected(), 3);
     }
 }

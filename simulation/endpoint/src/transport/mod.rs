@@ -4,6 +4,9 @@
 //! affair. One file per transport; each has a half that sends and one that receives.
 
 pub(crate) mod go_back_n;
+pub(crate) mod irn;
+pub(crate) mod new_reno;
+mod seen;
 
 use crate::settings::Transport;
 use units::Nanos;
@@ -21,6 +24,13 @@ pub(crate) enum Response {
         /// The one that was expected.
         expected: u64,
     },
+    /// All packets before one are there, that one is not, and a later one came and was kept.
+    Selective {
+        /// The one that was expected.
+        expected: u64,
+        /// The one that came.
+        arrived: u64,
+    },
 }
 
 /// What came of a response.
@@ -36,12 +46,16 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) enum SendTransport {
     GoBackN(go_back_n::Sender),
+    Irn(irn::Sender),
+    NewReno(new_reno::Sender),
 }
 
 impl SendTransport {
     pub fn new(settings: &Transport) -> Self {
         match settings {
             Transport::GoBackN(settings) => Self::GoBackN(go_back_n::Sender::new(*settings)),
+            Transport::Irn(settings) => Self::Irn(irn::Sender::new(*settings)),
+            Transport::NewReno(settings) => Self::NewReno(new_reno::Sender::new(*settings)),
         }
     }
 
@@ -50,6 +64,8 @@ impl SendTransport {
     pub fn next_packet(&self, packets: u64) -> Option<u64> {
         match self {
             Self::GoBackN(sender) => sender.next_packet(packets),
+            Self::Irn(sender) => sender.next_packet(packets),
+            Self::NewReno(sender) => sender.next_packet(packets),
         }
     }
 
@@ -58,6 +74,7 @@ impl SendTransport {
     pub fn requests_ack(&self, packet: u64) -> bool {
         match self {
             Self::GoBackN(sender) => sender.requests_ack(packet),
+            Self::Irn(_) | Self::NewReno(_) => true,
         }
     }
 
@@ -66,6 +83,8 @@ impl SendTransport {
     pub fn on_sent(&mut self, now: Nanos, packet: u64) {
         match self {
             Self::GoBackN(sender) => sender.on_sent(now, packet),
+            Self::Irn(sender) => sender.on_sent(now, packet),
+            Self::NewReno(sender) => sender.on_sent(now, packet),
         }
     }
 
@@ -74,6 +93,8 @@ impl SendTransport {
     pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
         match self {
             Self::GoBackN(sender) => sender.on_response(now, response),
+            Self::Irn(sender) => sender.on_response(now, response),
+            Self::NewReno(sender) => sender.on_response(now, response),
         }
     }
 
@@ -82,6 +103,8 @@ impl SendTransport {
     pub fn deadline(&self) -> Nanos {
         match self {
             Self::GoBackN(sender) => sender.deadline(),
+            Self::Irn(sender) => sender.deadline(),
+            Self::NewReno(sender) => sender.deadline(),
         }
     }
 
@@ -89,6 +112,28 @@ impl SendTransport {
     pub fn on_timeout(&mut self, now: Nanos) {
         match self {
             Self::GoBackN(sender) => sender.on_timeout(now),
+            Self::Irn(sender) => sender.on_timeout(now),
+            Self::NewReno(sender) => sender.on_timeout(now),
+        }
+    }
+
+    /// Packets that may be on their way, where it limits them itself.
+    pub fn window(&self) -> Option<u64> {
+        match self {
+            Self::GoBackN(_) => None,
+            Self::Irn(sender) => Some(sender.window()),
+            Self::NewReno(sender) => Some(sender.window()),
+        }
+    }
+
+    /// Whether the next packet takes the place of a lost one, which is on its way no more though it is counted so.
+    /// A window of congestion control does not hold it back, for it might never open otherwise.
+    #[inline]
+    pub fn replaces_lost(&self) -> bool {
+        match self {
+            // All that it goes back to is counted as not sent.
+            Self::GoBackN(_) | Self::NewReno(_) => false,
+            Self::Irn(sender) => sender.replaces_lost(),
         }
     }
 
@@ -97,6 +142,8 @@ impl SendTransport {
     pub fn acknowledged(&self) -> u64 {
         match self {
             Self::GoBackN(sender) => sender.acknowledged(),
+            Self::Irn(sender) => sender.acknowledged(),
+            Self::NewReno(sender) => sender.acknowledged(),
         }
     }
 
@@ -105,6 +152,8 @@ impl SendTransport {
     pub fn sent(&self) -> u64 {
         match self {
             Self::GoBackN(sender) => sender.sent(),
+            Self::Irn(sender) => sender.sent(),
+            Self::NewReno(sender) => sender.sent(),
         }
     }
 
@@ -113,29 +162,26 @@ impl SendTransport {
     pub fn in_flight(&self) -> u64 {
         match self {
             Self::GoBackN(sender) => sender.in_flight(),
+            Self::Irn(sender) => sender.in_flight(),
+            Self::NewReno(sender) => sender.in_flight(),
         }
     }
-}
-
-/// What a receiver does about a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reception {
-    /// Whether it is the one that was expected.
-    pub in_order: bool,
-    /// What is answered.
-    pub answer: Option<Response>,
 }
 
 /// The receiving half.
 #[derive(Clone, Debug)]
 pub(crate) enum ReceiveTransport {
     GoBackN(go_back_n::Receiver),
+    Irn(irn::Receiver),
+    NewReno(new_reno::Receiver),
 }
 
 impl ReceiveTransport {
     pub fn new(settings: &Transport) -> Self {
         match settings {
             Transport::GoBackN(_) => Self::GoBackN(go_back_n::Receiver::default()),
+            Transport::Irn(_) => Self::Irn(irn::Receiver::default()),
+            Transport::NewReno(_) => Self::NewReno(new_reno::Receiver::default()),
         }
     }
 
@@ -144,14 +190,18 @@ impl ReceiveTransport {
     pub fn expected(&self) -> u64 {
         match self {
             Self::GoBackN(receiver) => receiver.expected(),
+            Self::Irn(receiver) => receiver.expected(),
+            Self::NewReno(receiver) => receiver.expected(),
         }
     }
 
-    /// `packet` came; the sender wants an acknowledgement where `ack_requested`.
+    /// `packet` came; the sender wants an acknowledgement where `ack_requested`. What is answered.
     #[inline]
-    pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Reception {
+    pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Option<Response> {
         match self {
             Self::GoBackN(receiver) => receiver.on_packet(packet, ack_requested),
+            Self::Irn(receiver) => Some(receiver.on_packet(packet)),
+            Self::NewReno(receiver) => Some(receiver.on_packet(packet)),
         }
     }
 }

@@ -167,8 +167,8 @@ impl Engine {
         }
         let [sender, receiver] = [spec.source, spec.destination].map(|node| self.station_at(node));
         let path = self.paths.path(spec.source, spec.destination);
-        let mtu = self.stations[sender].host.settings().mtu;
-        let ideal = spec.bytes.map_or(Interval::ZERO, |bytes| ideal_completion(path, mtu, bytes));
+        let settings = self.stations[sender].host.settings();
+        let ideal = spec.bytes.map_or(Interval::ZERO, |bytes| ideal_completion(path, settings, bytes));
         if let Some(stop) = spec.stop {
             self.stops.push(Reverse((stop.max(spec.start), spec.id)));
         }

@@ -1,0 +1,169 @@
+//! `[host]`: how hosts send.
+
+mod control;
+mod transport;
+
+use endpoint::{
+    CongestionControl, Dcqcn, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station, Timely, Transport,
+};
+use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+
+use super::run;
+use super::words::{ControlPriority, ControlWord, TransportWord};
+use crate::problem::ProblemKind;
+use crate::reader::Section;
+use crate::value::Probability;
+
+/// How a host sends; what a host does not say itself is what all say.
+#[derive(Clone, Debug)]
+pub(super) struct HostWish {
+    mtu: u16,
+    control_priority: Option<Priority>,
+    control: ControlWord,
+    transport: TransportWord,
+    /// Where it is stated; none at all may be what is stated.
+    cnp_interval: Option<Option<Interval>>,
+    dcqcn: Dcqcn,
+    timely: Timely,
+    hpcc: Hpcc,
+    go_back_n: GoBackN,
+    irn: Irn,
+    new_reno: NewReno,
+}
+
+impl Default for HostWish {
+    fn default() -> Self {
+        Self {
+            mtu: 1_024,
+            control_priority: Some(Priority::from_low_bits(6)),
+            control: ControlWord::Dcqcn,
+            transport: TransportWord::GoBackN,
+            cnp_interval: None,
+            dcqcn: Dcqcn::default(),
+            timely: Timely::default(),
+            hpcc: Hpcc::default(),
+            go_back_n: GoBackN::default(),
+            irn: Irn::default(),
+            new_reno: NewReno::default(),
+        }
+    }
+}
+
+/// N of DCQCN, where nothing is said.
+const CNP_INTERVAL: Interval = Interval::from_micros(50);
+
+impl HostWish {
+    /// Reads `[host]` over what holds without it.
+    pub fn read(section: &mut Section<'_, '_>, below: &Self) -> Self {
+        let mut wish = below.clone();
+        let mtu = section.optional::<u16>("mtu").filter(|mtu| {
+            let valid = (256..=8_192).contains(&mtu.value);
+            if !valid {
+                let kind = ProblemKind::OutOfRange { got: mtu.value.to_string(), valid: "256 to 8192 bytes" };
+                section.problems.error(&mtu.place, kind);
+            }
+            valid
+        });
+        wish.mtu = mtu.map_or(below.mtu, |mtu| mtu.value);
+        let control_priority = section.optional::<ControlPriority>("control_priority");
+        wish.control_priority = control_priority.map_or(below.control_priority, |it| it.value.0);
+        let control = section.optional("congestion_control");
+        wish.control = control.map_or(below.control, |word| word.value);
+        let transport = section.optional("transport");
+        wish.transport = transport.map_or(below.transport, |word| word.value);
+        let cnp_interval = section.optional::<Option<Interval>>("cnp_interval").map(|it| it.value);
+        wish.cnp_interval = cnp_interval.or(below.cnp_interval);
+        section.table("dcqcn", |it| control::dcqcn(it, &mut wish.dcqcn));
+        section.table("timely", |it| control::timely(it, &mut wish.timely));
+        section.table("hpcc", |it| control::hpcc(it, &mut wish.hpcc));
+        section.table("go_back_n", |it| transport::go_back_n(it, &mut wish.go_back_n));
+        section.table("irn", |it| transport::irn(it, &mut wish.irn));
+        section.table("new_reno", |it| transport::new_reno(it, &mut wish.new_reno));
+        wish
+    }
+
+    /// Whether its packets collect in-band telemetry.
+    pub fn wants_telemetry(&self) -> bool {
+        self.control == ControlWord::Hpcc && self.transport != TransportWord::NewReno
+    }
+
+    /// The settings of one host.
+    pub fn settings(
+        &self,
+        station: Station,
+        next_hop: MacAddress,
+        rate: BitRate,
+        (lossless, dscp): (PrioritySet, [Dscp; Priority::COUNT]),
+        seed: u64,
+    ) -> HostSettings {
+        // Nobody else listens to notifications.
+        let notified = (self.control == ControlWord::Dcqcn).then_some(CNP_INTERVAL);
+        HostSettings {
+            station,
+            next_hop,
+            rate,
+            mtu: self.mtu,
+            lossless,
+            dscp,
+            control_priority: self.control_priority,
+            transport: match self.transport {
+                TransportWord::GoBackN => Transport::GoBackN(self.go_back_n),
+                TransportWord::Irn => Transport::Irn(self.irn),
+                TransportWord::NewReno => Transport::NewReno(self.new_reno),
+            },
+            congestion_control: match self.control {
+                ControlWord::None => CongestionControl::None,
+                ControlWord::Dcqcn => CongestionControl::Dcqcn(self.dcqcn),
+                ControlWord::Timely => CongestionControl::Timely(self.timely),
+                ControlWord::Hpcc => CongestionControl::Hpcc(self.hpcc),
+            },
+            cnp_interval: self.cnp_interval.unwrap_or(notified),
+            seed,
+        }
+    }
+}
+
+/// Puts the time at `key`, if there is one, into `value`.
+fn time(section: &mut Section<'_, '_>, key: &'static str, value: &mut Interval) {
+    if let Some(time) = run::time(section, key, run::SOME) {
+        *value = time.value;
+    }
+}
+
+/// The same for a share between 0 and 1, both included.
+fn share(section: &mut Section<'_, '_>, key: &'static str, value: &mut f64) {
+    if let Some(share) = section.optional::<Probability>(key) {
+        *value = share.value.0;
+    }
+}
+
+/// The same for a rate.
+fn rate(section: &mut Section<'_, '_>, key: &'static str, value: &mut BitRate) {
+    if let Some(rate) = section.optional::<BitRate>(key) {
+        *value = rate.value;
+    }
+}
+
+/// The same for a size of at least a byte.
+fn size(section: &mut Section<'_, '_>, key: &'static str, value: &mut Bytes) {
+    let Some(size) = section.optional::<Bytes>(key) else { return };
+    if (1..=1 << 40).contains(&size.value.0) {
+        *value = size.value;
+    } else {
+        let kind = ProblemKind::OutOfRange { got: size.value.to_string(), valid: "1B to 1024GiB" };
+        section.problems.error(&size.place, kind);
+    }
+}
+
+/// The same for a number of at least one.
+fn count(section: &mut Section<'_, '_>, key: &'static str, value: &mut u32) {
+    let Some(count) = section.optional::<u32>(key) else { return };
+    if (1..=16_777_216).contains(&count.value) {
+        *value = count.value;
+    } else {
+        let kind = ProblemKind::OutOfRange { got: count.value.to_string(), valid: "1 to 16777216" };
+        section.problems.error(&count.place, kind);
+    }
+}

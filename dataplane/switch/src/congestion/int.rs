@@ -1,0 +1,65 @@
+//! In-band telemetry of HPCC ("HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3.1): each data
+//! packet that asks for it is told, as it leaves, what its link carries and what its queue holds.
+
+use crate::program::PortSettings;
+use units::{Bytes, Nanos, WireBytes};
+use wire::ethernet::EtherType;
+use wire::int::{self, Hop, HopNumber, LinkRate};
+use wire::ip::IpProtocol;
+use wire::roce::{self, bth};
+use wire::{ipv4, ipv6, udp, vlan};
+
+/// What a port says of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamper {
+    rate: LinkRate,
+    number: HopNumber,
+}
+
+impl Stamper {
+    /// That of a port with `settings`; `None` where it is off.
+    pub fn new(settings: &PortSettings) -> Option<Self> {
+        // A rate that cannot be said was refused with the program.
+        let rate = LinkRate::of(settings.rate).filter(|_| settings.int)?;
+        Some(Self { rate, number: HopNumber::of(settings.mac) })
+    }
+
+    /// Stamps the frame that begins with `headers`, if it collects telemetry. Its first bit is on the wire at
+    /// `start`, after `carried`; `queue` is what it leaves behind.
+    #[inline]
+    pub fn stamp(&self, headers: &mut [u8], start: Nanos, carried: WireBytes, queue: Bytes) {
+        let header = telemetry_offset(headers).and_then(|offset| headers.get_mut(offset..));
+        if let Some(header) = header {
+            int::stamp(header, self.number, Hop::new(self.rate, start, carried.0, queue.0));
+        }
+    }
+}
+
+/// Where the telemetry of `frame` starts; `None` where it collects none. What is a fragment, has IPv6 extension
+/// headers or more than two VLAN tags is not looked into: no RoCEv2 host sends such a thing.
+#[inline]
+fn telemetry_offset(frame: &[u8]) -> Option<usize> {
+    let stack = vlan::Stack::parse(frame).ok()?;
+    let packet = frame.get(stack.payload_offset..)?;
+    // Lengths on the wire were checked at ingress; only the headers are of interest here.
+    let (protocol, header_len) = match stack.ether_type {
+        EtherType::IPV4 => {
+            let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
+            (if ip.is_fragment() { None } else { Some(ip.protocol()) }, ip.header_len())
+        }
+        EtherType::IPV6 => {
+            let ip = ipv6::View::parse_head(packet, usize::MAX).ok()?;
+            (Some(ip.next_header()), ipv6::HEADER_LEN)
+        }
+        _ => return None,
+    };
+    let datagram = packet.get(header_len..).filter(|_| protocol == Some(IpProtocol::UDP))?;
+    let udp = udp::View::parse_head(datagram, usize::MAX).ok()?;
+    let room = udp::HEADER_LEN + bth::HEADER_LEN + int::LEN;
+    if udp.destination_port() != roce::UDP_PORT || udp.length() < room {
+        return None;
+    }
+    let bth = bth::View::parse(udp.into_payload()).ok()?;
+    let collected = bth.telemetry() == bth::Telemetry::Collected;
+    collected.then_some(stack.payload_offset + header_len + udp::HEADER_LEN + bth::HEADER_LEN)
+}

@@ -1,0 +1,126 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{assert_truncated_below, hex};
+
+const R100: BitRate = BitRate::gigabits(100);
+
+fn rate(rate: BitRate) -> LinkRate {
+    LinkRate::of(rate).unwrap()
+}
+
+fn any_hop() -> impl Strategy<Value = Hop> {
+    (1..RATES.len() as u8, 0..1_u32 << 24, 0..1_u32 << 20, any::<u16>())
+        .prop_map(|(code, timestamp, sent, queue)| Hop { rate: LinkRate(code), timestamp, sent, queue })
+}
+
+#[test]
+fn the_header_of_the_paper_has_42_bytes() {
+    assert_eq!(LEN, 42);
+    assert_truncated_below(LEN, &[0; LEN], |bytes| View::parse(bytes).map(|_| ()));
+}
+
+#[test]
+fn two_hops_have_the_bytes_that_the_documentation_shows() {
+    let mut bytes = [0; LEN];
+    let first = Hop::new(rate(R100), Nanos(0x1_2345_6789), 256 * 0x12_3456, 1_024 * 7 + 1_023);
+    stamp(&mut bytes, HopNumber::from_low_bits(0xabc), first);
+    let second = Hop::new(rate(BitRate::gigabits(400)), Nanos(1), 1_023, u64::MAX);
+    stamp(&mut bytes, HopNumber::from_low_bits(0x111), second);
+    // 100G is code 9: 9 456789 23456 0007. 400G is code 11: b 000001 00000 ffff.
+    let expected = ["2bad", "9456789234560007", "b00000100000ffff", &"0".repeat(48)].concat();
+    assert_eq!(bytes[..], hex(&expected));
+}
+
+#[test]
+fn rates_that_networks_have_are_said_and_others_are_not() {
+    for gigabits in [1, 5, 10, 20, 25, 40, 50, 100, 200, 400, 800, 1_600, 3_200] {
+        let given = BitRate::gigabits(gigabits);
+        assert_eq!(rate(given).rate(), given);
+    }
+    assert_eq!(rate(BitRate::new(2_500_000_000).unwrap()).rate().bits_per_second(), 2_500_000_000);
+    assert_eq!(LinkRate::of(BitRate::gigabits(30)), None);
+    assert_eq!(LinkRate::VALID.matches(['G', 'T']).count(), RATES.len() - 1);
+}
+
+#[test]
+fn bytes_never_wrap_before_the_clock_does() {
+    for code in 1..RATES.len() as u8 {
+        let rate = LinkRate(code);
+        let in_a_turn_of_the_clock = rate.rate().bytes_in(units::Interval(1 << TIMESTAMP_BITS));
+        let said = rate.sent_unit() << SENT_BITS;
+        assert!(said >= in_a_turn_of_the_clock && said / 2 <= in_a_turn_of_the_clock, "{rate}");
+    }
+}
+
+#[test]
+fn differences_hold_across_a_wrap() {
+    let before = Hop::new(rate(R100), Nanos((1 << 24) - 100), (256 << 20) - 2_560, 0);
+    let after = Hop::new(rate(R100), Nanos((1 << 24) + 900), (256 << 20) + 2_560, 5_000);
+    assert_eq!((after.nanos_since(&before), after.bytes_since(&before)), (1_000, 5_120));
+    assert_eq!(after.queue_bytes(), 4_096, "whole units, rounded down");
+}
+
+#[test]
+fn the_sixth_hop_is_counted_and_not_recorded() {
+    let mut bytes = [0; LEN + 4];
+    for time in 0..20 {
+        stamp(&mut bytes, HopNumber::from_low_bits(1), Hop::new(rate(R100), Nanos(time), 0, 0));
+    }
+    let view = View::parse(&bytes[..]).unwrap();
+    assert_eq!((view.passed(), view.recorded()), (15, 5));
+    assert_eq!(view.hop(4).map(|hop| hop.timestamp), Some(4));
+    assert_eq!(view.hop(5), None);
+    assert_eq!(bytes[LEN..], [0; 4], "what follows the header is left alone");
+}
+
+#[test]
+fn the_number_of_a_hop_depends_on_all_of_its_address() {
+    let number = |mac| HopNumber::of(MacAddress(mac)).number();
+    assert_eq!(number([0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc]), 0x123 ^ 0x456 ^ 0x789 ^ 0xabc);
+    assert_ne!(number([2, 0, 0, 0, 0, 1]), number([2, 0, 0, 0, 0, 2]));
+}
+
+#[test]
+fn a_rate_without_meaning_is_refused() {
+    let mut bytes = [0; LEN];
+    bytes[0] = 0x10;
+    for code in [0, 15] {
+        bytes[2] = code << 4;
+        let value = code.into();
+        let error = ParseError::Invalid { protocol: Protocol::Telemetry, field: "rate of a hop", value };
+        assert_eq!(View::parse(bytes).map(|_| ()), Err(error));
+    }
+    bytes[0] = 0;
+    assert!(View::parse(bytes).is_ok(), "what no hop has written does not matter");
+}
+
+proptest! {
+    #[test]
+    fn stamping_writes_what_the_value_says(hops in prop::collection::vec((any_hop(), any::<u16>()), 0..=5)) {
+        let mut bytes = [0; LEN];
+        let mut value = Header::default();
+        for (index, (hop, number)) in hops.iter().enumerate() {
+            let number = HopNumber::from_low_bits(*number);
+            stamp(&mut bytes, number, *hop);
+            value.hops[index] = Some(*hop);
+            value.passed += 1;
+            value.path.0 ^= number.0;
+        }
+        let mut emitted = [0xa5; LEN];
+        prop_assert_eq!(value.emit(&mut emitted), Ok(LEN));
+        prop_assert_eq!(bytes, emitted);
+        prop_assert_eq!(View::parse(bytes).unwrap().header(), value);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        if let Ok(view) = View::parse(&bytes[..]) {
+            let mut emitted = [0; LEN];
+            prop_assert_eq!(view.header().emit(&mut emitted), Ok(LEN));
+            prop_assert_eq!(View::parse(emitted).unwrap().header(), view.header());
+        }
+        let mut copy = bytes;
+        stamp(&mut copy, HopNumber::from_low_bits(7), Hop::new(rate(R100), Nanos(7), 7, 7));
+    }
+}

@@ -1,0 +1,238 @@
+//! Segments of TCP.
+//!
+//! A message is the data of one direction of a connection whose handshake has been: it begins at a sequence number
+//! that both ends know, and its last segment has FIN. The other direction carries no data; its numbers are zero.
+//! Options, and so window scale and time stamps, are left out, and the window that is told is the largest
+//! without scale; the sender does not go by it.
+
+use super::{Path, ShortFrame, UDP_AT};
+use core::net::Ipv4Addr;
+use units::Bytes;
+use wire::ethernet::MIN_FRAME_LEN;
+use wire::ip::{Dscp, Ecn, IpProtocol};
+use wire::roce::{Psn, QueuePair};
+use wire::tcp::{self, Flags, SequenceNumber};
+
+const TCP_AT: usize = UDP_AT;
+const HEADERS: usize = TCP_AT + tcp::MIN_HEADER_LEN;
+
+/// The port of a queue pair: the low 16 bits of its number.
+#[inline]
+const fn port_of(pair: QueuePair) -> u16 {
+    pair.number() as u16
+}
+
+/// The sequence number of a message's first byte.
+#[inline]
+const fn first_sequence(first_psn: Psn) -> SequenceNumber {
+    SequenceNumber(first_psn.number() << 8)
+}
+
+/// The stored length, without FCS, of a segment with `payload` bytes.
+#[inline]
+pub(crate) const fn data_length(payload: u16) -> Bytes {
+    let length = HEADERS as u64 + payload as u64;
+    Bytes(if length < MIN_FRAME_LEN as u64 { MIN_FRAME_LEN as u64 } else { length })
+}
+
+/// What does not change from one segment to the next.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    source_port: u16,
+    destination_port: u16,
+}
+
+impl Ends {
+    fn new(path: &Path, local: QueuePair) -> Self {
+        Self {
+            source: path.station.address,
+            destination: path.peer,
+            source_port: port_of(local),
+            destination_port: port_of(path.remote),
+        }
+    }
+
+    /// A header, with the checksum of a segment with `payload` bytes of zeroes.
+    #[inline]
+    fn header(
+        &self,
+        sequence: SequenceNumber,
+        acknowledgement: SequenceNumber,
+        flags: Flags,
+        payload: u16,
+    ) -> tcp::Header {
+        let header = tcp::Header {
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            sequence,
+            acknowledgement,
+            flags,
+            window: u16::MAX,
+            checksum: 0,
+            urgent: 0,
+        };
+        header.checked_ipv4(self.source, self.destination, tcp::MIN_HEADER_LEN as u16 + payload)
+    }
+}
+
+/// The headers of the segments of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentTemplate {
+    ends: Ends,
+    path: Path,
+    dscp: Dscp,
+    first: SequenceNumber,
+    /// Of the segment that was written last.
+    payload: u16,
+    bytes: [u8; HEADERS],
+}
+
+impl SegmentTemplate {
+    /// Of a message whose first packet would have `first_psn`, from queue pair `local`.
+    pub fn new(path: Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
+        let (ends, first) = (Ends::new(&path, local), first_sequence(first_psn));
+        let mut template = Self { ends, path, dscp, first, payload: 0, bytes: [0; HEADERS] };
+        template.emit_path(0);
+        template
+    }
+
+    /// Makes the segment that begins with byte `offset` of the message the next one; returns its stored length.
+    #[inline]
+    pub fn write(&mut self, offset: u64, payload: u16, last: bool) -> Bytes {
+        if payload != self.payload {
+            self.emit_path(payload);
+        }
+        let flags = if last { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
+        let header =
+            self.ends.header(self.first.advanced_by(offset), SequenceNumber::default(), flags, payload);
+        // There is room for it.
+        let _ = header.emit(self.bytes.get_mut(TCP_AT..).unwrap_or_default());
+        data_length(payload)
+    }
+
+    fn emit_path(&mut self, payload: u16) {
+        self.payload = payload;
+        let length = tcp::MIN_HEADER_LEN as u16 + payload;
+        self.path.emit_packet(self.dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut self.bytes[..TCP_AT]);
+    }
+
+    /// How many bytes of the message are before `acknowledgement`, FIN counted as one more; `near` is about as
+    /// many.
+    #[inline]
+    pub fn bytes_before(&self, acknowledgement: SequenceNumber, near: u64) -> Option<u64> {
+        near.checked_add_signed(acknowledgement.distance_from(self.first.advanced_by(near)).into())
+    }
+
+    #[inline]
+    pub fn peer(&self) -> Ipv4Addr {
+        self.path.peer
+    }
+
+    /// The port of the other end.
+    #[inline]
+    pub fn remote_port(&self) -> u16 {
+        self.ends.destination_port
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The acknowledgements of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct AckSegmentTemplate {
+    ends: Ends,
+    first: SequenceNumber,
+    /// Ethernet and IP headers.
+    packet: [u8; TCP_AT],
+}
+
+impl AckSegmentTemplate {
+    /// As [`SegmentTemplate::new`], at the other end.
+    pub fn new(path: &Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
+        let mut packet = [0; TCP_AT];
+        let length = tcp::MIN_HEADER_LEN as u16;
+        path.emit_packet(dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut packet);
+        Self { ends: Ends::new(path, local), first: first_sequence(first_psn), packet }
+    }
+
+    /// The frame that acknowledges everything before byte `before` of the message, FIN counted as one more.
+    #[inline]
+    pub fn frame(&self, before: u64) -> ShortFrame {
+        let acknowledgement = self.first.advanced_by(before);
+        let header = self.ends.header(SequenceNumber::default(), acknowledgement, Flags::ACK, 0);
+        let mut bytes = [0; ShortFrame::CAPACITY];
+        bytes[..TCP_AT].copy_from_slice(&self.packet);
+        // There is room for it.
+        let _ = header.emit(&mut bytes[TCP_AT..]);
+        ShortFrame { bytes, length: HEADERS.max(MIN_FRAME_LEN) as u8 }
+    }
+
+    /// Which byte of the message `sequence` is; `near` is about there.
+    #[inline]
+    pub fn offset_of(&self, sequence: SequenceNumber, near: u64) -> Option<u64> {
+        near.checked_add_signed(sequence.distance_from(self.first.advanced_by(near)).into())
+    }
+
+    /// The port of the other end.
+    #[inline]
+    pub fn remote_port(&self) -> u16 {
+        self.ends.destination_port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::IP_AT;
+    use super::super::tests::path;
+    use super::*;
+    use wire::ethernet::HEADER_LEN;
+    use wire::ipv4;
+
+    const LOCAL: QueuePair = QueuePair::from_low_bits(0x10_0042);
+    const FIRST: Psn = Psn::from_low_bits(0xff_ffff);
+
+    #[test]
+    fn a_segment_has_valid_checksums_and_its_place_in_the_message() {
+        let mut template = SegmentTemplate::new(path(), LOCAL, FIRST, Dscp::from_low_bits(8));
+        for (offset, payload, last) in
+            [(0, 1_460, false), (1_460, 1_460, false), (2_920, 1, true), (0, 0, true)]
+        {
+            let length = template.write(offset, payload, last);
+            assert_eq!(length, Bytes((54 + u64::from(payload)).max(60)));
+            let packet = &template.bytes()[HEADER_LEN..];
+            let ip = ipv4::View::parse_head(packet, length.0 as usize - IP_AT).unwrap();
+            assert!(ip.verify_checksum());
+            assert_eq!((ip.protocol(), ip.ecn()), (IpProtocol::TCP, Ecn::NotEct));
+            assert_eq!(ip.total_len(), 40 + usize::from(payload));
+            let tcp = tcp::View::parse(&template.bytes()[TCP_AT..]).unwrap();
+            assert!(tcp.verify_checksum_ipv4(ip.source(), ip.destination(), 20 + payload));
+            assert_eq!((tcp.source_port(), tcp.destination_port()), (0x42, 0x3456));
+            assert_eq!(tcp.sequence().0, 0xffff_ff00_u32.wrapping_add(offset as u32));
+            assert_eq!(tcp.flags(), if last { Flags(0x11) } else { Flags(0x10) });
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_is_read_as_the_bytes_that_it_was_made_of() {
+        let acks = AckSegmentTemplate::new(&path(), LOCAL, FIRST, Dscp::from_low_bits(8));
+        let template = SegmentTemplate::new(path(), LOCAL, FIRST, Dscp::from_low_bits(8));
+        for before in [0, 1, 5_000_000_000] {
+            let frame = acks.frame(before);
+            assert_eq!(frame.bytes().len(), 60);
+            let ip = ipv4::View::parse(&frame.bytes()[HEADER_LEN..]).unwrap();
+            assert!(ip.verify_checksum());
+            let tcp = tcp::View::parse(ip.payload()).unwrap();
+            assert!(tcp.verify_checksum_ipv4(ip.source(), ip.destination(), 20));
+            for near in [before, before.saturating_sub(1_000_000), before + 1_000_000] {
+                assert_eq!(template.bytes_before(tcp.acknowledgement(), near), Some(before));
+                assert_eq!(acks.offset_of(tcp.acknowledgement(), near), Some(before));
+            }
+        }
+        assert_eq!(template.bytes_before(SequenceNumber(0xffff_feff), 0), None, "before the first one");
+    }
+}

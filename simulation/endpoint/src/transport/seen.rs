@@ -1,0 +1,144 @@
+//! Which packets of a message are there: all before a first gap, and some behind it.
+
+use std::collections::VecDeque;
+
+const WORD: u64 = u64::BITS as u64;
+
+/// A set of packet numbers that is whole up to its first gap. It takes one bit for each packet between that and
+/// the last one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// The first one that is missing.
+    missing: u64,
+    /// Bits from the word of `missing` on. Those below it do not count.
+    words: VecDeque<u64>,
+    /// One past the last one that is there.
+    end: u64,
+}
+
+impl Seen {
+    /// The first packet that is missing.
+    #[inline]
+    pub fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// One past the last packet that is there.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.end.max(self.missing)
+    }
+
+    #[inline]
+    pub fn contains(&self, packet: u64) -> bool {
+        if packet < self.missing {
+            return true;
+        }
+        let word = self.words.get(self.word(packet)).copied().unwrap_or(0);
+        word >> (packet % WORD) & 1 != 0
+    }
+
+    /// Adds a packet; says whether it is new.
+    pub fn insert(&mut self, packet: u64) -> bool {
+        if packet == self.missing && self.end <= self.missing {
+            // Nothing is behind the gap, and now there is no gap: the usual case.
+            self.words.clear();
+            self.missing += 1;
+            self.end = self.missing;
+            return true;
+        }
+        if self.contains(packet) {
+            return false;
+        }
+        let word = self.word(packet);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        if let Some(word) = self.words.get_mut(word) {
+            *word |= 1 << (packet % WORD);
+        }
+        self.end = self.end().max(packet + 1);
+        if packet == self.missing {
+            self.move_to(self.next_missing(packet));
+        }
+        true
+    }
+
+    /// Adds all packets before `packet`.
+    pub fn insert_before(&mut self, packet: u64) {
+        if packet > self.missing {
+            let next = self.next_missing(packet);
+            self.move_to(next);
+        }
+    }
+
+    /// The first packet from `packet` on that is missing.
+    pub fn next_missing(&self, packet: u64) -> u64 {
+        let mut packet = packet.max(self.missing);
+        while packet < self.end {
+            let word = self.words.get(self.word(packet)).copied().unwrap_or(0);
+            // Ones in place of what lies behind the packet, so that only what follows counts.
+            let ones = u64::from((word >> (packet % WORD)).trailing_ones());
+            let left = WORD - packet % WORD;
+            if ones < left {
+                return packet + ones;
+            }
+            packet += left;
+        }
+        packet
+    }
+
+    /// Where the bit of `packet`, which is not before the gap, is.
+    #[inline]
+    fn word(&self, packet: u64) -> usize {
+        (packet / WORD - self.missing / WORD) as usize
+    }
+
+    fn move_to(&mut self, missing: u64) {
+        let words = self.words.len().min((missing / WORD - self.missing / WORD) as usize);
+        self.words.drain(..words);
+        self.missing = missing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_the_set_that_it_stands_for(
+            packets in prop::collection::vec((0..400_u64, any::<bool>()), 0..300), probes: [u16; 8],
+        ) {
+            let (mut seen, mut set) = (Seen::default(), BTreeSet::new());
+            for (packet, all_before) in packets {
+                // Seldom, or there would be no gaps.
+                if all_before && packet < 40 {
+                    seen.insert_before(packet * 8);
+                    set.extend(0..packet * 8);
+                } else {
+                    prop_assert_eq!(seen.insert(packet), set.insert(packet));
+                }
+                let missing = (0..).find(|number| !set.contains(number));
+                prop_assert_eq!(Some(seen.missing()), missing);
+                prop_assert_eq!(seen.end(), set.last().map_or(0, |last| last + 1));
+                for probe in probes.map(|probe| u64::from(probe) % 500) {
+                    prop_assert_eq!(seen.contains(probe), set.contains(&probe));
+                    let next = (probe.max(seen.missing())..).find(|number| !set.contains(number));
+                    prop_assert_eq!(Some(seen.next_missing(probe)), next);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_in_order_takes_no_memory() {
+        let mut seen = Seen::default();
+        for packet in 0..10_000 {
+            assert!(seen.insert(packet));
+        }
+        assert_eq!((seen.missing(), seen.words.capacity()), (10_000, 0));
+    }
+}

@@ -1,0 +1,148 @@
+//! In-band telemetry of HPCC: what a port writes into the packets that ask for it, and into no others.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::settings::{port_mac, two_ports};
+use conformance::{A, B, Flow, P3, TestFrame, Testbench};
+use switch::program::{ProgramError, Settings};
+use switch::{Frame, Program};
+use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
+use wire::int::{self, Header, HopNumber};
+use wire::ip::Ecn;
+use wire::roce::bth::{self, Telemetry};
+use wire::roce::{Opcode, QueuePair, icrc};
+use wire::vlan::{Tag, VlanId};
+
+fn telling() -> Settings {
+    let mut settings = two_ports();
+    settings.ports[1].int = true;
+    settings
+}
+
+/// A packet with `payload` bytes behind a BTH that says `telemetry`.
+fn packet(flow: &Flow, telemetry: Telemetry, payload: usize) -> TestFrame {
+    let opcode = if telemetry == Telemetry::Returned { Opcode::RC_ACKNOWLEDGE } else { Opcode::RC_SEND_ONLY };
+    let header = bth::Header { telemetry, ..bth::Header::new(opcode, QueuePair::from_low_bits(7)) };
+    flow.roce(&header, &vec![0; payload])
+}
+
+fn collecting(flow: &Flow, payload: usize) -> TestFrame {
+    packet(flow, Telemetry::Collected, int::LEN + payload)
+}
+
+fn telemetry(frame: &TestFrame, flow: &Flow) -> Header {
+    int::View::parse(&frame.bytes[flow.header_len() + bth::HEADER_LEN..]).unwrap().header()
+}
+
+/// A flow in every form in which a RoCEv2 packet can come.
+fn forms() -> [Flow; 4] {
+    let tag = Tag { priority: P3, drop_eligible: false, id: VlanId::new(7).unwrap() };
+    let flow = Flow::new(A, B).at(P3);
+    [flow, flow.v6(), flow.tagged(tag), flow.v6().tagged(tag).ecn(Ecn::Ect0)]
+}
+
+#[test]
+fn packets_that_leave_back_to_back_show_a_full_link_and_the_queue_behind_them() {
+    let mut bench = Testbench::new(telling());
+    let flow = Flow::new(A, B).at(P3);
+    let frame = collecting(&flow, 4_000);
+    let (length, count) = (frame.length, 32);
+    bench.run_until(Nanos(5_000));
+    bench.inject(A, vec![frame; count]);
+    bench.run_dry();
+    let sent: Vec<_> = bench.data(B).cloned().collect();
+    let headers: Vec<_> = sent.iter().map(|sent| telemetry(&sent.frame, &flow)).collect();
+    let on_wire = WireBytes::of_frame(Bytes(length)).0;
+    let rate = BitRate::gigabits(100);
+    for (index, (header, sent)) in headers.iter().zip(&sent).enumerate() {
+        let hop = header.hops[0].unwrap();
+        assert_eq!((header.passed, header.path), (1, HopNumber::of(port_mac(B))));
+        assert_eq!((hop.rate.rate(), u64::from(hop.timestamp)), (rate, sent.start.0));
+        assert_eq!(u64::from(hop.sent), index as u64 * on_wire / 256);
+        assert_eq!(u64::from(hop.queue), (count - 1 - index) as u64 * length / 1_024);
+    }
+    let (first, last) = (headers[0].hops[0].unwrap(), headers[count - 1].hops[0].unwrap());
+    let carried = rate.bytes_in(Interval(last.nanos_since(&first)));
+    assert!(carried.abs_diff(last.bytes_since(&first)) < 512, "the link was full");
+}
+
+#[test]
+fn every_form_of_packet_is_stamped_and_its_icrc_stays_right() {
+    let mut bench = Testbench::new(telling());
+    let frames = forms().map(|flow| collecting(&flow, 100));
+    bench.inject(A, frames.clone());
+    bench.run_dry();
+    for ((flow, before), sent) in forms().iter().zip(&frames).zip(bench.data(B)) {
+        let frame = &sent.frame;
+        assert_eq!(telemetry(frame, flow).passed, 1);
+        let offset = flow.header_len() + bth::HEADER_LEN;
+        assert_eq!(frame.bytes[..offset], before.bytes[..offset]);
+        assert_eq!(frame.bytes[offset + int::LEN..], before.bytes[offset + int::LEN..]);
+        let ip = if flow.tag.is_some() { 18 } else { 14 };
+        assert_eq!(icrc::verify(&frame.bytes[ip..]), Ok(true));
+    }
+}
+
+#[test]
+fn a_second_hop_adds_to_the_first() {
+    let (mut first, mut second) = (Testbench::new(telling()), Testbench::new(telling()));
+    let flow = Flow::new(A, B).at(P3);
+    first.inject(A, [collecting(&flow, 100)]);
+    first.run_dry();
+    let passed: Vec<_> = first.data(B).map(|sent| sent.frame.clone()).collect();
+    second.run_until(Nanos(70_000));
+    second.inject(A, passed);
+    second.run_dry();
+    let header = telemetry(&second.data(B).next().unwrap().frame, &flow);
+    assert_eq!(header.hops.map(|hop| hop.map(|hop| hop.timestamp))[..3], [Some(0), Some(70_000), None]);
+    assert_eq!(header.path, HopNumber::default(), "the same number twice is none");
+}
+
+#[test]
+fn what_does_not_ask_passes_unchanged() {
+    let mut bench = Testbench::new(telling());
+    let flow = Flow::new(A, B).at(P3);
+    let mut other_port = collecting(&flow, 100);
+    other_port.bytes[36..38].copy_from_slice(&4_792_u16.to_be_bytes());
+    let mut fragment = collecting(&flow, 100);
+    fragment.bytes[21] = 3;
+    let mut frames = vec![
+        packet(&flow, Telemetry::None, 200),
+        packet(&flow, Telemetry::Returned, 200),
+        packet(&flow, Telemetry::Collected, int::LEN - icrc::LEN - 4),
+        flow.udp(200),
+        other_port,
+        fragment,
+    ];
+    // The headers end within the telemetry: there is nothing to write to.
+    frames.push(collecting(&flow, 100).cut_to(flow.header_len() + bth::HEADER_LEN + int::LEN - 1));
+    bench.inject(A, frames.clone());
+    bench.run_dry();
+    assert_eq!(bench.data(B).map(|sent| sent.frame.clone()).collect::<Vec<_>>(), frames);
+}
+
+#[test]
+fn a_port_where_it_is_off_stamps_nothing_and_a_new_program_turns_it_on() {
+    let mut bench = Testbench::new(two_ports());
+    let flow = Flow::new(A, B).at(P3);
+    bench.inject(A, [collecting(&flow, 100)]);
+    bench.run_dry();
+    bench.shard.install(bench.now(), Program::new(telling()).unwrap().into()).unwrap();
+    bench.inject(A, [collecting(&flow, 100)]);
+    bench.run_dry();
+    let passed: Vec<_> = bench.data(B).map(|sent| telemetry(&sent.frame, &flow).passed).collect();
+    assert_eq!(passed, [0, 1]);
+    let hop = telemetry(&bench.data(B).nth(1).unwrap().frame, &flow).hops[0].unwrap();
+    let first = bench.data(B).next().unwrap().frame.length();
+    assert_eq!(u64::from(hop.sent), WireBytes::of_frame(first).0 / 256, "what went before counts");
+}
+
+#[test]
+fn a_rate_that_cannot_be_said_is_refused() {
+    let mut settings = telling();
+    settings.ports[1].rate = BitRate::gigabits(30);
+    let Err(error) = Program::new(settings) else { panic!("it was taken") };
+    let (port, rate) = ("port1".into(), BitRate::gigabits(30));
+    assert_eq!(error, ProgramError::TelemetryRate { port, rate });
+    assert!(error.to_string().contains("100G, 200G"));
+}

@@ -1,0 +1,147 @@
+//! One seed, one run; and who looks on changes nothing.
+
+use conformance::P3;
+use conformance::settings::routed;
+use conformance::simulated::{Plan, Seen, flow, host_behind, options};
+use core::ops::ControlFlow;
+use endpoint::{GoBackN, Transport};
+use simulation::{
+    Ending, Faults, FlowSpec, NodeId, Observer, Options, Outcome, Progress, Simulation, Tap, View,
+};
+use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+
+const RATE: BitRate = BitRate::gigabits(100);
+
+/// Four hosts around a router, on links on which everything goes wrong now and then.
+fn faulty() -> (Plan, Vec<FlowSpec>) {
+    let mut plan = Plan::default();
+    let router = plan.switch(routed(4));
+    let mut flows = Vec::new();
+    for port in 0..4 {
+        let mut settings = host_behind(PortId(port), RATE);
+        settings.mtu = 1_024;
+        let retransmission_timeout = Interval::from_micros(200);
+        settings.transport = Transport::GoBackN(GoBackN { retransmission_timeout, ..GoBackN::default() });
+        let host = plan.host(settings);
+        let link = plan.join([(host, PortId(0)), (router, PortId(port))], RATE, Interval(900));
+        let faults = Faults {
+            loss: 0.001,
+            corruption: 0.001,
+            jitter: Interval(300),
+            control_loss: 0.1,
+            control_delay: Interval(800),
+            down: Some((Nanos(50_000), Nanos(60_000))),
+            flap_every: Some(Interval(400_000)),
+        };
+        plan.network.links[link].faults = [faults; 2];
+    }
+    for number in 0..40 {
+        let [source, destination] = [number % 3, 3].map(|host| NodeId(1 + host));
+        let mut one = flow(number, source, destination, 50_000);
+        one.start = Nanos(u64::from(number / 3) * 6_000);
+        one.priority = P3;
+        flows.push(one);
+    }
+    (plan, flows)
+}
+
+fn run(seed: u64, sampling: Option<Interval>) -> (Outcome, Seen) {
+    let (plan, flows) = faulty();
+    plan.run(Options { seed, sampling, ..options() }, &flows)
+}
+
+#[test]
+fn a_seed_repeats_a_run_bit_for_bit_and_another_one_gives_another_run() {
+    let first = run(1, None);
+    assert!(first.0.balance.lost.frames > 50, "{:?}", first.0.balance);
+    assert!(first.0.links.iter().flatten().any(|link| link.lost.down.frames > 0));
+    assert!(first.0.links.iter().flatten().any(|link| link.lost.corrupted.frames > 0));
+    assert!(first.0.links.iter().flatten().any(|link| link.lost.control.frames > 0));
+    assert_eq!((first.0.ending.clone(), first.1.flows.len()), (Ending::Finished, 40));
+    assert_eq!(run(1, None), first);
+    assert_ne!(run(2, None).1, first.1);
+}
+
+/// Looks at everything, all the time.
+#[derive(Default)]
+struct Onlooker {
+    seen: Seen,
+    samples: u64,
+    carried: Vec<WireBytes>,
+    asked: u64,
+}
+
+impl Observer for Onlooker {
+    fn completed(&mut self, record: &simulation::FlowRecord) {
+        self.seen.completed(record);
+    }
+
+    fn sample(&mut self, now: Nanos, view: &View<'_>) {
+        assert_eq!(now, Nanos(1_000 * self.samples));
+        self.samples += 1;
+        let shard = view.shard(NodeId(0)).expect("the router");
+        assert!(view.host(NodeId(0)).is_none() && view.shard(NodeId(1)).is_none());
+        assert!(view.host(NodeId(1)).is_some());
+        assert!(shard.pools().shared.held.0 < 18_000_000);
+        let in_flight: u64 = (0..4).flat_map(|link| [0, 1].map(|end| view.in_flight(link, end).frames)).sum();
+        assert!(in_flight <= view.frames().frames);
+        self.carried.push(view.carried(3, 1));
+        assert!(self.carried.is_sorted());
+    }
+
+    fn progress(&mut self, _: Progress) -> ControlFlow<()> {
+        self.asked += 1;
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn sampling_and_tapping_change_nothing() {
+    let (outcome, seen) = run(1, None);
+    let (plan, flows) = faulty();
+    let options = Options { sampling: Some(Interval(1_000)), taps: vec![NodeId(0)], ..options() };
+    let mut onlooker = Onlooker::default();
+    let watched = Simulation::new(plan.network, options).run(flows.into_iter(), &mut onlooker);
+    assert_eq!(watched, Ok(outcome.clone()));
+    assert_eq!(onlooker.seen, seen);
+    assert_eq!(onlooker.samples, outcome.end.0 / 1_000 + 1);
+}
+
+/// Ends a run when it is asked.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
+        assert!(progress.transmissions >= 1 << 16);
+        ControlFlow::Break(())
+    }
+}
+
+#[test]
+fn a_run_ends_when_its_observer_or_its_limit_says_so() {
+    let (plan, _) = faulty();
+    let without_end = FlowSpec { bytes: None, ..flow(0, NodeId(1), NodeId(4), 0) };
+    let run = |options: Options, observer: &mut dyn FnMut(Simulation) -> Outcome| {
+        observer(Simulation::new(plan.network.clone(), options))
+    };
+    let interrupted = run(options(), &mut |simulation| {
+        simulation.run([without_end.clone()].into_iter(), &mut Impatient).expect("no invariant is broken")
+    });
+    assert_eq!(interrupted.ending, Ending::Interrupted);
+    let limited = run(Options { limit: Nanos(100_000), ..options() }, &mut |simulation| {
+        simulation.run([without_end.clone()].into_iter(), &mut ()).expect("no invariant is broken")
+    });
+    assert_eq!((limited.ending, limited.end), (Ending::Limit, Nanos(100_000)));
+}
+
+#[test]
+fn a_tap_shows_what_comes_and_goes_in_the_order_of_time() {
+    let (plan, flows) = faulty();
+    let (_, seen) = plan.run(Options { taps: vec![NodeId(2)], ..options() }, &flows);
+    for inbound in [true, false] {
+        let tap = Tap { node: NodeId(2), port: PortId(0), inbound };
+        let times: Vec<_> = seen.frames.iter().filter(|frame| frame.0 == tap).map(|frame| frame.1).collect();
+        assert!(times.is_sorted() && times.len() > 100);
+    }
+    assert!(seen.frames.iter().all(|frame| frame.0.node == NodeId(2)));
+}

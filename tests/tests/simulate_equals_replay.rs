@@ -1,0 +1,133 @@
+//! What comes into a switch of a simulation, replayed through the same switch alone, leaves it again at the
+//! same instants with the same bytes.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use conformance::settings::{lossless, routed};
+use conformance::simulated::{Plan, Seen, assert_lossless, flow, host_behind, options};
+use conformance::{P3, P4};
+use core::ops::ControlFlow;
+use replay::capture::{CaptureReader, CaptureSink, CaptureWriter, Pace};
+use replay::{Input, Outputs, Replay, Side};
+use simulation::{FlowSpec, NodeId, NodeKind, Options};
+use std::cell::RefCell;
+use std::io::{self, Cursor, Write};
+use std::rc::Rc;
+use switch::program::{MarkAt, Red, Scheduling, Settings};
+use units::{BitRate, Bytes, Interval, Nanos, PortId};
+
+const RATE: BitRate = BitRate::gigabits(100);
+const PORTS: u16 = 5;
+
+/// A capture that can still be read when it was written.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl CaptureSink for Shared {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.0.borrow_mut().cut(length)
+    }
+}
+
+/// What went through one port of the switch, in or out, up to `end`.
+fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
+    let sink = Shared::default();
+    let mut writer = CaptureWriter::new(sink.clone(), "simulated");
+    for (tap, at, headers, length) in &seen.frames {
+        if tap.port == PortId(port) && tap.inbound == inbound {
+            writer.write(*at, headers, length.0 as u32).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    sink.0.take()
+}
+
+/// Replays what came in; returns what left through each port.
+fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> Vec<Vec<u8>> {
+    let NodeKind::Switch(program) = &plan.network.nodes[switch.0 as usize].kind else { panic!("a switch") };
+    let inputs = (0..PORTS).map(|port| {
+        let source = CaptureReader::new(Cursor::new(capture(seen, port, true)), "in").unwrap();
+        Input { source, pace: Pace::AsCaptured, side: Side::Port(PortId(port)) }
+    });
+    let sinks: Vec<Shared> = (0..PORTS).map(|_| Shared::default()).collect();
+    let writers = sinks.iter().map(|sink| Some(CaptureWriter::new(sink.clone(), "replayed")));
+    let replay = Replay::new(program.clone(), inputs.collect()).unwrap();
+    replay.run("gateway", Outputs::new(writers), |_| ControlFlow::Continue(())).unwrap();
+    sinks.iter().map(|sink| sink.0.take()).collect()
+}
+
+/// A router among hosts, of which the first three send to the last two.
+fn around(settings: Settings) -> (Plan, NodeId, Vec<FlowSpec>) {
+    let mut plan = Plan::default();
+    let router = plan.switch(settings);
+    let hosts: Vec<_> = (0..PORTS).map(|port| plan.host(host_behind(PortId(port), RATE))).collect();
+    for (port, host) in (0..).zip(&hosts) {
+        plan.join([(*host, PortId(0)), (router, PortId(port))], RATE, Interval(700 * u64::from(port % 2)));
+    }
+    let mut flows = Vec::new();
+    for round in 0..4 {
+        for source in 0..3_u32 {
+            let mut one = flow(flows.len() as u32, hosts[source as usize], hosts[3 + (round % 2)], 900_000);
+            one.start = Nanos(10_000 * round as u64);
+            one.priority = if round < 2 { P3 } else { P4 };
+            flows.push(one);
+        }
+    }
+    (plan, router, flows)
+}
+
+fn red(settings: &mut Settings) {
+    for queue in settings.ports.iter_mut().flat_map(|port| &mut port.queues) {
+        queue.red =
+            Some(Red { kmin: Bytes(20_000), kmax: Bytes(200_000), pmax: 0.5, mark_at: MarkAt::Dequeue });
+    }
+}
+
+fn assert_same(settings: Settings) {
+    let (plan, router, flows) = around(settings);
+    let (outcome, seen) = plan.run(Options { taps: vec![router], ..options() }, &flows);
+    assert_lossless(&outcome);
+    let report = &outcome.switches[0];
+    assert!(report.ports.iter().any(|port| port.groups[3].pauses.xoff > 1), "there was something to see");
+    for (port, replayed) in (0..).zip(replayed(&plan, router, &seen)) {
+        assert!(capture(&seen, port, false) == replayed, "port {port} differs");
+    }
+}
+
+#[test]
+fn under_pfc() {
+    assert_same(routed(PORTS));
+}
+
+#[test]
+fn under_pfc_with_marking_and_weights() {
+    let mut settings = routed(PORTS);
+    red(&mut settings);
+    for port in &mut settings.ports {
+        for (priority, weight) in [(3, 7), (4, 2)] {
+            port.queues[priority].scheduling = Scheduling::Weighted(weight);
+            port.groups[priority] = lossless(60_000, 30_000, 200_000);
+        }
+    }
+    assert_same(settings);
+}
+
+#[test]
+fn where_frames_are_handed_over_ahead_of_time() {
+    let mut settings = routed(PORTS);
+    for port in &mut settings.ports {
+        port.tx_window = Interval(2_000);
+        port.groups[3] = lossless(60_000, 30_000, 400_000);
+    }
+    assert_same(settings);
+}
