@@ -7,6 +7,7 @@ mod console;
 mod failure;
 mod replay;
 mod run;
+mod simulate;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -4,7 +4,7 @@ mod files;
 mod inputs;
 mod interrupt;
 mod outputs;
-mod plot;
+pub mod plot;
 mod progress;
 mod summary;
 
