@@ -3,6 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::console;
 use crate::failure::Failure;
+use config::scenario::ScenarioFile;
 use config::{ConfigError, Gateway, LsccSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use units::{BitRate, Priority};
 /// # Errors
 /// [`Failure::Check`] where a file does not hold.
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let results: Vec<_> = args.files.iter().map(|file| (file.as_path(), config::load(file))).collect();
+    let results: Vec<_> = args.files.iter().map(|file| (file.as_path(), look(file))).collect();
     let wrong = results.iter().filter(|(_, result)| result.is_err()).count();
     if args.json {
         let reports: Vec<_> = results.iter().map(|(file, result)| FileReport::new(file, result)).collect();
@@ -25,12 +26,50 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     } else {
         for (file, result) in &results {
             match result {
-                Ok(gateway) => console::print(&approval(file, gateway))?,
+                Ok(Checked::Gateway(gateway)) => console::print(&approval(file, gateway))?,
+                Ok(Checked::Scenario { variants, warnings }) => {
+                    console::print(&approval_of_scenario(file, variants, warnings))?;
+                }
                 Err(error) => console::complain(error),
             }
         }
     }
     if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
+}
+
+/// What holds.
+enum Checked {
+    /// A gateway.
+    Gateway(Box<Gateway>),
+    /// A scenario.
+    Scenario { variants: Vec<String>, warnings: Vec<Problem> },
+}
+
+/// A file with a `[topology]` is a scenario; every other one is a gateway, which also tells why it cannot be read.
+fn look(file: &Path) -> Result<Checked, ConfigError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) if ScenarioFile::is_scenario(&text) => {
+            let scenario = ScenarioFile::load(file)?;
+            let warnings = scenario.check()?;
+            let variants = scenario.variants.into_iter().map(|variant| variant.name).collect();
+            Ok(Checked::Scenario { variants, warnings })
+        }
+        _ => config::load(file).map(|gateway| Checked::Gateway(Box::new(gateway))),
+    }
+}
+
+/// One line, and a line for each warning.
+fn approval_of_scenario(file: &Path, variants: &[String], warnings: &[Problem]) -> String {
+    let mut text = format!("{}: OK: scenario", file.display());
+    // A string takes all that is written to it.
+    if !variants.is_empty() {
+        let _ = write!(text, ", variants {}", variants.join(", "));
+    }
+    text.push('\n');
+    for warning in warnings {
+        let _ = writeln!(text, "{warning}");
+    }
+    text
 }
 
 /// One line, what LSCC amounts to where a port has it, a line for each watchdog, the memory of the devices
@@ -73,7 +112,11 @@ fn watchdogs(gateway: &Gateway) -> impl Iterator<Item = (&PortSettings, &Watchdo
 struct FileReport {
     file: String,
     ok: bool,
+    /// `gateway` or `scenario`; `None` where the file does not hold.
+    kind: Option<&'static str>,
     gateway: Option<String>,
+    /// Of a scenario.
+    variants: Vec<String>,
     ports: Vec<String>,
     lscc: Vec<LsccReport>,
     watchdogs: Vec<WatchdogReport>,
@@ -139,16 +182,23 @@ struct ProblemReport {
 }
 
 impl FileReport {
-    fn new(file: &Path, result: &Result<Gateway, ConfigError>) -> Self {
+    fn new(file: &Path, result: &Result<Checked, ConfigError>) -> Self {
         let problems = match result {
-            Ok(gateway) => gateway.warnings.iter().map(ProblemReport::new).collect(),
+            Ok(Checked::Gateway(gateway)) => gateway.warnings.iter().map(ProblemReport::new).collect(),
+            Ok(Checked::Scenario { warnings, .. }) => warnings.iter().map(ProblemReport::new).collect(),
             Err(ConfigError::Invalid { problems }) => problems.iter().map(ProblemReport::new).collect(),
             Err(error) => vec![ProblemReport::unplaced(error.to_string())],
         };
-        let gateway = result.as_ref().ok();
+        let (kind, gateway, variants) = match result {
+            Ok(Checked::Gateway(gateway)) => (Some("gateway"), Some(gateway), Vec::new()),
+            Ok(Checked::Scenario { variants, .. }) => (Some("scenario"), None, variants.clone()),
+            Err(_) => (None, None, Vec::new()),
+        };
         Self {
             file: file.display().to_string(),
-            ok: gateway.is_some(),
+            ok: result.is_ok(),
+            kind,
+            variants,
             gateway: gateway.map(|gateway| gateway.name.clone()),
             ports: gateway.map_or_else(Vec::new, |gateway| gateway.port_names().map(str::to_owned).collect()),
             lscc: gateway.map_or_else(Vec::new, |gateway| {

@@ -1,7 +1,8 @@
 //! The command line.
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use core::num::NonZeroU32;
+use config::scenario::Override;
+use core::num::{NonZeroU32, NonZeroUsize};
 use core::str::FromStr;
 use replay::capture::{ParseSourceMatchError, SourceMatch, Speed};
 use replay::series::Sampling;
@@ -27,12 +28,13 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Validate gateway configurations without running them
+    /// Validate gateway configurations and scenarios without running them
     ///
-    /// Every problem is shown with its file, line, column and key, and with what would be valid.
+    /// Every problem is shown with its file, line, column and key, and with what would be valid. A file with
+    /// a [topology] is a scenario, of which each variant is built, quick and not.
     #[command(after_help = "Examples:
   longspan check gateway.toml
-  longspan check config/gateways/*.toml
+  longspan check config/gateways/*.toml config/scenarios/*.toml
   longspan check --json gateway.toml
 
 Exit status: 0 where all files hold (warnings are no errors), 2 where one does not.")]
@@ -70,6 +72,31 @@ Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or 
 frame cannot be read. Where a capture breaks later, what came before it is played and written first;
 so it is after an interrupt (Ctrl-C), of which a second one ends the program at once.")]
     Replay(Box<ReplayArgs>),
+    /// Simulate networks of switches and hosts, in virtual time
+    ///
+    /// A scenario is a network, what its hosts send, and what is compared: variants, each of which runs with
+    /// each seed at each point of the sweeps, several at a time. Its switches are those that run on the wire,
+    /// each with a full configuration; each event is checked against invariants. What comes of a run is
+    /// written below DIR, and what the papers claim is printed beside what was found. The same scenario and
+    /// seed give the same bytes. Run again, it goes on where it was interrupted.
+    #[command(after_help = "Examples:
+  longspan simulate config/scenarios/incast.toml --out out
+  longspan simulate config/scenarios/incast.toml --out out --quick --seeds 5
+
+  Other values than those of the file:
+    longspan simulate scenario.toml --out out --set topology.rate=400G --set scenario.until=5ms
+
+  Every combination of several values (elements of arrays by name, or by number from 0):
+    longspan simulate scenario.toml --out out --sweep traffic.web.load=0.3,0.5,0.7 \\
+        --sweep long_haul.bifrost.slot=1us,10us --only-variant bifrost
+
+  What the runs came to, for another program:
+    longspan simulate scenario.toml --out out --json | jq '.claims[] | {id, verdict}'
+
+Exit status: 0 done, whatever came of the claims; 1 a run failed (a broken invariant, a deadlock, a livelock,
+each told with its seed and instant) or was interrupted (Ctrl-C); 2 wrong usage or configuration, told before
+anything runs.")]
+    Simulate(Box<SimulateArgs>),
     /// Forward frames between the ports of a gateway, until it is told to end
     ///
     /// The devices of the ports are DPDK's: network cards by their PCI address, or virtual devices such
@@ -167,7 +194,7 @@ pub struct ShowArgs {
 /// `longspan check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Configurations
+    /// Configurations of gateways, and scenarios
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print one JSON array, a file each, instead of lines
@@ -238,6 +265,94 @@ pub struct ReplayArgs {
     /// Print the report instead of the summary
     #[arg(long)]
     pub json: bool,
+}
+
+/// `longspan simulate`.
+#[derive(Args, Debug)]
+pub struct SimulateArgs {
+    /// The scenario
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+    /// Write DIR/summary.json, and what comes of each run to a directory below DIR
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// A value that goes before that of the file and its variants, in TOML or as a bare word. The key has its
+    /// tables before it, with dots between. May be given again
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<Override>,
+    /// Run with each of these values. Several sweeps multiply
+    #[arg(long = "sweep", value_name = "KEY=VALUE,VALUE...")]
+    pub sweep: Vec<SweepArg>,
+    /// The seed of all random choices, or the first one. Without it, that of the scenario
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Run with N seeds, each one more than the one before
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seeds: NonZeroU32,
+    /// Run N at a time. Without it, one for each core
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Only this variant. May be given again
+    #[arg(long, value_name = "NAME")]
+    pub only_variant: Vec<String>,
+    /// With the values of [quick], which make the scenario short
+    #[arg(long)]
+    pub quick: bool,
+    /// Run again what is complete, too
+    #[arg(long)]
+    pub again: bool,
+    /// Print the summary as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `KEY=VALUE,VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepArg {
+    /// The key.
+    pub key: String,
+    /// Its values, each once.
+    pub values: Vec<String>,
+}
+
+impl FromStr for SweepArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write KEY=VALUE,VALUE, for example traffic.0.load=0.3,0.5".to_owned();
+        let (_, list) = text.split_once('=').ok_or_else(wrong)?;
+        let values: Vec<String> = values(list).into_iter().map(|value| value.trim().to_owned()).collect();
+        if values.iter().any(String::is_empty) {
+            return Err(wrong());
+        }
+        if let Some(twice) = (1..values.len()).find(|place| values[..*place].contains(&values[*place])) {
+            return Err(format!("{} stands there twice", values[twice]));
+        }
+        let single: Override = text.parse().map_err(|_| wrong())?;
+        Ok(Self { key: single.key, values })
+    }
+}
+
+/// The values of a list with commas between. Commas inside of brackets, braces and quotes are of the value.
+fn values(list: &str) -> Vec<&str> {
+    let (mut depth, mut quote, mut start) = (0_usize, None, 0);
+    let mut values = Vec::new();
+    for (place, letter) in list.char_indices() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                values.push(&list[start..place]);
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    values.push(&list[start..]);
+    values
 }
 
 /// `PORT=FILE`.
@@ -385,6 +500,12 @@ mod tests {
             &["longspan", "replay", "--config", "a", "--split", "a"],
             &["longspan", "replay", "--config", "a", "--split", "a", "--from", "dc0=eth0"],
             &["longspan", "check"],
+            &["longspan", "simulate", "a"],
+            &["longspan", "simulate", "a", "--out", "b", "--set", "seed"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,,2"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,2,1"],
+            &["longspan", "simulate", "a", "--out", "b", "--seeds", "0"],
         ] {
             let line = refused(arguments);
             assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");
@@ -397,6 +518,15 @@ mod tests {
         for (text, speed) in [("1000x", "1000"), ("0.5x", "0.5"), ("2/3X", "2/3"), ("7", "7")] {
             assert_eq!(text.parse(), Ok(SpeedArg::Times(speed.parse().unwrap())));
         }
+    }
+
+    #[test]
+    fn a_sweep_is_split_at_commas_that_are_not_inside_of_a_value() {
+        let sweep: SweepArg = "a.b=1, [2,3],\"x,y\",{p=1,q=2}".parse().unwrap();
+        assert_eq!(
+            (sweep.key.as_str(), sweep.values),
+            ("a.b", ["1", "[2,3]", "\"x,y\"", "{p=1,q=2}"].map(Into::into).to_vec())
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How a command fails, and with which exit status.
 
+use crate::simulate::page::PageError;
 use config::ConfigError;
 use gateway::socket::{ClientError, Response};
 use replay::capture::CaptureError;
@@ -40,11 +41,32 @@ pub enum Failure {
         /// Whether the replay had begun.
         running: bool,
     },
+    /// The page of an experiment cannot be made. What was measured is written.
+    #[error("{0}")]
+    Page(#[from] PageError),
     /// An interrupt ended a replay. What was played is written.
     #[error("interrupted after {frames} frames; what they led to is written")]
     Interrupted {
         /// Frames that were played.
         frames: u64,
+    },
+    /// An interrupt ended a simulation. What is complete is not run again.
+    #[error(
+        "interrupted; {complete} of {planned} runs are complete, and the same command goes on from there"
+    )]
+    Unfinished {
+        /// Runs that are complete.
+        complete: usize,
+        /// Runs that were to be.
+        planned: usize,
+    },
+    /// Runs of a simulation came to a bad end, each of which was told.
+    #[error("{failed} of {planned} runs failed")]
+    FailedRuns {
+        /// Runs that failed.
+        failed: usize,
+        /// Runs that were to be.
+        planned: usize,
     },
     /// Signals cannot be heard.
     #[error("signals: {0}")]
@@ -125,6 +147,9 @@ impl Failure {
             Self::Run(_)
             | Self::Write { running: true, .. }
             | Self::Interrupted { .. }
+            | Self::Page(_)
+            | Self::Unfinished { .. }
+            | Self::FailedRuns { .. }
             | Self::Signal(_)
             | Self::Ask(_)
             | Self::Unexpected(_)

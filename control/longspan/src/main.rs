@@ -5,6 +5,7 @@ mod check;
 mod cli;
 mod console;
 mod failure;
+mod interrupt;
 mod replay;
 mod run;
 mod simulate;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Check(args) }) => check::run(&args),
         Ok(Cli { command: Command::Replay(args) }) => replay::run(&args),
+        Ok(Cli { command: Command::Simulate(args) }) => simulate::run(&args),
         Ok(Cli { command: Command::Run(args) }) => run::run(&args),
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),

@@ -20,6 +20,7 @@ mod words;
 
 pub use overlay::{Override, ParseOverrideError};
 pub use run::Claim;
+pub use words::Better;
 
 use std::path::{Path, PathBuf};
 

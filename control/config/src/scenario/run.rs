@@ -3,6 +3,7 @@
 use units::{Interval, Nanos};
 
 use super::names::Names;
+use super::words::Better;
 use crate::problem::ProblemKind;
 use crate::reader::{At, Section};
 
@@ -124,6 +125,8 @@ pub struct Claim {
     pub paper: f64,
     /// By which share of the paper's figure another may differ and still be the same.
     pub tolerance: f64,
+    /// Which way the figure gets better, where that is said.
+    pub better: Option<Better>,
 }
 
 /// How much another figure may differ where nothing is said.
@@ -145,6 +148,7 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
         }
         valid
     });
+    let better = section.optional::<Better>("better");
     for variant in [of.as_ref(), against.as_ref()].into_iter().flatten() {
         if !variants.contains(&variant.value) {
             let kind = ProblemKind::Undefined {
@@ -168,5 +172,6 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
         against: against.map(|it| it.value),
         paper: paper?.value,
         tolerance: tolerance.map_or(TOLERANCE, |it| it.value),
+        better: better.map(|it| it.value),
     })
 }

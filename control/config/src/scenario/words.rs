@@ -63,7 +63,17 @@ pub(super) enum TransportWord {
     GoBackN,
 }
 
+/// Which way a figure gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// As it falls.
+    Less,
+    /// As it rises.
+    More,
+}
+
 words! {
+    Better { "less" => Self::Less, "more" => Self::More }
     ControlWord { "none" => Self::None }
     TransportWord { "go-back-n" => Self::GoBackN }
     TemplateWord {

@@ -2,7 +2,6 @@
 
 mod files;
 mod inputs;
-mod interrupt;
 mod outputs;
 pub mod plot;
 mod progress;
@@ -11,9 +10,9 @@ mod summary;
 use crate::cli::ReplayArgs;
 use crate::console;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use config::Gateway;
 use files::Claims;
-use interrupt::Interrupt;
 use outputs::Destinations;
 use progress::Bar;
 use replay::report::Report;

@@ -1,4 +1,93 @@
-//! The results of `longspan simulate`.
+//! `longspan simulate`.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "whoever runs the simulations calls it"))]
+mod claims;
+mod crew;
+mod digest;
 pub mod page;
+mod plan;
+mod progress;
+mod run;
+mod summary;
+mod tables;
+
+use crate::cli::SimulateArgs;
+use crate::console;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use plan::Plan;
+use progress::Board;
+use run::SUMMARY;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::thread;
+use summary::{EndingName, RunSummary, Summary};
+
+/// Runs a scenario, in each of its ways.
+///
+/// # Errors
+/// Each [`Failure`] that is not of `check`, `replay` or a running gateway. Where a run failed, the others have
+/// been done first.
+pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    let interrupt = Interrupt::heard()?;
+    let plan = Plan::new(args)?;
+    let failed = |source| Failure::Write { path: args.out.clone(), source, running: false };
+    fs::create_dir_all(&args.out).map_err(failed)?;
+    plan.warnings.iter().for_each(console::complain);
+
+    let board = Board::new(plan.runs.len(), &interrupt);
+    let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let done =
+        crew::work(plan.runs.len(), jobs, |index| board.goes_on().then(|| one(&plan, index, args, &board)));
+    board.end();
+    let runs: Vec<Option<RunSummary>> =
+        done.into_iter().map(|run| run.flatten().transpose()).collect::<Result<_, _>>()?;
+
+    let claims = claims::judge(&plan.file.claims, &plan.runs, &runs);
+    let planned = runs.len();
+    let runs: Vec<RunSummary> = runs.into_iter().flatten().collect();
+    let summary = Summary::new(plan.file.name.clone(), plan.title.clone(), args.quick, runs, claims);
+    summary::write(&args.out.join(SUMMARY), &summary)?;
+    page::write(&args.out)?;
+    if args.json {
+        console::print(&console::json(&summary))?;
+    } else {
+        console::print(&tables::page(&summary, &plan, &args.out))?;
+    }
+    verdict(&summary.runs, planned)
+}
+
+/// One run: what is known of it, or what comes of it now.
+fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
+    let planned = &plan.runs[index];
+    let directory = args.out.join(&planned.name);
+    let known = if args.again { None } else { known(&directory, &planned.inputs) };
+    let done = match known {
+        // What the command line calls it may have changed.
+        Some(run) => Ok(RunSummary { parameters: planned.parameters.clone(), ..run }),
+        None => run::run(plan, index, &directory, board),
+    };
+    if let Ok(run) = &done
+        && run.ending.is_failure()
+    {
+        let message = run.message.as_deref().unwrap_or_default();
+        board.complain(&format_args!("{}: seed {}: {}: {message}", run.name, run.seed, run.ending.name()));
+    }
+    board.done(index);
+    done
+}
+
+fn known(directory: &Path, inputs: &str) -> Option<RunSummary> {
+    summary::known(&directory.join(SUMMARY), inputs)
+}
+
+fn verdict(runs: &[RunSummary], planned: usize) -> Result<(), Failure> {
+    let complete = runs.iter().filter(|run| run.ending != EndingName::Interrupted).count();
+    if complete < planned {
+        return Err(Failure::Unfinished { complete, planned });
+    }
+    match runs.iter().filter(|run| run.ending.is_failure()).count() {
+        0 => Ok(()),
+        failed => Err(Failure::FailedRuns { failed, planned }),
+    }
+}

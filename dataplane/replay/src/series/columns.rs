@@ -1,8 +1,7 @@
 //! What a series tells of each port: one line a column.
 
-use crate::frame::OwnedFrame;
 use switch::program::PortSettings;
-use switch::{LsccReport, PauseState, Shard, SlotState, Volume};
+use switch::{Frame, LsccReport, PauseState, Shard, SlotState, Volume};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
 /// What a column is measured in, and so which columns can share an axis.
@@ -54,7 +53,7 @@ struct Quantity {
     /// Whether a port with these settings has it.
     applies: fn(&PortSettings) -> bool,
     /// What it is now; `None` before it means anything.
-    read: fn(&Look<'_>) -> Option<u64>,
+    read: fn(&Look) -> Option<u64>,
 }
 
 /// All of them, in the order of the columns.
@@ -64,14 +63,14 @@ static QUANTITIES: [Quantity; 10] = [
         label: "came in here, lossless (on the wire)",
         kind: Kind::Queue,
         applies: has_lossless,
-        read: |look| Some(look.ingress_lossless().on_the_wire().0),
+        read: |look| Some(look.ingress_lossless.on_the_wire().0),
     },
     Quantity {
         name: "egress_bytes",
         label: "waits to leave here",
         kind: Kind::Queue,
         applies: always,
-        read: |look| Some(look.egress().bytes.0),
+        read: |look| Some(look.egress.bytes.0),
     },
     Quantity {
         name: "lscc_pseudo_queue_wire_bytes",
@@ -152,29 +151,32 @@ fn count(priorities: PrioritySet) -> u64 {
 }
 
 /// A look at one port.
-struct Look<'a> {
-    shard: &'a Shard<OwnedFrame>,
-    port: PortId,
+struct Look {
+    /// The lossless frames inside that came in through the port.
+    ingress_lossless: Volume,
+    /// All frames that wait to leave through the port.
+    egress: Volume,
     pauses: PauseState,
     slot: Option<SlotState>,
     lscc: Option<LsccReport>,
 }
 
-impl Look<'_> {
-    /// The lossless frames inside that came in through the port.
-    fn ingress_lossless(&self) -> Volume {
-        let lossless = self.shard.program().port(self.port).lossless();
-        lossless.iter().map(|priority| self.shard.ledger().ingress_queue(self.port, priority)).sum()
-    }
-
-    /// All frames that wait to leave through the port.
-    fn egress(&self) -> Volume {
-        Priority::all().map(|priority| self.shard.ledger().egress_queue(self.port, priority)).sum()
+impl Look {
+    fn new<F: Frame>(shard: &Shard<F>, now: Nanos, port: PortId) -> Self {
+        let lossless = shard.program().port(port).lossless();
+        let ledger = shard.ledger();
+        Self {
+            ingress_lossless: lossless.iter().map(|priority| ledger.ingress_queue(port, priority)).sum(),
+            egress: Priority::all().map(|priority| ledger.egress_queue(port, priority)).sum(),
+            pauses: shard.pauses(now, port),
+            slot: shard.last_slot(port),
+            lscc: shard.lscc(port),
+        }
     }
 }
 
-/// The columns of a gateway whose ports have these `settings`, port by port.
-pub(super) fn columns(settings: &[PortSettings]) -> Vec<Column> {
+/// The columns of a switch whose ports have these `settings`, port by port.
+pub fn columns(settings: &[PortSettings]) -> Vec<Column> {
     let of_port = |(port, settings)| {
         let applying = QUANTITIES.iter().filter(move |quantity| (quantity.applies)(settings));
         applying.map(move |quantity| Column { port, quantity })
@@ -182,20 +184,14 @@ pub(super) fn columns(settings: &[PortSettings]) -> Vec<Column> {
     (0..).map(PortId).zip(settings).flat_map(of_port).collect()
 }
 
-/// Fills `row` with what holds at `now`, a cell for each of `columns`. Returns the first instant
-/// after `now` at which any of it changes by itself: when a pause runs out.
-pub(super) fn read(
-    shard: &Shard<OwnedFrame>,
-    now: Nanos,
-    columns: &[Column],
-    row: &mut Vec<Option<u64>>,
-) -> Nanos {
+/// Fills `row` with what holds at `now`, a cell for each of `columns`, of which those of a port stand
+/// together. Returns the first instant after `now` at which any of it changes by itself: when a pause runs
+/// out.
+pub fn look<F: Frame>(shard: &Shard<F>, now: Nanos, columns: &[Column], row: &mut Vec<Option<u64>>) -> Nanos {
     row.clear();
     let mut until = Nanos::NEVER;
     for of_port in columns.chunk_by(|a, b| a.port == b.port) {
-        let port = of_port[0].port;
-        let (pauses, slot, lscc) = (shard.pauses(now, port), shard.last_slot(port), shard.lscc(port));
-        let look = Look { shard, port, pauses, slot, lscc };
+        let look = Look::new(shard, now, of_port[0].port);
         until = until.min(look.pauses.until);
         row.extend(of_port.iter().map(|column| (column.quantity.read)(&look)));
     }

@@ -11,7 +11,7 @@ mod sampler;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{Column, Kind};
+pub use columns::{Column, Kind, columns, look};
 pub(crate) use sampler::Sampler;
 
 use std::io::{self, Write};

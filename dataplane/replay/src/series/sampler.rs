@@ -50,14 +50,14 @@ impl Sampler {
         if let Some(origin) = self.origin {
             self.series.make_room();
             let end = self.series.interval_end(now.since(origin) + Interval(1));
-            super::columns::read(shard, origin + end, self.series.columns(), &mut self.row);
+            super::columns::look(shard, origin + end, self.series.columns(), &mut self.row);
             self.series.end(end, &self.row);
         }
         self.series
     }
 
     fn look(&mut self, shard: &Shard<OwnedFrame>, at: Nanos) -> Nanos {
-        let changes = super::columns::read(shard, at, self.series.columns(), &mut self.row);
+        let changes = super::columns::look(shard, at, self.series.columns(), &mut self.row);
         self.series.push(at.since(self.origin.unwrap_or(at)), &self.row);
         self.looks += 1;
         if self.looks > LOOKS_PER_ROW * self.series.rows_max() as u64 {

@@ -1,4 +1,4 @@
-//! Ctrl-C during a replay: the captures end there, and what was played is written.
+//! Ctrl-C: what is done ends there, and what came before is written.
 
 use crate::failure::Failure;
 use core::ops::ControlFlow;

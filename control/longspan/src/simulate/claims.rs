@@ -1,0 +1,180 @@
+//! Claims of papers beside what was found.
+
+use super::plan::Planned;
+use super::summary::{ClaimSummary, Figure, RunSummary, Spread, Verdict};
+use config::scenario::{Better, Claim};
+
+/// How much worse than the paper's an absolute figure may be and still be weaker, not contradicted: so many times
+/// the figure.
+const WEAKER: f64 = 2.0;
+
+/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something.
+pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>]) -> Vec<ClaimSummary> {
+    let mut points: Vec<Option<&str>> = Vec::new();
+    for run in planned {
+        if !points.contains(&run.point.as_deref()) {
+            points.push(run.point.as_deref());
+        }
+    }
+    let measured: Vec<(&Planned, &RunSummary)> =
+        planned.iter().zip(runs).filter_map(|(planned, run)| Some((planned, run.as_ref()?))).collect();
+    let at = |claim, point| judge_at(claim, point, &measured);
+    claims.iter().flat_map(|claim| points.iter().map(move |point| at(claim, *point))).collect()
+}
+
+fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]) -> ClaimSummary {
+    let of_variant = |name: &str, seed: Option<u64>| {
+        let name = name.to_owned();
+        runs.iter().filter(move |(planned, _)| {
+            planned.variant.as_deref() == Some(&name)
+                && planned.point.as_deref() == point
+                && seed.is_none_or(|seed| planned.seed == seed)
+        })
+    };
+    let figure = |run: &RunSummary| run.metrics.get(&claim.metric).map(|figure| figure.0);
+    let values = of_variant(&claim.of, None).filter_map(|(planned, run)| {
+        let value = figure(run)?;
+        match &claim.against {
+            None => Some(value),
+            Some(against) => {
+                let (_, other) = of_variant(against, Some(planned.seed)).next()?;
+                change(value, figure(other)?)
+            }
+        }
+    });
+    let ours = Spread::of(values.collect());
+    let better = direction(claim);
+    ClaimSummary {
+        id: claim.id.clone(),
+        text: claim.text.clone(),
+        metric: claim.metric.clone(),
+        of: claim.of.clone(),
+        against: claim.against.clone(),
+        point: point.map(Into::into),
+        paper: Figure(claim.paper),
+        better,
+        ours,
+        verdict: ours.map_or(Verdict::NotMeasured, |ours| verdict(claim, better, ours.median.0)),
+    }
+}
+
+/// The relative change from `before` to `after`; none from nothing to something.
+fn change(after: f64, before: f64) -> Option<f64> {
+    if after == before {
+        return Some(0.0);
+    }
+    (before != 0.0).then(|| after / before - 1.0)
+}
+
+/// Which way the figure gets better: what is said, otherwise the way in which the paper's figure changes.
+fn direction(claim: &Claim) -> Option<Better> {
+    let claimed = claim.against.as_ref().and_then(|_| match claim.paper {
+        paper if paper < 0.0 => Some(Better::Less),
+        paper if paper > 0.0 => Some(Better::More),
+        _ => None,
+    });
+    claim.better.or(claimed)
+}
+
+fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
+    let paper = claim.paper;
+    let allowed = claim.tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
+    // A tolerance of 0.3 is met by what was rounded to it.
+    let allowed = allowed * (1.0 + 1e-9);
+    if (ours - paper).abs() <= allowed {
+        return Verdict::Reproduced;
+    }
+    let sign = match better {
+        None => return Verdict::Contradicted,
+        Some(Better::Less) => -1.0,
+        Some(Better::More) => 1.0,
+    };
+    let (ours, paper) = (sign * ours, sign * paper);
+    if ours > paper {
+        return Verdict::Better;
+    }
+    let is_there = if claim.against.is_some() {
+        ours > 0.0 && paper > 0.0
+    } else if sign > 0.0 {
+        ours * WEAKER >= paper
+    } else {
+        // Both were turned round: ours is more than the paper's, up to twice as much.
+        ours >= paper * WEAKER
+    };
+    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{Contradicted, Reproduced, Weaker};
+
+    fn claim(against: bool, paper: f64, better: Option<Better>) -> Claim {
+        Claim {
+            id: "c".into(),
+            text: "t".into(),
+            metric: "m".into(),
+            of: "new".into(),
+            against: against.then(|| "old".into()),
+            paper,
+            tolerance: 0.3,
+            better,
+        }
+    }
+
+    fn told(claim: &Claim, ours: f64) -> Verdict {
+        verdict(claim, direction(claim), ours)
+    }
+
+    #[test]
+    fn a_relative_claim_is_better_in_the_direction_of_the_paper() {
+        let less = claim(true, -0.2, None);
+        assert_eq!(
+            [-0.5, -0.26, -0.2, -0.14, -0.1, 0.0, 0.1].map(|ours| told(&less, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Contradicted, Contradicted]
+        );
+        let more = claim(true, 0.4367, None);
+        assert_eq!(
+            [0.9, 0.5, 0.1, -0.1].map(|ours| told(&more, ours)),
+            [Verdict::Better, Reproduced, Weaker, Contradicted]
+        );
+    }
+
+    #[test]
+    fn a_change_that_the_paper_owns_to_be_for_the_worse_is_better_below_it() {
+        let worse = claim(true, 0.05, Some(Better::Less));
+        assert_eq!(
+            [-0.1, 0.05, 0.5].map(|ours| told(&worse, ours)),
+            [Verdict::Better, Reproduced, Contradicted]
+        );
+    }
+
+    #[test]
+    fn no_change_is_one_within_the_tolerance() {
+        let equal = claim(true, 0.0, None);
+        assert_eq!([-0.4, 0.1, 0.4].map(|ours| told(&equal, ours)), [Contradicted, Reproduced, Contradicted]);
+    }
+
+    #[test]
+    fn an_absolute_claim_without_direction_is_met_or_not() {
+        let queue = claim(false, 1.36e6, None);
+        assert_eq!(
+            [1.0e6, 1.3e6, 9.0e6].map(|ours| told(&queue, ours)),
+            [Reproduced, Reproduced, Contradicted]
+        );
+    }
+
+    #[test]
+    fn an_absolute_claim_with_direction_is_weaker_up_to_twice_the_figure() {
+        let least = claim(false, 10.0, Some(Better::Less));
+        assert_eq!(
+            [1.0, 9.0, 12.0, 20.0, 21.0].map(|ours| told(&least, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+        );
+        let most = claim(false, 10.0, Some(Better::More));
+        assert_eq!(
+            [20.0, 9.0, 5.0, 4.9].map(|ours| told(&most, ours)),
+            [Verdict::Better, Reproduced, Weaker, Contradicted]
+        );
+    }
+}

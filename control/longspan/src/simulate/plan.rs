@@ -1,0 +1,178 @@
+//! Which runs there are: each variant, at each point of the sweeps, with each seed.
+
+use super::digest::{self, Build};
+use crate::cli::{SimulateArgs, SweepArg};
+use crate::failure::Failure;
+use config::Problem;
+use config::scenario::{Override, Scenario, ScenarioFile, Variant};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The key of the seed in a scenario.
+const SEED: &str = "scenario.seed";
+
+/// A run that is to be.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// Its name, and its directory: variant, point of the sweeps, seed.
+    pub name: String,
+    /// Its variant, where the scenario has any.
+    pub variant: Option<String>,
+    /// Its point of the sweeps, where there are any: `key=value`, with commas between.
+    pub point: Option<String>,
+    /// What the command line says of it: `--set` and its point of the sweeps.
+    pub parameters: BTreeMap<String, String>,
+    /// Its seed.
+    pub seed: u64,
+    /// Everything that goes before the values of the file.
+    pub overrides: Vec<Override>,
+    /// What its results depend on.
+    pub inputs: String,
+}
+
+/// All runs of a scenario.
+pub struct Plan {
+    /// The scenario.
+    pub file: ScenarioFile,
+    /// Its title, as the first run has it.
+    pub title: Option<String>,
+    /// The runs.
+    pub runs: Vec<Planned>,
+    /// What holds, and may surprise.
+    pub warnings: Vec<Problem>,
+}
+
+impl Plan {
+    /// Reads the scenario and builds each of its runs once, so that what is wrong is known before anything runs.
+    ///
+    /// # Errors
+    /// [`Failure::Config`], [`Failure::Usage`].
+    pub fn new(args: &SimulateArgs) -> Result<Self, Failure> {
+        let file = ScenarioFile::load(&args.scenario)?;
+        let mut plan = Self { title: None, runs: Vec::new(), warnings: Vec::new(), file };
+        let build = Build::this();
+        let points = points(&args.sweep);
+        for variant in chosen(&plan.file, &args.only_variant)? {
+            for point in &points {
+                plan.add(args, variant.as_ref(), point, &build)?;
+            }
+        }
+        plan.check_names()?;
+        Ok(plan)
+    }
+
+    /// Adds the seeds of one variant at one point.
+    fn add(
+        &mut self,
+        args: &SimulateArgs,
+        variant: Option<&Variant>,
+        point: &[Override],
+        build: &Build,
+    ) -> Result<(), Failure> {
+        let mut overrides = variant.map_or_else(Vec::new, |variant| variant.overrides.clone());
+        if args.quick {
+            overrides.extend_from_slice(&self.file.quick);
+        }
+        overrides.extend_from_slice(&args.set);
+        overrides.extend_from_slice(point);
+        let first = match args.seed {
+            Some(seed) => seed,
+            None => self.build(&overrides)?.seed,
+        };
+        let parameters = args.set.iter().chain(point).map(|it| (it.key.clone(), it.value.clone()));
+        let parameters: BTreeMap<_, _> = parameters.collect();
+        let texts: Vec<String> = point.iter().map(ToString::to_string).collect();
+        let point = (!texts.is_empty()).then(|| texts.join(","));
+        for number in 0..u64::from(args.seeds.get()) {
+            let seed = first.checked_add(number).ok_or_else(|| {
+                Failure::usage(format!("--seeds {}: there is no seed above {}", args.seeds, u64::MAX))
+            })?;
+            let mut overrides = overrides.clone();
+            overrides.push(Override::new(SEED, seed.to_string()));
+            let scenario = self.build(&overrides)?;
+            let variant = variant.map(|variant| variant.name.clone());
+            let parts = [variant.clone(), point.as_deref().map(file_name), Some(format!("seed-{seed}"))];
+            let name = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
+            self.title = self.title.take().or(scenario.title.clone());
+            let inputs = digest::of_run(build, &scenario);
+            let (point, parameters) = (point.clone(), parameters.clone());
+            self.runs.push(Planned { name, variant, point, parameters, seed, overrides, inputs });
+        }
+        Ok(())
+    }
+
+    fn build(&mut self, overrides: &[Override]) -> Result<Scenario, Failure> {
+        let mut scenario = self.file.build(overrides)?;
+        for warning in core::mem::take(&mut scenario.warnings) {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        Ok(scenario)
+    }
+
+    /// Two runs cannot be written to one directory.
+    fn check_names(&self) -> Result<(), Failure> {
+        let mut names = BTreeSet::new();
+        match self.runs.iter().find(|run| !names.insert(&run.name)) {
+            Some(twice) => Err(Failure::usage(format!("two runs are called {}", twice.name))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The variants that are to run; one that is none where the scenario has none.
+fn chosen(file: &ScenarioFile, only: &[String]) -> Result<Vec<Option<Variant>>, Failure> {
+    if let Some(unknown) = only.iter().find(|name| !file.variants.iter().any(|it| it.name == **name)) {
+        let valid: Vec<_> = file.variants.iter().map(|variant| variant.name.as_str()).collect();
+        let valid = if valid.is_empty() { "none".into() } else { valid.join(", ") };
+        return Err(Failure::usage(format!(
+            "--only-variant {unknown}: scenario \"{}\" has no such variant; it has {valid}",
+            file.name
+        )));
+    }
+    if file.variants.is_empty() {
+        return Ok(vec![None]);
+    }
+    let wanted = |variant: &&Variant| only.is_empty() || only.contains(&variant.name);
+    Ok(file.variants.iter().filter(wanted).cloned().map(Some).collect())
+}
+
+/// Every combination of the values of all sweeps, the last one changing fastest; one without values where there
+/// are no sweeps.
+fn points(sweeps: &[SweepArg]) -> Vec<Vec<Override>> {
+    sweeps.iter().fold(vec![Vec::new()], |points, sweep| {
+        let with = |point: &Vec<Override>, value: &String| {
+            let mut point = point.clone();
+            point.push(Override::new(sweep.key.clone(), value.clone()));
+            point
+        };
+        points.iter().flat_map(|point| sweep.values.iter().map(|value| with(point, value))).collect()
+    })
+}
+
+/// `text` as the name of one directory.
+fn file_name(text: &str) -> String {
+    let plain = |it: char| it.is_alphanumeric() || "=,.-_+:%".contains(it);
+    text.chars().map(|it| if plain(it) { it } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_multiply_and_the_last_one_changes_fastest() {
+        let sweeps = ["a=1,2".parse().unwrap(), "b.c=x,y,z".parse().unwrap()];
+        let points: Vec<String> = points(&sweeps)
+            .iter()
+            .map(|point| point.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+            .collect();
+        assert_eq!(points, ["a=1,b.c=x", "a=1,b.c=y", "a=1,b.c=z", "a=2,b.c=x", "a=2,b.c=y", "a=2,b.c=z"]);
+        assert_eq!(super::points(&[]), [Vec::new()]);
+    }
+
+    #[test]
+    fn a_point_becomes_the_name_of_one_directory() {
+        assert_eq!(file_name("traffic.0.load=0.5,x=[\"a/b\"]"), "traffic.0.load=0.5,x=__a_b__");
+    }
+}

@@ -1,0 +1,148 @@
+//! What the switches and hosts of a run came to, in figures.
+
+use super::ports::PortPlace;
+use crate::simulate::summary::{Figure, Metrics};
+use simulation::{Ending, Outcome, SwitchOutcome};
+use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
+use units::Priority;
+
+/// Sums over all switches and hosts, and what each of `ports` held and was told.
+pub fn figures(outcome: &Outcome, ports: &[PortPlace], names: &[String], metrics: &mut Metrics) {
+    let mut say = |name: String, value: u64| {
+        metrics.insert(name, Figure(value as f64));
+    };
+    say("run.end_ns".into(), outcome.end.0);
+    say("run.deadlocked".into(), u64::from(matches!(outcome.ending, Ending::Deadlock { .. })));
+    say("run.livelocked".into(), u64::from(matches!(outcome.ending, Ending::Livelock { .. })));
+    say("flows.started".into(), outcome.flows_started);
+    say("flows.unfinished".into(), outcome.flows_started - outcome.flows_ended);
+    let mut total = Pauses::default();
+    let mut drops = Drops::default();
+    let (mut marked, mut direct, mut longest) = (0, 0, 0);
+    for port in outcome.switches.iter().flat_map(|switch| &switch.ports) {
+        total.add(port);
+        drops.add(port);
+        marked += port.queues.iter().map(|queue| queue.counters.marked).sum::<u64>();
+        longest = longest.max(longest_queue(port));
+        direct += port.lscc.as_ref().map_or(0, |lscc| lscc.limiter.direct_cnps);
+    }
+    total.say("total", &mut say);
+    say("drops.lossless".into(), drops.lossless);
+    say("drops.lossy".into(), drops.lossy);
+    say("ecn.marked".into(), marked);
+    say("queue.max_bytes".into(), longest);
+    hosts(outcome, direct, &mut say);
+    let lost = |volume: u64, link: &[simulation::LinkOutcome; 2]| {
+        volume + link.iter().map(|way| way.lost.total().frames).sum::<u64>()
+    };
+    say("links.lost".into(), outcome.links.iter().fold(0, lost));
+    for switch in &outcome.switches {
+        pools(switch, &names[switch.node.0 as usize], &mut say);
+    }
+    for place in ports.iter().filter(|place| place.of_switch) {
+        let switch = outcome.switches.iter().find(|switch| switch.node == place.node);
+        if let Some(port) = switch.and_then(|switch| switch.ports.get(place.port.index())) {
+            of_port(port, &place.name, &mut say);
+        }
+    }
+}
+
+fn hosts(outcome: &Outcome, direct: u64, say: &mut impl FnMut(String, u64)) {
+    let sum = |of: fn(&endpoint::HostCounters) -> u64| -> u64 {
+        outcome.hosts.iter().map(|host| of(&host.counters)).sum()
+    };
+    let from_hosts = sum(|counters| counters.cnps_sent);
+    say("cnps.hosts".into(), from_hosts);
+    say("cnps.switches".into(), direct);
+    say("cnps.total".into(), from_hosts + direct);
+    say("cnps.received".into(), sum(|counters| counters.cnps_received));
+    say("retransmitted.packets".into(), sum(|counters| counters.retransmitted));
+    say("naks.total".into(), sum(|counters| counters.naks_sent));
+    say("timeouts.total".into(), sum(|counters| counters.timeouts));
+}
+
+/// The most that each pool held. What they have reserved, queues hold beside them.
+fn pools(switch: &SwitchOutcome, name: &str, say: &mut impl FnMut(String, u64)) {
+    let pools = &switch.pools;
+    for (pool, level) in
+        [("shared", &pools.shared), ("headroom", &pools.headroom), ("egress_lossy", &pools.egress_lossy)]
+    {
+        say(format!("pool.{name}.{pool}.max_bytes"), level.watermark.persistent().0);
+    }
+}
+
+/// The most that one of its egress queues held.
+fn longest_queue(port: &PortInspection) -> u64 {
+    port.queues.iter().map(|queue| queue.watermark.persistent().0).max().unwrap_or_default()
+}
+
+fn of_port(port: &PortInspection, name: &str, say: &mut impl FnMut(String, u64)) {
+    say(format!("queue.{name}.max_bytes"), longest_queue(port));
+    let lossless = port.groups.iter().filter(|group| group.lossless);
+    let held = |group: &GroupReport| group.watermark.persistent().0 + group.headroom_watermark.persistent().0;
+    say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
+    if let Some(slots) = &port.slots {
+        say(format!("bifrost.{name}.longest_queue_wire_bytes"), slots.longest_queue.0);
+        say(format!("bifrost.{name}.fullest_wire_bytes"), slots.fullest.0);
+    }
+    if let Some(lscc) = &port.lscc {
+        say(format!("lscc.{name}.direct_cnps"), lscc.limiter.direct_cnps);
+        say(format!("lscc.{name}.longest_pseudo_queue_wire_bytes"), lscc.longest_pseudo_queue.0);
+    }
+    let mut pauses = Pauses::default();
+    pauses.add(port);
+    pauses.say(name, say);
+}
+
+/// PFC, both ways.
+#[derive(Default)]
+struct Pauses {
+    sent: u64,
+    stops: u64,
+    told_ns: u64,
+    received: u64,
+    obeyed_ns: u64,
+}
+
+impl Pauses {
+    fn add(&mut self, port: &PortInspection) {
+        for GroupReport { pauses, paused_for, .. } in &port.groups {
+            self.sent += pauses.xoff + pauses.refresh + pauses.slot;
+            self.stops += pauses.xoff;
+            self.told_ns += paused_for.iter().map(|time| time.0).sum::<u64>();
+        }
+        for QueueReport { pauses, paused_for, .. } in &port.queues {
+            self.received += pauses.xoff;
+            self.obeyed_ns += paused_for.0;
+        }
+    }
+
+    fn say(&self, name: &str, say: &mut impl FnMut(String, u64)) {
+        say(format!("pfc.{name}.pauses_sent"), self.sent);
+        say(format!("pfc.{name}.stops_sent"), self.stops);
+        say(format!("pfc.{name}.paused_ns"), self.told_ns);
+        say(format!("pfc.{name}.pauses_received"), self.received);
+        say(format!("pfc.{name}.obeyed_ns"), self.obeyed_ns);
+    }
+}
+
+/// Frames that switches dropped.
+#[derive(Default)]
+struct Drops {
+    lossless: u64,
+    lossy: u64,
+}
+
+impl Drops {
+    fn add(&mut self, port: &PortInspection) {
+        let frames = |drops: &[Volume; DropReason::COUNT]| drops.iter().map(|it| it.frames).sum::<u64>();
+        for priority in Priority::all().map(Priority::index) {
+            let dropped = frames(&port.ingress.dropped[priority]) + frames(&port.queues[priority].dropped);
+            if port.groups[priority].lossless {
+                self.lossless += dropped;
+            } else {
+                self.lossy += dropped;
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The rates of single flows over time, and how fair they are to each other.
+
+use super::rows::rate_bps;
+use crate::simulate::summary::{Figure, Metrics};
+use core::cell::RefCell;
+use endpoint::FlowId;
+use simulation::{FlowRecord, FlowSpec, View};
+use std::io::{self, Write};
+use std::rc::Rc;
+use units::Nanos;
+
+/// More flows are not sampled; the first ones are.
+pub const FLOWS_MAX: usize = 64;
+/// Rates are fair to each other from this index on (Jain, Chiu, Hawe: one is equal, 1/n is one for all).
+const FAIR: f64 = 0.95;
+
+/// Takes the flows that are to be sampled as the simulation asks for them.
+#[derive(Clone, Debug)]
+pub struct Watchlist {
+    groups: Vec<u16>,
+    found: Rc<RefCell<Vec<FlowSpec>>>,
+}
+
+impl Watchlist {
+    /// Flows of `groups`.
+    pub fn new(groups: &[u16]) -> Self {
+        Self { groups: groups.to_vec(), found: Rc::default() }
+    }
+
+    /// `flow` is about to start.
+    pub fn note(&self, flow: &FlowSpec) {
+        if self.groups.contains(&flow.group) {
+            self.found.borrow_mut().push(flow.clone());
+        }
+    }
+}
+
+/// What a flow was doing at the instant of a row.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    time_ns: u64,
+    /// At which it may send; `None` when it has ended.
+    rate_bps: Option<u64>,
+    /// Of its message, so far.
+    sent: u64,
+}
+
+/// A flow that is sampled.
+#[derive(Debug)]
+struct Watched {
+    flow: FlowSpec,
+    points: Vec<Point>,
+    ended: Option<Nanos>,
+    is_over: bool,
+}
+
+/// Flows that are sampled one by one.
+#[derive(Debug)]
+pub struct FlowRates {
+    list: Watchlist,
+    names: Vec<String>,
+    flows: Vec<Watched>,
+    interval_ns: u64,
+}
+
+impl FlowRates {
+    /// Those of `list`; `names` are those of the groups.
+    pub fn new(list: Watchlist, names: &[String]) -> Self {
+        Self { list, names: names.to_vec(), flows: Vec::new(), interval_ns: 0 }
+    }
+
+    /// A flow has ended.
+    pub fn ended(&mut self, record: &FlowRecord) {
+        if let Some(watched) = self.flows.iter_mut().find(|it| it.flow.id == record.flow.id) {
+            watched.ended = Some(record.end);
+        }
+    }
+
+    /// Looks at each flow; rows are `interval_ns` apart by now.
+    pub fn sample(&mut self, now: Nanos, interval_ns: u64, view: &View<'_>) {
+        let room = FLOWS_MAX - self.flows.len();
+        let found = core::mem::take(&mut *self.list.found.borrow_mut());
+        let new = found.into_iter().take(room);
+        self.flows.extend(new.map(|flow| Watched { flow, points: Vec::new(), ended: None, is_over: false }));
+        if interval_ns != self.interval_ns {
+            self.interval_ns = interval_ns;
+            for flow in &mut self.flows {
+                flow.points.retain(|point| point.time_ns.is_multiple_of(interval_ns));
+            }
+        }
+        for watched in self.flows.iter_mut().filter(|it| it.flow.start < now && !it.is_over) {
+            let state = view.host(watched.flow.source).and_then(|host| host.flow(watched.flow.id));
+            let last = watched.points.last().map_or(0, |point| point.sent);
+            let rate_bps = state.map(|state| state.rate.bits_per_second());
+            let sent = state.map_or(watched.flow.bytes.unwrap_or(last), |state| state.sent);
+            watched.is_over = state.is_none();
+            watched.points.push(Point { time_ns: now.0, rate_bps, sent });
+        }
+    }
+
+    /// The columns of the flows.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_headings(&self, out: &mut impl Write) -> io::Result<()> {
+        for Watched { flow, .. } in &self.flows {
+            let FlowId(id) = flow.id;
+            write!(out, ",flow.{id}.rate_bps,flow.{id}.sent_bps")?;
+        }
+        Ok(())
+    }
+
+    /// Their cells in the row of `time_ns`; rows are `interval_ns` apart.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_cells(&self, time_ns: u64, interval_ns: u64, out: &mut impl Write) -> io::Result<()> {
+        for watched in &self.flows {
+            write!(out, ",")?;
+            if let Some(rate) = watched.at(time_ns).and_then(|point| point.rate_bps) {
+                write!(out, "{rate}")?;
+            }
+            write!(out, ",")?;
+            if let Some(rate) = watched.sent_bps(time_ns, interval_ns) {
+                write!(out, "{rate}")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What they come to.
+    pub fn figures(&self, interval_ns: u64, metrics: &mut Metrics) {
+        for watched in &self.flows {
+            let FlowId(id) = watched.flow.id;
+            let Some(last) = watched.points.last() else { continue };
+            let end = watched.ended.map_or(last.time_ns, |end| end.0);
+            let start = watched.flow.start.0;
+            let mean = rate_bps(last.sent, end.saturating_sub(start));
+            metrics.insert(format!("flow.{id}.mean_bps"), Figure(mean as f64));
+            let middle = start + end.saturating_sub(start) / 2;
+            let late = watched.points.iter().filter(|point| point.time_ns >= middle && point.time_ns <= end);
+            if let Some((first, last)) = late.clone().next().zip(late.last())
+                && last.time_ns > first.time_ns
+            {
+                let settled = rate_bps(last.sent - first.sent, last.time_ns - first.time_ns);
+                metrics.insert(format!("flow.{id}.settled_bps"), Figure(settled as f64));
+            }
+        }
+        for group in &self.list.groups {
+            self.fairness(*group, interval_ns, metrics);
+        }
+    }
+
+    /// How fair the flows of `group` are to each other while all of them are there.
+    fn fairness(&self, group: u16, interval_ns: u64, metrics: &mut Metrics) {
+        let of_group: Vec<_> = self.flows.iter().filter(|it| it.flow.group == group).collect();
+        let begin = of_group.iter().map(|it| it.flow.start.0).max();
+        let last =
+            |it: &&Watched| it.points.iter().rfind(|point| point.rate_bps.is_some()).map(|it| it.time_ns);
+        let end = of_group.iter().map(|it| last(it).unwrap_or(0)).min();
+        let Some((begin, end)) = begin.zip(end).filter(|(begin, end)| of_group.len() > 1 && begin < end)
+        else {
+            return;
+        };
+        let first = begin.div_ceil(interval_ns).saturating_add(1).saturating_mul(interval_ns);
+        let indices: Vec<(u64, f64)> = (0..)
+            .map(|row| first.saturating_add(interval_ns.saturating_mul(row)))
+            .take_while(|time| *time <= end)
+            .filter_map(|time| {
+                let rates = of_group.iter().map(|it| it.sent_bps(time, interval_ns).unwrap_or(0) as f64);
+                Some((time, jain(rates)?))
+            })
+            .collect();
+        if indices.is_empty() {
+            return;
+        }
+        let name = &self.names[usize::from(group)];
+        let mean = indices.iter().map(|(_, index)| index).sum::<f64>() / indices.len() as f64;
+        metrics.insert(format!("fairness.{name}.mean"), Figure(mean));
+        let settled = indices.iter().rposition(|(_, index)| *index < FAIR).map_or(0, |place| place + 1);
+        if let Some((time, _)) = indices.get(settled) {
+            metrics.insert(format!("convergence.{name}.ns"), Figure((time - begin) as f64));
+        }
+    }
+}
+
+impl Watched {
+    fn place(&self, time_ns: u64) -> Option<usize> {
+        self.points.binary_search_by_key(&time_ns, |point| point.time_ns).ok()
+    }
+
+    fn at(&self, time_ns: u64) -> Option<&Point> {
+        self.place(time_ns).map(|place| &self.points[place])
+    }
+
+    /// The mean rate at which it sent something for the first time, in the row before `time_ns`.
+    fn sent_bps(&self, time_ns: u64, interval_ns: u64) -> Option<u64> {
+        let place = self.place(time_ns)?;
+        let before = place.checked_sub(1).map_or(0, |place| self.points[place].sent);
+        Some(rate_bps(self.points[place].sent.saturating_sub(before), interval_ns))
+    }
+}
+
+/// Jain's index of fairness; `None` where nobody sends.
+fn jain(rates: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum, squares) = rates.fold((0.0, 0.0, 0.0), |(count, sum, squares), rate: f64| {
+        (count + 1.0, sum + rate, squares + rate * rate)
+    });
+    (squares > 0.0).then(|| sum * sum / (count * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_rates_are_fair_and_one_of_many_is_not() {
+        assert_eq!(jain([5.0, 5.0, 5.0].into_iter()), Some(1.0));
+        assert_eq!(jain([7.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0, 0.0].into_iter()), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! What links carried while flows were started.
+
+use super::ports::PortPlace;
+use super::rows::rate_bps;
+use crate::simulate::summary::{Figure, Metrics};
+use simulation::{Outcome, View};
+use units::Nanos;
+
+/// Counts up to the last sample while flows are started: what comes later is the rest of flows that end, and would
+/// make a mean depend on the slowest of them.
+#[derive(Debug)]
+pub struct LinkLog {
+    ports: Vec<PortPlace>,
+    until: Nanos,
+    at: Nanos,
+    carried: Vec<u64>,
+}
+
+impl LinkLog {
+    /// Of the links of `ports`, in the direction in which these send; flows start up to `until`.
+    pub fn new(ports: Vec<PortPlace>, until: Nanos) -> Self {
+        Self { carried: vec![0; ports.len()], ports, until, at: Nanos::ZERO }
+    }
+
+    /// Looks at all of them.
+    pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
+        if now <= self.until {
+            self.at = now;
+            for (carried, port) in self.carried.iter_mut().zip(&self.ports) {
+                *carried = view.carried(port.link, port.end).0;
+            }
+        }
+    }
+
+    /// What they came to.
+    pub fn figures(&self, outcome: &Outcome, metrics: &mut Metrics) {
+        for (port, carried) in self.ports.iter().zip(&self.carried) {
+            let total = outcome.links[port.link][port.end].wire.0;
+            let ended_before = outcome.end <= self.until;
+            let (bytes, time) = if ended_before { (total, outcome.end.0) } else { (*carried, self.at.0) };
+            metrics.insert(format!("{}.wire_bytes", port.link_name), Figure(total as f64));
+            if time > 0 {
+                let mean = rate_bps(bytes, time) as f64;
+                let share = mean / port.rate.bits_per_second() as f64;
+                metrics.insert(format!("{}.mean_bps", port.link_name), Figure(mean));
+                metrics.insert(format!("{}.utilisation", port.link_name), Figure(share));
+            }
+        }
+    }
+}

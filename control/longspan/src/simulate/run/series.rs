@@ -1,0 +1,199 @@
+//! `series.csv`: queues, rates, pauses and buffers over time, and what these come to.
+
+use super::flow_rates::FlowRates;
+use super::flows::place_of;
+use super::ports::PortPlace;
+use super::rows::{Rows, rate_bps};
+use crate::simulate::summary::{Figure, Metrics};
+use config::scenario::Sampling;
+use replay::series::{self, Column};
+use simulation::topology::Topology;
+use simulation::{NodeId, View};
+use std::io::{self, Write};
+use switch::Program;
+use units::{Nanos, PortId, Priority};
+
+/// A link that carries less than this part of its rate is near zero.
+const NEAR_ZERO: f64 = 0.01;
+
+/// What a column is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What holds at an instant.
+    Level,
+    /// Bytes on the wire since the start, written as the mean rate since the row before.
+    Sent,
+}
+
+/// A switch with sampled ports.
+struct Sampled {
+    node: NodeId,
+    columns: Vec<Column>,
+    ports: Vec<PortPlace>,
+}
+
+/// Samples of switches and flows.
+pub struct SeriesLog {
+    switches: Vec<Sampled>,
+    /// The names of the cells of a row, and what each is.
+    headings: Vec<(String, Kind)>,
+    rows: Rows,
+    row: Vec<Option<u64>>,
+    of_switch: Vec<Option<u64>>,
+    flows: FlowRates,
+}
+
+impl SeriesLog {
+    /// Of the ports that `sampling` names; `program` gives that of a switch.
+    pub fn new(
+        sampling: &Sampling,
+        topology: &Topology,
+        program: impl Fn(NodeId) -> Option<std::sync::Arc<Program>>,
+        flows: FlowRates,
+    ) -> Self {
+        let mut switches: Vec<Sampled> = Vec::new();
+        let mut headings = Vec::new();
+        for of_node in sampling.ports.chunk_by(|a, b| a.0 == b.0) {
+            let node = of_node[0].0;
+            let Some(program) = program(node) else { continue };
+            let wanted = |port: PortId| of_node.iter().any(|(_, it)| *it == port);
+            let columns = series::columns(&program.settings().ports);
+            let columns: Vec<_> = columns.into_iter().filter(|column| wanted(column.port)).collect();
+            let ports: Vec<_> =
+                of_node.iter().map(|(node, port)| PortPlace::new(topology, *node, *port)).collect();
+            let name = |port: PortId| &topology.node(node).ports[port.index()].name;
+            let host = &topology.node(node).name;
+            headings.extend(
+                columns.iter().map(|it| (format!("{host}.{}.{}", name(it.port), it.name()), Kind::Level)),
+            );
+            headings.extend(ports.iter().map(|it| (format!("{}.sent_bps", it.name), Kind::Sent)));
+            headings.push((format!("{host}.buffer_bytes"), Kind::Level));
+            switches.push(Sampled { node, columns, ports });
+        }
+        let rows = Rows::new(sampling.interval.0, sampling.rows as usize, headings.len());
+        Self { switches, headings, rows, row: Vec::new(), of_switch: Vec::new(), flows }
+    }
+
+    /// The flows that are sampled.
+    pub fn flows_mut(&mut self) -> &mut FlowRates {
+        &mut self.flows
+    }
+
+    /// Looks at everything, if that is due.
+    pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
+        if !self.rows.is_due(now) {
+            return;
+        }
+        self.row.clear();
+        for switch in &self.switches {
+            let Some(shard) = view.shard(switch.node) else { continue };
+            series::look(shard, now, &switch.columns, &mut self.of_switch);
+            self.row.append(&mut self.of_switch);
+            self.row.extend(switch.ports.iter().map(|port| Some(view.carried(port.link, port.end).0)));
+            let ledger = shard.ledger();
+            let ports = (0..ledger.ports() as u16).map(PortId);
+            let queues = ports
+                .flat_map(|port| Priority::all().map(move |priority| ledger.egress_queue(port, priority)));
+            self.row.push(Some(queues.map(|queue| queue.bytes.0).sum()));
+        }
+        self.rows.push(&self.row);
+        self.flows.sample(now, self.rows.interval_ns(), view);
+    }
+
+    /// Writes it as CSV: a header, then the rows.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+        write!(out, "time_ns")?;
+        for (heading, _) in &self.headings {
+            write!(out, ",{heading}")?;
+        }
+        self.flows.write_headings(out)?;
+        writeln!(out)?;
+        for row in 0..self.rows.count() {
+            write!(out, "{}", self.rows.time_ns(row))?;
+            for (column, (_, kind)) in self.headings.iter().enumerate() {
+                match self.value(row, column, *kind) {
+                    Some(value) => write!(out, ",{value}")?,
+                    None => write!(out, ",")?,
+                }
+            }
+            self.flows.write_cells(self.rows.time_ns(row), self.rows.interval_ns(), out)?;
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    fn value(&self, row: usize, column: usize, kind: Kind) -> Option<u64> {
+        match kind {
+            Kind::Level => self.rows.cell(row, column),
+            Kind::Sent => {
+                let before = self.rows.cell(row.checked_sub(1)?, column)?;
+                let bytes = self.rows.cell(row, column)?.saturating_sub(before);
+                Some(rate_bps(bytes, self.rows.interval_ns()))
+            }
+        }
+    }
+
+    /// What the samples come to; rates those up to `until` only.
+    pub fn figures(&self, until: Nanos, metrics: &mut Metrics) {
+        for (column, (heading, kind)) in self.headings.iter().enumerate() {
+            if *kind == Kind::Level
+                && let Some((place, quantity)) = heading.rsplit_once('.')
+            {
+                match quantity {
+                    "egress_bytes" => {
+                        self.levels(column, |of| format!("queue.{place}.{of}_bytes"), metrics);
+                    }
+                    "ingress_lossless_wire_bytes" => {
+                        self.levels(column, |of| format!("ingress.{place}.{of}_wire_bytes"), metrics);
+                    }
+                    "buffer_bytes" => {
+                        let most = self.rows.column(column).flatten().max().unwrap_or_default();
+                        metrics.insert(format!("buffer.{place}.max_bytes"), Figure(most as f64));
+                        self.levels(column, |of| format!("buffer.{place}.{of}_bytes"), metrics);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let ports = self.switches.iter().flat_map(|switch| &switch.ports);
+        let sent = self.headings.iter().enumerate().filter(|(_, (_, kind))| *kind == Kind::Sent);
+        for (port, (column, _)) in ports.zip(sent) {
+            self.rates(column, port, until, metrics);
+        }
+        self.flows.figures(self.rows.interval_ns(), metrics);
+    }
+
+    fn levels(&self, column: usize, name: impl Fn(&str) -> String, metrics: &mut Metrics) {
+        let mut values: Vec<u64> = self.rows.column(column).flatten().collect();
+        values.sort_unstable();
+        if values.is_empty() {
+            return;
+        }
+        let mean = values.iter().map(|value| *value as f64).sum::<f64>() / values.len() as f64;
+        metrics.insert(name("mean"), Figure(mean));
+        for percent in [50, 95, 99] {
+            let value = values[place_of(percent, values.len())];
+            metrics.insert(name(&format!("p{percent}")), Figure(value as f64));
+        }
+    }
+
+    fn rates(&self, column: usize, port: &PortPlace, until: Nanos, metrics: &mut Metrics) {
+        let within = (1..self.rows.count()).filter(|row| self.rows.time_ns(*row) <= until.0);
+        let rates: Vec<f64> =
+            within.filter_map(|row| Some(self.value(row, column, Kind::Sent)? as f64)).collect();
+        if rates.is_empty() {
+            return;
+        }
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count;
+        let low = NEAR_ZERO * port.rate.bits_per_second() as f64;
+        let near_zero = rates.iter().filter(|rate| **rate < low).count() as u64;
+        let time = near_zero.saturating_mul(self.rows.interval_ns());
+        metrics.insert(format!("{}.stddev_bps", port.link_name), Figure(variance.sqrt()));
+        metrics.insert(format!("{}.near_zero_ns", port.link_name), Figure(time as f64));
+    }
+}

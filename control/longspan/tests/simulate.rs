@@ -1,0 +1,312 @@
+//! `longspan simulate` from outside: files, seeds, sweeps, resuming, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Three hosts send to one at once, and then at random, with and without marks; quick in a debug build.
+const SCENARIO: &str = r#"
+[scenario]
+title = "Three to one"
+until = "100us"
+
+[topology]
+template = "incast"
+senders = 3
+receivers = 1
+rate = "100G"
+delay = "1us"
+
+[[traffic]]
+group = "burst"
+pattern = "pairs"
+sources = ["h*"]
+destinations = ["r0"]
+size = "40kB"
+
+[[traffic]]
+group = "random"
+pattern = "poisson"
+size = ["1kB", "8kB"]
+load = 0.3
+
+[sampling]
+interval = "1us"
+rows = 40
+flows = ["burst"]
+
+[[variant]]
+name = "near"
+set.topology.delay = "1us"
+
+[[variant]]
+name = "far"
+set.topology.delay = "20us"
+
+[[claim]]
+id = "sooner"
+text = "what is near arrives sooner"
+metric = "fct.burst.mean_ns"
+of = "near"
+against = "far"
+paper = -0.5
+
+[[claim]]
+id = "lossless"
+text = "nothing is lost"
+metric = "drops.lossless"
+of = "far"
+paper = 0.0
+better = "less"
+
+[[claim]]
+id = "unknown"
+text = "nobody measures it"
+metric = "moon.phase"
+of = "far"
+paper = 1.0
+
+[quick]
+traffic.burst.size = "4kB"
+"#;
+
+/// A scenario, and a directory for what comes of it.
+struct Setting {
+    scratch: Scratch,
+    file: String,
+}
+
+impl Setting {
+    fn new() -> Self {
+        Self::with(SCENARIO)
+    }
+
+    fn with(scenario: &str) -> Self {
+        let scratch = Scratch::new();
+        let file = scratch.write("three.toml", scenario);
+        Self { scratch, file }
+    }
+
+    /// Runs it into the directory `out`.
+    fn run(&self, out: &str, arguments: &[&str]) -> Run {
+        run([&["simulate", &self.file, "--out", &self.scratch.path(out)], arguments].concat())
+    }
+
+    /// Runs it, which ends well; what it prints.
+    fn done(&self, out: &str, arguments: &[&str]) -> String {
+        let run = self.run(out, arguments);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{arguments:?}");
+        run.stdout
+    }
+
+    fn summary(&self, path: &str) -> Value {
+        json(&fs::read_to_string(self.scratch.path(path)).unwrap())
+    }
+
+    fn files(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        collect(Path::new(&self.scratch.path(out)), "", &mut found);
+        found
+    }
+}
+
+fn collect(directory: &Path, before: &str, found: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{before}/{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), &name, found);
+        } else {
+            found.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_same_seeds_give_the_same_bytes_however_many_run_at_a_time() {
+    let setting = Setting::new();
+    let wanted = ["--sweep", "topology.rate=100G,40G", "--seeds", "2", "--seed", "7"];
+    setting.done("one", &[&wanted[..], &["--jobs", "1"]].concat());
+    setting.done("many", &[&wanted[..], &["--jobs", "5"]].concat());
+    let (one, many) = (setting.files("one"), setting.files("many"));
+    assert_eq!(one.keys().collect::<Vec<_>>(), many.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one {
+        assert!(bytes == &many[name], "{name} differs");
+    }
+    for file in ["summary.json", "fct.csv", "series.csv", "switches/sw0.toml"] {
+        for run in ["near/topology.rate=100G", "far/topology.rate=40G"] {
+            assert!(one.contains_key(&format!("/{run}/seed-8/{file}")), "{run} {file}: {:?}", one.keys());
+        }
+    }
+    let flows = |seed: u32| &one[&format!("/near/topology.rate=100G/seed-{seed}/fct.csv")];
+    assert!(flows(7) != flows(8), "random flows depend on the seed");
+}
+
+#[test]
+fn a_summary_has_parameters_metrics_and_verdicts() {
+    let setting = Setting::new();
+    let page = setting.done("out", &["--seeds", "3", "--set", "scenario.stall=90ms"]);
+    assert!(page.contains("Three to one") && page.contains("seeds 1, 2, 3"), "{page}");
+    let summary = setting.summary("out/summary.json");
+    assert_eq!((&summary["format"], &summary["scenario"]), (&1.into(), &"three".into()));
+    let runs = summary["runs"].as_array().unwrap();
+    let names: Vec<_> = runs.iter().map(|run| run["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["near/seed-1", "near/seed-2", "near/seed-3", "far/seed-1", "far/seed-2", "far/seed-3"]
+    );
+    for run in runs {
+        assert_eq!(run["ending"], "finished");
+        assert_eq!(run["parameters"]["scenario.stall"], "90ms");
+        assert_eq!(run["flows"]["started"], run["flows"]["ended"]);
+        let metrics = &run["metrics"];
+        assert_eq!(metrics["fct.burst.count"], 3);
+        assert!(metrics["slowdown.all.p99"].as_f64().unwrap() >= 1.0);
+        assert!(metrics["queue.sw0.r0.max_bytes"].as_u64().unwrap() > 0, "{metrics}");
+        assert!(
+            metrics["link.r0/sw0.sw0.mean_bps"]
+                .as_f64()
+                .or(metrics["link.sw0/r0.sw0.mean_bps"].as_f64())
+                .is_some()
+        );
+        let path = format!("out/{}/summary.json", run["name"].as_str().unwrap());
+        let of_run = setting.summary(&path);
+        assert_eq!(&of_run["metrics"], metrics);
+        assert!(of_run["checks"]["order"].as_u64().unwrap() > 0);
+        assert!(of_run["switches"]["sw0"]["ports"].is_array() && of_run["hosts"]["h0"]["data_sent"].is_u64());
+    }
+    let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
+    assert_eq!(verdicts[1..], ["reproduced", "not measured"]);
+    assert!(["reproduced", "better", "weaker"].iter().any(|it| verdicts[0] == it), "{verdicts:?}");
+    let printed = json(&setting.done("out", &["--seeds", "3", "--set", "scenario.stall=90ms", "--json"]));
+    assert_eq!(printed, summary);
+}
+
+#[test]
+fn flows_are_written_as_they_end_and_rows_are_bounded() {
+    let setting = Setting::new();
+    setting.done("out", &["--only-variant", "far"]);
+    let flows = fs::read_to_string(setting.scratch.path("out/far/seed-1/fct.csv")).unwrap();
+    let header =
+        "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted";
+    let mut lines = flows.lines();
+    assert_eq!(lines.next(), Some(header));
+    let mut last_end = 0;
+    for line in lines {
+        let cells: Vec<_> = line.split(',').collect();
+        let number = |cell: usize| cells[cell].parse::<u64>().unwrap();
+        assert_eq!((cells.len(), number(8)), (12, number(7) - number(6)), "{line}");
+        assert!(number(9) <= number(8) && number(7) >= last_end, "{line}");
+        last_end = number(7);
+    }
+    let series = fs::read_to_string(setting.scratch.path("out/far/seed-1/series.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = series.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.len() > 20 && rows.len() <= 41, "{}", rows.len());
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    for column in
+        ["sw0.r0.egress_bytes", "sw0.r0.sent_bps", "sw0.buffer_bytes", "flow.0.rate_bps", "flow.0.sent_bps"]
+    {
+        assert!(rows[0].contains(&column), "{column}: {:?}", rows[0]);
+    }
+}
+
+#[test]
+fn what_is_complete_is_not_run_again() {
+    let setting = Setting::new();
+    let first = setting.done("out", &[]);
+    let paths = ["near", "far"].map(|variant| setting.scratch.path(&format!("out/{variant}/seed-1/fct.csv")));
+    let summary = setting.summary("out/summary.json");
+    let there = || [&paths[0], &paths[1]].map(|path| Path::new(path).exists());
+    let forget = || paths.iter().for_each(|path| fs::remove_file(path).unwrap_or_default());
+
+    forget();
+    assert_eq!(setting.done("out", &[]), first);
+    assert_eq!(setting.summary("out/summary.json"), summary);
+    assert_eq!(there(), [false, false], "both are known");
+
+    // What an interrupt leaves: a summary that is not there.
+    fs::remove_file(setting.scratch.path("out/near/seed-1/summary.json")).unwrap();
+    setting.done("out", &[]);
+    assert_eq!(setting.summary("out/summary.json"), summary);
+    assert_eq!(there(), [true, false], "only what was not complete is run");
+
+    forget();
+    setting.done("out", &["--again"]);
+    assert_eq!(there(), [true, true], "all are run again");
+
+    forget();
+    setting.done("out", &["--quick"]);
+    assert_eq!(there(), [true, true], "other values give other results");
+    assert_ne!(setting.summary("out/summary.json")["runs"], summary["runs"]);
+
+    forget();
+    fs::write(&setting.file, SCENARIO.replace("# ", "#  ").replace("load = 0.3", "load = 0.4")).unwrap();
+    setting.done("out", &[]);
+    assert_eq!(there(), [true, true], "so does another scenario");
+}
+
+#[test]
+fn what_is_wrong_is_refused_before_anything_runs() {
+    let setting = Setting::new();
+    for (arguments, told) in [
+        (&["--set", "topology.sendrs=4"][..], "sendrs"),
+        (&["--sweep", "topology.senders=2,-1"], "-1"),
+        (&["--sweep", "topology.rate=100G,fast"], "fast"),
+        (&["--only-variant", "nearest"], "it has near, far"),
+        (&["--set", "traffic.none.load=1"], "none"),
+        (&["--seeds", "2", "--seed", "18446744073709551615"], "--seed"),
+        (&["--jobs", "0"], "0"),
+    ] {
+        let run = setting.run("out", arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
+        assert!(!Path::new(&setting.scratch.path("out")).exists(), "{arguments:?}");
+    }
+    let missing = run(["simulate", "nowhere.toml", "--out", &setting.scratch.path("out")]);
+    assert!(missing.status == 2 && missing.stderr.contains("nowhere.toml"), "{}", missing.stderr);
+    let broken = Setting::with(&SCENARIO.replace("[\"r0\"]", "[\"r9\"]"));
+    let refused = broken.run("out", &[]);
+    assert!(refused.status == 2 && refused.stderr.contains("three.toml:"), "{}", refused.stderr);
+}
+
+#[test]
+fn check_knows_a_scenario_by_its_topology() {
+    let setting = Setting::new();
+    let approved = run(["check", &setting.file]);
+    assert_eq!((approved.status, approved.stderr.as_str()), (0, ""));
+    assert!(approved.stdout.contains("OK: scenario, variants near, far"), "{}", approved.stdout);
+    let broken = Setting::with(&SCENARIO.replace("better = \"less\"", "better = \"lss\""));
+    let refused = run(["check", &broken.file]);
+    assert!(refused.status == 2 && refused.stderr.contains("lss"), "{}", refused.stderr);
+    let report = json(&run(["check", "--json", &setting.file, &broken.file]).stdout);
+    assert_eq!((&report[0]["kind"], &report[1]["ok"]), (&"scenario".into(), &false.into()));
+}
+
+#[test]
+fn a_replay_of_what_a_switch_took_in_gives_what_it_sent() {
+    let tapped = SCENARIO.replace("flows = [\"burst\"]", "taps = [\"sw0\"]");
+    let setting = Setting::with(&tapped);
+    setting.done("out", &["--only-variant", "far"]);
+    let ports = ["h0", "h1", "h2", "r0"];
+    let path = |name: &str| setting.scratch.path(&format!("out/far/seed-1/{name}"));
+    let inputs: Vec<_> = ports
+        .iter()
+        .map(|port| format!("{port}={}", path(&format!("captures/sw0.{port}.in.pcap"))))
+        .collect();
+    let directory = setting.scratch.path("replayed");
+    let config = path("switches/sw0.toml");
+    let mut arguments = vec!["--config", &config, "--out-dir", &directory];
+    arguments.extend(inputs.iter().flat_map(|input| ["--in", input]));
+    replayed(&arguments);
+    for port in ports {
+        let simulated = frames_of(path(&format!("captures/sw0.{port}.out.pcap")));
+        let replayed = frames_of(Path::new(&directory).join(format!("{port}.pcap")));
+        assert!(!simulated.is_empty() && simulated == replayed, "{port}");
+    }
+}
