@@ -5,10 +5,13 @@
 use benches::core::{Core, Load};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
+/// Plain forwarding between two ports.
+const PLAIN: Load = Load { frame_bytes: 128, ports: 2, burst: 32, flows: None, restart_after: None };
+
 fn frame_sizes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/frame_bytes");
     for frame_bytes in [64, 128, 512, 1082, 4096] {
-        bench(&mut group, frame_bytes, Load { frame_bytes, ports: 2, burst: 32, flows: None });
+        bench(&mut group, frame_bytes, Load { frame_bytes, ..PLAIN });
     }
     group.finish();
 }
@@ -16,7 +19,7 @@ fn frame_sizes(criterion: &mut Criterion) {
 fn ports(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/ports");
     for ports in [2, 4, 8, 16] {
-        bench(&mut group, u64::from(ports), Load { frame_bytes: 128, ports, burst: 32, flows: None });
+        bench(&mut group, u64::from(ports), Load { ports, ..PLAIN });
     }
     group.finish();
 }
@@ -24,7 +27,7 @@ fn ports(criterion: &mut Criterion) {
 fn bursts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/burst");
     for burst in [1, 4, 8, 16, 32, 64] {
-        bench(&mut group, burst as u64, Load { frame_bytes: 128, ports: 2, burst, flows: None });
+        bench(&mut group, burst as u64, Load { burst, ..PLAIN });
     }
     group.finish();
 }
@@ -34,7 +37,7 @@ fn bursts(criterion: &mut Criterion) {
 fn flows(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/everything_on/flows");
     for flows in [2, 1_000, 10_000, 100_000, 1_000_000] {
-        bench(&mut group, flows.into(), Load { frame_bytes: 128, ports: 2, burst: 32, flows: Some(flows) });
+        bench(&mut group, flows.into(), Load { flows: Some(flows), ..PLAIN });
     }
     group.finish();
 }

@@ -1,6 +1,7 @@
 //! A switch core under load, without anything around it.
 
 use crate::long_haul::{self, FarEnd, Flows};
+use core::num::NonZeroU32;
 use std::sync::Arc;
 use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
@@ -87,6 +88,10 @@ pub struct Load {
     /// With everything on (Bifrost, LSCC, watchdog), and so many flows, two at least: half of them out to
     /// the long link and half of them in. Otherwise there is one, and nothing to know of it.
     pub flows: Option<u32>,
+    /// After how many packets the flows start their sequence numbers again, as in a capture that is played
+    /// without end; nobody sees their connections being made, so their senders are not known. Otherwise they are, and
+    /// the flows go on.
+    pub restart_after: Option<NonZeroU32>,
 }
 
 /// The core, the frames that circulate through it, and the clock.
@@ -123,7 +128,7 @@ impl Core {
             long_haul: None,
         };
         if let Some(flows) = load.flows {
-            core.get_acquainted(Flows::new(flows));
+            core.get_acquainted(Flows::new(flows, load.restart_after));
         }
         core
     }
@@ -131,7 +136,7 @@ impl Core {
     /// Lets the gateway see every connection being made, and its flow grow old: old flows that are not
     /// flagged are the rule, and the rest of them is what a link with LSCC carries at all times.
     fn get_acquainted(&mut self, flows: Flows) {
-        for flow in 0..flows.count() {
+        for flow in 0..if self.load.restart_after.is_none() { flows.count() } else { 0 } {
             for (port, frame) in flows.introduction(flow) {
                 self.pass(port, vec![frame]);
             }

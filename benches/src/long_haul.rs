@@ -83,15 +83,19 @@ pub(crate) struct Flows {
     count: u32,
     /// Of each direction.
     packets: [u64; 2],
+    /// How many packets of a flow have sequence numbers of their own.
+    numbered: u64,
 }
 
-/// A prime above any number of flows: a stride that visits each of them once in a round.
-const STRIDE: u64 = 2_147_483_647;
+/// A prime above any number of flows, near the golden section of 2^32: a stride that visits each of them once in a
+/// round, and far from the last one where their number is a power of two, too.
+const STRIDE: u64 = 2_654_435_761;
 
 impl Flows {
-    /// `flows` in all.
-    pub fn new(flows: u32) -> Self {
-        Self { count: (flows / 2).max(1), packets: [0; 2] }
+    /// `flows` in all, which start again after so many packets, or never.
+    pub fn new(flows: u32, restart_after: Option<NonZeroU32>) -> Self {
+        let numbered = restart_after.map_or(1 << 24, |packets| packets.get().into());
+        Self { count: (flows / 2).max(1), packets: [0; 2], numbered }
     }
 
     /// How many connections they belong to.
@@ -105,8 +109,9 @@ impl Flows {
         let packets = &mut self.packets[usize::from(outward)];
         for headers in frames {
             let flow = *packets * STRIDE % count;
+            let psn = *packets / count % self.numbered;
             *packets += 1;
-            address(headers, flow as u32, outward, (*packets / count) as u32 + 1);
+            address(headers, flow as u32, outward, psn as u32 + 1);
         }
     }
 

@@ -56,6 +56,16 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
+    /// The same of what another shard has admitted.
+    pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
+        // Where no port looks at them now, they are left where they are: they may wait for long.
+        let limiter = self.limited.iter().next().and_then(|port| self.limiters[port.index()].as_ref());
+        if let Some(limiter) = limiter {
+            let frames = handoffs.iter().filter_map(Handoff::frame);
+            limiter.look_ahead(frames.map(|(_, frame)| frame.headers()));
+        }
+    }
+
     /// A frame goes out through a port with LSCC.
     #[inline]
     pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {

@@ -176,6 +176,7 @@ impl<F: Frame> Fabric<F> {
 
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
         self.read_other_shards();
+        self.look_ahead_handed_over(frames);
         for Handoff { egress, cargo } in frames.drain(..) {
             match cargo {
                 Cargo::Frame(priority, queued) => self.accept_frame(now, egress, priority, queued),

@@ -67,11 +67,10 @@ impl Resolver {
             None if continues && !from_the_start => self.settle(table, slot, now),
             None => {
                 // Whoever had nothing to do with it before may have now.
-                self.chains.leave(table, slot);
                 if !continues {
                     begin(table, slot, psn, packets);
                 }
-                self.settle(table, slot, now);
+                self.chains.rejoin(table, slot, now);
             }
             Some(partner) => {
                 if !continues {
@@ -136,7 +135,7 @@ impl Resolver {
             }
             cold.flags.set(Flags::ENDED, false);
         }
-        match correlation::look(&self.chains, table, slot, response) {
+        match correlation::look(&mut self.chains, table, slot, response) {
             Finding::Nothing => {}
             Finding::Ambiguous => self.counters.ambiguous += 1,
             Finding::Bound(other) => {
@@ -259,8 +258,7 @@ impl Resolver {
         self.settle_if_seen(table, partner, now);
         let other = table.cold(partner);
         if other.flags.has(Flags::CHAINED) {
-            let bit = 1 << other.ordinal;
-            table.cold_mut(slot).excluded |= bit;
+            self.chains.exclude(table, slot, 1 << other.ordinal);
         }
     }
 
@@ -279,7 +277,8 @@ impl Resolver {
                 self.settle_if_seen(table, partner, now);
                 // It may come back, but none of those that are here is it.
                 let hosts = table.hot(slot).key().hosts;
-                table.cold_mut(partner).excluded = self.chains.ordinals(table, &hosts);
+                let ordinals = self.chains.ordinals(table, &hosts);
+                self.chains.exclude(table, partner, ordinals);
             }
         }
         self.data.unresolved -= u32::from(table.hot(slot).progress.has_data());

@@ -5,7 +5,7 @@
 //! their other half. Long chains would cost too much: what finds no room is left out, and while
 //! anything is, nothing can be concluded from what the chain does not hold.
 
-use crate::congestion::lscc::flow_table::{Flags, FlowTable, Link, Slot};
+use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Link, Slot};
 use crate::congestion::lscc::packet::Hosts;
 use units::Nanos;
 
@@ -29,6 +29,9 @@ struct Chain {
     left_out: u32,
     /// The ordinals that are taken.
     taken: u64,
+    /// The ordinals, among the half-flows of the other direction, that some half-flow in it may have noted: as one that
+    /// cannot be its other half, or as the only one that may be.
+    noted: u64,
 }
 
 /// All chains.
@@ -36,40 +39,37 @@ pub(super) struct Chains(Vec<Chain>);
 
 impl Chains {
     pub fn new() -> Self {
-        Self(vec![Chain { head: Link::NONE, left_out: 0, taken: 0 }; CHAINS])
+        Self::of_number(CHAINS)
     }
 
-    fn number(table: &FlowTable, hosts: &Hosts) -> usize {
-        table.hash_hosts(hosts) as usize % CHAINS
+    /// A power of two of them.
+    fn of_number(chains: usize) -> Self {
+        Self(vec![Chain { head: Link::NONE, left_out: 0, taken: 0, noted: 0 }; chains])
+    }
+
+    fn number(&self, table: &FlowTable, hosts: &Hosts) -> usize {
+        table.hash_hosts(hosts) as usize & (self.0.len() - 1)
     }
 
     fn of(&mut self, table: &FlowTable, hosts: &Hosts) -> &mut Chain {
-        &mut self.0[Self::number(table, hosts)]
+        let number = self.number(table, hosts);
+        &mut self.0[number]
     }
 
     /// The half-flows in the chain of `hosts`, which may be of other hosts too. At most 64.
     pub fn members<'a>(&self, table: &'a FlowTable, hosts: &Hosts) -> impl Iterator<Item = Slot> + use<'a> {
-        let head = self.0[Self::number(table, hosts)].head.get();
+        let head = self.0[self.number(table, hosts)].head.get();
         core::iter::successors(head, |slot| table.cold(*slot).next.get())
-    }
-
-    /// As [`Chains::members`], with leave to change each.
-    pub fn change(&self, table: &mut FlowTable, hosts: &Hosts, mut change: impl FnMut(&mut FlowTable, Slot)) {
-        let mut at = self.0[Self::number(table, hosts)].head;
-        while let Some(slot) = at.get() {
-            at = table.cold(slot).next;
-            change(table, slot);
-        }
     }
 
     /// The ordinals of all half-flows in the chain of `hosts`.
     pub fn ordinals(&self, table: &FlowTable, hosts: &Hosts) -> u64 {
-        self.0[Self::number(table, hosts)].taken
+        self.0[self.number(table, hosts)].taken
     }
 
     /// Whether half-flows of `hosts` may have been left out.
     pub fn leaves_out(&self, table: &FlowTable, hosts: &Hosts) -> bool {
-        self.0[Self::number(table, hosts)].left_out > 0
+        self.0[self.number(table, hosts)].left_out > 0
     }
 
     /// Puts a half-flow that is not bound into its chain, if it is not there and there is room; says whether it is
@@ -99,14 +99,32 @@ impl Chains {
             return false;
         }
         cold.flags.set(Flags::CHAINED, true);
-        (cold.next, cold.ordinal, cold.joined) = (next, ordinal as u8, stamp(now));
-        (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
+        cold.next = next;
+        begin(cold, ordinal, now);
         table.hot_mut(slot).progress.set_settled(true);
-        // Whom the ordinal meant before is of no concern any more.
-        self.change(table, &hosts.reversed(), |table, other| {
-            table.cold_mut(other).excluded &= !(1 << ordinal)
-        });
+        self.erase(table, &hosts, None, 1 << ordinal);
         true
+    }
+
+    /// What [`Chains::leave`] and [`Chains::join`] do together: whoever could not be the other half may be now. It
+    /// keeps its place in the chain, for nothing depends on that.
+    pub fn rejoin(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        let flags = table.cold(slot).flags;
+        if !flags.has(Flags::CHAINED) {
+            if !flags.has(Flags::LEFT_OUT) {
+                self.leave(table, slot);
+            }
+            self.join(table, slot, now);
+            return;
+        }
+        let hosts = table.hot(slot).key().hosts;
+        let former = table.cold(slot).ordinal;
+        let chain = self.of(table, &hosts);
+        chain.taken &= !(1 << former);
+        let ordinal = chain.taken.trailing_ones();
+        chain.taken |= 1 << ordinal;
+        begin(table.cold_mut(slot), ordinal, now);
+        self.erase(table, &hosts, Some((slot, former)), 1 << ordinal);
     }
 
     /// Takes a half-flow out of its chain, if it is there. No other one has it for its only candidate any longer.
@@ -118,18 +136,58 @@ impl Chains {
         }
         if flags.has(Flags::CHAINED) {
             self.unlink(table, slot, &hosts);
-            self.change(table, &hosts.reversed(), |table, other| {
-                let other = table.cold_mut(other);
-                if other.other == Link::to(slot) {
-                    (other.other, other.confirmations) = (Link::NONE, 0);
-                }
-            });
+            let ordinal = table.cold(slot).ordinal;
+            self.erase(table, &hosts, Some((slot, ordinal)), 0);
         }
         table.hot_mut(slot).progress.set_settled(false);
         let cold = table.cold_mut(slot);
         cold.flags.set(Flags::LEFT_OUT, false);
         cold.flags.set(Flags::CHAINED, false);
         (cold.next, cold.other) = (Link::NONE, Link::NONE);
+    }
+
+    /// Notes that the half-flows with these `ordinals` cannot be the other half of `slot`.
+    pub fn exclude(&mut self, table: &mut FlowTable, slot: Slot, ordinals: u64) {
+        table.cold_mut(slot).excluded |= ordinals;
+        self.note(table, slot, ordinals);
+    }
+
+    /// Notes that only `candidate`, which stands in its chain, may be the other half of `slot`, and that nothing has
+    /// confirmed it yet.
+    pub fn claim(&mut self, table: &mut FlowTable, slot: Slot, candidate: Slot) {
+        let ordinal = table.cold(candidate).ordinal;
+        let cold = table.cold_mut(slot);
+        (cold.other, cold.confirmations) = (Link::to(candidate), 0);
+        self.note(table, slot, 1 << ordinal);
+    }
+
+    fn note(&mut self, table: &FlowTable, slot: Slot, ordinals: u64) {
+        let hosts = table.hot(slot).key().hosts;
+        self.of(table, &hosts).noted |= ordinals;
+    }
+
+    /// Takes from the half-flows of the other direction what they have noted: that a half-flow with its former ordinal is
+    /// the only candidate, and whom these `ordinals` meant before. A chain in which nobody has is not walked:
+    /// where there are no responses, flows come and go at the cost of one line.
+    fn erase(&mut self, table: &mut FlowTable, hosts: &Hosts, former: Option<(Slot, u8)>, ordinals: u64) {
+        let chain = self.of(table, &hosts.reversed());
+        if chain.noted & (ordinals | former.map_or(0, |(_, ordinal)| 1 << ordinal)) == 0 {
+            return;
+        }
+        let (mut at, mut claims) = (chain.head, false);
+        while let Some(slot) = at.get() {
+            let cold = table.cold_mut(slot);
+            at = cold.next;
+            cold.excluded &= !ordinals;
+            if former.is_some_and(|(former, _)| cold.other == Link::to(former)) {
+                (cold.other, cold.confirmations) = (Link::NONE, 0);
+            }
+            claims |= cold.other != Link::NONE;
+        }
+        // Claims of other hosts in the same chain may be of half-flows with the same ordinals.
+        if !claims {
+            self.of(table, &hosts.reversed()).noted &= !ordinals;
+        }
     }
 
     fn unlink(&mut self, table: &mut FlowTable, slot: Slot, hosts: &Hosts) {
@@ -140,6 +198,135 @@ impl Chains {
         match before {
             Some(before) => table.cold_mut(before).next = next,
             None => chain.head = next,
+        }
+    }
+}
+
+/// A half-flow has an ordinal, and nothing has been found out about it.
+fn begin(cold: &mut Cold, ordinal: u32, now: Nanos) {
+    (cold.ordinal, cold.joined) = (ordinal as u8, stamp(now));
+    (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::lscc::packet::{Address, FlowKey};
+    use proptest::prelude::*;
+    use units::Interval;
+    use wire::roce::QueuePair;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Join,
+        Leave,
+        Rejoin,
+        /// Of the other direction, the half-flow with this ordinal is the only candidate, or is none.
+        Claim(u8),
+        Exclude(u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => Just(Step::Join),
+            1 => Just(Step::Leave),
+            3 => Just(Step::Rejoin),
+            2 => (0..6_u8).prop_map(Step::Claim),
+            2 => (0..6_u8).prop_map(Step::Exclude),
+        ]
+    }
+
+    /// Half-flows both ways between a few hosts, in so few chains that some of them share one.
+    struct Scene {
+        table: FlowTable,
+        chains: Chains,
+        slots: Vec<Slot>,
+    }
+
+    impl Scene {
+        fn new(seed: u64) -> Self {
+            let mut table = FlowTable::new(1_000, Interval::from_secs(1), seed);
+            let slots = (0..400_u32).map(|number| {
+                let pair = u64::from(number / 2 % 3);
+                let there =
+                    Hosts { source: Address::numbered(pair), destination: Address::numbered(100 + pair % 2) };
+                let hosts = if number % 2 == 0 { there } else { there.reversed() };
+                let key = FlowKey { hosts, qp: QueuePair::from_low_bits(number) };
+                table.find_or_insert(table.hash(&key), &key, Nanos(1), |_, _| {}).0
+            });
+            let slots = slots.collect();
+            Self { table, chains: Chains::of_number(4), slots }
+        }
+
+        fn take(&mut self, number: usize, step: Step, now: Nanos) {
+            let Self { table, chains, slots } = self;
+            let slot = slots[number];
+            let hosts = table.hot(slot).key().hosts.reversed();
+            let other = |ordinal: u8| {
+                let fits = |other: &Slot| {
+                    table.cold(*other).ordinal == ordinal && table.hot(*other).key().hosts == hosts
+                };
+                let other = chains.members(table, &hosts).find(fits);
+                other.filter(|_| table.cold(slot).flags.has(Flags::CHAINED))
+            };
+            match step {
+                Step::Join => drop(chains.join(table, slot, now)),
+                Step::Leave => chains.leave(table, slot),
+                Step::Rejoin => chains.rejoin(table, slot, now),
+                Step::Claim(ordinal) => {
+                    if let Some(other) = other(ordinal) {
+                        chains.claim(table, slot, other);
+                        table.cold_mut(slot).confirmations = 1;
+                    }
+                }
+                Step::Exclude(ordinal) => {
+                    if other(ordinal).is_some() {
+                        chains.exclude(table, slot, 1 << ordinal);
+                    }
+                }
+            }
+        }
+
+        /// The same, where every chain is walked and who joins again has left before.
+        fn take_the_long_way(&mut self, number: usize, step: Step, now: Nanos) {
+            self.chains.0.iter_mut().for_each(|chain| chain.noted = u64::MAX);
+            match step {
+                Step::Rejoin => {
+                    self.take(number, Step::Leave, now);
+                    self.chains.0.iter_mut().for_each(|chain| chain.noted = u64::MAX);
+                    self.take(number, Step::Join, now);
+                }
+                _ => self.take(number, step, now),
+            }
+        }
+
+        fn state(&self) -> impl PartialEq + core::fmt::Debug {
+            let half = |slot: &Slot| {
+                let (hot, cold) = (self.table.hot(*slot), self.table.cold(*slot));
+                let noted = (cold.excluded, cold.other, cold.confirmations);
+                (hot.progress, noted, cold.joined, cold.ordinal, cold.flags)
+            };
+            let chain = |chain: &Chain| (chain.taken, chain.left_out);
+            let halves: Vec<_> = self.slots.iter().map(half).collect();
+            (halves, self.chains.0.iter().map(chain).collect::<Vec<_>>())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_chain_that_nobody_has_noted_anything_in_need_not_be_walked(
+            seed: u64,
+            few in proptest::collection::vec((0..12_usize, step()), 0..200),
+            many in proptest::collection::vec((0..400_usize, step()), 0..600),
+        ) {
+            let (mut short, mut long) = (Scene::new(seed), Scene::new(seed));
+            let steps = few.into_iter().chain(many).enumerate();
+            for (number, (flow, step)) in steps {
+                let now = Nanos((number as u64) << 27);
+                short.take(flow, step, now);
+                long.take_the_long_way(flow, step, now);
+            }
+            prop_assert_eq!(short.state(), long.state());
         }
     }
 }

@@ -82,7 +82,7 @@ enum Place {
 }
 
 /// Looks at a response on a half-flow that stands in its chain.
-pub(super) fn look(chains: &Chains, table: &mut FlowTable, slot: Slot, response: Response) -> Finding {
+pub(super) fn look(chains: &mut Chains, table: &mut FlowTable, slot: Slot, response: Response) -> Finding {
     let confirms = note(table, slot, response);
     let tries = table.cold(slot).tries;
     table.cold_mut(slot).tries = tries.saturating_add(1);
@@ -97,10 +97,10 @@ pub(super) fn look(chains: &Chains, table: &mut FlowTable, slot: Slot, response:
     }
     let Some(candidate) = candidate else { return Finding::Nothing };
     let needed = needed(table, slot, candidate, response.psn);
-    let cold = table.cold_mut(slot);
-    if cold.other != Link::to(candidate) {
-        (cold.other, cold.confirmations) = (Link::to(candidate), 0);
+    if table.cold(slot).other != Link::to(candidate) {
+        chains.claim(table, slot, candidate);
     }
+    let cold = table.cold_mut(slot);
     cold.confirmations = cold.confirmations.saturating_add(u8::from(confirms));
     if cold.confirmations < needed {
         return Finding::Nothing;
@@ -130,13 +130,14 @@ pub(super) fn note(table: &mut FlowTable, slot: Slot, response: Response) -> boo
 /// The only half-flow that the response may be about, if it is within what was sent there; an error where there
 /// are several, or it may yet turn out that there are. Excludes those that it cannot be about.
 fn only_candidate(
-    chains: &Chains,
+    chains: &mut Chains,
     table: &mut FlowTable,
     slot: Slot,
     response: Response,
 ) -> Result<Option<Slot>, ()> {
     let hosts = table.hot(slot).key().hosts.reversed();
-    let Cold { mut excluded, other: mut claimed, .. } = *table.cold(slot);
+    let Cold { excluded, other: mut claimed, .. } = *table.cold(slot);
+    let mut excluded_now = 0;
     let (mut found, mut rivals) = (None, 0_u32);
     for other in chains.members(table, &hosts) {
         let (hot, cold) = (table.hot(other), table.cold(other));
@@ -152,15 +153,17 @@ fn only_candidate(
             Place::Within => (found, rivals) = (Some(other), rivals + 1),
             Place::Before => rivals += 1,
             Place::Elsewhere => {
-                excluded |= bit;
+                excluded_now |= bit;
                 if claimed == Link::to(other) {
                     claimed = Link::NONE;
                 }
             }
         }
     }
-    let cold = table.cold_mut(slot);
-    (cold.excluded, cold.other) = (excluded, claimed);
+    table.cold_mut(slot).other = claimed;
+    if excluded_now != 0 {
+        chains.exclude(table, slot, excluded_now);
+    }
     match (rivals, found) {
         (0, _) => Ok(None),
         (1, Some(_)) => Ok(found),
