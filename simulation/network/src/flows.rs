@@ -17,6 +17,8 @@ pub(crate) struct Flow {
     pub ideal: Interval,
     /// When the receiver had all of it.
     pub received: Option<Nanos>,
+    /// How long its message turned out to be, in bytes; known then.
+    pub message: u64,
     /// The last frame that was sent.
     sent: u32,
     /// The last frame that was delivered.
@@ -37,7 +39,7 @@ impl Flows {
     /// A flow starts, from the station `ends[0]` to `ends[1]`.
     pub fn start(&mut self, spec: FlowSpec, ends: [u32; 2], ideal: Interval) {
         let id = spec.id;
-        let flow = Some(Flow { spec, ends, ideal, received: None, sent: 0, delivered: 0 });
+        let flow = Some(Flow { spec, ends, ideal, received: None, message: 0, sent: 0, delivered: 0 });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = flow;

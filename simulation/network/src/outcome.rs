@@ -12,6 +12,8 @@ pub struct FlowRecord {
     pub flow: FlowSpec,
     /// When its last byte had arrived, and everything before it.
     pub end: Nanos,
+    /// How many bytes it had: also of a flow without end, which was stopped.
+    pub delivered: u64,
     /// How long it takes alone in the network; see [`crate::ideal_completion`]. Zero where its length is
     /// not known in advance.
     pub ideal: Interval,

@@ -3,6 +3,7 @@
 use crate::engine::{Engine, Place};
 use crate::network::LinkEnd;
 use crate::outcome::{Ending, PausedQueue};
+use endpoint::FlowId;
 use std::collections::HashMap;
 use units::{Interval, Nanos, PortId, Priority};
 
@@ -18,6 +19,8 @@ pub(crate) struct Watch {
     next: Nanos,
     /// When a new byte was last delivered.
     pub delivered_at: Nanos,
+    /// Of which flow more was delivered last, and how much of it there is.
+    pub delivered: Option<(FlowId, u64)>,
     /// Rises whenever something but a pause is sent.
     pub moved: u64,
     /// What that was at the last look.
@@ -43,6 +46,7 @@ impl Watch {
             stall,
             next: Nanos::ZERO + stall,
             delivered_at: Nanos::ZERO,
+            delivered: None,
             moved: 0,
             moved_before: 0,
             fruitless: 0,

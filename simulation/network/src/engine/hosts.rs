@@ -105,18 +105,29 @@ impl Engine {
 
     fn note(&mut self, event: Event, observer: &mut impl Observer) {
         match event {
-            Event::Delivered { .. } => self.watch.delivered_at = self.now,
-            Event::Received { flow } => {
+            Event::Delivered { flow, bytes } => {
                 self.watch.delivered_at = self.now;
-                if let Some(flow) = self.flows.flow_mut(flow) {
+                self.watch.delivered = Some((flow, bytes));
+            }
+            Event::Received { flow: id } => {
+                self.watch.delivered_at = self.now;
+                let delivered = self.watch.delivered.filter(|(flow, _)| *flow == id);
+                if let Some(flow) = self.flows.flow_mut(id) {
                     flow.received = Some(self.now);
+                    flow.message = delivered.map_or(0, |(_, bytes)| bytes);
                 }
             }
             Event::Acknowledged { flow, retransmitted } => {
-                if let Some(Flow { spec, ends, ideal, received, .. }) = self.flows.end(flow) {
+                if let Some(Flow { spec, ends, ideal, received, message, .. }) = self.flows.end(flow) {
                     self.stations[ends[1] as usize].host.close(flow);
                     let end = received.unwrap_or(self.now);
-                    observer.completed(&FlowRecord { flow: spec, end, ideal, retransmitted });
+                    observer.completed(&FlowRecord {
+                        flow: spec,
+                        end,
+                        delivered: message,
+                        ideal,
+                        retransmitted,
+                    });
                 }
             }
         }

@@ -66,13 +66,14 @@ impl FlowLog {
         if let Err(error) = self.write(record, completion_ns, slowdown) {
             self.error.get_or_insert(error);
         }
-        let Some((bytes, slowdown)) = record.flow.bytes.zip(slowdown) else { return };
         let sample = &mut self.groups[usize::from(record.flow.group)].sample;
-        sample.completion_ns.push(completion_ns);
-        sample.slowdown.push(slowdown);
-        sample.bytes = sample.bytes.saturating_add(bytes);
+        sample.bytes = sample.bytes.saturating_add(record.delivered);
         sample.first_start_ns = sample.first_start_ns.min(record.flow.start.0);
         sample.last_end_ns = sample.last_end_ns.max(record.end.0);
+        if let Some(slowdown) = slowdown {
+            sample.completion_ns.push(completion_ns);
+            sample.slowdown.push(slowdown);
+        }
     }
 
     fn write(&mut self, record: &FlowRecord, completion_ns: u64, slowdown: Option<f64>) -> io::Result<()> {
@@ -86,10 +87,7 @@ impl FlowLog {
             self.nodes[flow.destination.0 as usize],
             flow.priority,
         )?;
-        if let Some(bytes) = flow.bytes {
-            write!(self.out, "{bytes}")?;
-        }
-        write!(self.out, ",{},{},{completion_ns},", flow.start.0, record.end.0)?;
+        write!(self.out, "{},{},{},{completion_ns},", record.delivered, flow.start.0, record.end.0)?;
         if let Some(slowdown) = slowdown {
             write!(self.out, "{},{slowdown:.4}", record.ideal.0)?;
         } else {
@@ -131,6 +129,10 @@ impl Sample {
         let mut say = |name: String, value: f64| metrics.insert(name, Figure(value));
         let (times, slowdowns) = (&self.completion_ns, &self.slowdown);
         say(format!("fct.{group}.count"), times.len() as f64);
+        let time = self.last_end_ns.saturating_sub(self.first_start_ns);
+        if time > 0 {
+            say(format!("goodput.{group}.bps"), self.bytes as f64 * 8e9 / time as f64);
+        }
         let Some((&longest, &worst)) = times.last().zip(slowdowns.last()) else { return };
         let count = times.len() as f64;
         let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
@@ -142,10 +144,6 @@ impl Sample {
             let place = place_of(percent, times.len());
             say(format!("fct.{group}.p{percent}_ns"), times[place] as f64);
             say(format!("slowdown.{group}.p{percent}"), slowdowns[place]);
-        }
-        let time = self.last_end_ns.saturating_sub(self.first_start_ns);
-        if time > 0 {
-            say(format!("goodput.{group}.bps"), self.bytes as f64 * 8e9 / time as f64);
         }
     }
 }
