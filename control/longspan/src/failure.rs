@@ -1,5 +1,6 @@
 //! How a command fails, and with which exit status.
 
+use crate::simulate::page::PageError;
 use config::ConfigError;
 use gateway::socket::{ClientError, Response};
 use replay::capture::CaptureError;
@@ -40,6 +41,9 @@ pub enum Failure {
         /// Whether the replay had begun.
         running: bool,
     },
+    /// The page of an experiment cannot be made. What was measured is written.
+    #[error("{0}")]
+    Page(#[from] PageError),
     /// An interrupt ended a replay. What was played is written.
     #[error("interrupted after {frames} frames; what they led to is written")]
     Interrupted {
@@ -143,6 +147,7 @@ impl Failure {
             Self::Run(_)
             | Self::Write { running: true, .. }
             | Self::Interrupted { .. }
+            | Self::Page(_)
             | Self::Unfinished { .. }
             | Self::FailedRuns { .. }
             | Self::Signal(_)

@@ -3,7 +3,7 @@
 mod files;
 mod inputs;
 mod outputs;
-mod plot;
+pub mod plot;
 mod progress;
 mod summary;
 

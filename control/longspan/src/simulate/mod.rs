@@ -3,6 +3,7 @@
 mod claims;
 mod crew;
 mod digest;
+pub mod page;
 mod plan;
 mod progress;
 mod run;
@@ -47,6 +48,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let runs: Vec<RunSummary> = runs.into_iter().flatten().collect();
     let summary = Summary::new(plan.file.name.clone(), plan.title.clone(), args.quick, runs, claims);
     summary::write(&args.out.join(SUMMARY), &summary)?;
+    page::write(&args.out)?;
     if args.json {
         console::print(&console::json(&summary))?;
     } else {

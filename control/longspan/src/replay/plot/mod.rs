@@ -1,9 +1,9 @@
 //! What happened over time, as a picture: for each port its queues, its slots of Bifrost and its
 //! pauses, one beneath the other above one axis of time. The same series gives the same bytes.
 
-mod scale;
+pub mod scale;
 mod time_axis;
-mod trace;
+pub mod trace;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

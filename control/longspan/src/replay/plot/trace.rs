@@ -54,7 +54,7 @@ impl<'a> Trace<'a> {
 
 /// The corners of the steps through `values`, each at its pixel. Within one pixel the line covers all
 /// of them.
-fn corners(values: impl Iterator<Item = (i32, u64)>) -> Vec<(i32, u64)> {
+pub fn corners(values: impl Iterator<Item = (i32, u64)>) -> Vec<(i32, u64)> {
     let mut corners = Vec::new();
     let mut pixel: Option<Pixel> = None;
     for (x, value) in values {
@@ -83,8 +83,9 @@ impl Pixel {
     }
 }
 
-/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond.
-fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
+/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond. `values`
+/// are pixels, instants and values, which rise, rise and hold until the next one.
+pub fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
     let mut pixels: Vec<(i32, u128, u128)> = Vec::new();
     for pair in values.windows(2) {
         let ((first, from, value), (last, to, _)) = (pair[0], pair[1]);
@@ -104,8 +105,9 @@ fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
     pixels
 }
 
-/// Neighbouring pixels of one share together, where it is above zero.
-fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
+/// Neighbouring pixels of one share together, where it is above zero: pixels from and to, and the share of
+/// their time in `1 / Trace::SHARES`.
+pub fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
     let mut bars: Vec<(i32, i32, u64)> = Vec::new();
     for (x, held, whole) in pixels {
         let share = (held * u128::from(Trace::SHARES)).div_ceil((*whole).max(1)) as u64;

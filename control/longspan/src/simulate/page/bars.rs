@@ -1,0 +1,153 @@
+//! Scheme against scheme: one bar each for the figures that papers compare.
+
+use super::axis::{Axis, Quantity};
+use super::html::{self, COLOURS, escaped};
+use super::sets::{Set, Spread};
+use super::svg;
+use core::fmt::Write;
+
+/// Plots at most.
+const PLOTS_MAX: usize = 12;
+/// Bars of one plot at most.
+const BARS_MAX: usize = 24;
+
+const WIDTH: f64 = 560.0;
+/// Where bars begin and end; names stand before, figures behind.
+const BARS: (f64, f64) = (170.0, 470.0);
+/// From one bar to the next.
+const PITCH: f64 = 24.0;
+/// Characters of a name for which there is room.
+const NAME: usize = 25;
+
+/// The section; nothing where there is one set only.
+pub fn section(sets: &[Set<'_>]) -> String {
+    if sets.len() < 2 {
+        return String::new();
+    }
+    let names = compared(sets);
+    let figures: String = names.iter().filter_map(|name| bars(sets, name)).take(PLOTS_MAX).collect();
+    if figures.is_empty() {
+        return String::new();
+    }
+    let note =
+        html::note("Bars are medians over the seeds, and lines through their ends the least and the most.");
+    html::section("Scheme against scheme", &(note + &html::grid(&figures)))
+}
+
+/// The metrics that are compared: mean and tail of each group of flows, and what the network as a whole did.
+fn compared(sets: &[Set<'_>]) -> Vec<String> {
+    let mut groups: Vec<&str> = Vec::new();
+    for name in sets.iter().flat_map(|set| &set.runs).flat_map(|run| run.metrics.keys()) {
+        let group = name.strip_prefix("fct.").and_then(|name| name.strip_suffix(".mean_ns"));
+        groups.extend(group.filter(|group| !groups.contains(group)));
+    }
+    // Where there is one group, it is the same as all flows.
+    if groups.len() == 2 {
+        groups.retain(|group| *group == "all");
+    }
+    groups.sort_by_key(|group| *group != "all");
+    let of_group = |group: &&str| ["mean_ns", "p99_ns"].map(|figure| format!("fct.{group}.{figure}"));
+    let of_network = ["goodput.all.bps", "pfc.total.paused_ns", "pfc.total.pauses_sent", "cnps.total"];
+    groups.iter().flat_map(of_group).chain(of_network.map(str::to_owned)).collect()
+}
+
+/// The bars of one metric; nothing where fewer than two sets have it, or it is zero.
+fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
+    let spreads = sets.iter().enumerate().filter_map(|(place, set)| Some((place, set, set.metric(name)?)));
+    let spreads: Vec<_> = spreads.take(BARS_MAX).collect();
+    let most = spreads.iter().map(|(.., spread)| spread.max).fold(0.0, f64::max);
+    if spreads.len() < 2 || most <= 0.0 {
+        return None;
+    }
+    let quantity = Quantity::of(name);
+    let axis = Axis::exact(quantity, most);
+    let mut elements = String::new();
+    for (row, (place, set, spread)) in spreads.iter().enumerate() {
+        elements += &bar(&axis, quantity, row, *place, &set.label, *spread);
+    }
+    let height = PITCH * spreads.len() as f64 + 8.0;
+    Some(svg::figure(&titled(name), WIDTH, height, &elements))
+}
+
+fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, spread: Spread) -> String {
+    let x = |value| BARS.0 + axis.place(value) * (BARS.1 - BARS.0);
+    let top = PITCH * row as f64 + 6.0;
+    let (middle, base) = (top + 8.0, top + 12.0);
+    let (left, width, colour) = (BARS.0, x(spread.median) - BARS.0, place % COLOURS);
+    let (least, most) = (x(spread.min), x(spread.max));
+    let (name_end, figure_start) = (BARS.0 - 8.0, most + 7.0);
+    let mut text = String::new();
+    let name = escaped(&shortened(label));
+    write!(
+        text,
+        "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{name}</text>\
+         <rect class=\"s c{colour}\" x=\"{left}\" y=\"{top}\" width=\"{width:.1}\" height=\"16\"/>"
+    )
+    .expect("a string takes everything");
+    if most > least {
+        write!(text, "<path class=\"w\" d=\"M{least:.1} {middle}H{most:.1}\"/>")
+            .expect("a string takes everything");
+    }
+    let said = quantity.say(spread.median);
+    text + &format!("<text x=\"{figure_start:.1}\" y=\"{base}\">{said}</text>\n")
+}
+
+/// As much of a label as there is room for; what differs is often at its end.
+fn shortened(label: &str) -> String {
+    let count = label.chars().count();
+    if count <= NAME {
+        return label.to_owned();
+    }
+    let tail: String = label.chars().skip(count - (NAME - 2)).collect();
+    format!("..{tail}")
+}
+
+/// What a metric is called in words.
+pub fn titled(name: &str) -> String {
+    let parts: Vec<_> = name.split('.').collect();
+    match parts.as_slice() {
+        ["fct", group, figure] => format!("{} completion time, {}", figure_of(figure), group_of(group)),
+        ["slowdown", group, figure] => format!("{} slowdown, {}", figure_of(figure), group_of(group)),
+        ["goodput", group, "bps"] => format!("Goodput, {}", group_of(group)),
+        ["pfc", "total", "paused_ns"] => "Time for which pauses asked, all ports".to_owned(),
+        ["pfc", "total", "pauses_sent"] => "Pauses sent, all ports".to_owned(),
+        ["cnps", "total"] => "Congestion notifications".to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+fn figure_of(figure: &str) -> String {
+    match figure.trim_end_matches("_ns") {
+        "mean" => "Mean".to_owned(),
+        "p50" => "Median".to_owned(),
+        "max" => "Longest".to_owned(),
+        other => match other.strip_prefix('p') {
+            Some(percent) => format!("{percent}th percentile of"),
+            None => other.to_owned(),
+        },
+    }
+}
+
+fn group_of(group: &str) -> String {
+    if group == "all" { "all flows".to_owned() } else { format!("group {group}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_have_titles_in_words() {
+        assert_eq!(titled("fct.all.p99_ns"), "99th percentile of completion time, all flows");
+        assert_eq!(titled("fct.inter.mean_ns"), "Mean completion time, group inter");
+        assert_eq!(titled("queue.east.1.max_bytes"), "queue.east.1.max_bytes");
+    }
+
+    #[test]
+    fn of_a_long_label_the_end_is_shown() {
+        assert_eq!(shortened("bifrost"), "bifrost");
+        let long = shortened("bifrost long_haul.bifrost.slot=100us");
+        assert_eq!(long, "..haul.bifrost.slot=100us");
+        assert_eq!(long.len(), NAME);
+    }
+}
