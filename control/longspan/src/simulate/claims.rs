@@ -81,7 +81,9 @@ fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
     let allowed = claim.tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
     // A tolerance of 0.3 is met by what was rounded to it.
     let allowed = allowed * (1.0 + 1e-9);
-    if (ours - paper).abs() <= allowed {
+    // However wide the tolerance, a change that is not there, or goes the other way, is not the paper's.
+    let is_other_way = claim.against.is_some() && paper != 0.0 && ours * paper <= 0.0;
+    if (ours - paper).abs() <= allowed && !is_other_way {
         return Verdict::Reproduced;
     }
     let sign = match better {
@@ -146,6 +148,20 @@ mod tests {
         assert_eq!(
             [-0.1, 0.05, 0.5].map(|ours| told(&worse, ours)),
             [Verdict::Better, Reproduced, Contradicted]
+        );
+    }
+
+    #[test]
+    fn no_tolerance_makes_a_change_of_nothing_or_of_the_other_way_the_papers() {
+        let wide = Claim { tolerance: 2.0, ..claim(true, -0.1, None) };
+        assert_eq!(
+            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&wide, ours)),
+            [Reproduced, Reproduced, Contradicted, Contradicted]
+        );
+        let owned = Claim { tolerance: 2.0, ..claim(true, 0.05, Some(Better::Less)) };
+        assert_eq!(
+            [-0.01, 0.0, 0.01].map(|ours| told(&owned, ours)),
+            [Verdict::Better, Verdict::Better, Reproduced]
         );
     }
 

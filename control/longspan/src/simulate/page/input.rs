@@ -79,6 +79,8 @@ pub struct Claim {
     pub of: Option<String>,
     /// The variant that it is compared with: then figures are relative changes.
     pub against: Option<String>,
+    /// The point of the sweep at which it is judged.
+    pub point: Option<String>,
     /// The figure of the paper.
     pub paper: f64,
     /// The figure that was measured.

@@ -27,6 +27,7 @@ fn claim(claim: &Claim) -> Vec<String> {
     };
     let of = claim.of.as_deref().unwrap_or_default();
     let compared = claim.against.as_deref().map(|against| format!(" against {against}")).unwrap_or_default();
+    let point = claim.point.as_deref().map(|point| format!(" at {point}")).unwrap_or_default();
     let ours = match &claim.ours {
         None => String::new(),
         Some(ours) => format!(
@@ -42,7 +43,7 @@ fn claim(claim: &Claim) -> Vec<String> {
     vec![
         format!("<code>{}</code>", escaped(&claim.id)),
         escaped(&claim.text),
-        format!("<code>{}</code><br>{}", escaped(&claim.metric), escaped(&format!("{of}{compared}"))),
+        format!("<code>{}</code><br>{}", escaped(&claim.metric), escaped(&format!("{of}{compared}{point}"))),
         format!("<span class=\"n\">{}</span>", say(claim.paper)),
         ours,
         format!("<span class=\"n {class}\">{}</span>", escaped(&claim.verdict)),
@@ -54,20 +55,22 @@ fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
 }
 
-/// The runs, closed at first; those that failed are said in the open.
+/// The runs, closed at first; those that did not finish are said in the open.
 pub fn runs(runs: &[Run]) -> String {
-    let failed = runs.iter().filter(|run| run.ending != "finished");
-    let failed: String = failed
+    let unfinished = runs.iter().filter(|run| run.ending != "finished");
+    let unfinished: String = unfinished
         .map(|run| {
             let message = run.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
             let said = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending);
-            format!("<p class=\"failed\">{}</p>\n", escaped(&said))
+            // A scenario may set its limit on purpose.
+            let class = if run.ending == "limit" { "note" } else { "failed" };
+            format!("<p class=\"{class}\">{}</p>\n", escaped(&said))
         })
         .collect();
     let head = ["run", "variant", "parameters", "seed", "ending", "virtual time", "flows", "transmissions"];
     let rows: Vec<_> = runs.iter().map(run).collect();
     let table = html::table(&head.map(str::to_owned), &rows);
-    failed + &html::details("Runs, parameters and seeds", &table)
+    unfinished + &html::details("Runs, parameters and seeds", &table)
 }
 
 fn run(run: &Run) -> Vec<String> {
