@@ -275,6 +275,8 @@ pub enum ProblemKind {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Poisson(#[from] PoissonError),
+    #[error("{host} has nobody to send to {place}")]
+    Alone { host: String, place: &'static str },
     #[error("{path}: {reason}")]
     File { path: String, reason: String },
     #[error("{got} matches no {what}{}", did_you_mean(nearest))]

@@ -42,3 +42,144 @@ fn an_override_goes_before_the_file_and_the_last_of_two_holds() {
     assert_eq!(twice.until, Nanos(2_000_000));
     assert!(twice.flows().all(|flow| flow.bytes == Some(2_000)));
 }
+
+fn built(text: &str) -> config::scenario::Scenario {
+    let file = ScenarioFile::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    file.build(&[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+const TRAFFIC: &str = "
+    [[traffic]]
+    group = \"all\"
+    pattern = \"all-to-all\"
+    size = \"1MB\"
+";
+
+#[test]
+fn two_parallel_long_links_have_the_thresholds_that_are_stated_for_them() {
+    let scenario = built(&format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"two-data-centers\"
+        data_center = {{ template = \"hosts\", hosts = 2 }}
+        long_link = {{ count = 2, delay = \"400us\" }}
+
+        [long_haul]
+        lossless = {{ xoff = \"6MB\", xon = \"6MB\", headroom = \"12MB\" }}
+        "
+    ));
+    let west = &scenario.switches.iter().find(|(name, _)| name == "gw-west").unwrap().1;
+    assert_eq!(west.matches("headroom = \"12MB\"").count(), 2, "{west}");
+    assert!(
+        west.contains("next_hops = [\"172.16.0.8\", \"172.16.0.10\"]"),
+        "both links share the flows: {west}"
+    );
+}
+
+#[test]
+fn headroom_that_no_distance_allows_can_be_had_without_one() {
+    let text = format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"fat-tree\"
+
+        [switch]
+        buffer.shared = \"10MB\"
+        lossless = {{ xoff = \"288kB\", xon = \"288kB\", headroom = \"30kB\" }}
+        ecn = {{ kmin = \"100kB\", kmax = \"250kB\" }}
+        port.distance = \"none\"
+        "
+    );
+    let scenario = built(&text);
+    assert!(scenario.warnings.iter().any(|warning| warning.to_string().contains("could not be checked")));
+    let checked = text.replace("port.distance = \"none\"", "");
+    let error = ScenarioFile::parse(&checked, "test.toml").unwrap().build(&[]).unwrap_err();
+    assert!(error.to_string().contains("a headroom of 30kB does not hold"), "{error}");
+}
+
+#[test]
+fn a_host_may_be_farther_away_and_a_link_may_fail_with_flows_rerouted() {
+    let scenario = built(&format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"leaf-spine\"
+
+        [[link]]
+        between = [\"h0\", \"leaf0\"]
+        delay = \"885us\"
+
+        [[link]]
+        between = [\"leaf0\", \"spine0\"]
+        remove = true
+
+        [[route]]
+        node = \"spine0\"
+        to = [\"h0\"]
+        via = [\"leaf1\"]
+
+        [[node]]
+        name = \"h[0-1]\"
+        host.congestion_control = \"timely\"
+        host.timely.t_low = \"20us\"
+        "
+    ));
+    let links = &scenario.topology.links;
+    assert_eq!(links.len(), 16 + 7);
+    let far = links.iter().find(|link| link.name == "h0/leaf0").unwrap();
+    assert_eq!(far.wish.delay, units::Interval::from_micros(885));
+    let [spine, leaf, host] = ["spine0", "leaf1", "h0"].map(|name| scenario.topology.find(name).unwrap());
+    let ports = scenario.topology.ports_toward(spine, host);
+    let port = &scenario.topology.node(spine).ports[ports[0].index()];
+    assert_eq!((ports.len(), port.name.as_str()), (1, "leaf1"));
+    assert_eq!(scenario.topology.ports_toward(leaf, host).len(), 1, "by the spine that is left");
+}
+
+#[test]
+fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
+    let scenario = built(&format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"two-data-centers\"
+
+        [long_haul]
+        bifrost.slot = \"10us\"
+        lscc.reference = \"2MB\"
+        lscc.step = \"500M\"
+        "
+    ));
+    assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
+    let lscc = |name: &str| {
+        let id = scenario.topology.find(name).unwrap();
+        let simulation::NodeKind::Switch(program) = &scenario.network.nodes[id.0 as usize].kind else {
+            panic!()
+        };
+        let ports = &program.settings().ports;
+        let port = ports.iter().find(|port| port.lscc.is_some()).unwrap();
+        let others = ports.iter().filter(|port| port.lscc.is_none());
+        assert!(others.flat_map(|port| &port.queues).all(|queue| queue.red.is_none()));
+        let lscc = port.lscc.as_ref().unwrap();
+        (lscc.feedback.local, lscc.feedback.peer)
+    };
+    let (east, west) = (lscc("gw-east"), lscc("gw-west"));
+    assert_eq!(east, (west.1, west.0));
+}
+
+#[test]
+fn switches_do_not_choose_equal_paths_alike_and_hpcc_gets_its_telemetry() {
+    let text =
+        format!("[host]\ncongestion_control = \"hpcc\"\n[topology]\ntemplate = \"leaf-spine\"\n{TRAFFIC}");
+    let scenario = built(&text);
+    let seeds: std::collections::BTreeSet<u64> = scenario
+        .network
+        .nodes
+        .iter()
+        .filter_map(|node| match &node.kind {
+            simulation::NodeKind::Switch(program) => {
+                assert!(program.settings().ports.iter().all(|port| port.int));
+                Some(program.settings().seed)
+            }
+            simulation::NodeKind::Host(_) => None,
+        })
+        .collect();
+    assert_eq!(seeds.len(), 6);
+}

@@ -1,12 +1,13 @@
 //! From the file with its overrides to what runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use endpoint::{HostSettings, Station};
 use simulation::topology::{Plan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
-use units::{Bytes, Interval, PortId, PrioritySet};
+use units::{Interval, PortId, PrioritySet};
 
 use super::host::HostWish;
 use super::names::Names;
@@ -53,8 +54,10 @@ pub(super) fn build(table: &DeTable<'_>, file: &ScenarioFile, problems: &Problem
     let mut plan = plan?;
     document.tables("link", |it| topology::change_links(it, &mut plan));
     document.tables("route", |it| topology::route(it, &mut plan));
+    // What could not be read may be what is missing.
+    let whole = !problems.has_errors();
     let written = read(&mut document, &plan);
-    let topology = finish(plan, &document, problems);
+    let topology = if whole { finish(plan, &document, problems) } else { None };
     let traffic = topology.as_ref().map(|topology| {
         let mut traffic = Traffic::default();
         let reader =
@@ -123,10 +126,6 @@ impl NodeDecl {
 }
 
 fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
-    // What could not be read may be what is missing.
-    if problems.has_errors() {
-        return None;
-    }
     let of_routes = |error: &PlanError| {
         use PlanError as E;
         matches!(
@@ -153,44 +152,15 @@ fn assemble(
     traffic: Traffic,
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
-    let hosts = host_wishes(&written, &topology);
-    let ids = || (0..topology.nodes.len()).map(|index| NodeId(index as u32));
-    let of_hosts: Vec<Option<Arc<HostSettings>>> = ids()
-        .zip(&hosts)
-        .map(|(id, host)| host.as_ref().map(|host| Arc::new(of_host(host, id, &topology, &written))))
-        .collect();
-    let mut nodes: Vec<Vec<NodeWish>> = vec![Vec::new(); topology.nodes.len()];
-    for (places, decl) in &written.nodes {
-        for &place in places {
-            nodes[place].push(decl.wish.clone());
-        }
-        check_ports(places, decl, &topology, problems);
-    }
-    let maker = Maker {
-        topology: &topology,
-        network: &written.network,
-        data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
-        max_frame: longest_frame(&of_hosts),
-        telemetry: hosts.iter().flatten().any(HostWish::wants_telemetry),
-        seed: written.run.seed,
-        switch: written.switch.clone(),
-        long_haul: written.long_haul.clone(),
-        nodes: &nodes,
-        directory: file.directory.as_deref(),
-    };
-    let made: Vec<Option<Made>> = ids()
-        .map(|id| match topology.node(id).role {
-            Role::Host => None,
-            Role::Switch => maker.make(id, problems),
-        })
-        .collect();
+    let hosts = hosts(&written, &topology);
+    let switches = switches(file, &written, &topology, &traffic, &hosts, problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
     if problems.has_errors() {
         return None;
     }
-    let kinds = of_hosts.into_iter().zip(&made).map(|(host, made)| match host {
+    let kinds = hosts.into_iter().zip(&switches).map(|((_, host), switch)| match host {
         Some(host) => Some(NodeKind::Host(host)),
-        None => made.as_ref().map(|made| NodeKind::Switch(made.program.clone())),
+        None => switch.as_ref().map(|switch| NodeKind::Switch(switch.program.clone())),
     });
     let named = topology.nodes.iter().zip(kinds);
     let specs: Option<Vec<NodeSpec>> =
@@ -203,7 +173,7 @@ fn assemble(
     });
     let network = NetworkSpec { nodes: specs?, links: links.collect() };
     let names = topology.nodes.iter().map(|node| node.name.clone());
-    let switches = names.zip(made).filter_map(|(name, made)| Some((name, made?.text))).collect();
+    let switches = names.zip(switches).filter_map(|(name, switch)| Some((name, switch?.text))).collect();
     let run = written.run;
     Some(Scenario {
         name: file.name.clone(),
@@ -212,6 +182,7 @@ fn assemble(
         until: run.until,
         limit: run.limit,
         stall: run.stall,
+        tolerate_loss: run.tolerate_loss,
         network,
         groups: traffic.groups,
         traffic: traffic.workload,
@@ -221,6 +192,58 @@ fn assemble(
         switches,
         topology,
     })
+}
+
+/// A host with what was wished for it; neither at a switch.
+type MadeHost = (Option<HostWish>, Option<Arc<HostSettings>>);
+
+fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
+    (0..topology.nodes.len()).map(|index| NodeId(index as u32))
+}
+
+/// The hosts, in the order of nodes.
+fn hosts(written: &Written, topology: &Topology) -> Vec<MadeHost> {
+    let made = ids(topology).zip(host_wishes(written, topology)).map(|(id, wish)| {
+        let settings = wish.as_ref().map(|wish| Arc::new(of_host(wish, id, topology, written)));
+        (wish, settings)
+    });
+    made.collect()
+}
+
+/// The switches, in the order of nodes; what is wrong with them is said.
+fn switches(
+    file: &ScenarioFile,
+    written: &Written,
+    topology: &Topology,
+    traffic: &Traffic,
+    hosts: &[MadeHost],
+    problems: &Problems<'_>,
+) -> Vec<Option<Made>> {
+    let mut nodes: Vec<Vec<NodeWish>> = vec![Vec::new(); topology.nodes.len()];
+    for (places, decl) in &written.nodes {
+        for &place in places {
+            nodes[place].push(decl.wish.clone());
+        }
+        check_ports(places, decl, topology, problems);
+    }
+    let settings = hosts.iter().filter_map(|(_, settings)| settings.as_ref());
+    let maker = Maker {
+        topology,
+        network: &written.network,
+        data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
+        max_frame: settings.map(|host| host.data_length(host.mtu)).max().unwrap_or_default(),
+        telemetry: hosts.iter().filter_map(|(wish, _)| wish.as_ref()).any(HostWish::wants_telemetry),
+        seed: written.run.seed,
+        switch: written.switch.clone(),
+        long_haul: written.long_haul.clone(),
+        nodes: &nodes,
+        directory: file.directory.as_deref(),
+    };
+    let make = |id| match topology.node(id).role {
+        Role::Host => None,
+        Role::Switch => maker.make(id, problems),
+    };
+    ids(topology).map(make).collect()
 }
 
 /// How each host sends; none at switches.
@@ -246,11 +269,6 @@ fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) 
     let seed = written.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(id.0);
     let priorities = (written.network.lossless, written.network.dscp);
     host.settings(station, peer.mac, rate, priorities, seed)
-}
-
-/// The longest frame of any host, without FCS.
-fn longest_frame(hosts: &[Option<Arc<HostSettings>>]) -> Bytes {
-    hosts.iter().flatten().map(|host| host.data_length(host.mtu)).max().unwrap_or_default()
 }
 
 /// Complains about ports that a node has not.
@@ -280,21 +298,37 @@ fn sampling(
     problems: &Problems<'_>,
 ) -> (Sampling, Vec<NodeId>) {
     let decl = &written.sampling;
+    let groups = || traffic.groups.iter().map(String::as_str);
+    let flows = decl.flows.iter().flat_map(|name| Names::find(name, "group", groups(), problems));
+    let switches: Vec<NodeId> = ids(topology).filter(|id| topology.node(*id).role == Role::Switch).collect();
+    let names = || switches.iter().map(|id| topology.node(*id).name.as_str());
+    let taps = decl.taps.iter().flat_map(|name| Names::find(name, "switch", names(), problems));
+    let rows = decl.rows.unwrap_or(ROWS);
+    let default = Interval(written.run.until.0 / u64::from(rows)).max(Interval::from_micros(1));
+    let sampling = Sampling {
+        interval: decl.interval.unwrap_or(default),
+        rows,
+        ports: sampled_ports(decl, topology, problems),
+        groups: flows.map(|index| index as u16).collect(),
+    };
+    (sampling, taps.map(|index| switches[index]).collect())
+}
+
+fn sampled_ports(decl: &SamplingDecl, topology: &Topology, problems: &Problems<'_>) -> Vec<(NodeId, PortId)> {
     let mut all = Vec::new();
     let mut names = Vec::new();
-    for (index, node) in topology.nodes.iter().enumerate().filter(|(_, node)| node.role == Role::Switch) {
+    for id in ids(topology).filter(|id| topology.node(*id).role == Role::Switch) {
+        let node = topology.node(id);
         for (number, port) in node.ports.iter().enumerate() {
-            all.push((NodeId(index as u32), PortId(number as u16)));
+            all.push((id, PortId(number as u16)));
             names.push(format!("{}.{}", node.name, port.name));
         }
     }
-    let ports = match &decl.ports {
+    match &decl.ports {
         Some(list) => {
             let known = names.iter().map(String::as_str);
-            let mut found: Vec<usize> =
-                list.iter().flat_map(|name| Names::find(name, "port", known.clone(), problems)).collect();
-            found.sort_unstable();
-            found.dedup();
+            let found = list.iter().flat_map(|name| Names::find(name, "port", known.clone(), problems));
+            let found: BTreeSet<usize> = found.collect();
             found.into_iter().map(|index| all[index]).collect()
         }
         None if all.len() <= PORTS => all,
@@ -304,22 +338,5 @@ fn sampling(
             };
             all.into_iter().filter(long).collect()
         }
-    };
-    let groups = || traffic.groups.iter().map(String::as_str);
-    let found = decl.flows.iter().flat_map(|name| Names::find(name, "group", groups(), problems));
-    let flows = found.map(|index| index as u16).collect();
-    let switches: Vec<(usize, &str)> = topology
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.role == Role::Switch)
-        .map(|(index, node)| (index, node.name.as_str()))
-        .collect();
-    let known = switches.iter().map(|(_, name)| *name);
-    let found = decl.taps.iter().flat_map(|name| Names::find(name, "switch", known.clone(), problems));
-    let taps = found.map(|index| NodeId(switches[index].0 as u32)).collect();
-    let rows = decl.rows.unwrap_or(ROWS);
-    let least = Interval::from_micros(1);
-    let default = Interval(written.run.until.0 / u64::from(rows)).max(least);
-    (Sampling { interval: decl.interval.unwrap_or(default), rows, ports, groups: flows }, taps)
+    }
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use simulation::topology::Topology;
 use simulation::workload::{Flows, Workload};
-use simulation::{NetworkSpec, NodeId};
+use simulation::{NetworkSpec, NodeId, Options};
 use toml::de::DeTable;
 use units::{Interval, Nanos, PortId};
 
@@ -75,6 +75,8 @@ pub struct Scenario {
     pub limit: Nanos,
     /// A network in which nothing arrives for so long is stuck.
     pub stall: Interval,
+    /// Whether switches may drop lossless frames.
+    pub tolerate_loss: bool,
     /// What is simulated.
     pub network: NetworkSpec,
     /// The names of its nodes, ports and links, in the order of `network`, and which links are long.
@@ -110,6 +112,19 @@ impl Scenario {
     /// Its flows, in the order of their start, with the random choices of its seed.
     pub fn flows(&self) -> Flows {
         self.traffic.flows(self.seed, self.until)
+    }
+
+    /// How it is to be run.
+    pub fn options(&self) -> Options {
+        Options {
+            seed: self.seed,
+            until: self.until,
+            limit: self.limit,
+            sampling: Some(self.sampling.interval),
+            taps: self.taps.clone(),
+            stall: self.stall,
+            tolerate_loss: self.tolerate_loss,
+        }
     }
 }
 

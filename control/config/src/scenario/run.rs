@@ -15,6 +15,7 @@ pub(super) struct RunDecl {
     pub until: Nanos,
     pub limit: Nanos,
     pub stall: Interval,
+    pub tolerate_loss: bool,
 }
 
 /// Flows start up to here where nothing is said.
@@ -28,7 +29,14 @@ const MOST: Interval = Interval::from_secs(3_600);
 
 impl Default for RunDecl {
     fn default() -> Self {
-        Self { title: None, seed: 1, until: Nanos(UNTIL.0), limit: limit(UNTIL), stall: STALL }
+        Self {
+            title: None,
+            seed: 1,
+            until: Nanos(UNTIL.0),
+            limit: limit(UNTIL),
+            stall: STALL,
+            tolerate_loss: false,
+        }
     }
 }
 
@@ -73,6 +81,7 @@ impl RunDecl {
             until: Nanos(until.0),
             limit: given.map_or(limit(until), |given| Nanos(given.value.0)),
             stall: time(section, "stall", SOME).map_or(default.stall, |stall| stall.value),
+            tolerate_loss: section.optional("tolerate_loss").is_some_and(|it| it.value),
         }
     }
 }

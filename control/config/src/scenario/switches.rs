@@ -242,8 +242,8 @@ impl Maker<'_> {
         let mut gateway = Node::table();
         gateway.set("name", node.name.as_str());
         // Equal-cost paths would be chosen alike by all switches if their seeds were the same.
-        let seed =
-            self.seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(id.0));
+        let own = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let seed = (self.seed ^ own).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         gateway.set("seed", (seed >> 1) as i64);
         document.put("gateway", gateway);
         let mut buffer = Node::table();
@@ -334,6 +334,10 @@ impl Maker<'_> {
             if let Some(over) = &layer.queue {
                 queue.merge_each(over.clone());
             }
+        }
+        // For headroom that the paper of an experiment has, and no distance would allow.
+        if made.get("distance").is_some_and(|it| it.tree == Tree::Leaf("none".into())) {
+            made.take("distance");
         }
         for (key, list) in [("lossless", lossless), ("queue", queue)] {
             if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {

@@ -142,7 +142,16 @@ impl Reader<'_> {
         let (sources, destinations) = (places(sources?), places(destinations?));
         let times = (start, stop.map(|stop| Nanos(stop.value.0)));
         let poisson = Poisson::new(&sources, &destinations, inter, sizes, (load.value, of), times);
-        poisson.map_err(|error| section.problems.error(&section.place, error)).ok()
+        poisson.map_err(|error| section.problems.error(&section.place, self.named(error))).ok()
+    }
+
+    fn named(&self, error: PoissonError) -> ProblemKind {
+        match error {
+            PoissonError::Alone { source_node, place } => {
+                ProblemKind::Alone { host: self.topology.node(source_node).name.clone(), place }
+            }
+            other => other.into(),
+        }
     }
 
     fn long_rates(&self) -> impl Iterator<Item = f64> {
@@ -161,9 +170,14 @@ impl Reader<'_> {
         let pairs = match word {
             PatternWord::Permutation => self.hosts(section, "hosts").map(Pairing::Permutation),
             _ => {
+                if word == PatternWord::Pairs {
+                    section.expect("sources", "sources = [\"h*\"]");
+                    section.expect("destinations", "destinations = [\"r0\"]");
+                }
                 let sources = self.hosts(section, "sources");
                 let destinations = self.hosts(section, "destinations");
-                sources.zip(destinations).map(|(sources, destinations)| match word {
+                let both = sources.zip(destinations).filter(|both| countable(section, both));
+                both.map(|(sources, destinations)| match word {
                     PatternWord::AllToAll => Pairing::all(&sources, &destinations),
                     _ => Pairing::in_order(&sources, &destinations),
                 })
@@ -183,6 +197,9 @@ impl Reader<'_> {
             section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size" });
         }
         let pairs = pairs?;
+        if word == PatternWord::Pairs && !(section.contains("sources") && section.contains("destinations")) {
+            return None;
+        }
         if pairs.is_empty() {
             section.problems.error(&section.place, PoissonError::Nobody);
             return None;
@@ -269,6 +286,18 @@ pub(super) fn read_file(directory: Option<&Path>, name: &str) -> Result<String, 
     let directory = directory.ok_or("a scenario that is no file has no directory to find it in")?;
     let path: PathBuf = directory.join(name);
     std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// Whether there are so few pairs that each can be kept.
+fn countable(section: &Section<'_, '_>, (sources, destinations): &(Vec<NodeId>, Vec<NodeId>)) -> bool {
+    const VALID: &str = "up to 1000000 from a source to a destination";
+    let pairs = sources.len().saturating_mul(destinations.len());
+    let valid = pairs <= 1_000_000;
+    if !valid {
+        let kind = ProblemKind::OutOfRange { got: format!("{pairs} pairs"), valid: VALID };
+        section.problems.error(&section.place, kind);
+    }
+    valid
 }
 
 fn file_problem(section: &Section<'_, '_>, place: &Place, path: &str, reason: String) {

@@ -40,7 +40,7 @@ pub struct Poisson {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PoissonError {
     /// Nobody sends, or nobody receives.
-    #[error("a load needs a source and another host as destination")]
+    #[error("there is no source with another host as destination")]
     Nobody,
     /// A source has nobody to send to.
     #[error("host number {} has nobody to send to {place}", source_node.0)]

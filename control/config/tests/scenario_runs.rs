@@ -1,0 +1,92 @@
+//! Scenarios in the simulator: what is built runs, and ends as it must.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::path::Path;
+
+use config::scenario::{Override, Scenario, ScenarioFile};
+use simulation::{FlowRecord, Observer, Outcome, Simulation};
+
+#[derive(Default)]
+struct Ends(Vec<FlowRecord>);
+
+impl Observer for Ends {
+    fn completed(&mut self, record: &FlowRecord) {
+        self.0.push(record.clone());
+    }
+}
+
+fn run(scenario: &Scenario) -> (Outcome, Vec<FlowRecord>) {
+    let mut ends = Ends::default();
+    let outcome =
+        Simulation::new(scenario.network.clone(), scenario.options()).run(scenario.flows(), &mut ends);
+    (outcome.unwrap_or_else(|violation| panic!("{violation}")), ends.0)
+}
+
+fn built(text: &str) -> Scenario {
+    let file = ScenarioFile::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    file.build(&[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// One flow of `bytes` through the network that `topology` draws.
+fn alone(topology: &str, between: [&str; 2], bytes: &str) -> FlowRecord {
+    let [source, destination] = between;
+    let scenario = built(&format!(
+        "[topology]\n{topology}\n[host]\ncongestion_control = \"none\"\n[[traffic]]\ngroup = \"one\"\n\
+         pattern = \"pairs\"\nsources = [\"{source}\"]\ndestinations = [\"{destination}\"]\nsize = \"{bytes}\"\n"
+    ));
+    let (_, mut ends) = run(&scenario);
+    assert_eq!(ends.len(), 1, "{topology}");
+    ends.remove(0)
+}
+
+#[test]
+fn a_flow_that_is_alone_takes_the_ideal_time_to_the_nanosecond_in_every_template() {
+    let networks = [
+        ("template = \"incast\"\nsenders = 2", ["h0", "r0"]),
+        ("template = \"incast\"\nsenders = 2\nreceiver.rate = \"10G\"", ["h0", "r0"]),
+        (
+            "template = \"dumbbell\"\nbottleneck.rate = \"40G\"\nbottleneck.delay = \"7us\"",
+            ["left0", "right1"],
+        ),
+        ("template = \"linear\"\nswitches = 5\ntrunk.rate = \"400G\"", ["h0", "h1"]),
+        ("template = \"leaf-spine\"\nuplink.rate = \"200G\"", ["h0", "h15"]),
+        ("template = \"fat-tree\"\nk = 4", ["h0", "h15"]),
+        (
+            "template = \"two-data-centers\"\nlong_link.rate = \"400G\"\nlong_link.delay = \"3ms\"",
+            ["east-h0", "west-h3"],
+        ),
+        (
+            "template = \"free\"\nhosts = [\"a\", \"b\"]\n[[topology.link]]\nbetween = [\"a\", \"b\"]",
+            ["a", "b"],
+        ),
+    ];
+    for (topology, between) in networks {
+        for bytes in ["1B", "1024B", "5000B", "300kB"] {
+            let record = alone(topology, between, bytes);
+            assert_eq!(record.end.since(record.flow.start), record.ideal, "{topology} with {bytes}");
+        }
+    }
+}
+
+#[test]
+fn every_scenario_that_we_ship_runs_to_its_end_in_all_its_variants_when_it_is_quick() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenarios");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let file = ScenarioFile::load(&path).unwrap();
+        let variants: Vec<Vec<Override>> = match file.variants.as_slice() {
+            [] => vec![Vec::new()],
+            variants => variants.iter().map(|variant| variant.overrides.clone()).collect(),
+        };
+        for variant in variants {
+            let scenario = file.build(&[variant, file.quick.clone()].concat()).unwrap();
+            let (outcome, ends) = run(&scenario);
+            assert_eq!(outcome.flows_started, outcome.flows_ended, "{}", path.display());
+            assert!(!ends.is_empty(), "{}", path.display());
+        }
+    }
+}
