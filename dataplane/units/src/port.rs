@@ -47,6 +47,13 @@ impl PortSet {
         self.0 == 0
     }
 
+    /// The members of either set.
+    #[inline]
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Adds `port`; a number beyond [`PortSet::CAPACITY`] is no port of a switch and is ignored.
     #[inline]
     pub const fn insert(&mut self, port: PortId) {

@@ -4,6 +4,7 @@ use crate::packet::{AckSegmentTemplate, AckTemplate, Answer, Format, Path, Retur
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
 use core::net::Ipv4Addr;
+use std::collections::VecDeque;
 use units::{Interval, Nanos, Priority};
 use wire::int;
 use wire::ip::Dscp;
@@ -40,8 +41,8 @@ pub(crate) struct Outcome {
     pub delivered: Option<u64>,
     /// Whether the message is now complete.
     pub complete: bool,
-    /// What is to be answered.
-    pub answer: Option<ShortFrame>,
+    /// Whether an answer was added to the control frames.
+    pub answered: bool,
     /// Whether the answer is negative.
     pub negative: bool,
 }
@@ -59,6 +60,8 @@ pub(crate) struct Receiver {
     dscp: Dscp,
     /// Bytes in each packet but the last one.
     size: u64,
+    /// Whether one of them has come, so that `size` is what the sender makes of it.
+    sized: bool,
     /// The last packet and its bytes, once it has come.
     last: Option<(u64, u64)>,
     complete: bool,
@@ -85,6 +88,7 @@ impl Receiver {
             path,
             dscp,
             size: settings.mtu.max(1).into(),
+            sized: false,
             last: None,
             complete: false,
             notified: None,
@@ -97,35 +101,52 @@ impl Receiver {
         self.path.peer
     }
 
-    /// A data packet came.
+    /// A data packet came; its answer goes to `control`.
     #[inline]
-    pub fn on_packet(&mut self, arrival: &Arrival<'_>) -> Outcome {
+    pub fn on_packet(&mut self, arrival: &Arrival<'_>, control: &mut VecDeque<ShortFrame>) -> Outcome {
         let expected = self.transport.expected();
         let distance = arrival.psn.distance_from(self.first_psn.advanced_by(expected as u32));
         let Some(packet) = expected.checked_add_signed(distance.into()) else {
             return Outcome::default();
         };
         let last = matches!(arrival.opcode, Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY);
-        if !last {
-            self.size = arrival.payload;
+        if !(last || self.fits(arrival.payload)) {
+            return Outcome::default();
         }
         let (response, mut outcome) = self.receive(packet, last, arrival.payload, arrival.ack_requested);
         let Some(response) = response else { return outcome };
         let (answer, messages) = (self.answer(response), u32::from(self.complete));
         outcome.negative = !matches!(response, Response::Acknowledge { .. });
-        outcome.answer = match &self.template {
-            Template::Plain(template) => Some(template.frame(answer, messages)),
+        match &self.template {
+            Template::Plain(template) => control.push_back(template.frame(answer, messages)),
             Template::Returning(template) => {
-                Some(template.frame(answer, messages, arrival.telemetry.unwrap_or(&[0; int::LEN])))
+                let telemetry = arrival.telemetry.unwrap_or(&[0; int::LEN]);
+                control.push_back(template.frame(answer, messages, telemetry));
             }
-            Template::Tcp(_) => None,
-        };
+            Template::Tcp(_) => return outcome,
+        }
+        outcome.answered = true;
         outcome
+    }
+
+    /// Whether a packet that is not the last one may have `payload` bytes: all of them have as many.
+    #[inline]
+    fn fits(&mut self, payload: u64) -> bool {
+        if !self.sized {
+            (self.size, self.sized) = (payload, true);
+        }
+        payload == self.size
     }
 
     /// A TCP segment came that begins with `sequence` and has `payload` bytes. `None` where it is none of this
     /// message: senders cut it at multiples of the MTU.
-    pub fn on_segment(&mut self, sequence: SequenceNumber, payload: u64, last: bool) -> Option<Outcome> {
+    pub fn on_segment(
+        &mut self,
+        sequence: SequenceNumber,
+        payload: u64,
+        last: bool,
+        control: &mut VecDeque<ShortFrame>,
+    ) -> Option<Outcome> {
         let Template::Tcp(template) = &self.template else { return None };
         let expected = self.transport.expected();
         let offset = template.offset_of(sequence, expected.checked_mul(self.size)?)?;
@@ -136,7 +157,8 @@ impl Receiver {
         }
         let (_, mut outcome) = self.receive(packet, last, payload, true);
         if let Template::Tcp(template) = &self.template {
-            outcome.answer = Some(template.frame(self.bytes() + u64::from(self.complete)));
+            control.push_back(template.frame(self.bytes() + u64::from(self.complete)));
+            outcome.answered = true;
         }
         Some(outcome)
     }

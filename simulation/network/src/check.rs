@@ -157,6 +157,7 @@ impl Engine {
     fn check_switch(&mut self, switch: usize) -> Result<(), Broken> {
         self.checker.checks.ledger += 1;
         switch_sums::check_ledger(&self.switches[switch], self.now)?;
+        switch_sums::check_deadlines(&self.switches[switch])?;
         self.check_drops(switch)
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Switch {
     pub program: Arc<Program>,
     /// By port, the direction in which it sends.
     pub out: Vec<Option<usize>>,
+    /// When each port wants to be called, as it last said.
+    pub deadlines: Vec<Nanos>,
     /// What came in and did not leave.
     pub held: Volume,
     /// What it kept or dropped.
@@ -144,7 +146,7 @@ impl Engine {
                 return Stop::Ended(Ending::Finished);
             }
             let (at, actor) = self.tournament.next();
-            if at > self.options.limit {
+            if at > self.options.limit || at == Nanos::NEVER {
                 return self.stop_at_limit(next_sample, observer);
             }
             while next_sample <= at {
@@ -203,10 +205,11 @@ impl Engine {
 
     #[cold]
     fn stop_at_limit(&mut self, mut next_sample: Nanos, observer: &mut impl Observer) -> Stop {
-        while next_sample <= self.options.limit && next_sample < Nanos::NEVER {
+        let limit = self.options.limit.min(Tournament::HORIZON);
+        while next_sample <= limit {
             next_sample = self.sample(next_sample, observer);
         }
-        self.now = self.options.limit;
+        self.now = limit;
         Stop::Ended(Ending::Limit)
     }
 

@@ -10,14 +10,15 @@ pub struct Options {
     pub seed: u64,
     /// Flows that would start later than this are not started. When the last flow has ended, so has the run.
     pub until: Nanos,
-    /// The run ends then, whatever happens.
+    /// The run ends then, whatever happens; after 2^44 ns (4.9 hours) at the latest.
     pub limit: Nanos,
     /// How often [`crate::Observer::sample`] is called, from zero on; never where there is none.
     pub sampling: Option<Interval>,
     /// Nodes of which every frame is shown to [`crate::Observer::captured`].
     pub taps: Vec<NodeId>,
-    /// For how long flows may get nowhere until the run ends as a deadlock or a livelock. Never less than eight
-    /// times the longest delay of a link.
+    /// How often it is looked whether the network gets on; never more often than every eight times the longest
+    /// delay of a link. Queues that wait for each other in a cycle for so long are a deadlock. It is a livelock
+    /// where something has moved in three such times, and no flow has got on in any.
     pub stall: Interval,
     /// Whether switches may drop lossless frames: to see what a buffer that is too small costs. Otherwise such
     /// a drop is a violation, unless some link has faults.

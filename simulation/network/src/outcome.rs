@@ -58,12 +58,12 @@ pub enum Ending {
     /// Frames wait, and none will ever move: each queue of the cycle is paused by the next one's switch, because
     /// the next one is full. Where there is no cycle, somebody waits for what nobody sends.
     Deadlock {
-        /// Since when nothing has moved.
+        /// Nothing has moved there since then, at least.
         since: Nanos,
         /// The paused queues.
         cycle: Vec<PausedQueue>,
     },
-    /// Frames move, and no flow has got on for [`crate::Options::stall`].
+    /// Frames move, and no flow gets on; see [`crate::Options::stall`].
     Livelock {
         /// When the last new byte was delivered.
         since: Nanos,

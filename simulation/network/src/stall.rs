@@ -6,6 +6,10 @@ use crate::outcome::{Ending, PausedQueue};
 use std::collections::HashMap;
 use units::{Interval, Nanos, PortId, Priority};
 
+/// So often it is looked until frames that move and bring nothing are a livelock: what is sent again after a
+/// timeout may have been lost once more.
+const FRUITLESS: u32 = 3;
+
 /// Looks now and then whether a network gets on.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -18,6 +22,8 @@ pub(crate) struct Watch {
     pub moved: u64,
     /// What that was at the last look.
     moved_before: u64,
+    /// How often it was looked since new bytes were delivered, and something had moved.
+    fruitless: u32,
     /// What each queue had sent at the last look, where it held frames and was paused.
     stuck: HashMap<Queue, u64, foldhash::fast::FixedState>,
 }
@@ -39,6 +45,7 @@ impl Watch {
             delivered_at: Nanos::ZERO,
             moved: 0,
             moved_before: 0,
+            fruitless: 0,
             stuck: HashMap::default(),
         }
     }
@@ -63,7 +70,12 @@ impl Engine {
         }
         let watch = &mut self.watch;
         let moved = watch.moved != core::mem::replace(&mut watch.moved_before, watch.moved);
-        if self.flows.active() > 0 && moved && self.now.since(watch.delivered_at) >= watch.stall {
+        if self.flows.active() == 0 || watch.delivered_at > before {
+            watch.fruitless = 0;
+        } else if moved {
+            watch.fruitless += 1;
+        }
+        if watch.fruitless >= FRUITLESS {
             return Some(Ending::Livelock { since: watch.delivered_at });
         }
         watch.next = self.now + watch.stall;

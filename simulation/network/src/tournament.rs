@@ -5,12 +5,13 @@ use units::Nanos;
 /// An actor of a simulation, by its number.
 pub(crate) type Actor = usize;
 
-/// One side of a match: who, and when.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Nanos,
-    actor: u32,
-}
+/// Who and when in one word, so that a match is a comparison: the instant above [`ACTOR_BITS`], the actor below.
+type Entry = u64;
+
+/// A million actors.
+const ACTOR_BITS: u32 = 20;
+/// What is not due within 2^44 ns, almost five hours, is never due.
+const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 
 /// The next instant of each of a fixed number of actors, and which comes first; of equal instants, that of
 /// the actor with the lower number.
@@ -26,13 +27,19 @@ pub(crate) struct Tournament {
 }
 
 impl Tournament {
+    /// The first instant that is too late to be told from never.
+    pub const HORIZON: Nanos = Nanos(NEVER);
+
     /// `actors` that never act.
+    ///
+    /// # Panics
+    /// Above 2^20 of them.
     pub fn new(actors: usize) -> Self {
-        let leaves = actors.next_power_of_two();
-        let never = Entry { at: Nanos::NEVER, actor: 0 };
-        let mut nodes = vec![never; 2 * leaves];
+        assert!(actors <= 1 << ACTOR_BITS, "a network has at most {} actors", 1 << ACTOR_BITS);
+        let leaves = actors.next_power_of_two().max(2);
+        let mut nodes = vec![entry(Nanos::NEVER, 0); 2 * leaves];
         for (actor, leaf) in nodes[leaves..].iter_mut().enumerate() {
-            leaf.actor = actor as u32;
+            *leaf = entry(Nanos::NEVER, actor);
         }
         for node in (1..leaves).rev() {
             nodes[node] = nodes[2 * node];
@@ -43,29 +50,32 @@ impl Tournament {
     /// Who is next, and when; at [`Nanos::NEVER`] where nobody is.
     #[inline]
     pub fn next(&self) -> (Nanos, Actor) {
-        let Entry { at, actor } = self.nodes[1];
-        (at, actor as usize)
+        let winner = self.nodes[1];
+        let at = winner >> ACTOR_BITS;
+        let actor = (winner & ((1 << ACTOR_BITS) - 1)) as usize;
+        (if at == NEVER { Nanos::NEVER } else { Nanos(at) }, actor)
     }
 
     /// `actor` acts next at `at`.
     #[inline]
     pub fn set(&mut self, actor: Actor, at: Nanos) {
-        let mut node = self.leaves + actor;
-        if self.nodes[node].at == at {
-            return;
-        }
-        self.nodes[node].at = at;
+        let nodes = self.nodes.as_mut_slice();
+        let (mut node, mut winner) = (self.leaves + actor, entry(at, actor));
         while node > 1 {
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
-            node /= 2;
-            let winner = if right.at < left.at { right } else { left };
-            let before = self.nodes[node];
-            if before.actor == winner.actor && before.at == winner.at {
+            if nodes[node] == winner {
                 return;
             }
-            self.nodes[node] = winner;
+            nodes[node] = winner;
+            winner = winner.min(nodes[node ^ 1]);
+            node /= 2;
         }
+        nodes[node] = winner;
     }
+}
+
+#[inline]
+fn entry(at: Nanos, actor: Actor) -> Entry {
+    at.0.min(NEVER) << ACTOR_BITS | actor as u64
 }
 
 #[cfg(test)]
@@ -87,6 +97,15 @@ mod tests {
         assert_eq!(tournament.next(), (Nanos(6), 0));
         tournament.set(0, Nanos::NEVER);
         assert_eq!(tournament.next(), (Nanos(7), 3));
+    }
+
+    #[test]
+    fn what_lies_beyond_the_horizon_never_comes() {
+        let mut tournament = Tournament::new(1);
+        tournament.set(0, Tournament::HORIZON);
+        assert_eq!(tournament.next(), (Nanos::NEVER, 0));
+        tournament.set(0, Nanos(Tournament::HORIZON.0 - 1));
+        assert_eq!(tournament.next(), (Nanos((1 << 44) - 2), 0));
     }
 
     proptest! {

@@ -143,11 +143,13 @@ pub enum Broken {
         /// How far ahead of time it may be handed over.
         latest: Nanos,
     },
-    /// A switch was due earlier than it said.
-    #[error("switch {} was due at {due} s and said {said} s", node.0)]
+    /// A port of a switch is due at another instant than it said.
+    #[error("switch {}, {port} is due at {due} s and said {said} s", node.0)]
     Deadline {
         /// Which switch.
         node: NodeId,
+        /// Which port.
+        port: PortId,
         /// When it was due.
         due: Nanos,
         /// When it wanted to be called.

@@ -17,7 +17,7 @@ use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program, Settings};
 use fabric::Fabric;
 use std::sync::Arc;
-use units::{Nanos, PortId};
+use units::{Nanos, PortId, PortSet};
 
 /// The whole switch state of one core.
 pub struct Shard<F> {
@@ -105,6 +105,13 @@ impl<F: Frame> Shard<F> {
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         self.fabric.port_deadline(port)
+    }
+
+    /// The ports whose [`Shard::port_deadline`] may have changed since this was last called; at first, and while
+    /// LSCC runs on a port, all of this shard's. Who keeps the deadlines of the others need not ask for them again.
+    #[inline]
+    pub fn take_changed(&mut self) -> PortSet {
+        self.fabric.take_changed()
     }
 
     /// When the next data frame can leave through `port`: what [`Shard::port_deadline`] says, PFC

@@ -58,7 +58,9 @@ impl Host {
         match packet.bth.opcode() {
             Opcode::CNP => self.take_notification(now, slot, &packet),
             Opcode::RC_ACKNOWLEDGE => self.take_answer(now, slot, &packet),
-            opcode if opcode.is_send() => self.take_data(now, slot, &packet),
+            Opcode::RC_SEND_FIRST | Opcode::RC_SEND_MIDDLE | Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY => {
+                self.take_data(now, slot, &packet)
+            }
             _ => None,
         }
     }
@@ -151,17 +153,18 @@ impl Host {
                 self.nic.push_control(receiver.priority, frame);
             }
         }
-        let (flow, priority, outcome) = (receiver.flow, receiver.priority, receiver.on_packet(&arrival));
+        let (flow, priority) = (receiver.flow, receiver.priority);
+        let outcome = receiver.on_packet(&arrival, self.nic.control(priority));
         self.act_on(flow, priority, &outcome);
         Some(())
     }
 
-    /// Answers, and tells what happened.
+    /// Notes the answer, and tells what happened.
     #[inline]
     fn act_on(&mut self, flow: FlowId, priority: Priority, outcome: &Outcome) {
-        if let Some(frame) = outcome.answer {
+        if outcome.answered {
             self.counters.naks_sent += u64::from(outcome.negative);
-            self.nic.push_control(priority, frame);
+            self.nic.note_control(priority);
         }
         if let Some(bytes) = outcome.delivered {
             match self.events.back_mut() {
@@ -203,8 +206,9 @@ impl Host {
             QueuePairState::Receiver(receiver)
                 if (receiver.peer(), receiver.remote_port()) == (source, remote_port) =>
             {
-                let outcome = receiver.on_segment(segment.sequence(), payload, flags.contains(Flags::FIN))?;
                 let (flow, priority) = (receiver.flow, receiver.priority);
+                let (control, last) = (self.nic.control(priority), flags.contains(Flags::FIN));
+                let outcome = receiver.on_segment(segment.sequence(), payload, last, control)?;
                 self.counters.data_received += 1;
                 self.act_on(flow, priority, &outcome);
             }

@@ -196,10 +196,10 @@ impl Host {
         let paused = self.nic.refresh_pauses(now);
         while self.nic.free_at() <= now {
             self.nic.make_ready(now);
-            if let Some(frame) = self.nic.pop_control(paused) {
-                let length = Bytes(frame.bytes().len() as u64);
-                let start = self.nic.occupy(now, length);
-                out.frame(start, frame.bytes(), length, None);
+            if let Some(priority) = self.nic.control_turn(paused) {
+                self.nic.send_control(now, priority, |start, frame| {
+                    out.frame(start, frame, Bytes(frame.len() as u64), None);
+                });
             } else if let Some(slot) = self.nic.pop_ready(paused) {
                 self.transmit(now, slot, out);
             } else {

@@ -10,6 +10,8 @@ use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
 #[derive(Debug)]
 pub(super) struct Nic {
     link: LinkClock,
+    /// When the next frame may start, as the link has it: it is asked for all the time.
+    free_at: Nanos,
     /// Until when each priority sends nothing.
     paused_until: [Nanos; Priority::COUNT],
     /// Those of which `paused_until` may lie in the future.
@@ -32,6 +34,7 @@ impl Nic {
     pub fn new(rate: BitRate) -> Self {
         Self {
             link: LinkClock::new(rate),
+            free_at: Nanos::ZERO,
             paused_until: [Nanos::ZERO; Priority::COUNT],
             pausing: PrioritySet::EMPTY,
             control: Default::default(),
@@ -47,13 +50,15 @@ impl Nic {
     /// When the next frame may start.
     #[inline]
     pub fn free_at(&self) -> Nanos {
-        self.link.free_at()
+        self.free_at
     }
 
     /// Occupies the link with a frame; returns its start.
     #[inline]
     pub fn occupy(&mut self, now: Nanos, length: Bytes) -> Nanos {
-        self.link.occupy(now, WireBytes::of_frame(length))
+        let start = self.link.occupy(now, WireBytes::of_frame(length));
+        self.free_at = self.link.free_at();
+        start
     }
 
     /// No frame of `priority` starts before `until`.
@@ -84,16 +89,37 @@ impl Nic {
         self.control_waiting = self.control_waiting.with(priority);
     }
 
-    /// The control frame whose turn it is: the oldest of the highest priority that is not among `paused`.
+    /// The control frames of `priority`, for one that is made where it is to stand; [`Nic::note_control`] follows.
     #[inline]
-    pub fn pop_control(&mut self, paused: PrioritySet) -> Option<ShortFrame> {
-        let priority = self.control_waiting.difference(paused).highest()?;
+    pub fn control(&mut self, priority: Priority) -> &mut VecDeque<ShortFrame> {
+        &mut self.control[priority.index()]
+    }
+
+    /// A control frame of `priority` was added.
+    #[inline]
+    pub fn note_control(&mut self, priority: Priority) {
+        self.control_waiting = self.control_waiting.with(priority);
+    }
+
+    /// The priority whose control frame it is the turn of: the highest that is not among `paused`.
+    #[inline]
+    pub fn control_turn(&self, paused: PrioritySet) -> Option<Priority> {
+        self.control_waiting.difference(paused).highest()
+    }
+
+    /// Occupies the link with the oldest control frame of `priority`, which `send` is given with its start.
+    #[inline]
+    pub fn send_control(&mut self, now: Nanos, priority: Priority, send: impl FnOnce(Nanos, &[u8])) {
         let queue = &mut self.control[priority.index()];
-        let frame = queue.pop_front();
+        if let Some(frame) = queue.front() {
+            let start = self.link.occupy(now, WireBytes::of_frame(Bytes(frame.bytes().len() as u64)));
+            self.free_at = self.link.free_at();
+            send(start, frame.bytes());
+            queue.pop_front();
+        }
         if queue.is_empty() {
             self.control_waiting = self.control_waiting.without(priority);
         }
-        frame
     }
 
     /// Lists a queue pair whose next packet is due at `due`.
@@ -110,7 +136,7 @@ impl Nic {
     #[inline]
     pub fn list_again(&mut self, slot: Slot, priority: Priority, due: Nanos) {
         // Nothing starts before the link is free, so what is due until then need not wait for its instant.
-        if due <= self.link.free_at() {
+        if due <= self.free_at {
             self.last = Some((slot, priority));
             self.ready_waiting = self.ready_waiting.with(priority);
         } else {
@@ -163,7 +189,7 @@ impl Nic {
         let waiting = self.control_waiting.bits() | self.ready_waiting.bits();
         let waiting = PrioritySet::from_bits(waiting);
         let paused = self.paused(now).intersection(waiting);
-        let free_at = self.link.free_at();
+        let free_at = self.free_at;
         if !waiting.difference(paused).is_empty() {
             return free_at;
         }

@@ -221,6 +221,21 @@ fn frames_for_others_and_malformed_ones_are_counted() {
     assert_eq!(host.counters().strays, strays + 1 + data.headers.len() as u64);
 }
 
+#[test]
+fn operations_that_no_sender_here_makes_are_strays() {
+    let mut bench = Bench::new(|_| {});
+    let flow = bench.flow(1, P3, Some(5_000), 0);
+    bench.run_until(Nanos(100));
+    let mut data = bench.data().next().unwrap().clone();
+    for opcode in [Opcode::RC_WRITE_ONLY, Opcode::UC_SEND_ONLY, Opcode::UD_SEND_ONLY, Opcode(0xff)] {
+        data.headers[42] = opcode.0;
+        bench.hosts[1].ingress(bench.now, &data.headers, data.length);
+    }
+    assert_eq!(bench.hosts[1].counters().strays, 4);
+    bench.run();
+    assert_eq!(bench.count(|event| *event == Event::Received { flow }), 1);
+}
+
 fn any_fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         6 => Just(Fate::Arrives),

@@ -62,6 +62,17 @@ fn is_loss((reason, volume): (DropReason, Volume)) -> bool {
     volume.frames > 0 && reason != DropReason::PfcWatchdog
 }
 
+/// Each port wants to be called when it last said so.
+pub(super) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
+    for (port, said) in ports(switch).zip(&switch.deadlines) {
+        let due = switch.shard.port_deadline(port);
+        if due != *said {
+            return Err(Broken::Deadline { node: switch.node, port, due, said: *said });
+        }
+    }
+    Ok(())
+}
+
 /// Ledger, queues and groups say the same, and in all what came in and did not leave.
 pub(super) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     let (shard, node) = (&switch.shard, switch.node);

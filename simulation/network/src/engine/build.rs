@@ -85,9 +85,11 @@ impl Engine {
 }
 
 fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
+    let ports = program.settings().ports.len();
     Switch {
         node,
-        out: vec![None; program.settings().ports.len()],
+        out: vec![None; ports],
+        deadlines: vec![Nanos::NEVER; ports],
         shard: Shard::single(program.clone()),
         program,
         held: switch::Volume::ZERO,

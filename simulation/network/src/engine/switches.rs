@@ -1,6 +1,6 @@
 //! Frames into and out of switches, in the very order in which a replay would have them.
 
-use super::{BURST, Engine};
+use super::{BURST, Engine, Switch};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
 use crate::link::{Direction, Sent};
@@ -12,6 +12,16 @@ use units::{Bytes, Nanos, PortId, Priority};
 
 /// How often a switch may be called at one instant before somebody else has a turn.
 const PASSES: usize = 64;
+
+impl Switch {
+    /// Asks the ports whose deadlines may have changed.
+    #[inline]
+    fn look_at_deadlines(&mut self) {
+        for port in self.shard.take_changed().iter() {
+            self.deadlines[port.index()] = self.shard.port_deadline(port);
+        }
+    }
+}
 
 impl Engine {
     /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
@@ -88,15 +98,17 @@ impl Engine {
     #[inline]
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let actor = self.actors.switches + switch;
+        self.switches[switch].look_at_deadlines();
         for _ in 0..PASSES {
             let (mut next, mut served) = (Nanos::NEVER, false);
-            for port in (0..self.switches[switch].out.len() as u16).map(PortId) {
-                let deadline = self.switches[switch].shard.port_deadline(port);
+            for port in 0..self.switches[switch].deadlines.len() {
+                let deadline = self.switches[switch].deadlines[port];
                 if deadline > self.now {
                     next = next.min(deadline);
                     continue;
                 }
-                self.egress(switch, port, observer)?;
+                self.egress(switch, PortId(port as u16), observer)?;
+                self.switches[switch].look_at_deadlines();
                 served = true;
             }
             // What left may have made another port due, by the end of a pause.

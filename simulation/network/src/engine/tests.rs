@@ -202,6 +202,15 @@ fn what_a_switch_does_not_hold_is_missed_in_its_sums() {
 }
 
 #[test]
+fn a_port_that_changes_its_mind_in_silence_is_found() {
+    let mut engine = engine(line());
+    inject(&mut engine, (0, 0), 0, &headers(3), None);
+    assert_eq!(run(&mut engine, 9_000), Ok(Ending::Limit));
+    engine.switches[0].deadlines[1] = Nanos(50_000);
+    assert!(matches!(engine.check_everything(), Err(Broken::Deadline { .. })));
+}
+
+#[test]
 fn a_switch_that_holds_more_than_it_has_is_found() {
     let mut engine = engine(line());
     engine.switches[0].held.bytes = Bytes(1_400_001);

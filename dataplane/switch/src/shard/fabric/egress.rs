@@ -9,6 +9,7 @@ use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
+        self.changed.insert(port);
         self.end_slot(now, port);
         self.watch(now, port);
         self.send_pauses(now, port, out);

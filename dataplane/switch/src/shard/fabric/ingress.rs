@@ -23,6 +23,7 @@ impl<F: Frame> Fabric<F> {
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
+        self.changed.insert(port);
         let (settings, addresses) = (program.port(port), program.addresses(port));
         let (max_frame, is_addressed) = (settings.max_frame, !addresses.is_empty());
         let with_lscc = program.has_lscc();
@@ -86,6 +87,7 @@ impl<F: Frame> Fabric<F> {
     fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Run {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
+            self.changed.insert(egress);
             let mut run = self.open(port, egress, priority);
             if run.takes(egress, priority, length) {
                 self.add_to(&mut run, arrival, frame);
@@ -188,6 +190,7 @@ impl<F: Frame> Fabric<F> {
     /// there.
     fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
+        self.changed.insert(egress);
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
             ingress.count_drop(priority, DropReason::Oversize, length);

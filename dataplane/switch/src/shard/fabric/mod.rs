@@ -70,6 +70,8 @@ pub(super) struct Fabric<F> {
     unsettled: PortSet,
     /// Ports of this shard with a paused group.
     paused: PortSet,
+    /// Ports whose deadline may have changed since somebody asked.
+    changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
     /// The rate limiting modules of this shard's ports.
     pub(super) limiters: Vec<Option<Box<RateLimiter>>>,
@@ -93,6 +95,7 @@ impl<F: Frame> Fabric<F> {
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,
+            changed: PortSet::first(ports),
             watchdog_log: WatchdogLog::default(),
             limiters: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
@@ -128,6 +131,13 @@ impl<F: Frame> Fabric<F> {
     }
 
     #[inline]
+    pub fn take_changed(&mut self) -> PortSet {
+        // A limiter gives CNPs to the ports of the senders, whichever these are.
+        let all = if self.limited.is_empty() { PortSet::EMPTY } else { self.owned };
+        core::mem::take(&mut self.changed).union(all)
+    }
+
+    #[inline]
     pub fn departure(&self, port: PortId) -> Nanos {
         self.egress[port.index()].deadline()
     }
@@ -146,6 +156,7 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
         self.configure_limiters(new);
+        self.changed = self.owned;
         // Only now is it known what is left of the pools.
         self.paused = self.owned;
         self.resume_where_low();
@@ -185,6 +196,7 @@ impl<F: Frame> Fabric<F> {
             return;
         }
         queued.since = now;
+        self.changed.insert(egress);
         self.limit_handed_over(egress, priority, &mut queued);
         self.enqueue(egress, priority, queued);
     }
@@ -213,6 +225,7 @@ impl<F: Frame> Fabric<F> {
     /// Resumes groups that have fallen low enough.
     #[inline]
     fn resume_where_low(&mut self) {
+        self.changed = self.changed.union(self.paused);
         for port in self.paused.iter() {
             if !self.ingress[port.index()].resume_where_low(&self.pools) {
                 self.paused.remove(port);

@@ -1,0 +1,72 @@
+//! Runs a scenario and says how fast: link transmissions per second on one core, and what memory it took.
+//!
+//! `cargo run --release -p benches --example simulate_transmissions -- config/scenarios/leaf-spine-websearch.toml
+//! until=20ms`. Further arguments are `--set` of a scenario. Hosts that the scenario gives no congestion control
+//! have DCQCN. For instructions per transmission, which are repeatable where times are not, run it under
+//! `valgrind --tool=callgrind`.
+
+use config::scenario::{Override, ScenarioFile};
+use endpoint::{CongestionControl, Dcqcn};
+use simulation::{NetworkSpec, NodeKind, Options, Simulation};
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().unwrap_or_else(|| "config/scenarios/leaf-spine-websearch.toml".to_owned());
+    let overrides: Vec<Override> = arguments
+        .map(|argument| match argument.split_once('=') {
+            Some(("until", value)) => Override::new("scenario.until", value),
+            Some((key, value)) => Override::new(key, value),
+            None => Override::new(argument, "true"),
+        })
+        .collect();
+    let mut scenario = ScenarioFile::load(path)?.build(&overrides)?;
+    control_congestion(&mut scenario.network);
+    let options = Options {
+        seed: scenario.seed,
+        until: scenario.until,
+        limit: scenario.limit,
+        stall: scenario.stall,
+        ..Options::default()
+    };
+    let flows = scenario.flows();
+    let start = std::time::Instant::now();
+    let outcome = Simulation::new(scenario.network, options).run(flows, &mut ())?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{:?} at {} s: {} transmissions, {} events, {} of {} flows ended",
+        outcome.ending,
+        outcome.end,
+        outcome.transmissions,
+        outcome.events,
+        outcome.flows_ended,
+        outcome.flows_started,
+    );
+    println!(
+        "{seconds:.2} s: {:.2} million transmissions per second, {:.1} ns each; {}",
+        outcome.transmissions as f64 / seconds / 1e6,
+        seconds * 1e9 / outcome.transmissions as f64,
+        peak_memory(),
+    );
+    println!("{:?}", outcome.checks);
+    Ok(())
+}
+
+/// Gives DCQCN to hosts that send as fast as they can.
+fn control_congestion(network: &mut NetworkSpec) {
+    for node in &mut network.nodes {
+        if let NodeKind::Host(settings) = &mut node.kind {
+            let settings = Arc::make_mut(settings);
+            if settings.congestion_control == CongestionControl::None {
+                settings.congestion_control = CongestionControl::Dcqcn(Dcqcn::default());
+            }
+        }
+    }
+}
+
+/// The most memory that this process has had, where the system says it.
+fn peak_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.map_or_else(|| "memory unknown".to_owned(), |peak| format!("{} at most", peak.trim()))
+}
