@@ -68,12 +68,12 @@ fn change(after: f64, before: f64) -> Option<f64> {
 
 /// Which way the figure gets better: what is said, otherwise the way in which the paper's figure changes.
 fn direction(claim: &Claim) -> Option<Better> {
-    let claimed = claim.against.as_ref().and_then(|_| match claim.paper {
+    let claimed = match claim.paper {
         paper if paper < 0.0 => Some(Better::Less),
         paper if paper > 0.0 => Some(Better::More),
         _ => None,
-    });
-    claim.better.or(claimed)
+    };
+    claim.better.or(claimed.filter(|_| claim.against.is_some()))
 }
 
 fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {

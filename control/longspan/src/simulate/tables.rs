@@ -34,8 +34,9 @@ fn heading(summary: &Summary) -> String {
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     line!(
         page,
-        "{} runs, {} transmissions, {several} {}",
+        "{} {}, {} transmissions, {several} {}",
         summary.runs.len(),
+        if summary.runs.len() == 1 { "run" } else { "runs" },
         thousands(transmissions),
         seeds.join(", ")
     );

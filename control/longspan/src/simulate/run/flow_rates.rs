@@ -133,13 +133,15 @@ impl FlowRates {
         for watched in &self.flows {
             let FlowId(id) = watched.flow.id;
             let Some(last) = watched.points.last() else { continue };
-            let end = watched.ended.map_or(last.time_ns, |end| end.0);
+            let end = watched.end_ns(last.time_ns);
             let start = watched.flow.start.0;
-            let mean = rate_bps(last.sent, end.saturating_sub(start));
-            metrics.insert(format!("flow.{id}.mean_bps"), Figure(mean as f64));
+            if let Some(mean) = watched.mean_bps(end) {
+                metrics.insert(format!("flow.{id}.mean_bps"), Figure(mean as f64));
+            }
             let middle = start + end.saturating_sub(start) / 2;
-            let late = watched.points.iter().filter(|point| point.time_ns >= middle && point.time_ns <= end);
-            if let Some((first, last)) = late.clone().next().zip(late.last())
+            let mut late =
+                watched.points.iter().filter(|point| point.time_ns >= middle && point.time_ns <= end);
+            if let Some((first, last)) = late.clone().next().zip(late.next_back())
                 && last.time_ns > first.time_ns
             {
                 let settled = rate_bps(last.sent - first.sent, last.time_ns - first.time_ns);
@@ -153,7 +155,7 @@ impl FlowRates {
 
     /// How fair the flows of `group` are to each other while all of them are there.
     fn fairness(&self, group: u16, interval_ns: u64, metrics: &mut Metrics) {
-        let of_group: Vec<_> = self.flows.iter().filter(|it| it.flow.group == group).collect();
+        let of_group: Vec<&Watched> = self.flows.iter().filter(|it| it.flow.group == group).collect();
         let begin = of_group.iter().map(|it| it.flow.start.0).max();
         let last =
             |it: &&Watched| it.points.iter().rfind(|point| point.rate_bps.is_some()).map(|it| it.time_ns);
@@ -185,6 +187,22 @@ impl FlowRates {
 }
 
 impl Watched {
+    /// When it had no more to send, or was seen last: at `last_ns`.
+    fn end_ns(&self, last_ns: u64) -> u64 {
+        let ends = [self.ended, self.flow.stop].into_iter().flatten().map(|end| end.0);
+        ends.fold(last_ns, u64::min)
+    }
+
+    /// The mean rate of its message from its start until `end_ns`; of one without end, until the last row before.
+    fn mean_bps(&self, end_ns: u64) -> Option<u64> {
+        let start = self.flow.start.0;
+        let (bytes, end) = match (self.flow.bytes, self.ended) {
+            (Some(bytes), Some(end)) => (bytes, end.0),
+            _ => self.points.iter().rfind(|it| it.time_ns <= end_ns).map(|it| (it.sent, it.time_ns))?,
+        };
+        (end > start).then(|| rate_bps(bytes, end - start))
+    }
+
     fn place(&self, time_ns: u64) -> Option<usize> {
         self.points.binary_search_by_key(&time_ns, |point| point.time_ns).ok()
     }
