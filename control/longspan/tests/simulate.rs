@@ -276,6 +276,25 @@ fn what_is_wrong_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn every_scenario_that_we_ship_runs_to_its_end_and_makes_a_page() {
+    let scratch = Scratch::new();
+    let mut count = 0;
+    for entry in fs::read_dir(repository("config/scenarios")).unwrap() {
+        let file = entry.unwrap().path();
+        let Some(name) = file.to_str().filter(|name| name.ends_with(".toml")) else { continue };
+        let out = scratch.path(&format!("out-{count}"));
+        let run = run(["simulate", name, "--out", &out, "--quick", "--json"]);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{name}");
+        let runs = &json(&run.stdout)["runs"];
+        let ended = |run: &Value| run["ending"] == "finished" || run["ending"] == "limit";
+        assert!(runs.as_array().unwrap().iter().all(ended), "{name}: {runs}");
+        assert!(fs::read_to_string(format!("{out}/report.html")).unwrap().starts_with("<!"), "{name}");
+        count += 1;
+    }
+    assert!(count >= 4, "found {count} files");
+}
+
+#[test]
 fn check_knows_a_scenario_by_its_topology() {
     let setting = Setting::new();
     let approved = run(["check", &setting.file]);

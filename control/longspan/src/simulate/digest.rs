@@ -24,10 +24,9 @@ impl Build {
 pub fn of_run(build: &Build, scenario: &Scenario) -> String {
     let mut digest = Digest::new();
     digest.text(&build.0);
-    let Scenario { name, seed, until, limit, stall, network, topology, groups, traffic, .. } = scenario;
-    let Scenario { sampling, taps, switches, .. } = scenario;
-    digest.debug(&(name, seed, until, limit, stall, &network.links, topology));
-    digest.debug(&(groups, traffic, sampling, taps, switches));
+    let Scenario { name, network, topology, groups, traffic, sampling, switches, .. } = scenario;
+    digest.debug(&(name, scenario.options(), &network.links, topology));
+    digest.debug(&(groups, traffic, sampling, switches));
     for node in &network.nodes {
         // A switch is its configuration, which is above.
         if let simulation::NodeKind::Host(settings) = &node.kind {

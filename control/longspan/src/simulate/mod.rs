@@ -48,12 +48,12 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let runs: Vec<RunSummary> = runs.into_iter().flatten().collect();
     let summary = Summary::new(plan.file.name.clone(), plan.title.clone(), args.quick, runs, claims);
     summary::write(&args.out.join(SUMMARY), &summary)?;
-    page::write(&args.out)?;
     if args.json {
         console::print(&console::json(&summary))?;
     } else {
         console::print(&tables::page(&summary, &plan, &args.out))?;
     }
+    page::write(&args.out)?;
     verdict(&summary.runs, planned)
 }
 

@@ -23,7 +23,7 @@ use flows::FlowLog;
 use links::LinkLog;
 use recorder::Recorder;
 use series::SeriesLog;
-use simulation::{Ending, NodeId, NodeKind, Options, Outcome, PausedQueue, Simulation, Violation};
+use simulation::{Ending, NodeId, NodeKind, Outcome, PausedQueue, Simulation, Violation};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Re
     prepare(directory, &scenario).map_err(|source| unwritten(directory, source))?;
     let list = Watchlist::new(&scenario.sampling.groups);
     let mut recorder = recorder(&scenario, &list, index, directory, board)?;
-    let simulation = Simulation::new(scenario.network.clone(), options(&scenario));
+    let simulation = Simulation::new(scenario.network.clone(), scenario.options());
     let flows = scenario.flows().inspect(|flow| list.note(flow));
     let outcome = simulation.run(flows, &mut recorder);
     let mut metrics = Metrics::new();
@@ -83,18 +83,6 @@ fn prepare(directory: &Path, scenario: &Scenario) -> io::Result<()> {
 /// What is not there need not be removed.
 fn remove(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
-}
-
-fn options(scenario: &Scenario) -> Options {
-    Options {
-        seed: scenario.seed,
-        until: scenario.until,
-        limit: scenario.limit,
-        sampling: Some(scenario.sampling.interval),
-        taps: scenario.taps.clone(),
-        stall: scenario.stall,
-        ..Options::default()
-    }
 }
 
 fn recorder<'a>(
