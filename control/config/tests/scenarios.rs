@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::scenario::{Override, ScenarioFile};
+use endpoint::CongestionControl;
+use simulation::NodeKind;
 use units::Nanos;
 
 fn shipped() -> PathBuf {
@@ -121,8 +123,15 @@ fn a_host_may_be_farther_away_and_a_link_may_fail_with_flows_rerouted() {
         name = \"h[0-1]\"
         host.congestion_control = \"timely\"
         host.timely.t_low = \"20us\"
+        host.timely.least_interval = \"0us\"
+        host.timely.once_per_round_trip = true
         "
     ));
+    let h0 = scenario.topology.find("h0").unwrap().0 as usize;
+    let NodeKind::Host(host) = &scenario.network.nodes[h0].kind else { panic!("h0 is a host") };
+    let CongestionControl::Timely(timely) = host.congestion_control else { panic!("it has TIMELY") };
+    assert_eq!(timely.t_low, units::Interval::from_micros(20));
+    assert_eq!((timely.least_interval, timely.once_per_round_trip), (units::Interval::ZERO, true));
     let links = &scenario.topology.links;
     assert_eq!(links.len(), 16 + 7);
     let far = links.iter().find(|link| link.name == "h0/leaf0").unwrap();

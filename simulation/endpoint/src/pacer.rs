@@ -52,7 +52,9 @@ impl Pacer {
 
     fn set_gap(&mut self, bytes: WireBytes, rate: BitRate) {
         if rate != self.rate {
-            (self.due, self.remainder) = (self.due(), 0);
+            // The same fraction, in the units of the new rate; HPCC has another rate for nearly every packet.
+            let (old, new) = (self.rate.bits_per_second(), rate.bits_per_second());
+            self.remainder = (u128::from(self.remainder) * u128::from(new) / u128::from(old)) as u64;
         }
         (self.bytes, self.rate) = (bytes, rate);
         let total = bytes.0.saturating_mul(SCALE);
@@ -75,6 +77,17 @@ mod tests {
             pacer.sent(pacer.due(), PACKET, RATE);
         }
         assert_eq!(pacer.due(), Nanos(1_264_000_000), "8848 bits at 7 Gb/s, a million times");
+    }
+
+    #[test]
+    fn a_rate_that_changes_with_each_packet_loses_no_fractions() {
+        let rates = [BitRate::gigabits(1_600), BitRate::new(1_599_999_999_999).unwrap()];
+        let mut pacer = Pacer::new(rates[0]);
+        for rate in rates.into_iter().cycle().take(1_000_000) {
+            pacer.sent(pacer.due(), PACKET, rate);
+        }
+        let due = pacer.due().0;
+        assert!((5_530_000..=5_530_001).contains(&due), "{due}, not 5.53 ns a packet, a million times");
     }
 
     #[test]

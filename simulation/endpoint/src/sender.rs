@@ -5,7 +5,7 @@ use crate::host::FlowState;
 use crate::pacer::Pacer;
 use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTemplate};
 use crate::settings::{Connection, FlowId, HostSettings};
-use crate::transport::{Progress, Response, SendTransport};
+use crate::transport::{Response, SendTransport};
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
@@ -118,14 +118,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// A sender that begins at `now`, on a host that sends `others`.
-    pub fn new(
-        now: Nanos,
-        connection: &Connection,
-        path: Path,
-        settings: &HostSettings,
-        others: u32,
-    ) -> Self {
+    /// A sender on a host that sends `others`.
+    pub fn new(connection: &Connection, path: Path, settings: &HostSettings, others: u32) -> Self {
         let (priority, first_psn) = (connection.priority, connection.first_psn);
         let dscp = settings.dscp[priority.index()];
         let mut sender = Self {
@@ -141,7 +135,7 @@ impl Sender {
                 format => Template::Roce(DataTemplate::new(path, dscp, format)),
             },
             transport: SendTransport::new(&settings.transport),
-            controller: Controller::new(settings, others, now),
+            controller: Controller::new(settings, others),
             pacer: Pacer::new(settings.rate),
             line: settings.rate,
             asked: VecDeque::new(),
@@ -265,12 +259,9 @@ impl Sender {
     #[inline]
     fn on_response(&mut self, now: Nanos, response: Response, telemetry: &[u8]) -> bool {
         let acknowledged = self.transport.acknowledged();
-        let Progress { newly, loss } = self.transport.on_response(now, response);
+        let newly = self.transport.on_response(now, response).newly;
         if newly > 0 {
             self.tell(now, acknowledged, telemetry);
-        }
-        if loss {
-            self.controller.on_loss(now);
         }
         self.transport.acknowledged() == self.message.packets
     }
@@ -306,18 +297,14 @@ impl Sender {
     /// When it wants [`Sender::on_alarm`] to be called.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.transport.deadline().min(self.controller.deadline())
+        self.transport.deadline()
     }
 
     /// Its deadline has come, or one that it had before. Says whether its retransmission timer ran out.
     pub fn on_alarm(&mut self, now: Nanos) -> bool {
-        if self.controller.deadline() <= now {
-            self.controller.on_timer(now);
-        }
         let timeout = self.transport.deadline() <= now;
         if timeout {
             self.transport.on_timeout(now);
-            self.controller.on_timeout(now);
         }
         timeout
     }

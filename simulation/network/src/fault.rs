@@ -48,7 +48,8 @@ pub(crate) struct FaultyLink {
 impl FaultyLink {
     /// The direction that is `number` in the network; `None` where nothing can go wrong.
     pub fn new(faults: Faults, seed: u64, number: u64) -> Option<Box<Self>> {
-        let mixed = seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Counted from the other end than the generators of the workload, which would otherwise be the same.
+        let mixed = seed ^ (u64::MAX - number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed) }))
     }
 
@@ -81,8 +82,9 @@ impl FaultyLink {
 
     /// Whether something of this chance happens. What never can draws nothing.
     fn happens(&mut self, chance: f64) -> bool {
-        const DRAWS: f64 = (1_u64 << 32) as f64;
-        chance > 0.0 && f64::from(self.rng.next_u32()) < chance * DRAWS
+        // 32 bits would make one in four thousand million of whatever is less.
+        const DRAWS: f64 = (1_u64 << 53) as f64;
+        chance > 0.0 && ((self.rng.next_u64() >> 11) as f64) < chance * DRAWS
     }
 
     /// Whether the link is down at some instant from `start` to `end`.
@@ -147,6 +149,18 @@ mod tests {
         let (data, control) = (lost(false, Loss::Random), lost(true, Loss::Control));
         assert!((900..1_100).contains(&data), "{data}");
         assert!((3_800..4_200).contains(&control), "{control}");
+    }
+
+    #[test]
+    fn faults_and_flows_draw_from_generators_of_their_own() {
+        for number in 0..8 {
+            let faulty = FaultyLink::new(Faults { loss: 0.1, ..Faults::default() }, 1, number);
+            let drawn = (faulty.unwrap().rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+            for stream in 0..8 {
+                let of_flows = crate::workload::random::Random::new(1, stream).fraction();
+                assert_ne!(drawn.to_bits(), of_flows.to_bits(), "{number} {stream}");
+            }
+        }
     }
 
     #[test]

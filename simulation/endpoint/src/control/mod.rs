@@ -40,9 +40,8 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    /// For a queue pair that begins at `now`, while the host sends `others`.
-    pub fn new(settings: &HostSettings, others: u32, now: Nanos) -> Self {
-        let _ = now;
+    /// For a queue pair that begins while the host sends `others`.
+    pub fn new(settings: &HostSettings, others: u32) -> Self {
         let line = settings.rate;
         // TCP brings its own.
         let beside_tcp = matches!(settings.transport, Transport::NewReno(_));
@@ -117,38 +116,6 @@ impl Controller {
         match self {
             Self::None | Self::Timely(_) | Self::Hpcc(_) => {}
             Self::Dcqcn(dcqcn) => dcqcn.on_cnp(now),
-        }
-    }
-
-    /// The receiver told of a loss.
-    pub fn on_loss(&mut self, now: Nanos) {
-        let _ = now;
-        match self {
-            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
-        }
-    }
-
-    /// The retransmission timer ran out.
-    pub fn on_timeout(&mut self, now: Nanos) {
-        let _ = now;
-        match self {
-            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
-        }
-    }
-
-    /// When it wants [`Controller::on_timer`] to be called.
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        match self {
-            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => Nanos::NEVER,
-        }
-    }
-
-    /// Its deadline has come.
-    pub fn on_timer(&mut self, now: Nanos) {
-        let _ = now;
-        match self {
-            Self::None | Self::Dcqcn(_) | Self::Timely(_) | Self::Hpcc(_) => {}
         }
     }
 }

@@ -151,7 +151,7 @@ impl Host {
         };
         *state = match connection.end {
             End::Sender => {
-                let sender = Sender::new(now, connection, path, &self.settings, self.sending);
+                let sender = Sender::new(connection, path, &self.settings, self.sending);
                 self.sending += 1;
                 QueuePairState::Sender(Box::new(sender))
             }

@@ -9,7 +9,7 @@ mod flows;
 mod listed;
 mod pattern;
 mod poisson;
-mod random;
+pub(crate) mod random;
 
 pub use cdf::{Cdf, CdfError};
 pub use flows::Flows;

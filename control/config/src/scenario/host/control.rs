@@ -37,6 +37,12 @@ pub(super) fn timely(section: &mut Section<'_, '_>, value: &mut Timely) {
     count(section, "hyper_after", &mut value.hyper_after);
     count(section, "hyper_steps", &mut value.hyper_steps);
     size(section, "segment", &mut value.segment);
+    if let Some(interval) = run::time(section, "least_interval", Interval::ZERO) {
+        value.least_interval = interval.value;
+    }
+    if let Some(once) = section.optional("once_per_round_trip") {
+        value.once_per_round_trip = once.value;
+    }
     rate(section, "minimum", &mut value.minimum);
 }
 
