@@ -1,6 +1,7 @@
 //! Where a frame goes: by patch, by learning bridge, or by routes.
 
 mod address;
+mod blocks;
 mod bridge;
 mod flow;
 mod local;

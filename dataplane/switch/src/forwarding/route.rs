@@ -5,6 +5,7 @@
 //! without neighbour is unknown.
 
 use super::address::readdress;
+use super::blocks::Blocks;
 use super::flow::flow_hash;
 use super::{Verdict, known_port};
 use crate::descriptor::{Descriptor, Network};
@@ -104,6 +105,8 @@ struct NextHop {
 /// The routes, ready for the turn.
 pub(crate) struct RouteTable {
     v4: IpLookupTable<Ipv4Addr, Entry>,
+    /// What `v4` says, in the blocks where it says most.
+    blocks: Blocks<Option<Entry>>,
     v6: IpLookupTable<Ipv6Addr, Entry>,
     hops: Vec<NextHop>,
     /// The address of each port.
@@ -116,6 +119,7 @@ impl RouteTable {
     pub fn new(routes: &RouteSettings, settings: &Settings) -> Self {
         let mut table = Self {
             v4: IpLookupTable::new(),
+            blocks: Blocks::new([], |_| None),
             v6: IpLookupTable::new(),
             hops: Vec::new(),
             macs: settings.ports.iter().map(|port| port.mac).collect(),
@@ -137,6 +141,9 @@ impl RouteTable {
         for network in addresses() {
             table.insert(IpNet::from(network.addr()), Entry::Local);
         }
+        let v4 = &table.v4;
+        let prefixes = v4.iter().map(|(address, length, _)| (address, length));
+        table.blocks = Blocks::new(prefixes, |address| longest_match(v4, address));
         table
     }
 
@@ -180,7 +187,7 @@ impl RouteTable {
     /// through `port`, where there is one.
     pub fn toward(&self, address: IpAddr, port: PortId) -> Option<(PortId, MacAddress)> {
         let entry = match address {
-            IpAddr::V4(address) => self.v4.longest_match(address).map(|(_, _, entry)| *entry),
+            IpAddr::V4(address) => longest_match(&self.v4, address),
             IpAddr::V6(address) => self.v6.longest_match(address).map(|(_, _, entry)| *entry),
         };
         let hops = self.hops_of(entry).ok()?;
@@ -213,7 +220,8 @@ impl RouteTable {
         if !ip.verify_checksum() {
             return Err(DropReason::IpChecksum);
         }
-        let entry = self.v4.longest_match(ip.destination()).map(|(_, _, entry)| *entry);
+        let destination = ip.destination();
+        let entry = self.blocks.find(destination).unwrap_or_else(|| longest_match(&self.v4, destination));
         let hops = self.hops_of(entry)?;
         if ip.ttl() <= 1 {
             return Err(DropReason::TtlExpired);
@@ -250,4 +258,8 @@ impl RouteTable {
         let hash = flow_hash(&self.hash, descriptor, headers);
         hops[((u128::from(hash) * hops.len() as u128) >> 64) as usize]
     }
+}
+
+fn longest_match(table: &IpLookupTable<Ipv4Addr, Entry>, address: Ipv4Addr) -> Option<Entry> {
+    table.longest_match(address).map(|(_, _, entry)| *entry)
 }
