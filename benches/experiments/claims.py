@@ -1,4 +1,4 @@
-"""Prints the claims of experiments as a table in Markdown: scripts/claims.py SUMMARY.json..."""
+"""Prints the claims of experiments as a table in Markdown: benches/experiments/claims.py SUMMARY.json..."""
 
 import json
 import pathlib
