@@ -6,14 +6,17 @@
 //! of the upper 24 bits takes the place of the first, which would have 2^24 entries.
 
 use core::net::Ipv4Addr;
-use foldhash::fast::FixedState;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Addresses in a block.
 const ADDRESSES: usize = 256;
 /// The most blocks that are written down address by address, a few kilobytes each. Further ones are left to
 /// the tree.
 const MOST_TABLES: usize = 4_096;
+
+/// 2^32 divided by the golden ratio: multiplied by it, numbers that follow each other are far apart (Knuth, "The
+/// Art of Computer Programming", volume 3, section 6.4).
+const GOLDEN: u32 = 0x9e37_79b9;
 
 /// What the routes say of one block.
 #[derive(Clone, Copy)]
@@ -26,7 +29,10 @@ enum Block<T> {
 
 /// The blocks of which some prefix of 24 bits or more is a part.
 pub(super) struct Blocks<T> {
-    blocks: HashMap<u32, Block<T>, FixedState>,
+    /// Each at its place by hash or in one of the next, with its number. Half of the places are empty at least.
+    places: Box<[Option<(u32, Block<T>)>]>,
+    /// By which a hash is shifted to be a place.
+    shift: u32,
     tables: Vec<[T; ADDRESSES]>,
 }
 
@@ -42,27 +48,41 @@ impl<T: Copy> Blocks<T> {
             let known = longest.entry(number(address)).or_insert(length);
             *known = length.max(*known);
         }
-        let mut it = Self { blocks: HashMap::default(), tables: Vec::new() };
+        let bits = (2 * longest.len()).next_power_of_two().trailing_zeros().max(1);
+        let places = vec![None; 1 << bits].into_boxed_slice();
+        let mut it = Self { places, shift: u32::BITS - bits, tables: Vec::new() };
         for (number, length) in longest {
             let address = |low: usize| Ipv4Addr::from_bits(number << 8 | low as u32);
             if length == 24 {
-                it.blocks.insert(number, Block::Same(longest_match(address(0))));
+                it.insert(number, Block::Same(longest_match(address(0))));
             } else if it.tables.len() < MOST_TABLES {
-                it.blocks.insert(number, Block::Each(it.tables.len() as u32));
+                it.insert(number, Block::Each(it.tables.len() as u32));
                 it.tables.push(core::array::from_fn(|low| longest_match(address(low))));
             }
         }
         it
     }
 
+    /// Where the block `number` is, or where it would be.
+    #[inline]
+    fn place(&self, number: u32) -> usize {
+        let mut place = (number.wrapping_mul(GOLDEN) >> self.shift) as usize;
+        while self.places[place].is_some_and(|(other, _)| other != number) {
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        place
+    }
+
+    fn insert(&mut self, number: u32, block: Block<T>) {
+        self.places[self.place(number)] = Some((number, block));
+    }
+
     /// What the longest prefix of `address` says; `None` where only the tree knows.
     #[inline]
     pub fn find(&self, address: Ipv4Addr) -> Option<T> {
-        match *self.blocks.get(&number(address))? {
-            Block::Same(answer) => Some(answer),
-            Block::Each(table) => {
-                self.tables.get(table as usize).map(|it| it[usize::from(address.octets()[3])])
-            }
+        match self.places[self.place(number(address))]? {
+            (_, Block::Same(answer)) => Some(answer),
+            (_, Block::Each(table)) => Some(self.tables[table as usize][usize::from(address.octets()[3])]),
         }
     }
 }
