@@ -43,11 +43,14 @@ impl Sum {
     #[inline]
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
-        let (words, odd) = bytes.as_chunks::<2>();
-        let sum = words.iter().fold(self, |sum, word| sum.word(u16::from_be_bytes(*word)));
-        match odd {
-            [last, ..] => sum.word(u16::from(*last) << 8),
-            [] => sum,
+        // Two words at a time: what folds into 16 bits may as well be added in 32 (RFC 1071 section 2(C)).
+        let (pairs, rest) = bytes.as_chunks::<4>();
+        let sum = pairs.iter().fold(self, |sum, pair| Self(sum.0 + u64::from(u32::from_be_bytes(*pair))));
+        match *rest {
+            [high, low, last] => sum.word(u16::from_be_bytes([high, low])).word(u16::from(last) << 8),
+            [high, low] => sum.word(u16::from_be_bytes([high, low])),
+            [last] => sum.word(u16::from(last) << 8),
+            _ => sum,
         }
     }
 

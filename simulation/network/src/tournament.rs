@@ -10,6 +10,8 @@ type Entry = u64;
 
 /// A million actors.
 const ACTOR_BITS: u32 = 20;
+/// Who plays each other in a match.
+const PLAYERS: usize = 4;
 /// What is not due within 2^44 ns, almost five hours, is never due.
 const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 
@@ -21,9 +23,13 @@ const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 /// far as they end otherwise than before.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// Node 1 is the root, nodes 2n and 2n + 1 are the children of n, and the leaves come last.
-    nodes: Vec<Entry>,
-    leaves: usize,
+    /// Match 0 is the final, the winners of matches 4n + 1 to 4n + 4 meet in match n, and those of the actors
+    /// come last.
+    matches: Vec<[Entry; PLAYERS]>,
+    /// The first of those.
+    first_round: usize,
+    /// Who wins the final.
+    winner: Entry,
 }
 
 impl Tournament {
@@ -36,21 +42,22 @@ impl Tournament {
     /// Above 2^20 of them.
     pub fn new(actors: usize) -> Self {
         assert!(actors <= 1 << ACTOR_BITS, "a network has at most {} actors", 1 << ACTOR_BITS);
-        let leaves = actors.next_power_of_two().max(2);
-        let mut nodes = vec![entry(Nanos::NEVER, 0); 2 * leaves];
-        for (actor, leaf) in nodes[leaves..].iter_mut().enumerate() {
-            *leaf = entry(Nanos::NEVER, actor);
+        let (mut first_round, mut width) = (0, 1);
+        while width * PLAYERS < actors {
+            first_round += width;
+            width *= PLAYERS;
         }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
-        }
-        Self { nodes, leaves }
+        let nobody = entry(Nanos::NEVER, 0);
+        let mut it =
+            Self { matches: vec![[nobody; PLAYERS]; first_round + width], first_round, winner: nobody };
+        (0..actors).for_each(|actor| it.set(actor, Nanos::NEVER));
+        it
     }
 
     /// Who is next, and when; at [`Nanos::NEVER`] where nobody is.
     #[inline]
     pub fn next(&self) -> (Nanos, Actor) {
-        let winner = self.nodes[1];
+        let winner = self.winner;
         let at = winner >> ACTOR_BITS;
         let actor = (winner & ((1 << ACTOR_BITS) - 1)) as usize;
         (if at == NEVER { Nanos::NEVER } else { Nanos(at) }, actor)
@@ -59,17 +66,22 @@ impl Tournament {
     /// `actor` acts next at `at`.
     #[inline]
     pub fn set(&mut self, actor: Actor, at: Nanos) {
-        let nodes = self.nodes.as_mut_slice();
-        let (mut node, mut winner) = (self.leaves + actor, entry(at, actor));
-        while node > 1 {
-            if nodes[node] == winner {
+        let (mut number, mut player) = (self.first_round + actor / PLAYERS, actor % PLAYERS);
+        let mut winner = entry(at, actor);
+        loop {
+            let players = &mut self.matches[number];
+            if players[player] == winner {
                 return;
             }
-            nodes[node] = winner;
-            winner = winner.min(nodes[node ^ 1]);
-            node /= 2;
+            players[player] = winner;
+            let [a, b, c, d] = *players;
+            winner = a.min(b).min(c.min(d));
+            if number == 0 {
+                self.winner = winner;
+                return;
+            }
+            (number, player) = ((number - 1) / PLAYERS, (number - 1) % PLAYERS);
         }
-        nodes[node] = winner;
     }
 }
 

@@ -466,13 +466,19 @@ impl EgressPort {
     }
 
     /// When the watchdog has a storm to detect or to end, or frames to drop.
-    #[inline]
+    #[inline(always)]
     pub fn watchdog_deadline<F>(&self, store: &Store<F>) -> Nanos {
-        let stormed = self.watchdog.stormed();
         let suspects = self.backlog.intersection(self.pauses.stopped());
-        if stormed.is_empty() && (suspects.is_empty() || !self.watchdog.is_on()) {
+        let idle = suspects.is_empty() || !self.watchdog.is_on();
+        if idle && self.watchdog.stormed().is_empty() {
             return Nanos::NEVER;
         }
+        self.watched_until(suspects, store)
+    }
+
+    #[inline(never)]
+    fn watched_until<F>(&self, suspects: PrioritySet, store: &Store<F>) -> Nanos {
+        let stormed = self.watchdog.stormed();
         if !self.to_be_dropped().is_empty() {
             return Nanos::ZERO;
         }

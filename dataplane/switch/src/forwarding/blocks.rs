@@ -27,10 +27,17 @@ enum Block<T> {
     Each(u32),
 }
 
+/// A block under its number.
+#[derive(Clone, Copy)]
+struct Entry<T> {
+    number: u32,
+    block: Block<T>,
+}
+
 /// The blocks of which some prefix of 24 bits or more is a part.
 pub(super) struct Blocks<T> {
-    /// Each at its place by hash or in one of the next, with its number. Half of the places are empty at least.
-    places: Box<[Option<(u32, Block<T>)>]>,
+    /// Each at its place by hash or in one of the next. Half of the places are empty at least.
+    places: Box<[Option<Entry<T>>]>,
     /// By which a hash is shifted to be a place.
     shift: u32,
     tables: Vec<[T; ADDRESSES]>,
@@ -67,22 +74,22 @@ impl<T: Copy> Blocks<T> {
     #[inline]
     fn place(&self, number: u32) -> usize {
         let mut place = (number.wrapping_mul(GOLDEN) >> self.shift) as usize;
-        while self.places[place].is_some_and(|(other, _)| other != number) {
+        while self.places[place].is_some_and(|entry| entry.number != number) {
             place = (place + 1) & (self.places.len() - 1);
         }
         place
     }
 
     fn insert(&mut self, number: u32, block: Block<T>) {
-        self.places[self.place(number)] = Some((number, block));
+        self.places[self.place(number)] = Some(Entry { number, block });
     }
 
     /// What the longest prefix of `address` says; `None` where only the tree knows.
     #[inline]
     pub fn find(&self, address: Ipv4Addr) -> Option<T> {
-        match self.places[self.place(number(address))]? {
-            (_, Block::Same(answer)) => Some(answer),
-            (_, Block::Each(table)) => Some(self.tables[table as usize][usize::from(address.octets()[3])]),
+        match self.places[self.place(number(address))]?.block {
+            Block::Same(answer) => Some(answer),
+            Block::Each(table) => Some(self.tables[table as usize][usize::from(address.octets()[3])]),
         }
     }
 }

@@ -119,6 +119,12 @@ impl IngressPort {
         self.lossless
     }
 
+    /// Whether something here sleeps until frames come in.
+    #[inline]
+    pub fn wakes(&self) -> bool {
+        self.bifrost.is_some() || self.announcer.is_some()
+    }
+
     /// Frames came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {

@@ -8,18 +8,29 @@ use crate::network::LinkEnd;
 use crate::observer::{Observer, Tap};
 use crate::violation::Broken;
 use switch::{ControlFrame, Frame, Program, Transmitter, Volume};
-use units::{Bytes, Nanos, PortId, Priority};
+use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
-/// How often a switch may be called at one instant before somebody else has a turn.
+/// How often the ports of a switch may be called in their order at one instant before somebody else has a turn.
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Asks the ports whose deadlines may have changed.
-    #[inline]
-    fn look_at_deadlines(&mut self) {
-        for port in self.shard.take_changed().iter() {
-            self.deadlines[port.index()] = self.shard.port_deadline(port);
+    /// Asks the ports whose deadlines may have changed. Returns those that are due, and when the next of the
+    /// others will be.
+    #[inline(always)]
+    fn look_at_deadlines(&mut self, now: Nanos) -> (PortSet, Nanos) {
+        let Self { shard, deadlines, .. } = self;
+        for port in shard.take_changed().iter() {
+            deadlines[port.index()] = shard.port_deadline(port);
         }
+        let (mut due, mut next) = (PortSet::EMPTY, Nanos::NEVER);
+        for (number, deadline) in (0..).zip(deadlines.iter()) {
+            if *deadline <= now {
+                due.insert(PortId(number));
+            } else {
+                next = next.min(*deadline);
+            }
+        }
+        (due, next)
     }
 }
 
@@ -43,19 +54,33 @@ impl Engine {
             let live = self.pool.live();
             let it = &mut self.switches[switch];
             it.shard.ingress(self.now, port, &mut self.burst);
-            let entered = entered + (self.pool.duplicates() - copies);
-            let taken = live + (self.pool.duplicates() - copies) - self.pool.live();
-            it.held = it.held + entered - taken;
-            it.taken += taken;
-            let balance = &mut self.checker.balance;
-            balance.held = balance.held + entered - taken;
-            balance.taken += taken;
-            if taken != pauses {
-                self.check_drops(switch)?;
+            it.held += entered;
+            self.checker.balance.held += entered;
+            // Mostly all that came in is there, and nothing else.
+            if pauses.frames > 0 || self.pool.live() != live || self.pool.duplicates() != copies {
+                self.account_for_arrivals(switch, live, self.pool.duplicates() - copies, pauses)?;
             }
             self.check_buffer(switch)?;
             self.serve(switch, observer)?;
         }
+    }
+
+    /// Accounts for frames that a switch has copied or taken, of `live` before, among them `pauses`.
+    #[inline(never)]
+    fn account_for_arrivals(
+        &mut self,
+        switch: usize,
+        live: Volume,
+        copies: Volume,
+        pauses: Volume,
+    ) -> Result<(), Broken> {
+        let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
+        let taken = live + copies - self.pool.live();
+        it.held = it.held + copies - taken;
+        it.taken += taken;
+        balance.held = balance.held + copies - taken;
+        balance.taken += taken;
+        if taken == pauses { Ok(()) } else { self.check_drops(switch) }
     }
 
     /// Takes frames that have arrived, as many as fit a burst. Returns how many, and how many of them are
@@ -97,27 +122,24 @@ impl Engine {
     /// Calls each port of a switch that is due, in the order of ports, until none is.
     #[inline]
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
-        let actor = self.actors.switches + switch;
-        self.switches[switch].look_at_deadlines();
-        for _ in 0..PASSES {
-            let (mut next, mut served) = (Nanos::NEVER, false);
-            for port in 0..self.switches[switch].deadlines.len() {
-                let deadline = self.switches[switch].deadlines[port];
-                if deadline > self.now {
-                    next = next.min(deadline);
-                    continue;
-                }
-                self.egress(switch, PortId(port as u16), observer)?;
-                self.switches[switch].look_at_deadlines();
-                served = true;
-            }
+        let now = self.now;
+        let (mut due, mut next) = self.switches[switch].look_at_deadlines(now);
+        let (mut turn, mut passes) = (due.iter().next(), 0);
+        while let Some(port) = turn {
+            self.egress(switch, port, observer)?;
             // What left may have made another port due, by the end of a pause.
-            if !served {
-                self.tournament.set(actor, next);
-                return Ok(());
+            (due, next) = self.switches[switch].look_at_deadlines(now);
+            turn = due.iter().find(|it| *it > port);
+            if turn.is_none() && !due.is_empty() {
+                passes += 1;
+                if passes == PASSES {
+                    next = now;
+                    break;
+                }
+                turn = due.iter().next();
             }
         }
-        self.tournament.set(actor, self.now);
+        self.tournament.set(self.actors.switches + switch, next);
         Ok(())
     }
 
@@ -150,24 +172,40 @@ impl Engine {
                 return Err(broken);
             }
         }
-        let Passed { left, made, lost, unconnected, .. } = passed;
-        let taken = live + made - lost - unconnected - self.pool.live();
-        it.held = it.held - left - taken;
-        it.taken += taken;
+        it.held = it.held - passed.left;
         self.transmissions += passed.transmissions;
         let checker = &mut self.checker;
         checker.checks.pause += passed.while_paused;
         checker.checks.link += passed.transmissions;
         let balance = &mut checker.balance;
-        balance.held = balance.held - left - taken;
+        balance.held = balance.held - passed.left;
+        balance.in_flight += passed.left;
+        if passed.moved {
+            self.watch.moved += 1;
+        }
+        // Mostly frames leave that waited, and are on their way.
+        let Passed { made, lost, unconnected, .. } = passed;
+        if made.frames + lost.frames + unconnected.frames > 0 || self.pool.live() != live {
+            return self.account_for_departures(switch, live, passed);
+        }
+        Ok(())
+    }
+
+    /// Accounts for frames that a switch has made, and for those of `live` before that went elsewhere than onto a
+    /// link.
+    #[inline(never)]
+    fn account_for_departures(&mut self, switch: usize, live: Volume, passed: Passed) -> Result<(), Broken> {
+        let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
+        let Passed { made, lost, unconnected, .. } = passed;
+        let taken = live + made - lost - unconnected - self.pool.live();
+        it.held = it.held - taken;
+        it.taken += taken;
+        balance.held = balance.held - taken;
         balance.taken += taken;
         balance.made += made;
         balance.lost += lost;
         balance.unconnected += unconnected;
-        balance.in_flight = balance.in_flight + left + made - lost - unconnected;
-        if passed.moved {
-            self.watch.moved += 1;
-        }
+        balance.in_flight = balance.in_flight + made - lost - unconnected;
         if taken.frames > 0 { self.check_drops(switch) } else { Ok(()) }
     }
 }

@@ -41,11 +41,15 @@ impl<F: Frame> Fabric<F> {
 
     /// Sends the PFC frame that is due, if one is. While the link is busy beyond the window it
     /// waits like any frame, so that what changes meanwhile is said once and not frame by frame.
-    #[inline]
+    #[inline(always)]
     fn send_pauses(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
-        if self.pauses_due_at(port) > now {
-            return;
+        if self.pauses_due_at(port) <= now {
+            self.send_pauses_now(now, port, out);
         }
+    }
+
+    #[inline(never)]
+    fn send_pauses_now(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let ingress = &mut self.ingress[port.index()];
         let mut frame = ControlFrame::zeroed(ethernet::MIN_FRAME_LEN as u8);
         let start = self.egress[port.index()].send_control(now, frame.length());

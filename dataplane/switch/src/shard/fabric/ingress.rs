@@ -23,7 +23,6 @@ impl<F: Frame> Fabric<F> {
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
-        self.changed.insert(port);
         let (settings, addresses) = (program.port(port), program.addresses(port));
         let (max_frame, is_addressed) = (settings.max_frame, !addresses.is_empty());
         let with_lscc = program.has_lscc();
@@ -40,6 +39,7 @@ impl<F: Frame> Fabric<F> {
             if descriptor.ether_type == EtherType::MAC_CONTROL {
                 // It may stop the queue for which the run is meant.
                 self.close(port, core::mem::take(&mut run));
+                self.changed.insert(port);
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
@@ -71,11 +71,13 @@ impl<F: Frame> Fabric<F> {
         self.close(port, run);
         let ingress = &mut self.ingress[port.index()];
         // What two neighbours say to each other about their queues must not keep them awake for ever.
-        if carries_data {
+        if carries_data && ingress.wakes() {
             ingress.wake(now);
+            self.changed.insert(port);
         }
         if ingress.has_paused_group() {
             self.paused.insert(port);
+            self.changed.insert(port);
         }
         self.settle();
         self.publish();
@@ -147,16 +149,20 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Charges what a run has gathered.
-    #[inline]
+    #[inline(always)]
     fn close(&mut self, port: PortId, run: Run) {
-        let Run { egress, priority, volume, lossless, .. } = run;
-        if volume.frames > 0 {
-            self.ingress[port.index()].charge_within_room(priority, volume, &mut self.pools);
-            self.ledger.admit(port, egress, priority, volume);
-            if run.way == Way::Queue {
-                let queued = volume.bytes.0 - run.lost;
-                self.egress[egress.index()].end_run(priority, lossless, queued, &mut self.pools);
-            }
+        if run.volume.frames > 0 {
+            self.charge(port, &run);
+        }
+    }
+
+    fn charge(&mut self, port: PortId, run: &Run) {
+        let Run { egress, priority, volume, lossless, way, lost, .. } = *run;
+        self.ingress[port.index()].charge_within_room(priority, volume, &mut self.pools);
+        self.ledger.admit(port, egress, priority, volume);
+        if way == Way::Queue {
+            let queued = volume.bytes.0 - lost;
+            self.egress[egress.index()].end_run(priority, lossless, queued, &mut self.pools);
         }
     }
 

@@ -137,13 +137,18 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// When LSCC wants to be called at `port`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lscc_deadline(&self, port: PortId) -> Nanos {
-        let egress = &self.egress[port.index()];
-        let waits = !egress.notifications.is_empty();
-        if !waits && !self.limited.contains(port) {
+        if self.egress[port.index()].notifications.is_empty() && !self.limited.contains(port) {
             return Nanos::NEVER;
         }
+        self.limited_until(port)
+    }
+
+    #[inline(never)]
+    fn limited_until(&self, port: PortId) -> Nanos {
+        let egress = &self.egress[port.index()];
+        let waits = !egress.notifications.is_empty();
         let announcer = self.ingress[port.index()].announcer.as_ref();
         let waits = waits || announcer.is_some_and(RateAnnouncer::has_message);
         let control = if waits { egress.window_opens_at() } else { Nanos::NEVER };
@@ -153,7 +158,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Does what is due of LSCC at `port`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_lscc(
         &mut self,
         now: Nanos,
@@ -161,9 +166,13 @@ impl<F: Frame> Fabric<F> {
         program: &Program,
         out: &mut impl Transmitter<F>,
     ) {
-        if self.lscc_deadline(port) > now {
-            return;
+        if self.lscc_deadline(port) <= now {
+            self.run_lscc_now(now, port, program, out);
         }
+    }
+
+    #[inline(never)]
+    fn run_lscc_now(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.end_rate_interval(now, port);
         self.send_feedback(now, port, out);
         if self.limiters[port.index()].as_ref().is_some_and(|it| it.deadline() <= now) {
