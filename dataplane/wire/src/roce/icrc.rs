@@ -63,8 +63,8 @@ pub fn fill(packet: &mut [u8]) -> Result<(), ParseError> {
 }
 
 /// The ICRC of a packet whose last bytes, those right before the ICRC, were changed: `icrc` is the one from
-/// before, and `difference` the exclusive or of what stood there and what stands there now. A CRC is linear, so
-/// this costs what these bytes cost, however long the packet.
+/// before, and `difference` the exclusive or of what stood there and what stands there now, in bytes that the ICRC
+/// covers as they are. A CRC is linear, so this costs what these bytes cost, however long the packet.
 #[inline]
 pub fn updated(icrc: [u8; LEN], difference: &[u8]) -> [u8; LEN] {
     // The register starts from zeroes, which is how the unchanged bytes before have left it.
