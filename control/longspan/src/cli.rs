@@ -31,7 +31,7 @@ pub enum Command {
     /// Validate gateway configurations and scenarios without running them
     ///
     /// Every problem is shown with its file, line, column and key, and with what would be valid. A file with
-    /// a [topology] is a scenario, of which each variant is built, quick and not.
+    /// a table called topology is a scenario, of which each variant is built, quick and not.
     #[command(after_help = "Examples:
   longspan check gateway.toml
   longspan check config/gateways/*.toml config/scenarios/*.toml
@@ -295,7 +295,7 @@ pub struct SimulateArgs {
     /// Only this variant. May be given again
     #[arg(long, value_name = "NAME")]
     pub only_variant: Vec<String>,
-    /// With the values of [quick], which make the scenario short
+    /// With the values of quick, which make the scenario short
     #[arg(long)]
     pub quick: bool,
     /// Run again what is complete, too
