@@ -28,7 +28,7 @@ fn faulty() -> (Plan, Vec<FlowSpec>) {
             loss: 0.001,
             corruption: 0.001,
             jitter: Interval(300),
-            control_loss: 0.1,
+            control_loss: 0.5,
             control_delay: Interval(800),
             down: Some((Nanos(50_000), Nanos(60_000))),
             flap_every: Some(Interval(400_000)),

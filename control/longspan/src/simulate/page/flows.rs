@@ -62,7 +62,7 @@ impl Columns {
     }
 
     fn is_endless(&self, line: &str) -> bool {
-        line.split(',').nth(self.bytes) == Some("")
+        line.split(',').nth(self.slowdown) == Some("")
     }
 
     fn flow(&self, line: &str) -> Option<Flow> {
