@@ -31,25 +31,35 @@ class Longspan:
 
     @staticmethod
     def descriptors(workload):
-        return 2 * workload.frames_per_port + SPARE_DESCRIPTORS
+        return workload.ports * workload.frames_per_port + SPARE_DESCRIPTORS
 
     def memory_bytes(self, workload):
         return self.descriptors(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
 
     def configuration(self, workload, devices, setting, socket):
-        with open(os.path.join(TEMPLATES, f"{self.variant}.toml.in"), encoding="utf-8") as file:
-            template = string.Template(file.read())
-        return template.substitute(
+        gateway = self.template("toml.in").substitute(
             socket=socket,
             metrics=machine.free_address(),
             hugepages="require" if setting.huge else "never",
-            near_device=devices[0],
-            far_device=devices[1],
             cores=", ".join(map(str, setting.workers)),
             descriptors=self.descriptors(workload),
-            max_frame=max(workload.frame_bytes, 1518),
-            flows=max(workload.flows, 1024),
+            pairs=", ".join(f'["near{pair}", "far{pair}"]' for pair in range(workload.pairs)),
         )
+        ports = [
+            self.template("pair.toml.in").substitute(
+                pair=pair,
+                near_device=near,
+                far_device=far,
+                max_frame=max(workload.frame_bytes, 1518),
+                flows=max(workload.flows, 1024),
+            )
+            for pair, (near, far) in enumerate(zip(devices[::2], devices[1::2]))
+        ]
+        return gateway + "".join(ports)
+
+    def template(self, ending):
+        with open(os.path.join(TEMPLATES, f"{self.variant}.{ending}"), encoding="utf-8") as file:
+            return string.Template(file.read())
 
     def answers(self, socket):
         command = [self.program, "show", "ports", "--json", "--socket", socket]

@@ -1,4 +1,4 @@
-"""OVS-DPDK with two flow rules, one for each direction: Debian's, run by hand with a database of its own."""
+"""OVS-DPDK with two flow rules for each pair of ports, one for each direction: Debian's, run by hand with a database of its own."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ class OpenVSwitch:
 
     @staticmethod
     def refuses(workload):
-        if workload.frames_per_port > FRAMES_MAX_OF_OVS:
+        if workload.frames_per_port * workload.pairs > FRAMES_MAX_OF_OVS:
             return f"holds at most {SHARED_BUFFERS:,} buffers"
         return None
 
@@ -42,7 +42,7 @@ class OpenVSwitch:
 
     def memory_bytes(self, workload):
         room = workload.room_bytes if workload.frame_bytes <= LONGEST_USUAL_FRAME else workload.room_bytes + 1024
-        buffers = 4 * PORT_BUFFERS if self.has_port_pools(workload) else SHARED_BUFFERS
+        buffers = 2 * workload.ports * PORT_BUFFERS if self.has_port_pools(workload) else SHARED_BUFFERS
         return buffers * (room + BUFFER_OVERHEAD_BYTES) + (256 << 20)
 
     def settings(self, workload, setting):
@@ -97,14 +97,17 @@ class OpenVSwitch:
             if workload.frame_bytes > LONGEST_USUAL_FRAME:
                 port += [f"mtu_request={workload.frame_bytes - 18}"]
             if len(setting.workers) > 1:
-                core = setting.workers[number % len(setting.workers)]
+                # Where there is a pair for each core, both ends of a pair are on one.
+                step = 2 if workload.pairs >= len(setting.workers) else 1
+                core = setting.workers[number // step % len(setting.workers)]
                 port += [f'other_config:pmd-rxq-affinity="0:{core}"']
             tools.vsctl("add-port", BRIDGE, *port)
             error = tools.vsctl("get", "Interface", f"p{number}", "error").strip()
             if error != "[]":
                 raise Failed(f"{self.name}: port {number}: {error}")
-        for ingress, egress in ((1, 2), (2, 1)):
-            tools.ofctl("add-flow", BRIDGE, f"in_port={ingress},actions=output:{egress}")
+        for one, other in zip(range(1, workload.ports, 2), range(2, workload.ports + 1, 2)):
+            for ingress, egress in ((one, other), (other, one)):
+                tools.ofctl("add-flow", BRIDGE, f"in_port={ingress},actions=output:{egress}")
 
 
 def mask(cores):

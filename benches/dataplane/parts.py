@@ -69,8 +69,10 @@ def throughput(plan):
 
 
 def workers(plan):
-    """One core, and two."""
-    return measure_all(plan, [(plan.workload(128, plan.flows[-1]), count) for count in (1, 2)])
+    """One core, and two with a pair of ports for each."""
+    one = plan.workload(128, plan.flows[0])
+    two = dataclasses.replace(one, pairs=2)
+    return measure_all(plan, [(one, 1), (two, 1), (two, 2)])
 
 
 FLOWS_OF_SWEEP = (16, 4_096, 65_536, 1_048_576)
@@ -111,6 +113,7 @@ def measure_case(plan, workload, setting):
         "frame_bytes": workload.frame_bytes,
         "flows": workload.flows,
         "packets_per_flow": workload.packets_per_flow,
+        "ports": workload.ports,
         "workers": len(setting.workers),
         "huge_pages": setting.huge,
         "contenders": {name: summary(runs[name], refused[name]) for name in runs},

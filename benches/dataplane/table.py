@@ -21,11 +21,11 @@ def rate_while_running(row, name):
 
 
 def table(title, rows):
-    """Millions of frames per second, both ports together, and ratios."""
+    """Millions of frames per second, all ports together, and ratios."""
     names = list(rows[0]["contenders"])
     ratios = [ratio for ratio in RATIOS if ratio[1] in names and ratio[2] in names]
-    heads = ["bytes", "flows", "cores", *names, *(head for head, _, _ in ratios)]
-    lines = [[*map(str, (row["frame_bytes"], row["flows"], row["workers"])),
+    heads = ["bytes", "flows", "ports", "cores", *names, *(head for head, _, _ in ratios)]
+    lines = [[*map(str, (row["frame_bytes"], row["flows"], row["ports"], row["workers"])),
               *(shown_rate(row, name) for name in names),
               *(shown_ratio(row, over, under) for _, over, under in ratios)] for row in rows]  # fmt: skip
     widths = [max(len(line[column]) for line in [heads, *lines]) for column in range(len(heads))]

@@ -28,7 +28,7 @@ class Testpmd:
 
     @staticmethod
     def buffers(workload):
-        return 2 * workload.frames_per_port + SPARE_BUFFERS
+        return workload.ports * workload.frames_per_port + SPARE_BUFFERS
 
     def memory_bytes(self, workload):
         return self.buffers(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (128 << 20)
@@ -56,8 +56,8 @@ class Testpmd:
         log = os.path.join(setting.directory, f"{self.name}.log")
         with child(self.name, command, log, stop=say("stop", "quit"), stdin=subprocess.PIPE) as process:
             say("start")(process)
-            wait_until(process, lambda: "packet forwarding - ports=2" in log_of(process), "starts")
-            yield Running(process, len(setting.workers))
+            wait_until(process, lambda: f"packet forwarding - ports={workload.ports}" in log_of(process), "starts")
+            yield Running(process, len(setting.workers), workload.ports)
 
 
 def say(*commands):
@@ -71,14 +71,14 @@ def say(*commands):
 class Running:
     """Between two shows of its statistics it says itself how fast frames left."""
 
-    def __init__(self, process, workers):
-        self.process, self.workers = process, workers
+    def __init__(self, process, workers, ports):
+        self.process, self.workers, self.ports = process, workers, ports
         self.shows = 0
 
     def show(self):
         say("show port stats all")(self.process)
         self.shows += 1
-        wanted = 2 * self.shows
+        wanted = self.ports * self.shows
         wait_until(
             self.process, lambda: len(self.rates()) >= wanted, "shows statistics", seconds=10
         )
@@ -92,4 +92,4 @@ class Running:
         sleep(seconds)
         used = usage.so_far()
         self.show()
-        return {"frames_per_second": sum(map(int, self.rates()[-2:])), **used}
+        return {"frames_per_second": sum(map(int, self.rates()[-self.ports :])), **used}

@@ -15,14 +15,19 @@ USUAL_ROOM_BYTES = 2048
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """Two captures that are played without end, one into each port."""
+    """Two captures that are played without end, one into each port of a pair; the same for every pair."""
 
     frame_bytes: int
     flows: int  # half of them come in through each port
     packets_per_flow: int
+    pairs: int = 1
 
     def __str__(self):
-        return f"{self.flows:,} flows of {self.frame_bytes} bytes"
+        return f"{self.flows:,} flows of {self.frame_bytes} bytes" + (f", {self.ports} ports" if self.pairs > 1 else "")
+
+    @property
+    def ports(self):
+        return 2 * self.pairs
 
     @property
     def frames_per_port(self):
@@ -50,10 +55,10 @@ class Workload:
             os.unlink(path)
 
     def devices(self, directory):
-        """Two ports that preload a capture each and play it without end, and drop what they send."""
+        """Ports that preload a capture each and play it without end, and drop what they send."""
         return [
             f"net_pcap{port},rx_pcap={path},infinite_rx=1"
-            for port, path in enumerate(self.captures(directory))
+            for port, path in enumerate(self.captures(directory) * self.pairs)
         ]
 
 
