@@ -13,6 +13,9 @@ pub struct Wish {
     pub core: Option<usize>,
     /// The rate of the port, by which ports are spread.
     pub rate: BitRate,
+    /// The port that this one is patched to, by its place among the wishes: what comes in through one leaves
+    /// through the other.
+    pub peer: Option<usize>,
 }
 
 /// Why ports cannot be given cores.
@@ -41,8 +44,9 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], ports: usize) -> Vec<usi
     candidates.iter().copied().take(ports.max(1)).collect()
 }
 
-/// The core of each port: that of its wish; of the others the fastest first, each to the core of `cores`
-/// that has the least to carry so far.
+/// The core of each port: that of its wish; of the others the fastest first, each to the core of its peer, so
+/// that no frame has to cross between caches, or else to the core of `cores` that has the least to carry so
+/// far.
 ///
 /// # Errors
 /// [`CoreError`] where a core is not among the `allowed` ones.
@@ -61,10 +65,11 @@ pub fn assign(wishes: &[Wish], cores: &[usize], allowed: &[usize]) -> Result<Vec
     let mut open: Vec<usize> = (0..wishes.len()).filter(|port| assigned[*port].is_none()).collect();
     open.sort_by_key(|port| core::cmp::Reverse(wishes[*port].rate.bits_per_second()));
     for port in open {
-        let least = load.iter_mut().min_by_key(|(_, carried)| **carried);
-        let (core, carried) = least.expect("cores are named by the file, or there is an allowed one");
-        *carried += wishes[port].rate.bits_per_second();
-        assigned[port] = Some(*core);
+        let least = load.iter().min_by_key(|(_, carried)| **carried).map(|(core, _)| *core);
+        let least = least.expect("cores are named by the file, or there is an allowed one");
+        let core = wishes[port].peer.and_then(|peer| assigned[peer]).unwrap_or(least);
+        *load.entry(core).or_default() += wishes[port].rate.bits_per_second();
+        assigned[port] = Some(core);
     }
     Ok(assigned.into_iter().flatten().collect())
 }
@@ -100,7 +105,11 @@ mod tests {
     use super::*;
 
     fn wish(core: Option<usize>, gigabits: u64) -> Wish {
-        Wish { core, rate: BitRate::gigabits(gigabits) }
+        Wish { core, rate: BitRate::gigabits(gigabits), peer: None }
+    }
+
+    fn patched(core: Option<usize>, peer: usize) -> Wish {
+        Wish { peer: Some(peer), ..wish(core, 100) }
     }
 
     #[test]
@@ -125,6 +134,16 @@ mod tests {
     fn a_core_that_is_named_is_kept_and_counts() {
         let wishes = [wish(Some(2), 100), wish(None, 10)];
         assert_eq!(assign(&wishes, &[1, 2], &[1, 2]).unwrap(), [2, 1]);
+    }
+
+    #[test]
+    fn ports_that_are_patched_to_each_other_share_a_core_and_pairs_are_spread() {
+        let wishes = [patched(None, 2), patched(None, 3), patched(None, 0), patched(None, 1)];
+        assert_eq!(assign(&wishes, &[1, 2], &[1, 2]).unwrap(), [1, 2, 1, 2]);
+        let apart = [patched(Some(1), 1), patched(Some(2), 0)];
+        assert_eq!(assign(&apart, &[1, 2], &[1, 2]).unwrap(), [1, 2], "where the file wants it so");
+        let beside = [patched(None, 1), patched(Some(2), 0)];
+        assert_eq!(assign(&beside, &[1, 2], &[1, 2]).unwrap(), [2, 2]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
 use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
-use switch::{Ledger, Shard, ShardId};
+use switch::{ForwardingSettings, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use worker::{DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
@@ -126,9 +126,20 @@ fn assign_cores(gateway: &Gateway) -> Result<Vec<usize>, RunError> {
     let devices = gateway.runtime.devices.iter().flatten();
     let wishes: Vec<_> = devices
         .zip(&settings.ports)
-        .map(|(device, port)| Wish { core: device.core, rate: port.rate })
+        .enumerate()
+        .map(|(number, (device, port))| {
+            let peer = peer_of(&settings.forwarding, number);
+            Wish { core: device.core, rate: port.rate, peer }
+        })
         .collect();
     Ok(cores::assign(&wishes, cores, &allowed)?)
+}
+
+/// The port that `port` is patched to.
+fn peer_of(forwarding: &ForwardingSettings, port: usize) -> Option<usize> {
+    let ForwardingSettings::Patch(pairs) = forwarding else { return None };
+    let mut both_ways = pairs.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    both_ways.find(|(from, _)| from.index() == port).map(|(_, to)| to.index())
 }
 
 /// Opens the devices of all ports, and says what they are.
