@@ -65,7 +65,7 @@ impl IngressPort {
             rate: settings.rate,
             lossless: settings.lossless(),
             bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
-            announcer: settings.lscc.as_ref().map(|lscc| RateAnnouncer::new(id, lscc, Volume::ZERO)),
+            announcer: settings.lscc.as_ref().map(|lscc| RateAnnouncer::at_rest(id, lscc)),
             counters: IngressCounters::default(),
             holding: PrioritySet::EMPTY,
             paused: PrioritySet::EMPTY,

@@ -97,6 +97,15 @@ impl Lscc {
         self.round_trip.0 as u128 + self.interval.0 as u128
     }
 
+    /// What a port without traffic comes to ask for: the rate that fills an empty queue up to Qref in each round
+    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The paper's law tells it in the mean, and it satisfies
+    /// equation (3).
+    pub fn rate_at_rest(&self) -> BitRate {
+        let RateCalculation { reference, least, most, .. } = self.calculation;
+        let bits = u128::from(reference.0) * BYTE_PER_NANOSECOND / self.horizon().max(1);
+        saturated_rate(bits).map_or(least, |rate| rate.min(most).max(least))
+    }
+
     /// Delta R must be more than this, for rates to take the queue back by `correction` while none of what
     /// was told has come in (equation 12, left side): `correction / (2D + T)`, rounded up. `None` where
     /// there is nothing to correct.
@@ -209,6 +218,14 @@ mod tests {
         assert_eq!(lscc(200, 2_000, 0, None).rates_in_flight(), 10);
         assert_eq!(lscc(200, 2_001, 0, None).rates_in_flight(), 11);
         assert_eq!(lscc(200, 100, 0, None).rates_in_flight(), 1);
+    }
+
+    #[test]
+    fn at_rest_an_empty_queue_is_filled_in_a_round_trip_and_an_interval_within_the_bounds() {
+        let rest = |reference| lscc(200, 2_000, reference, None).rate_at_rest();
+        assert_eq!(rest(2_750_000), megabits(10_000));
+        assert_eq!(rest(0), Lscc::PLAIN.calculation.least);
+        assert_eq!(rest(u64::MAX), Lscc::PLAIN.calculation.most);
     }
 
     /// The testbed of section IV-A: 10G, 500 us one way, T of 200 us, Qref of 500 kB, Delta R of 50 Mb/s.

@@ -20,12 +20,21 @@ pub(crate) struct RateAnnouncer {
 }
 
 impl RateAnnouncer {
-    /// For a port through which `departed` lossless frames came that have left the switch.
+    /// For a port that starts.
+    pub fn at_rest(port: PortId, settings: &Lscc) -> Self {
+        Self::calculating(port, settings, RateCalculator::at_rest(settings))
+    }
+
+    /// For a port that runs, through which `departed` lossless frames came that have left the switch.
     pub fn new(port: PortId, settings: &Lscc, departed: Volume) -> Self {
+        Self::calculating(port, settings, RateCalculator::new(settings, departed.on_the_wire().0))
+    }
+
+    fn calculating(port: PortId, settings: &Lscc, calculator: RateCalculator) -> Self {
         Self {
             port,
             settings: settings.clone(),
-            calculator: RateCalculator::new(settings, departed.on_the_wire().0),
+            calculator,
             due: None,
             identification: 0,
         }

@@ -18,12 +18,12 @@
 //!   2D = N T it is the paper's list of N entries, each of which counts once.
 //! - A rate is what its message can carry. What is told is rounded down to that, and what is pushed on the
 //!   list is what was told; Rmin, Rmax and Delta R are whole units likewise.
-//! - Nothing has been told at first. The other end then sends what its line carries, so the first rate may
-//!   differ from Rmax by Delta R, and the list is empty.
+//! - A switch that starts is at rest, see below: the law would have come to that before the first frame. Where the law
+//!   begins while frames pass, nothing has been told: the other end sends what its line carries, so the first
+//!   rate may differ from Rmax by Delta R, and the list is empty.
 //! - A port without traffic has no intervals. The paper's law goes on telling rates that fill an empty queue
-//!   up to Qref, again and again. In the mean they come to Qref in each round trip plus T, and the
-//!   constant rate `Qref / (2D + T)` satisfies equation (3) as well. When nothing was there for N + 1
-//!   intervals, rates go to that one, by Delta R at a time, and stay.
+//!   up to Qref, again and again. When nothing was there for N + 1 intervals, rates go to their mean
+//!   ([`Lscc::rate_at_rest`]) instead, by Delta R at a time, and stay.
 
 mod in_flight;
 
@@ -77,7 +77,6 @@ pub(crate) struct Advertised {
 struct Latest {
     at: Nanos,
     sequence: u64,
-    rate: i64,
     /// Ra: the bottleneck rate less `rate`.
     adjustment: i64,
 }
@@ -110,6 +109,8 @@ pub(crate) struct RateCalculator {
     began: Option<Nanos>,
     /// How many wire bytes had left at that time.
     departed: u64,
+    /// The rate that holds: the one told last, in bits per second.
+    last: i64,
     latest: Option<Latest>,
     in_flight: InFlight,
     counters: RateCounters,
@@ -117,22 +118,29 @@ pub(crate) struct RateCalculator {
 }
 
 impl RateCalculator {
-    /// A port at rest, of whose wire bytes so many have `departed` before.
+    /// A port that starts: as if there had been no traffic for long.
+    pub fn at_rest(settings: &Lscc) -> Self {
+        let mut rests = Self::new(settings, 0);
+        rests.last = rests.idle_rate;
+        rests.in_flight.fill(-rests.idle_rate);
+        rests
+    }
+
+    /// A port to which the law is given while it runs, of whose wire bytes so many have `departed` before.
     pub fn new(settings: &Lscc, departed: u64) -> Self {
         let calculation = &settings.calculation;
         let bounds = Bounds::new(calculation.step, calculation.least, calculation.most);
         let entries = settings.rates_in_flight();
-        let horizon = i128::from(settings.round_trip.0) + i128::from(settings.interval.0);
-        let constant = i128::from(calculation.reference.0) * BYTE_PER_NANOSECOND / horizon;
         Self {
             interval: settings.interval,
             reference: calculation.reference.0,
             bounds,
-            idle_rate: bounds.carried(constant),
+            idle_rate: bounds.carried(settings.rate_at_rest().bits_per_second().into()),
             patience: entries + 1,
             idle: 0,
             began: None,
             departed,
+            last: bounds.most,
             latest: None,
             in_flight: InFlight::new(entries, settings.round_trip),
             counters: RateCounters::default(),
@@ -171,7 +179,8 @@ impl RateCalculator {
         let wanted = if idle { self.idle_rate.into() } else { self.wanted(queue, bottleneck) };
         let rate = self.clamp(wanted);
         let sequence = self.latest.map_or(now.0, |latest| latest.sequence.wrapping_add(1));
-        self.latest = Some(Latest { at: now, sequence, rate, adjustment: bottleneck - rate });
+        self.latest = Some(Latest { at: now, sequence, adjustment: bottleneck - rate });
+        self.last = rate;
         self.note_interval(queue, bottleneck, rate);
 
         let at_rest = idle && rate == self.idle_rate;
@@ -188,8 +197,7 @@ impl RateCalculator {
 
     /// Lines 4 to 11, and what the message carries of it.
     fn clamp(&mut self, wanted: i128) -> i64 {
-        let Bounds { step, least, most } = self.bounds;
-        let last = self.latest.map_or(most, |latest| latest.rate);
+        let (Bounds { step, least, most }, last) = (self.bounds, self.last);
         let stepped = step.map_or(wanted, |step| wanted.clamp((last - step).into(), (last + step).into()));
         self.counters.clamped_by_step += u64::from(stepped != wanted);
         self.counters.clamped_at_least += u64::from(stepped < least.into());

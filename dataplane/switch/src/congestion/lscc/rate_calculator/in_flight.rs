@@ -31,6 +31,13 @@ impl InFlight {
         Self { list, sum: 0 }
     }
 
+    /// As if the latest adjustment had been this one for a round trip.
+    pub fn fill(&mut self, adjustment: i64) {
+        let lasted = self.list.drain(..).map(|told| told.lasted).sum();
+        self.list.push_back(Told { adjustment, lasted });
+        self.sum = weight(adjustment, lasted);
+    }
+
     /// `Ra_sent T`, in bits per second times nanoseconds: what is in flight of adjustments.
     pub fn sum(&self) -> i128 {
         self.sum

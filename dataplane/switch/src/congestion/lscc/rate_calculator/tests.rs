@@ -412,6 +412,18 @@ fn a_port_that_wakes_is_asked_for_what_left_besides_the_rate_at_rest() {
 }
 
 #[test]
+fn a_port_that_starts_is_at_rest_and_goes_on_from_there_by_delta_r() {
+    let settings = clamped(unclamped(10_000, 100_000, 137_500), Some(3_000), 100_000);
+    let mut calculator = RateCalculator::at_rest(&settings);
+    assert_eq!(calculator.deadline(), Nanos::NEVER);
+    calculator.wake(Nanos(1_000));
+    let told = calculator.end_interval(Nanos(11_000), 0, 0);
+    assert_eq!(told.rate, megabits(10_000), "the law itself tells it where nothing leaves");
+    let told = calculator.end_interval(Nanos(21_000), 0, 100_000);
+    assert_eq!(told.rate, megabits(13_000));
+}
+
+#[test]
 fn with_delta_r_the_rate_at_rest_is_reached_step_by_step() {
     let settings = clamped(unclamped(10_000, 100_000, 137_500), Some(3_000), 100_000);
     let mut calculator = RateCalculator::new(&settings, 0);
