@@ -1,4 +1,7 @@
-"""Prints the claims of experiments as a table in Markdown: benches/experiments/claims.py SUMMARY.json..."""
+"""Prints the claims of experiments as a table in Markdown: benches/experiments/claims.py SUMMARY.json...
+
+Ends with status 1 where an invariant did not hold. Whatever else came of a run is a result.
+"""
 
 import json
 import pathlib
@@ -38,9 +41,13 @@ def rows(path):
 def main():
     print("| experiment | claim | what | paper | measured | verdict |")
     print("|---|---|---|---|---|---|")
+    verdicts = set()
     for path in sys.argv[1:]:
         for row in rows(path):
             print("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |")
+            verdicts.add(row[-1])
+    if "violation" in verdicts:
+        sys.exit(1)
 
 
 main()

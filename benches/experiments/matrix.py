@@ -1,4 +1,7 @@
-"""Prints what every scheme came to on every workload as a table in Markdown: matrix.py SUMMARY.json"""
+"""Prints what every scheme came to on every workload as a table in Markdown: matrix.py SUMMARY.json
+
+Ends with status 1 where an invariant did not hold.
+"""
 
 import json
 import pathlib
@@ -46,6 +49,8 @@ def main():
     print("|" + "---|" * len(head))
     for scheme in schemes:
         print("| " + " | ".join(row(scheme, workloads, runs)) + " |")
+    if any(run["ending"] == "violation" for run in runs):
+        sys.exit(1)
 
 
 main()
