@@ -162,7 +162,7 @@ fn congest(lab: &Lab, scheme_name: &'static str, scheme: &Scheme) {
         .zip(&long_haul.senders)
         .map(|(port, host)| {
             let (dscp, priority) = LOSSLESS;
-            let flow = Flow { port, dscp, priority, bps: OFFERED_BPS, count: Some(FRAMES) };
+            let flow = Flow { port, dscp, priority, bps: OFFERED_BPS, count: Some(FRAMES), window: None };
             Sender::start(lab, host, &long_haul.receiver, FRAME_BYTES, HOST_LINK_BPS, &[flow])
         })
         .collect();
@@ -244,7 +244,7 @@ fn peer_comes_back(lab: &Lab) {
     let idle_mbufs = long_haul.gateways[0].mbufs_in_use();
     let LongHaul { senders, receiver, namespaces, configurations, gateways: [mut near, far] } = long_haul;
     let (dscp, priority) = LOSSLESS;
-    let flow = |port, count| [Flow { port, dscp, priority, bps: 4_000_000, count }];
+    let flow = |port, count| [Flow { port, dscp, priority, bps: 4_000_000, count, window: None }];
     let sender = Sender::start(lab, &senders[0], &receiver, FRAME_BYTES, HOST_LINK_BPS, &flow(2, None));
     far.kill();
     // Where nobody takes lossless frames they wait, and their sender with them.
