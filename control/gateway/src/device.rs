@@ -91,7 +91,8 @@ impl Device for WireDevice {
     }
 
     fn counters(&self) -> DeviceCounters {
-        DeviceCounters { waiting: self.waiting.len() as u64, ..self.counters }
+        let (waiting, unsendable) = (self.waiting.len() as u64, self.data.unsendable());
+        DeviceCounters { waiting, unsendable, ..self.counters }
     }
 }
 

@@ -8,6 +8,8 @@
 //! Without the feature `dpdk` only the client of the control socket is left.
 
 #[cfg(feature = "dpdk")]
+mod callers;
+#[cfg(feature = "dpdk")]
 mod clock;
 #[cfg(feature = "dpdk")]
 mod control;

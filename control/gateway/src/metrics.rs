@@ -1,18 +1,29 @@
 //! `/metrics` for Prometheus, off the data path.
+//!
+//! Each connection gets one answer and ends. Connections are bounded in number, requests in time and length;
+//! who comes when all places are taken is told so with status 503.
 
-use crate::event::Event;
-use crate::socket::{Request, Response};
 use core::net::SocketAddr;
-use std::io;
-use std::net::TcpListener;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
-use tiny_http::{Header, Method, Server};
 
-/// How long a reader may take nothing of its answers, before its connection ends: others wait for theirs.
-const PATIENCE_MILLIS: u32 = 2_000;
+use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
+use crate::event::Event;
+use crate::socket::{Request, Response};
+
+/// Prometheus asks with one connection at a time, and there are seldom more than two of it.
+const LIMITS: Limits = Limits { at_once: 8, patience: Duration::from_secs(2), request_bytes: 8_192 };
+/// How long the kernel keeps what a reader does not take, after the gateway is done with the connection.
+const UNTAKEN_MILLIS: u32 = 2_000;
+/// How long nobody is let in after one could not be, mostly for want of file descriptors.
+const RECOVERY: Duration = Duration::from_millis(100);
+/// The type of answers that a person is meant to read.
+const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Why there are no metrics.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +32,7 @@ pub struct MetricsError {
     /// Where.
     pub address: SocketAddr,
     /// What the system says.
-    pub reason: String,
+    pub reason: io::Error,
 }
 
 /// Serves `/metrics` at `address` from now on, each time asking the gateway through `events`.
@@ -29,48 +40,139 @@ pub struct MetricsError {
 /// # Errors
 /// [`MetricsError`] where it cannot listen.
 pub fn serve(address: SocketAddr, events: Sender<Event>) -> Result<(), MetricsError> {
-    let error = |reason: String| MetricsError { address, reason };
-    let listener = listen_at(address).map_err(|reason| error(reason.to_string()))?;
-    let server = Server::from_listener(listener, None).map_err(|reason| error(reason.to_string()))?;
-    let content_type = Header::from_bytes("Content-Type", telemetry::metrics::CONTENT_TYPE);
-    let content_type = content_type.expect("a name and a value in the form that HTTP has");
-    let listen = move || {
-        for request in server.incoming_requests() {
-            let (status, text) = match (request.method(), request.url()) {
-                (Method::Get, "/metrics") => scrape(&events),
-                (Method::Get, _) => (404, "metrics are at /metrics\n".to_owned()),
-                _ => (405, "metrics are read with GET\n".to_owned()),
-            };
-            let response = tiny_http::Response::from_string(text).with_status_code(status);
-            let sent = match status {
-                200 => request.respond(response.with_header(content_type.clone())),
-                _ => request.respond(response),
-            };
-            if let Err(error) = sent {
-                tracing::debug!("a reader of the metrics went away: {error}");
-            }
-        }
-    };
-    thread::Builder::new()
-        .name("metrics".into())
-        .spawn(listen)
-        .map(drop)
-        .map_err(|reason| error(reason.to_string()))
+    let listener = listen_at(address);
+    let serving = listener.and_then(|listener| serve_at(listener, events, LIMITS));
+    serving.map_err(|reason| MetricsError { address, reason })
 }
 
 /// Connections have the listener's timeout: so does Linux make them.
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
-    set_tcp_user_timeout(&listener, PATIENCE_MILLIS)?;
+    set_tcp_user_timeout(&listener, UNTAKEN_MILLIS)?;
     Ok(listener)
 }
 
-fn scrape(events: &Sender<Event>) -> (u16, String) {
+fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io::Result<()> {
+    let mut door = Door::new("metrics", limits.at_once);
+    let listen = move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                thread::sleep(RECOVERY);
+                continue;
+            };
+            match door.let_in() {
+                Some(caller) => admit(stream, caller, events.clone(), limits),
+                None => turn_away(&stream),
+            }
+        }
+    };
+    thread::Builder::new().name("metrics".into()).spawn(listen).map(drop)
+}
+
+/// Answers a caller on a thread of its own, so that one that says nothing keeps nobody else waiting.
+fn admit(stream: TcpStream, caller: Caller, events: Sender<Event>, limits: Limits) {
+    let answer = move || {
+        if let Err(error) = converse(&stream, &events, limits) {
+            tracing::debug!("a reader of the metrics went away: {error}");
+        }
+        drop(caller);
+    };
+    if let Err(error) = thread::Builder::new().name("scrape".into()).spawn(answer) {
+        tracing::warn!("a reader of the metrics is turned away: {error}");
+    }
+}
+
+/// Says that there is no place, without waiting for anything.
+fn turn_away(mut stream: &TcpStream) {
+    let answer = Answer::plain(503, "as many read the metrics as may at once\n");
+    let told = stream.set_nonblocking(true).and_then(|()| {
+        // What was asked is taken, if it is there: a connection that is closed over it takes the answer
+        // along.
+        let _asked = stream.read(&mut [0; 1_024]);
+        stream.write_all(&answer.bytes())
+    });
+    if let Err(error) = told.and_then(|()| stream.shutdown(Shutdown::Write)) {
+        tracing::debug!("a reader of the metrics was turned away without a word: {error}");
+    }
+}
+
+fn converse(stream: &TcpStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+    let head = read_to(b"\r\n\r\n", limits.request_bytes, &mut Until::new(stream, limits.patience));
+    let answer = match head {
+        Ok(head) => respond(&head, events),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Answer::plain(431, "the request is too long\n")
+        }
+        Err(error) => return Err(error),
+    };
+    Until::new(stream, limits.patience).write_all(&answer.bytes())?;
+    stream.shutdown(Shutdown::Write)
+}
+
+/// What goes back over HTTP.
+struct Answer {
+    status: u16,
+    content_type: &'static str,
+    body: String,
+}
+
+impl Answer {
+    fn plain(status: u16, body: &str) -> Self {
+        Self { status, content_type: PLAIN, body: body.to_owned() }
+    }
+
+    /// The response as it is sent (RFC 9112 section 4).
+    fn bytes(&self) -> Vec<u8> {
+        let reason = match self.status {
+            200 => "OK",
+            400 => "Bad Request",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            431 => "Request Header Fields Too Large",
+            _ => "Service Unavailable",
+        };
+        let Self { status, content_type, body } = self;
+        let length = body.len();
+        let allow = if *status == 405 { "Allow: GET\r\n" } else { "" };
+        let response = format!(
+            "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+             {allow}Connection: close\r\n\r\n{body}"
+        );
+        response.into_bytes()
+    }
+}
+
+/// The answer to a request with this head, of which only the first line matters.
+fn respond(head: &[u8], events: &Sender<Event>) -> Answer {
+    match asked_for(head) {
+        Some(("GET", "/metrics")) => scrape(events),
+        Some(("GET", _)) => Answer::plain(404, "metrics are at /metrics\n"),
+        // What follows the head of an answer to HEAD would be taken for the next one.
+        Some(("HEAD", _)) => Answer::plain(405, ""),
+        Some(_) => Answer::plain(405, "metrics are read with GET\n"),
+        None => Answer::plain(400, "this is no request of HTTP/1.1\n"),
+    }
+}
+
+/// Method and path of a request line (RFC 9112 section 3), the query left out.
+fn asked_for(head: &[u8]) -> Option<(&str, &str)> {
+    let line = head.split(|byte| *byte == b'\r').next().filter(|line| line.len() < head.len())?;
+    let mut words = str::from_utf8(line).ok()?.split(' ');
+    let (method, target, version) = (words.next()?, words.next()?, words.next()?);
+    let path = target.split('?').next()?;
+    (version.starts_with("HTTP/1.") && words.next().is_none()).then_some((method, path))
+}
+
+fn scrape(events: &Sender<Event>) -> Answer {
     let (answer, answered) = channel();
     let asked = events.send(Event::Request(Request::Show, answer)).ok();
-    match asked.and_then(|()| answered.recv().ok()) {
-        Some(Response::Shown(snapshot)) => (200, telemetry::metrics::encode(&snapshot)),
-        _ => (503, "the gateway does not answer\n".to_owned()),
+    match asked.and_then(|()| answered.recv_timeout(ANSWER).ok()) {
+        Some(Response::Shown(snapshot)) => Answer {
+            status: 200,
+            content_type: telemetry::metrics::CONTENT_TYPE,
+            body: telemetry::metrics::encode(&snapshot),
+        },
+        _ => Answer::plain(503, "the gateway does not answer\n"),
     }
 }
 
@@ -78,13 +180,91 @@ fn scrape(events: &Sender<Event>) -> (u16, String) {
 mod tests {
     use super::*;
     use rustix::net::sockopt::tcp_user_timeout;
-    use std::net::TcpStream;
+    use std::sync::mpsc::Receiver;
+
+    /// Long enough for whoever means to say something.
+    const PATIENT: Limits = Limits { patience: Duration::from_secs(60), ..LIMITS };
+
+    /// A server of metrics whose gateway is the test.
+    fn serving(limits: Limits) -> (SocketAddr, Receiver<Event>) {
+        let (sender, events) = channel();
+        let listener = listen_at("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        serve_at(listener, sender, limits).unwrap();
+        (address, events)
+    }
+
+    fn connect(address: SocketAddr) -> TcpStream {
+        TcpStream::connect(address).unwrap()
+    }
+
+    /// What comes back until the connection ends.
+    fn answer_to(mut stream: TcpStream, request: &[u8]) -> String {
+        stream.write_all(request).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    }
 
     #[test]
     fn a_connection_whose_reader_takes_nothing_ends() {
         let listener = listen_at("127.0.0.1:0".parse().unwrap()).unwrap();
-        let _reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _reader = connect(listener.local_addr().unwrap());
         let (connection, _) = listener.accept().unwrap();
-        assert_eq!(tcp_user_timeout(&connection).unwrap(), PATIENCE_MILLIS);
+        assert_eq!(tcp_user_timeout(&connection).unwrap(), UNTAKEN_MILLIS);
+    }
+
+    #[test]
+    fn what_is_no_request_for_the_metrics_is_answered_by_status_and_reaches_nobody() {
+        let (address, events) = serving(PATIENT);
+        for (request, status) in [
+            (&b"GET / HTTP/1.1\r\nHost: it\r\n\r\n"[..], "404 Not Found"),
+            (b"POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+            (b"HEAD /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+            (b"GET /metrics\r\n\r\n", "400 Bad Request"),
+            (b"\xff\xfe\r\n\r\n", "400 Bad Request"),
+        ] {
+            let answer = answer_to(connect(address), request);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
+        }
+        assert!(events.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_gateway_that_ends_before_it_answers_is_unavailable() {
+        let (address, events) = serving(PATIENT);
+        drop(events);
+        let answer = answer_to(connect(address), b"GET /metrics?name=x HTTP/1.0\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nthe gateway does not answer\n"), "{answer}");
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_refused_before_its_end() {
+        let (address, _events) = serving(Limits { request_bytes: 100, ..PATIENT });
+        let answer = answer_to(connect(address), &[b'x'; 512]);
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    }
+
+    #[test]
+    fn who_says_nothing_is_waited_for_no_longer_than_the_limit() {
+        let (address, _events) = serving(Limits { patience: Duration::from_millis(1), ..LIMITS });
+        assert_eq!(answer_to(connect(address), b"GET /metr"), "", "it ends without an answer");
+    }
+
+    #[test]
+    fn who_comes_when_all_places_are_taken_is_told_so_and_finds_one_when_another_leaves() {
+        let (address, events) = serving(Limits { at_once: 2, ..PATIENT });
+        drop(events);
+        let silent = [connect(address), connect(address)];
+        let answer = answer_to(connect(address), b"");
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("at once"), "{answer}");
+        drop(silent);
+        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
+        // Their threads have to see that they are gone.
+        while answer_to(connect(address), b"GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503") {
+            thread::yield_now();
+        }
+        assert!(answer_to(connect(address), request).contains("does not answer"));
     }
 }

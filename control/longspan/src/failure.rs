@@ -74,6 +74,9 @@ pub enum Failure {
     /// No gateway answers.
     #[error("{0}")]
     Ask(#[from] ClientError),
+    /// A gateway has no time.
+    #[error("the gateway is busy, try again: {0}")]
+    Busy(String),
     /// A gateway answers something else than it was asked for.
     #[error("the gateway answers something else: {0}")]
     Unexpected(String),
@@ -122,6 +125,7 @@ impl Failure {
     pub fn unexpected(response: &Response) -> Self {
         match response {
             Response::Misunderstood(why) => Self::Unexpected(why.clone()),
+            Response::Busy(why) => Self::Busy(why.clone()),
             _ => Self::Unexpected("it is another version".into()),
         }
     }
@@ -153,6 +157,7 @@ impl Failure {
             | Self::Signal(_)
             | Self::Ask(_)
             | Self::Unexpected(_)
+            | Self::Busy(_)
             | Self::Print(_)
             | Self::NotConserved { .. } => ExitCode::from(1),
         }

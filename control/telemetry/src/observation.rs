@@ -124,9 +124,10 @@ fn port_report(settings: &Settings, seen: &ObservedPort<'_>) -> WirePortReport {
 
 fn device_report(counters: &DeviceCounters, drained: u64, hardware: HardwareReport) -> DeviceReport {
     // What waits matters where the gateway ends, which counts it among what is lost.
-    let DeviceCounters { received, sent, waiting: _, control_sent, control_lost, full } = *counters;
+    let DeviceCounters { received, sent, waiting: _, control_sent, control_lost, full, unsendable } =
+        *counters;
     let control = ControlReport { sent: control_sent, lost: control_lost };
-    DeviceReport { received, sent, control, full, drained, hardware }
+    DeviceReport { received, sent, control, full, drained, unsendable, hardware }
 }
 
 fn emulation_report(counters: &EmulationCounters) -> EmulationReport {

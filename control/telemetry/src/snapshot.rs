@@ -142,7 +142,7 @@ pub enum Passage {
     Unknown,
 }
 
-/// What a device has counted. The first six are the worker's own counts, the others the hardware's.
+/// What a device has counted. The first seven are the worker's own counts, the others the hardware's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReport {
     /// Frames received.
@@ -155,6 +155,9 @@ pub struct DeviceReport {
     pub full: u64,
     /// Data frames that came while the gateway drained, and were dropped.
     pub drained: u64,
+    /// Data frames that were dropped, because they lay in several packet buffers and the device sends only
+    /// what lies in one.
+    pub unsendable: u64,
     /// The hardware's own counters.
     #[serde(flatten)]
     pub hardware: HardwareReport,

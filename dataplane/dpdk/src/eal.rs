@@ -5,8 +5,9 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +18,7 @@ use units::Bytes;
 
 use crate::memory;
 use crate::permission::{self, Capability};
+use crate::runtime_directory::RuntimeDirectory;
 use crate::{EalOptions, Memory};
 
 /// DPDK, running. A clone is the same one.
@@ -121,7 +123,7 @@ impl Eal {
             permission::pci_device_exists(device)?;
         }
         initialize(options)?;
-        let eal = Self(Arc::new(Runtime::default()));
+        let eal = Self(Arc::new(Runtime { _directory: runtime_directory(), ..Runtime::default() }));
         for device in &options.pci {
             let address = device.split(',').next().unwrap_or(device);
             if crate::port::find(address).is_none() {
@@ -227,8 +229,20 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     // SAFETY: `count` strings that live for ever, and a null pointer; a second call never comes here.
     match unsafe { sys::rte_eal_init(count, pointers) } {
         0.. => Ok(()),
-        _ => Err(permission::why_not_started(options, arguments, last_error())),
+        _ => {
+            let error = last_error();
+            drop(runtime_directory());
+            Err(permission::why_not_started(options, arguments, error))
+        }
     }
+}
+
+/// The directory that DPDK has made for this process, from the beginning of its start on.
+fn runtime_directory() -> Option<RuntimeDirectory> {
+    // SAFETY: DPDK gives a string of its own that does not change once it has begun to start; empty before
+    // that.
+    let path = unsafe { CStr::from_ptr(sys::rte_eal_get_runtime_dir()) };
+    RuntimeDirectory::claim(Path::new(OsStr::from_bytes(path.to_bytes())))
 }
 
 /// rte_errno of this thread.
@@ -269,6 +283,8 @@ pub(crate) struct Runtime {
     pools: Mutex<Vec<MempoolPointer>>,
     /// Ports that somebody has configured.
     ports: Mutex<BTreeSet<u16>>,
+    /// Where DPDK keeps files; it goes when nothing of DPDK is left.
+    _directory: Option<RuntimeDirectory>,
 }
 
 /// A pool, and how many mbufs it has.

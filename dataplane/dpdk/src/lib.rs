@@ -56,6 +56,7 @@ mod port;
 mod port_settings;
 #[expect(unsafe_code, reason = "hands arrays of mbufs to DPDK")]
 mod queue;
+mod runtime_directory;
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
 

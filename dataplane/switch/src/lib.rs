@@ -47,6 +47,7 @@ pub use ledger::{Ledger, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
-    GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard,
+    GroupReport, Handoff, HandoffRoom, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
+    QueueReport, Shard,
 };
 pub use watermark::Watermark;

@@ -80,6 +80,9 @@ reasons! {
         EgressPoolFull = "egress_pool_full",
         /// No descriptor left to queue the frame.
         NoDescriptor = "no_descriptor",
+        /// The shard that owns its egress port is behind, and as many frames as may wait to be handed
+        /// over to it.
+        HandoffFull = "handoff_full",
         /// The watchdog drops what waits and comes for a queue that a peer pauses without end.
         PfcWatchdog = "pfc_watchdog",
         /// No buffer left for the copy of a flooded frame.

@@ -44,4 +44,7 @@ pub struct DeviceCounters {
     pub control_lost: u64,
     /// Calls of [`Device::flush`] that left frames inside because the hardware was full.
     pub full: u64,
+    /// Data frames that it was given and dropped, because they lie in several buffers and the hardware sends
+    /// only what lies in one. None where a buffer holds the longest frame.
+    pub unsendable: u64,
 }

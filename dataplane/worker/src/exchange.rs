@@ -4,13 +4,21 @@
 //! its two cores; where it is full, because the other core is behind, frames wait in a backlog of the core
 //! that has them, in order. They are charged to the ledger all the while, so the buffer fills, and
 //! senders are paused, before the backlog is: it has room for as many frames as the switch can hold.
+//!
+//! Nobody pauses for lossy frames. So that a core which stands still does not fill the buffer with them, they
+//! have their own limit ([`LOSSY_BACKLOG`]), beyond which the switch drops them before they are admitted.
+//! Lossless ones are dropped only where the backlog is full: where frames are so short that the buffer has
+//! room for more of them than it has descriptors.
 
 use crate::ring::{Consumer, Producer, ring};
 use std::collections::VecDeque;
-use switch::{Handoff, ShardId};
+use switch::{Handoff, HandoffRoom, ShardId};
 
 /// Handoffs in a ring: a few microseconds of minimum frames at 100G.
 pub(crate) const RING: usize = 1_024;
+/// Handoffs in a backlog beyond which lossy frames are dropped: 5 ms of 1,500-byte frames at 10G. Where the
+/// whole backlog has room for less than twice as many, half of it.
+pub(crate) const LOSSY_BACKLOG: usize = 4 * RING;
 /// Handoffs taken from one ring in one turn: other ports wait for theirs.
 pub(crate) const TAKEN_AT_ONCE: usize = 8 * crate::BURST;
 
@@ -24,8 +32,10 @@ pub(crate) struct Peer<F> {
     shard: ShardId,
     outgoing: Producer<Handoff<F>>,
     incoming: Consumer<Handoff<F>>,
-    /// What found the ring full.
+    /// What found the ring full; never more than `most`.
     backlog: VecDeque<Handoff<F>>,
+    /// For how many handoffs there is room in the backlog.
+    most: usize,
     /// How many frames ever did.
     held_back: u64,
 }
@@ -79,7 +89,7 @@ impl<F> Peer<F> {
         frames: usize,
     ) -> Self {
         let backlog = VecDeque::with_capacity(frames);
-        Self { shard: ShardId(shard), outgoing, incoming, backlog, held_back: 0 }
+        Self { shard: ShardId(shard), outgoing, incoming, backlog, most: frames, held_back: 0 }
     }
 
     /// The shard of the other worker.
@@ -89,19 +99,26 @@ impl<F> Peer<F> {
     }
 
     /// Gives the other worker what waits, and what is in `outbox`, as far as the ring takes it. Keeps the
-    /// rest, and leaves `outbox` empty.
+    /// rest, and leaves `outbox` empty. Returns whether [`Peer::room`] may be another one now.
     #[inline]
-    pub fn give(&mut self, outbox: &mut Vec<Handoff<F>>) {
+    pub fn give(&mut self, outbox: &mut Vec<Handoff<F>>) -> bool {
         if self.backlog.is_empty() {
             if outbox.is_empty() {
-                return;
+                return false;
             }
             self.outgoing.append(outbox);
             if outbox.is_empty() {
-                return;
+                return false;
             }
         }
         self.hold_back(outbox);
+        true
+    }
+
+    /// How far the outbox may fill before [`Peer::give`] is called next.
+    pub fn room(&self) -> HandoffRoom {
+        let left = |most: usize| most.saturating_sub(self.backlog.len());
+        HandoffRoom { lossless: left(self.most), lossy: left(LOSSY_BACKLOG.min(self.most / 2)) }
     }
 
     /// Notifications are not held back: the next interval makes another, and a core that stands still

@@ -62,12 +62,15 @@ impl<D: Device, C: Clock> Worker<D, C> {
     /// ([`crate::exchanges`]), and [`Exchange::alone`] for a switch of one shard. All links are up.
     pub fn new(
         clock: C,
-        shard: Shard<D::Frame>,
+        mut shard: Shard<D::Frame>,
         devices: impl IntoIterator<Item = (PortId, D)>,
-        exchange: Exchange<D::Frame>,
+        mut exchange: Exchange<D::Frame>,
         mailbox: Mailbox,
         monitor: Arc<Monitor>,
     ) -> Self {
+        for peer in exchange.peers() {
+            shard.set_handoff_room(peer.shard(), peer.room());
+        }
         Self {
             clock,
             now: Nanos::ZERO,
@@ -179,7 +182,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
     #[inline]
     fn hand_over(&mut self) {
         for peer in self.exchange.peers() {
-            peer.give(self.shard.outbox(peer.shard()));
+            if peer.give(self.shard.outbox(peer.shard())) {
+                self.shard.set_handoff_room(peer.shard(), peer.room());
+            }
         }
     }
 

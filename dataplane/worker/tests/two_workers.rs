@@ -6,10 +6,11 @@
 mod common;
 
 use common::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use switch::program::{GroupSettings, Threshold};
-use switch::{Ledger, Program, Settings};
+use switch::{DropReason, Ledger, Program, Settings};
 use units::{Bytes, PauseQuanta, PortId, Priority};
 use worker::{Command, Controls, Idle, MonotonicClock, Reply};
 
@@ -90,10 +91,16 @@ fn frames_cross_from_worker_to_worker_without_loss_and_in_order() {
     const EACH: u64 = 5_000;
     for idle in [Idle::Poll, Idle::Sleep] {
         let benches = run_with(idle, settings(4), |_, cables| {
-            for (port, frame) in traffic(EACH) {
-                cables[port].inject([frame]);
-            }
-            wait_until("all frames leave", || sent(cables) as u64 == 8 * EACH);
+            let (mut traffic, mut injected) = (traffic(EACH), 0);
+            wait_until("all frames leave", || {
+                let sent = sent(cables) as u64;
+                // However long one of the threads stands still, there is room for what is under way.
+                for (port, frame) in traffic.by_ref().take((sent + LOSSY_BACKLOG - injected) as usize) {
+                    cables[port].inject([frame]);
+                    injected += 1;
+                }
+                sent == 8 * EACH
+            });
             assert_complete(cables, EACH);
         });
         assert_nothing_inside(ledger_of(&benches));
@@ -193,6 +200,111 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
     assert_nothing_inside(ledger_of(&benches));
     let ingress = benches[0].worker.shard().ingress_counters(PortId(0));
     assert_eq!(ingress.received[P3.index()].frames, FRAMES);
+}
+
+/// Handoffs that a ring holds.
+const RING: u64 = 1_024;
+/// Those that wait in front of it, beyond which lossy frames are dropped.
+const LOSSY_BACKLOG: u64 = 4_096;
+
+/// Two workers, the second of which stands still, and what comes through the port of the first.
+struct Stalled {
+    clock: TestClock,
+    benches: Vec<Bench<TestClock>>,
+    cables: Vec<Cable>,
+}
+
+impl Stalled {
+    fn new(settings: Settings) -> Self {
+        let clock = TestClock::at(START);
+        let (benches, cables) = workers(settings, 2, || clock.clone());
+        Self { clock, benches, cables }
+    }
+
+    fn turn(&mut self, worker: usize) {
+        self.clock.advance(units::Interval(1_000));
+        assert!(self.benches[worker].worker.turn().is_continue());
+    }
+
+    /// The first worker takes in all of these.
+    fn take_in(&mut self, frames: impl IntoIterator<Item = TestFrame>) {
+        self.cables[0].inject(frames);
+        while !self.cables[0].outside().inbound.is_empty() {
+            self.turn(0);
+        }
+    }
+
+    fn inside(&self, priority: Priority) -> Bytes {
+        self.ledger().egress_queue(B, priority).bytes
+    }
+
+    fn ledger(&self) -> &Ledger {
+        self.benches[0].worker.shard().ledger()
+    }
+
+    /// What the first worker dropped, by reason.
+    fn dropped(&self, priority: Priority) -> Vec<(DropReason, u64)> {
+        let dropped = self.benches[0].worker.shard().ingress_counters(A).dropped[priority.index()];
+        let counts = DropReason::ALL.map(|reason| (reason, dropped[reason.index()].frames));
+        counts.into_iter().filter(|(_, frames)| *frames > 0).collect()
+    }
+
+    /// The second worker goes on until nothing is inside. Returns the numbers of the frames of each flow.
+    fn go_on(mut self) -> BTreeMap<u32, Vec<u64>> {
+        while Priority::all().any(|priority| self.inside(priority) > Bytes::ZERO) {
+            self.turn(1);
+            self.turn(0);
+        }
+        assert_nothing_inside(self.ledger());
+        self.cables[1].outside().numbers()
+    }
+}
+
+#[test]
+fn lossy_frames_for_a_worker_that_stands_still_are_dropped_by_name_beyond_a_limit() {
+    let mut stalled = Stalled::new(settings(2));
+    let wait = RING + LOSSY_BACKLOG;
+    stalled.take_in((0..20_000).map(|number| frame(1, P0, 200, number)));
+    assert_eq!(stalled.inside(P0), Bytes(200 * wait));
+    assert_eq!(stalled.dropped(P0), [(DropReason::HandoffFull, 20_000 - wait)]);
+    stalled.take_in((0..2_000).map(|number| frame(2, P3, 200, number)));
+    assert_eq!(stalled.dropped(P3), [], "there is room for what is lossless");
+    let numbers = stalled.go_on();
+    assert!(numbers[&1].iter().copied().eq(0..wait) && numbers[&2].iter().copied().eq(0..2_000));
+}
+
+#[test]
+fn lossless_frames_for_a_worker_that_stands_still_find_room_up_to_the_bounds_of_the_buffer() {
+    // XOFF at 2 MB, and headroom for 1 MB more, of a sender that does not obey.
+    let mut settings = settings(2);
+    if let GroupSettings::Lossless(group) = &mut settings.ports[A.index()].groups[P3.index()] {
+        (group.xoff, group.xon) = (Threshold::Static(Bytes(2_000_000)), Bytes(1_000_000));
+        group.headroom = Bytes(1_000_000);
+    }
+    let mut stalled = Stalled::new(settings);
+    stalled.take_in((0..20_000).map(|number| frame(1, P3, 200, number)));
+    assert_eq!(stalled.inside(P3), Bytes(3_000_000));
+    assert_eq!(stalled.dropped(P3), [(DropReason::HeadroomExceeded, 5_000)]);
+    assert!(stalled.go_on()[&1].iter().copied().eq(0..15_000));
+}
+
+#[test]
+fn where_frames_are_too_short_for_the_descriptors_a_backlog_that_is_full_is_counted_by_name() {
+    const DESCRIPTORS: u64 = 2_048;
+    let mut settings = settings(2);
+    settings.buffer.descriptors = DESCRIPTORS as usize;
+    let mut stalled = Stalled::new(settings);
+    let (lossy, lossless) = (RING + DESCRIPTORS / 2, DESCRIPTORS / 2);
+    stalled.take_in((0..4_000).map(|number| frame(1, P0, 100, number)));
+    assert_eq!(
+        stalled.dropped(P0),
+        [(DropReason::HandoffFull, 4_000 - lossy)],
+        "half is left to lossless ones"
+    );
+    stalled.take_in((0..4_000).map(|number| frame(2, P3, 100, number)));
+    assert_eq!(stalled.dropped(P3), [(DropReason::HandoffFull, 4_000 - lossless)]);
+    let numbers = stalled.go_on();
+    assert!(numbers[&1].iter().copied().eq(0..lossy) && numbers[&2].iter().copied().eq(0..lossless));
 }
 
 #[test]

@@ -62,13 +62,12 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
     let mut stream = UnixStream::connect(path).map_err(connect)?;
     let mut answer = String::new();
     let request = serde_json::to_string(&request).expect("a request is an enum without content");
-    let exchanged = stream
-        .set_read_timeout(Some(PATIENCE))
-        .and_then(|()| writeln!(stream, "{request}"))
-        .and_then(|()| stream.shutdown(Shutdown::Write))
-        .and_then(|()| stream.read_to_string(&mut answer));
-    exchanged.map_err(exchange)?;
-    if answer.is_empty() {
+    stream.set_read_timeout(Some(PATIENCE)).map_err(exchange)?;
+    let asked = writeln!(stream, "{request}").and_then(|()| stream.shutdown(Shutdown::Write));
+    let answered = stream.read_to_string(&mut answer);
+    // A gateway that is busy may have said so, and hung up, before it was asked.
+    if !answer.ends_with('\n') {
+        answered.and(asked).map_err(exchange)?;
         return Err(exchange(io::Error::new(io::ErrorKind::UnexpectedEof, "it is about to end")));
     }
     serde_json::from_str(&answer).map_err(|source| ClientError::Answer { path: path.into(), source })

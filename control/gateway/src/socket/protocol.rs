@@ -27,4 +27,6 @@ pub enum Response {
     Refused(Vec<String>),
     /// The request is none.
     Misunderstood(String),
+    /// Nothing was done: the gateway has all hands full.
+    Busy(String),
 }

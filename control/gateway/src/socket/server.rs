@@ -1,9 +1,10 @@
 //! The gateway's side.
 
 use super::{Request, Response};
+use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
 use std::fs::{self, Permissions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -11,10 +12,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long a client may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest request.
-const REQUEST_BYTES: u64 = 4096;
+/// Clients are few: people, and scripts that look every now and then.
+const LIMITS: Limits = Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096 };
 /// How long nobody is let in after one could not be, mostly for want of file descriptors.
 const RECOVERY: Duration = Duration::from_millis(100);
 
@@ -57,6 +56,15 @@ impl Server {
     /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
     /// refuses.
     pub fn start(path: &Path, mode: u32, events: Sender<Event>) -> Result<Self, ServerError> {
+        Self::start_with(LIMITS, path, mode, events)
+    }
+
+    fn start_with(
+        limits: Limits,
+        path: &Path,
+        mode: u32,
+        events: Sender<Event>,
+    ) -> Result<Self, ServerError> {
         if UnixStream::connect(path).is_ok() {
             return Err(ServerError::Taken(path.into()));
         }
@@ -65,18 +73,16 @@ impl Server {
         }
         let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
         let server = Self { path: path.into(), file: file_at(path) };
+        let mut door = Door::new("control socket", limits.at_once);
         let accept = move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else {
                     thread::sleep(RECOVERY);
                     continue;
                 };
-                let events = events.clone();
-                // Clients are few, and one that says nothing keeps nobody else waiting.
-                let spawned =
-                    thread::Builder::new().name("client".into()).spawn(move || serve(&stream, &events));
-                if let Err(error) = spawned {
-                    tracing::warn!("a client of the control socket is turned away: {error}");
+                match door.let_in() {
+                    Some(caller) => admit(stream, caller, events.clone(), limits),
+                    None => turn_away(&stream, limits),
                 }
             }
         };
@@ -114,38 +120,67 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     placed.map(|()| listener)
 }
 
-/// Answers one client. What goes wrong on the way concerns only that client.
-fn serve(stream: &UnixStream, events: &Sender<Event>) {
-    if let Err(error) = converse(stream, events) {
-        tracing::debug!("a client of the control socket went away: {error}");
+/// Answers one client on a thread of its own, so that one that says nothing keeps nobody else waiting. What
+/// goes wrong on the way concerns only that client.
+fn admit(stream: UnixStream, caller: Caller, events: Sender<Event>, limits: Limits) {
+    let serve = move || {
+        if let Err(error) = converse(&stream, &events, limits) {
+            tracing::debug!("a client of the control socket went away: {error}");
+        }
+        drop(caller);
+    };
+    if let Err(error) = thread::Builder::new().name("client".into()).spawn(serve) {
+        tracing::warn!("a client of the control socket is turned away: {error}");
     }
 }
 
-fn converse(mut stream: &UnixStream, events: &Sender<Event>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new(stream.take(REQUEST_BYTES)).read_line(&mut line)?;
-    let response = match serde_json::from_str::<Request>(&line) {
-        Ok(request) => {
-            let (answer, answered) = channel();
-            let asked = events.send(Event::Request(request, answer)).ok();
+/// Says that there is no place, without waiting for anything.
+fn turn_away(stream: &UnixStream, limits: Limits) {
+    let busy = Response::Busy(format!("it serves {} others", limits.at_once));
+    if let Err(error) = stream.set_nonblocking(true).and_then(|()| say(stream, &busy)) {
+        tracing::debug!("a client of the control socket was turned away without a word: {error}");
+    }
+}
+
+/// One line of JSON.
+fn say(to: impl Write, response: &Response) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    serde_json::to_writer(&mut to, response)?;
+    to.write_all(b"\n")?;
+    to.flush()
+}
+
+fn converse(stream: &UnixStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+    let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
+        Ok(line) => match respond(&line, events) {
+            Some(response) => response,
             // Without an answer the gateway is about to end.
-            match asked.and_then(|()| answered.recv().ok()) {
-                Some(response) => response,
-                None => return Ok(()),
-            }
+            None => return Ok(()),
+        },
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Response::Misunderstood("the request is too long".into())
         }
-        Err(error) => Response::Misunderstood(format!("no such request: {error}")),
+        Err(error) => return Err(error),
     };
-    serde_json::to_writer(&mut stream, &response)?;
-    stream.write_all(b"\n")
+    say(Until::new(stream, limits.patience), &response)
+}
+
+/// What the gateway says to a request; `None` where it says nothing.
+fn respond(line: &[u8], events: &Sender<Event>) -> Option<Response> {
+    let request = match serde_json::from_slice::<Request>(line) {
+        Ok(request) => request,
+        Err(error) => return Some(Response::Misunderstood(format!("no such request: {error}"))),
+    };
+    let (answer, answered) = channel();
+    events.send(Event::Request(request, answer)).ok()?;
+    answered.recv_timeout(ANSWER).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::socket::{ClientError, ask, find};
+    use std::io::Read;
     use std::sync::mpsc::Receiver;
 
     fn serving(path: &Path) -> (Server, Receiver<Event>) {
@@ -230,6 +265,49 @@ mod tests {
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.contains("misunderstood"), "{answer}");
         assert!(events.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_answered_and_reaches_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(&[b' '; 4_608]).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("too long"), "{answer}");
+        assert!(events.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_is_waited_for_no_longer_than_the_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, _events) = channel();
+        let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
+        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let mut answer = Vec::new();
+        UnixStream::connect(&path).unwrap().read_to_end(&mut answer).unwrap();
+        assert_eq!(answer, b"", "the connection ends");
+    }
+
+    #[test]
+    fn a_client_that_comes_when_all_places_are_taken_is_told_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { at_once: 2, patience: Duration::from_secs(60), ..LIMITS };
+        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let silent = [UnixStream::connect(&path).unwrap(), UnixStream::connect(&path).unwrap()];
+        assert!(matches!(ask(&path, Request::Show), Ok(Response::Busy(_))));
+        drop(silent);
+        let gateway = answer_next(events);
+        // Their threads have to see that they are gone.
+        while matches!(ask(&path, Request::Reload), Ok(Response::Busy(_))) {
+            thread::yield_now();
+        }
+        assert_eq!(gateway.join().unwrap(), Request::Reload);
     }
 
     #[test]

@@ -29,9 +29,11 @@ fn two_interfaces(lab: &Lab, name: &str) {
 }
 
 fn two_gateways(lab: &Lab, scheme: &str) {
-    let namespace = lab.namespace("gw");
-    let ports = [(1, "near0"), (2, "near1"), (3, "far0")];
-    let [one, other, far] = ports.map(|(number, port)| Host::new(lab, number, &namespace, port));
+    // A namespace for each: the driver numbers what it needs by the ids of its process and interface, and two
+    // processes may come to the same number.
+    let namespaces = ["near", "far"].map(|end| lab.namespace(end));
+    let ports = [(1, 0, "near0"), (2, 0, "near1"), (3, 1, "far0")];
+    let [one, other, far] = ports.map(|(number, end, port)| Host::new(lab, number, &namespaces[end], port));
     // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
     let socket = lab.path("wire.memif").display().to_string();
     let keys = repository("config/keys").display().to_string();
@@ -39,7 +41,10 @@ fn two_gateways(lab: &Lab, scheme: &str) {
         let text = example(&format!("wire-memif-{end}{scheme}"));
         text.replace("/run/longspan/wire.memif", &socket).replace("../keys", &keys)
     };
-    let gateways = ["near", "far"].map(|end| Gateway::start(lab, &namespace, end, &text(end)));
+    let gateways = [0, 1].map(|end| {
+        let name = ["near", "far"][end];
+        Gateway::start(lab, &namespaces[end], name, &text(name))
+    });
     ping(&one, &far, 20);
     ping(&far, &other, 20);
     gateways.into_iter().rev().for_each(|gateway| drop(gateway.end()));

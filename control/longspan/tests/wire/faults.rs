@@ -18,13 +18,17 @@ pub fn tests() -> Vec<Trial> {
             "a_gateway_without_descriptors_counts_what_it_drops_and_goes_on",
             runs_out_of_descriptors,
         ),
+        on_the_wire(
+            "a_backlog_without_room_for_a_worker_that_stands_still_is_counted_and_goes_on",
+            backlog_fills_up,
+        ),
     ]
 }
 
 /// A lossless flow of `count` frames of 250 bytes, 2,500 a second.
 fn flow(count: Option<u64>) -> [Flow; 1] {
     let (dscp, priority) = LOSSLESS;
-    [Flow { port: 1, dscp, priority, bps: 5_000_000, count }]
+    [Flow { port: 1, dscp, priority, bps: 5_000_000, count, window: None }]
 }
 
 /// A lossless flow of 100-byte frames, 5,000 a second.
@@ -137,6 +141,34 @@ fn runs_out_of_descriptors(lab: &Lab) {
     }
     sender.end();
     // What still waits leaves once the pause is over.
+    wait_until("all mbufs to come back", || pair.gateway.mbufs_in_use() == idle_mbufs);
+    expect_sound(lab, pair, idle_mbufs);
+}
+
+fn backlog_fills_up(lab: &Lab) {
+    let Some([receiving, sending]) = cores().first_chunk().copied() else {
+        return eprintln!("one core only: there is one worker, and no backlog");
+    };
+    // Room for a few frames only in front of the ring, and for more bytes than these ever have.
+    let configuration = two_ports("1G", "1G").replace("64KiB", "1MiB").replace("32KiB", "512KiB");
+    let configuration = configuration.replace("[buffer]", "[buffer]\ndescriptors = 256");
+    let configuration = on_cores(&configuration, &[("dc0", receiving), ("lh0", sending)]);
+    let pair = Pair::new(lab, &configuration);
+    let idle_mbufs = pair.gateway.mbufs_in_use();
+    let mut receiver = Receiver::start(lab, &pair.far);
+    let sender = Sender::start(lab, &pair.near, &pair.far, 100, LINK_BPS, &fast_flow());
+    receiver.wait_for_flow(1, 100);
+    let stopped = pair.gateway.stop_worker(lab, &pair.namespace, sending);
+    wait_until("the backlog to be full", || {
+        let shown = pair.gateway.show();
+        let memory = |what: &str| shown["memory"][what].as_u64().expect("it is counted");
+        assert!(memory("mbufs_in_use") < memory("mbufs"), "there are mbufs for what arrives");
+        let group = &port(&shown, "dc0")["priorities"][usize::from(LOSSLESS.1)]["ingress"];
+        group["dropped"]["handoff_full"]["frames"].as_u64().is_some_and(|frames| frames > 0)
+    });
+    stopped.end();
+    sender.end();
+    receiver.end();
     wait_until("all mbufs to come back", || pair.gateway.mbufs_in_use() == idle_mbufs);
     expect_sound(lab, pair, idle_mbufs);
 }

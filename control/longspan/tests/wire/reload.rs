@@ -32,7 +32,8 @@ struct Load {
 impl Load {
     fn put_on(lab: &Lab, pair: &Pair) -> Self {
         let receiver = Receiver::start(lab, &pair.far);
-        let flow = |port, (dscp, priority)| Flow { port, dscp, priority, bps: 4_000_000, count: None };
+        let flow =
+            |port, (dscp, priority)| Flow { port, dscp, priority, bps: 4_000_000, count: None, window: None };
         let flows = [flow(1, LOSSLESS), flow(2, OTHER_LOSSLESS)];
         let sender = Sender::start(lab, &pair.near, &pair.far, 250, LINK_BPS, &flows);
         Self { sender, receiver }
@@ -117,7 +118,7 @@ fn killed_starts_again(lab: &Lab) {
     let Pair { near, far, gateway, namespace } = Pair::new(lab, &configuration);
     ping(&near, &far, 10);
     gateway.end();
-    let of_one_that_ended = left_behind(lab);
+    assert_eq!(left_behind(lab), NOTHING);
 
     let gateway = Gateway::start(lab, &namespace, NAME, &configuration);
     ping(&near, &far, 10);
@@ -128,18 +129,16 @@ fn killed_starts_again(lab: &Lab) {
     let socket = gateway.socket().to_owned();
     gateway.end();
     assert!(!socket.exists(), "the control socket");
-    assert_eq!(left_behind(lab), of_one_that_ended);
+    assert_eq!(left_behind(lab), NOTHING);
 }
 
-/// Files of a gateway that no longer runs. DPDK keeps the files of its last run for the next one.
+const NOTHING: [PathBuf; 0] = [];
+
+/// Files of a gateway that no longer runs.
 fn left_behind(lab: &Lab) -> Vec<PathBuf> {
     let prefix = lab.unique(NAME);
-    let mut files = files_in(&lab.runtime_directory(NAME), |_| true);
-    for directory in ["/dev/hugepages", "/dev/shm", "/run/longspan"] {
-        files.extend(files_in(Path::new(directory), |name| name.contains(&prefix)));
-    }
-    files.sort();
-    files
+    let directories = ["/var/run/dpdk", "/dev/hugepages", "/dev/shm", "/run/longspan"].map(Path::new);
+    directories.iter().flat_map(|directory| files_in(directory, |name| name.contains(&prefix))).collect()
 }
 
 fn files_in(directory: &Path, which: impl Fn(&str) -> bool) -> Vec<PathBuf> {

@@ -135,6 +135,13 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         kind: Kind::Counter,
+        name: "device_unsendable_frames",
+        measure: Measure::Number,
+        help: "Data frames that lay in several packet buffers, at a device that sends only what lies in one.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.unsendable))),
+    },
+    Metric {
+        kind: Kind::Counter,
         name: "device_control_lost_frames",
         measure: Measure::Number,
         help: "Control frames that were lost at the device.",

@@ -44,6 +44,7 @@ fn write_devices(page: &mut String, shown: &Shown<'_>) {
             ("receive errors", counters.hardware.receive_errors),
             ("transmit errors", counters.hardware.transmit_errors),
             ("came while the gateway drained", counters.drained),
+            ("unsendable in several buffers", counters.unsendable),
             ("control frames lost", counters.control.lost),
             ("lost on the emulated link", emulation.lost),
             ("no room on the emulated link", emulation.overflowed),

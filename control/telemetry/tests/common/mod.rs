@@ -180,6 +180,7 @@ pub fn snapshot() -> Snapshot {
             control_sent: 40,
             control_lost: 1,
             full: 2,
+            unsendable: 0,
         };
         for nanos in [150, 700, 700, 2_000, 90_000] {
             inspection.turns.record(Interval(nanos));

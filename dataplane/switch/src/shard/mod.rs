@@ -8,7 +8,7 @@
 mod fabric;
 mod inspect;
 
-pub use fabric::Handoff;
+pub use fabric::{Handoff, HandoffRoom};
 pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
@@ -144,6 +144,13 @@ impl<F: Frame> Shard<F> {
     /// `ingress` and `egress`: what is left in it grows with the next one.
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         self.fabric.outbox(to)
+    }
+
+    /// Lets the outbox to shard `to` fill so far and no further, from now on: as far as whoever carries its
+    /// frames over can keep them. Frames beyond are dropped before they are admitted, by the name
+    /// [`crate::DropReason::HandoffFull`]. Unlimited at first.
+    pub fn set_handoff_room(&mut self, to: ShardId, room: HandoffRoom) {
+        self.fabric.set_handoff_room(to, room);
     }
 
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames`

@@ -45,7 +45,7 @@ const PREFIX: &str = "longspan-wire";
 /// Where `ip` keeps the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// DPDK's runtime directory, of which it removes nothing.
+/// DPDK's runtime directory. What a gateway has there goes with it, unless it is killed.
 const RUNTIME: &str = "/var/run/dpdk";
 
 /// One test's laboratory. Declare it first, so that it goes last.
@@ -78,11 +78,6 @@ impl Lab {
 
     pub fn directory(&self) -> &Path {
         self.scratch.path()
-    }
-
-    /// Where DPDK keeps what belongs to the process of that name.
-    pub fn runtime_directory(&self, name: &str) -> PathBuf {
-        Path::new(RUNTIME).join(self.unique(name))
     }
 }
 

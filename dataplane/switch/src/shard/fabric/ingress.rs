@@ -138,8 +138,27 @@ impl<F: Frame> Fabric<F> {
                 }
             }
             Way::OneByOne => self.enqueue(egress, priority, queued),
-            Way::HandOver => self.hand_over(egress, priority, queued),
+            Way::HandOver if self.takes_handoff(egress, lossless) => self.hand_over(egress, priority, queued),
+            Way::HandOver => self.refuse_of_run(run, arrival),
         }
+    }
+
+    /// Whether the shard that owns `egress` is near enough for one more frame.
+    #[inline]
+    fn takes_handoff(&self, egress: PortId, lossless: bool) -> bool {
+        let owner = self.owners[egress.index()].index();
+        let room = self.handoff_rooms[owner];
+        self.outboxes[owner].len() < if lossless { room.lossless } else { room.lossy }
+    }
+
+    /// Drops a frame that a run has taken: it is not charged with the others.
+    #[cold]
+    fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival<'_>) {
+        let Arrival { port, priority, length, .. } = arrival;
+        run.volume = run.volume - Volume { frames: 1, bytes: length };
+        let ingress = &mut self.ingress[port.index()];
+        ingress.counters.received[priority.index()].count(length);
+        ingress.count_drop(priority, DropReason::HandoffFull, length);
     }
 
     #[inline(never)]
@@ -202,17 +221,22 @@ impl<F: Frame> Fabric<F> {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }
+        let (lossless, way) = (ingress.groups[priority.index()].is_lossless(), self.way_to(egress));
+        if way == Way::HandOver && !self.takes_handoff(egress, lossless) {
+            self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
+            return;
+        }
+        let ingress = &mut self.ingress[port.index()];
         if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
             ingress.count_drop(priority, reason, length);
             return;
         }
-        let lossless = ingress.groups[priority.index()].is_lossless();
         self.ledger.admit(port, egress, priority, Volume { frames: 1, bytes: length });
         if self.egress[egress.index()].drops(priority) {
             self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
             return;
         }
-        match self.way_to(egress) {
+        match way {
             Way::HandOver => self.hand_over(egress, priority, arrival.queued(frame, lossless)),
             Way::Queue | Way::OneByOne => {
                 if self.limited.contains(egress) {

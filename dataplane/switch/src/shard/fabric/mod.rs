@@ -54,6 +54,21 @@ enum Cargo<F> {
 /// Handoffs to one shard for which there is room from the start.
 const OUTBOX: usize = 256;
 
+/// How many handoffs may wait in the outbox to one shard before frames for it are dropped
+/// ([`DropReason::HandoffFull`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoffRoom {
+    /// Where the next frame is lossless.
+    pub lossless: usize,
+    /// Where it is lossy.
+    pub lossy: usize,
+}
+
+impl HandoffRoom {
+    /// Any number.
+    pub const UNLIMITED: Self = Self { lossless: usize::MAX, lossy: usize::MAX };
+}
+
 pub(super) struct Fabric<F> {
     id: ShardId,
     ledger: Arc<Ledger>,
@@ -78,6 +93,8 @@ pub(super) struct Fabric<F> {
     /// The ports that have one.
     limited: PortSet,
     outboxes: Vec<Vec<Handoff<F>>>,
+    /// How far each outbox may fill.
+    handoff_rooms: Vec<HandoffRoom>,
 }
 
 impl<F: Frame> Fabric<F> {
@@ -100,6 +117,7 @@ impl<F: Frame> Fabric<F> {
             limiters: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
             outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),
+            handoff_rooms: vec![HandoffRoom::UNLIMITED; ledger.shards()],
             ledger,
             owners,
         };
@@ -172,6 +190,10 @@ impl<F: Frame> Fabric<F> {
 
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         &mut self.outboxes[to.index()]
+    }
+
+    pub fn set_handoff_room(&mut self, to: ShardId, room: HandoffRoom) {
+        self.handoff_rooms[to.index()] = room;
     }
 
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
