@@ -79,7 +79,7 @@ fn host(number: u8, ack_every: u32) -> Host {
 }
 
 fn connect(hosts: &mut [Host; 2], number: u32) {
-    let pairs = [hosts[0].reserve(), hosts[1].reserve()];
+    let pairs = [0, 1].map(|host: usize| hosts[host].reserve().expect("no queue pair is taken yet"));
     for (at, end) in [(1, End::Receiver), (0, End::Sender)] {
         let connection = Connection {
             flow: FlowId(number),

@@ -157,7 +157,7 @@ impl Run {
 
     fn connect(&mut self, length: u8, psn: u8) {
         let number = self.pairs.len() as u32;
-        let local = self.host.reserve();
+        let local = self.host.reserve().expect("few are taken");
         let remote = QueuePair::from_low_bits(u32::from(psn) + 2);
         let connection = Connection {
             flow: FlowId(number),

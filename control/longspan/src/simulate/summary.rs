@@ -43,6 +43,8 @@ pub enum EndingName {
     Deadlock,
     /// Frames move, and no flow gets on.
     Livelock,
+    /// A host had no queue pair left for a flow.
+    Exhausted,
     /// An invariant did not hold.
     Violation,
 }
@@ -56,13 +58,14 @@ impl EndingName {
             Self::Interrupted => "interrupted",
             Self::Deadlock => "deadlock",
             Self::Livelock => "livelock",
+            Self::Exhausted => "exhausted",
             Self::Violation => "violation",
         }
     }
 
     /// Whether something went wrong in the run.
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Deadlock | Self::Livelock | Self::Violation)
+        matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)
     }
 
     /// Whether a run that ended so need not be run again.

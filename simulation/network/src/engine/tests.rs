@@ -220,6 +220,18 @@ fn a_switch_that_holds_more_than_it_has_is_found() {
 }
 
 #[test]
+fn a_host_without_a_free_queue_pair_ends_the_run_when_a_flow_is_to_start_there() {
+    for node in [0, 1] {
+        let options = Options { limit: Nanos(1_000_000), ..Options::default() };
+        let mut engine = Engine::new(line(), options);
+        while engine.stations[node as usize].host.reserve().is_some() {}
+        let outcome = engine.run(core::iter::once(flow(Some(1_000))), &mut ()).unwrap();
+        let expected = Ending::Exhausted { node: NodeId(node), flow: FlowId(0) };
+        assert_eq!((outcome.ending, outcome.flows_started), (expected, 0));
+    }
+}
+
+#[test]
 fn of_what_arrives_at_one_instant_the_lower_port_comes_first_whatever_the_order_of_links() {
     let mut network = line();
     network.nodes.truncate(2);
