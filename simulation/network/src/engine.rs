@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use switch::{PortInspection, Program, Shard, Volume};
-use units::{Nanos, PortId};
+use units::{Nanos, PortId, PortSet};
 
 /// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
 const BURST: usize = 32;
@@ -45,6 +45,8 @@ pub(crate) struct Switch {
     pub program: Arc<Program>,
     /// By port, the direction in which it sends.
     pub out: Vec<Option<usize>>,
+    /// Ports with a link whose faults may make them drop lossless frames.
+    pub unreliable: PortSet,
     /// When each port wants to be called, as it last said.
     pub deadlines: Vec<Nanos>,
     /// What came in and did not leave.

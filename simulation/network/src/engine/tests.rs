@@ -50,9 +50,11 @@ fn inject(
     let number = engine.numbers[link][end];
     let mut volume = Volume::ZERO;
     volume.count(frame.length());
-    assert_eq!(engine.directions[number].send(Nanos(start), Nanos(start), frame), Ok(Sent::InFlight));
     engine.checker.balance.sent += volume;
-    engine.checker.balance.in_flight += volume;
+    match engine.directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
+        Sent::InFlight => engine.checker.balance.in_flight += volume,
+        Sent::Lost => engine.checker.balance.lost += volume,
+    }
     engine.tournament.set(number, engine.directions[number].next_arrival());
 }
 
@@ -170,13 +172,50 @@ fn a_lossless_frame_that_is_dropped_fails_the_run() {
 }
 
 #[test]
-fn a_lossless_drop_may_be_explained_by_a_faulty_link_or_be_asked_for() {
-    let mut network = line();
-    network.links[1].faults[0] = Faults { control_loss: 0.5, ..Faults::default() };
-    let (engine, ending) = overfill(network);
-    assert_eq!(ending, Ok(Ending::Limit));
-    assert!(engine.checker.balance.taken.frames > 30, "dropped, and pauses");
+fn a_lossless_drop_is_explained_where_pauses_are_lost_or_late_or_data_is_late() {
+    // The switch is end 1 of link 0, on which it drops.
+    let none = Faults::default();
+    let down = Some((Nanos(90_000_000), Nanos(90_000_001)));
+    let explaining = [
+        [none, Faults { control_loss: 0.5, ..none }],
+        [none, Faults { corruption: 0.5, ..none }],
+        [none, Faults { control_delay: Interval(1), ..none }],
+        [none, Faults { down, ..none }],
+        [none, Faults { jitter: Interval(1), ..none }],
+        [Faults { jitter: Interval(1), ..none }, none],
+    ];
+    for faults in explaining {
+        let mut network = line();
+        network.links[0].faults = faults;
+        let (engine, ending) = overfill(network);
+        assert_eq!(ending, Ok(Ending::Limit), "{faults:?}");
+        assert!(engine.checker.balance.taken.frames > 30, "dropped, and pauses");
+    }
+}
 
+#[test]
+fn faults_that_hold_up_no_pause_on_the_link_of_a_drop_do_not_explain_it() {
+    let none = Faults::default();
+    let all = Faults { control_loss: 0.5, corruption: 0.01, control_delay: Interval(1), ..none };
+    let others = [
+        // Less arrives, and the host is told in time.
+        (0, [Faults { loss: 0.01, ..none }, Faults { loss: 0.5, ..none }]),
+        // What the host says of pauses is nothing to the switch.
+        (0, [Faults { control_loss: 0.5, control_delay: Interval(1), ..none }, none]),
+        // On another link.
+        (1, [all, none]),
+    ];
+    for (link, faults) in others {
+        let mut network = line();
+        network.links[link].faults = faults;
+        let broken = overfill(network).1.unwrap_err();
+        let reason = switch::DropReason::HeadroomExceeded;
+        assert!(matches!(broken, Broken::LosslessDrop { reason: it, .. } if it == reason), "{broken}");
+    }
+}
+
+#[test]
+fn a_lossless_drop_may_be_asked_for() {
     let mut engine = self::engine(line());
     engine.options.tolerate_loss = true;
     inject(&mut engine, (1, 1), 0, &pause(u16::MAX), None);
