@@ -1,8 +1,8 @@
 //! Claims of papers beside what was found.
 
 use super::plan::Planned;
-use super::summary::{ClaimSummary, Figure, RunSummary, Spread, Verdict};
-use config::scenario::{Better, Claim};
+use super::summary::{ClaimSummary, Figure, PaperFigure, RunSummary, Spread, Verdict};
+use config::scenario::{Better, Claim, Paper};
 
 /// How much worse than the paper's an absolute figure may be and still be weaker, not contradicted: so many times
 /// the figure.
@@ -51,7 +51,7 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]
         of: claim.of.clone(),
         against: claim.against.clone(),
         point: point.map(Into::into),
-        paper: Figure(claim.paper),
+        paper: said(claim.paper),
         better,
         ours,
         verdict: ours.map_or(Verdict::NotMeasured, |ours| verdict(claim, better, ours.median.0)),
@@ -66,44 +66,68 @@ fn change(after: f64, before: f64) -> Option<f64> {
     (before != 0.0).then(|| after / before - 1.0)
 }
 
-/// Which way the figure gets better: what is said, otherwise the way in which the paper's figure changes.
+fn said(paper: Paper) -> PaperFigure {
+    match paper {
+        Paper::Figure { value, .. } => PaperFigure::One(Figure(value)),
+        Paper::Range { low, high } => PaperFigure::Range([Figure(low), Figure(high)]),
+    }
+}
+
+/// The least and the most that the paper says.
+fn ends(paper: Paper) -> (f64, f64) {
+    match paper {
+        Paper::Figure { value, .. } => (value, value),
+        Paper::Range { low, high } => (low, high),
+    }
+}
+
+/// Which way the figure gets better: what is said, otherwise the way in which all of the paper's figures change.
 fn direction(claim: &Claim) -> Option<Better> {
-    let claimed = match claim.paper {
-        paper if paper < 0.0 => Some(Better::Less),
-        paper if paper > 0.0 => Some(Better::More),
+    let claimed = match ends(claim.paper) {
+        (_, high) if high < 0.0 => Some(Better::Less),
+        (low, _) if low > 0.0 => Some(Better::More),
         _ => None,
     };
     claim.better.or(claimed.filter(|_| claim.against.is_some()))
 }
 
 fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
-    let paper = claim.paper;
-    let allowed = claim.tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
+    if is_the_papers(claim, ours) {
+        return Verdict::Reproduced;
+    }
+    let (low, high) = ends(claim.paper);
+    // The best and the worst of the paper, turned round where less is better: then more is better in any case.
+    let (ours, best, worst) = match better {
+        None => return Verdict::Contradicted,
+        Some(Better::Less) => (-ours, -low, -high),
+        Some(Better::More) => (ours, high, low),
+    };
+    if ours > best {
+        return Verdict::Better;
+    }
+    let is_there = if claim.against.is_some() {
+        ours > 0.0 && worst > 0.0
+    } else if worst >= 0.0 {
+        ours * WEAKER >= worst
+    } else {
+        // Below nothing, since it was turned round: ours is more than the paper's, up to twice as much.
+        ours >= worst * WEAKER
+    };
+    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+}
+
+/// Whether ours lies in the paper's range, or is its figure within the tolerance.
+fn is_the_papers(claim: &Claim, ours: f64) -> bool {
+    let (paper, tolerance) = match claim.paper {
+        Paper::Range { low, high } => return (low..=high).contains(&ours),
+        Paper::Figure { value, tolerance } => (value, tolerance),
+    };
+    let allowed = tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
     // A tolerance of 0.3 is met by what was rounded to it.
     let allowed = allowed * (1.0 + 1e-9);
     // However wide the tolerance, a change that is not there, or goes the other way, is not the paper's.
     let is_other_way = claim.against.is_some() && paper != 0.0 && ours * paper <= 0.0;
-    if (ours - paper).abs() <= allowed && !is_other_way {
-        return Verdict::Reproduced;
-    }
-    let sign = match better {
-        None => return Verdict::Contradicted,
-        Some(Better::Less) => -1.0,
-        Some(Better::More) => 1.0,
-    };
-    let (ours, paper) = (sign * ours, sign * paper);
-    if ours > paper {
-        return Verdict::Better;
-    }
-    let is_there = if claim.against.is_some() {
-        ours > 0.0 && paper > 0.0
-    } else if sign > 0.0 {
-        ours * WEAKER >= paper
-    } else {
-        // Both were turned round: ours is more than the paper's, up to twice as much.
-        ours >= paper * WEAKER
-    };
-    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+    (ours - paper).abs() <= allowed && !is_other_way
 }
 
 #[cfg(test)]
@@ -111,17 +135,20 @@ mod tests {
     use super::*;
     use Verdict::{Contradicted, Reproduced, Weaker};
 
-    fn claim(against: bool, paper: f64, better: Option<Better>) -> Claim {
+    fn claim(against: bool, value: f64, better: Option<Better>) -> Claim {
         Claim {
             id: "c".into(),
             text: "t".into(),
             metric: "m".into(),
             of: "new".into(),
             against: against.then(|| "old".into()),
-            paper,
-            tolerance: 0.3,
+            paper: Paper::Figure { value, tolerance: 0.3 },
             better,
         }
+    }
+
+    fn range(against: bool, low: f64, high: f64, better: Option<Better>) -> Claim {
+        Claim { paper: Paper::Range { low, high }, ..claim(against, 0.0, better) }
     }
 
     fn told(claim: &Claim, ours: f64) -> Verdict {
@@ -153,12 +180,13 @@ mod tests {
 
     #[test]
     fn no_tolerance_makes_a_change_of_nothing_or_of_the_other_way_the_papers() {
-        let wide = Claim { tolerance: 2.0, ..claim(true, -0.1, None) };
+        let wide = |value| Paper::Figure { value, tolerance: 2.0 };
+        let less = Claim { paper: wide(-0.1), ..claim(true, 0.0, None) };
         assert_eq!(
-            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&wide, ours)),
+            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&less, ours)),
             [Reproduced, Reproduced, Contradicted, Contradicted]
         );
-        let owned = Claim { tolerance: 2.0, ..claim(true, 0.05, Some(Better::Less)) };
+        let owned = Claim { paper: wide(0.05), ..claim(true, 0.0, Some(Better::Less)) };
         assert_eq!(
             [-0.01, 0.0, 0.01].map(|ours| told(&owned, ours)),
             [Verdict::Better, Verdict::Better, Reproduced]
@@ -191,6 +219,50 @@ mod tests {
         assert_eq!(
             [20.0, 9.0, 5.0, 4.9].map(|ours| told(&most, ours)),
             [Verdict::Better, Reproduced, Weaker, Contradicted]
+        );
+    }
+
+    #[test]
+    fn a_range_is_met_by_what_lies_in_it_and_by_nothing_beside_it() {
+        let less = range(true, -0.65, -0.3, None);
+        assert_eq!(
+            [-0.66, -0.65, -0.5, -0.3, -0.299, -0.01, 0.0, 0.4].map(|ours| told(&less, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Weaker, Contradicted, Contradicted]
+        );
+        let more = range(true, 0.1, 0.2, None);
+        assert_eq!(
+            [0.21, 0.2, 0.1, 0.09, -0.1].map(|ours| told(&more, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+        );
+    }
+
+    #[test]
+    fn a_range_on_both_sides_of_nothing_has_no_better_way_of_its_own() {
+        let around = range(true, -0.1, 0.1, None);
+        assert_eq!(
+            [-0.11, -0.1, 0.0, 0.1, 0.11].map(|ours| told(&around, ours)),
+            [Contradicted, Reproduced, Reproduced, Reproduced, Contradicted]
+        );
+        let owned = range(true, -0.1, 0.1, Some(Better::Less));
+        assert_eq!([-0.11, 0.11].map(|ours| told(&owned, ours)), [Verdict::Better, Contradicted]);
+    }
+
+    #[test]
+    fn an_absolute_range_is_weaker_up_to_twice_its_worse_end() {
+        let least = range(false, 0.0, 10.0, Some(Better::Less));
+        assert_eq!(
+            [0.0, 10.0, 10.1, 20.0, 20.1].map(|ours| told(&least, ours)),
+            [Reproduced, Reproduced, Weaker, Weaker, Contradicted]
+        );
+        let most = range(false, 10.0, 20.0, Some(Better::More));
+        assert_eq!(
+            [21.0, 20.0, 10.0, 5.0, 4.9].map(|ours| told(&most, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+        );
+        let without = range(false, 10.0, 20.0, None);
+        assert_eq!(
+            [9.9, 10.0, 20.1].map(|ours| told(&without, ours)),
+            [Contradicted, Reproduced, Contradicted]
         );
     }
 }

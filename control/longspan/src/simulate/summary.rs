@@ -152,8 +152,8 @@ pub struct ClaimSummary {
     pub against: Option<String>,
     /// The point of the sweeps; `None` without sweeps.
     pub point: Option<String>,
-    /// The figure of the paper.
-    pub paper: Figure,
+    /// What the paper says.
+    pub paper: PaperFigure,
     /// Which way the figure gets better.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
@@ -169,6 +169,16 @@ fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok
         Some(Better::Less) => serializer.serialize_str("less"),
         Some(Better::More) => serializer.serialize_str("more"),
     }
+}
+
+/// What a paper says of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PaperFigure {
+    /// One figure.
+    One(Figure),
+    /// From the least to the most.
+    Range([Figure; 2]),
 }
 
 /// A figure over several seeds.
@@ -197,7 +207,7 @@ impl Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Ours is the paper's, within the tolerance.
+    /// Ours is the paper's: within the tolerance, or in its range.
     Reproduced,
     /// Ours is better.
     Better,
