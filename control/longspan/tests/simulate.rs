@@ -356,6 +356,8 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["livelock", "finished"]);
+    let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
+    assert_eq!(verdicts, ["livelock", "reproduced", "livelock", "not measured"]);
 }
 
 #[test]
@@ -383,6 +385,7 @@ fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["finished", "interrupted"]);
+    assert!(summary["claims"].as_array().unwrap().iter().all(|it| it["verdict"] == "interrupted"));
 
     let kept = setting.scratch.path("out/near/seed-1/switches/sw0.toml");
     fs::remove_file(&kept).unwrap();

@@ -1,14 +1,15 @@
 //! Claims of papers beside what was found.
 
 use super::plan::Planned;
-use super::summary::{ClaimSummary, Figure, PaperFigure, RunSummary, Spread, Verdict};
+use super::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread, Verdict};
 use config::scenario::{Better, Claim, Paper};
 
 /// How much worse than the paper's an absolute figure may be and still be weaker, not contradicted: so many times
 /// the figure.
 const WEAKER: f64 = 2.0;
 
-/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something.
+/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something; the others were
+/// interrupted before they began.
 pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>]) -> Vec<ClaimSummary> {
     let mut points: Vec<Option<&str>> = Vec::new();
     for run in planned {
@@ -16,34 +17,19 @@ pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>])
             points.push(run.point.as_deref());
         }
     }
-    let measured: Vec<(&Planned, &RunSummary)> =
-        planned.iter().zip(runs).filter_map(|(planned, run)| Some((planned, run.as_ref()?))).collect();
-    let at = |claim, point| judge_at(claim, point, &measured);
+    let at = |claim, point| {
+        let runs = planned.iter().zip(runs).filter(|(planned, _)| planned.point.as_deref() == point);
+        judge_at(claim, point, &runs.collect::<Vec<_>>())
+    };
     claims.iter().flat_map(|claim| points.iter().map(move |point| at(claim, *point))).collect()
 }
 
-fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]) -> ClaimSummary {
-    let of_variant = |name: &str, seed: Option<u64>| {
-        let name = name.to_owned();
-        runs.iter().filter(move |(planned, _)| {
-            planned.variant.as_deref() == Some(&name)
-                && planned.point.as_deref() == point
-                && seed.is_none_or(|seed| planned.seed == seed)
-        })
-    };
-    let figure = |run: &RunSummary| run.metrics.get(&claim.metric).map(|figure| figure.0);
-    let values = of_variant(&claim.of, None).filter_map(|(planned, run)| {
-        let value = figure(run)?;
-        match &claim.against {
-            None => Some(value),
-            Some(against) => {
-                let (_, other) = of_variant(against, Some(planned.seed)).next()?;
-                change(value, figure(other)?)
-            }
-        }
-    });
-    let ours = Spread::of(values.collect());
+/// The claim, at one point; `runs` are all that were planned there.
+fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSummary>)]) -> ClaimSummary {
+    let unfinished = ended_otherwise(claim, runs);
+    let ours = if unfinished.is_none() { measured(claim, runs) } else { None };
     let better = direction(claim);
+    let judged = |ours: Spread| verdict(claim, better, ours.median.0);
     ClaimSummary {
         id: claim.id.clone(),
         text: claim.text.clone(),
@@ -54,8 +40,46 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]
         paper: said(claim.paper),
         better,
         ours,
-        verdict: ours.map_or(Verdict::NotMeasured, |ours| verdict(claim, better, ours.median.0)),
+        verdict: match unfinished {
+            Some(ending) => Verdict::Unfinished(ending),
+            None => ours.map_or(Verdict::NotMeasured, judged),
+        },
     }
+}
+
+/// How the first of its runs ended that did not finish. What such a run has measured is a part of the figure at best:
+/// the flows that were left are not in it.
+fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<EndingName> {
+    let variants = [Some(&claim.of), claim.against.as_ref()];
+    let concerned = runs.iter().filter(|(planned, _)| {
+        variants.into_iter().flatten().any(|variant| planned.variant.as_ref() == Some(variant))
+    });
+    let mut endings =
+        concerned.map(|(_, run)| run.as_ref().map_or(EndingName::Interrupted, |run| run.ending));
+    // Whether it stands still is known of a run that does.
+    let of_standstill = ["run.deadlocked", "run.livelocked"].contains(&claim.metric.as_str());
+    endings.find(|ending| match ending {
+        EndingName::Finished => false,
+        EndingName::Deadlock | EndingName::Livelock => !of_standstill,
+        _ => true,
+    })
+}
+
+fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<Spread> {
+    let figure = |variant: &str, seed: u64| {
+        let of_it = |planned: &Planned| planned.variant.as_deref() == Some(variant) && planned.seed == seed;
+        let (_, run) = runs.iter().find(|(planned, _)| of_it(planned))?;
+        run.as_ref()?.metrics.get(&claim.metric).map(|figure| figure.0)
+    };
+    let of_variant = runs.iter().filter(|(planned, _)| planned.variant.as_ref() == Some(&claim.of));
+    let values = of_variant.filter_map(|(planned, _)| {
+        let ours = figure(&claim.of, planned.seed)?;
+        match &claim.against {
+            None => Some(ours),
+            Some(against) => change(ours, figure(against, planned.seed)?),
+        }
+    });
+    Spread::of(values.collect())
 }
 
 /// The relative change from `before` to `after`; none from nothing to something.
@@ -133,6 +157,7 @@ fn is_the_papers(claim: &Claim, ours: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::summary::FlowCounts;
     use Verdict::{Contradicted, Reproduced, Weaker};
 
     fn claim(against: bool, value: f64, better: Option<Better>) -> Claim {
@@ -149,6 +174,37 @@ mod tests {
 
     fn range(against: bool, low: f64, high: f64, better: Option<Better>) -> Claim {
         Claim { paper: Paper::Range { low, high }, ..claim(against, 0.0, better) }
+    }
+
+    fn run(variant: &str, seed: u64, ending: EndingName, figure: f64) -> (Planned, Option<RunSummary>) {
+        let name = format!("{variant}/seed-{seed}");
+        let planned = Planned {
+            name: name.clone(),
+            variant: Some(variant.into()),
+            point: None,
+            parameters: [].into(),
+            overrides: Vec::new(),
+            seed,
+            inputs: String::new(),
+        };
+        let summary = RunSummary {
+            name,
+            variant: planned.variant.clone(),
+            parameters: [].into(),
+            seed,
+            ending,
+            message: None,
+            end_ns: 1,
+            transmissions: 1,
+            flows: FlowCounts { started: 1, ended: 1 },
+            metrics: [("m".to_owned(), Figure(figure)), ("run.deadlocked".to_owned(), Figure(1.0))].into(),
+        };
+        (planned, Some(summary))
+    }
+
+    fn judged(claim: &Claim, runs: Vec<(Planned, Option<RunSummary>)>) -> ClaimSummary {
+        let (planned, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        judge(core::slice::from_ref(claim), &planned, &runs).remove(0)
     }
 
     fn told(claim: &Claim, ours: f64) -> Verdict {
@@ -264,5 +320,53 @@ mod tests {
             [9.9, 10.0, 20.1].map(|ours| told(&without, ours)),
             [Contradicted, Reproduced, Contradicted]
         );
+    }
+
+    #[test]
+    fn a_run_that_did_not_finish_leaves_a_claim_without_verdict_and_says_what_ended_it() {
+        let less = claim(true, -0.2, None);
+        let (new, old) = (|ending| run("new", 1, ending, 8.0), |ending| run("old", 1, ending, 10.0));
+        let finished = judged(&less, vec![new(EndingName::Finished), old(EndingName::Finished)]);
+        assert_eq!(finished.verdict, Reproduced);
+        for ending in [
+            EndingName::Limit,
+            EndingName::Interrupted,
+            EndingName::Deadlock,
+            EndingName::Livelock,
+            EndingName::Exhausted,
+            EndingName::Violation,
+        ] {
+            for runs in
+                [vec![new(ending), old(EndingName::Finished)], vec![new(EndingName::Finished), old(ending)]]
+            {
+                let claim = judged(&less, runs);
+                assert_eq!((claim.verdict, claim.ours), (Verdict::Unfinished(ending), None));
+            }
+        }
+        let one_of_many = vec![
+            new(EndingName::Finished),
+            old(EndingName::Finished),
+            run("new", 2, EndingName::Finished, 8.0),
+            run("old", 2, EndingName::Limit, 10.0),
+        ];
+        assert_eq!(judged(&less, one_of_many).verdict, Verdict::Unfinished(EndingName::Limit));
+        let (never, _) = old(EndingName::Finished);
+        let interrupted = judged(&less, vec![new(EndingName::Finished), (never, None)]);
+        assert_eq!(interrupted.verdict, Verdict::Unfinished(EndingName::Interrupted));
+    }
+
+    #[test]
+    fn how_runs_of_other_variants_ended_is_nothing_to_a_claim() {
+        let alone = claim(false, 8.0, None);
+        let runs = vec![run("new", 1, EndingName::Finished, 8.0), run("old", 1, EndingName::Limit, 1.0)];
+        assert_eq!(judged(&alone, runs).verdict, Reproduced);
+    }
+
+    #[test]
+    fn that_it_stands_still_is_judged_of_a_run_that_does() {
+        let stands = Claim { metric: "run.deadlocked".into(), ..claim(false, 1.0, None) };
+        let told = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
+        assert_eq!(told(EndingName::Deadlock), Reproduced);
+        assert_eq!(told(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
     }
 }

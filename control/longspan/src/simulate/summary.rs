@@ -204,8 +204,7 @@ impl Spread {
 }
 
 /// What a claim came to; `docs/simulate.md` has the rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Ours is the paper's: within the tolerance, or in its range.
     Reproduced,
@@ -216,8 +215,15 @@ pub enum Verdict {
     /// There is no such effect, or the opposite.
     Contradicted,
     /// No run has such a figure.
-    #[serde(rename = "not measured")]
     NotMeasured,
+    /// None: one of its runs ended so.
+    Unfinished(EndingName),
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl Verdict {
@@ -229,6 +235,7 @@ impl Verdict {
             Self::Weaker => "weaker",
             Self::Contradicted => "contradicted",
             Self::NotMeasured => "not measured",
+            Self::Unfinished(ending) => ending.name(),
         }
     }
 }
