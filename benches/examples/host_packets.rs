@@ -1,9 +1,9 @@
 //! Sends packets from one host of the simulator to another and their acknowledgements back, for a clock or a
 //! profiler: instructions per packet are repeatable where times are not.
 //!
-//! `valgrind --tool=callgrind target/release/examples/host_packets 16 1 0 1000000`: 16 queue pairs, an acknowledgement
-//! for each packet, every so many packets marked (0 for none), one million packets in all. Without marks all
-//! queue pairs have the rate of the port; with some, DCQCN paces them.
+//! `valgrind --tool=callgrind target/release/examples/host_packets 16 1 0 1000000`: 16 queue pairs, an
+//! acknowledgement for each packet, every so many packets marked (0 for none), one million packets in all.
+//! Without marks all queue pairs have the rate of the port; with some, DCQCN paces them.
 
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
