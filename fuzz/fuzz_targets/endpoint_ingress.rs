@@ -106,7 +106,6 @@ impl Run {
                 _ => CongestionControl::None,
             },
             cnp_interval: Some(Interval::from_micros(u64::from(choice & 0x40))),
-            seed: 1,
         };
         Self {
             host: Host::new(Arc::new(settings)),

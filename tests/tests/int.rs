@@ -166,7 +166,6 @@ fn host(port: PortId) -> Host {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::Hpcc(Hpcc::default()),
         cnp_interval: None,
-        seed: 1,
     }))
 }
 

@@ -86,7 +86,6 @@ pub fn settings(host: usize) -> HostSettings {
         }),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        seed: 1,
     }
 }
 
