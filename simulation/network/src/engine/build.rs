@@ -1,6 +1,6 @@
 //! A network before its first event.
 
-use super::{Actors, BURST, Engine, Place, Station, Switch};
+use super::{Actors, BURST, Engine, PROGRESS_EVERY, Place, Station, Switch};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
@@ -81,6 +81,7 @@ impl Engine {
             burst: Vec::with_capacity(BURST),
             transmissions: 0,
             events: 0,
+            until_progress: PROGRESS_EVERY,
         }
     }
 }
