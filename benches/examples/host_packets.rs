@@ -1,9 +1,9 @@
 //! Sends packets from one host of the simulator to another and their acknowledgements back, for a clock or a
 //! profiler: instructions per packet are repeatable where times are not.
 //!
-//! `valgrind --tool=callgrind target/release/examples/host_packets 16 1 0 1000000`: 16 queue pairs, an acknowledgement
-//! for each packet, every so many packets marked (0 for none), one million packets in all. Without marks all
-//! queue pairs have the rate of the port; with some, DCQCN paces them.
+//! `valgrind --tool=callgrind target/release/examples/host_packets 16 1 0 1000000`: 16 queue pairs, an
+//! acknowledgement for each packet, every so many packets marked (0 for none), one million packets in all.
+//! Without marks all queue pairs have the rate of the port; with some, DCQCN paces them.
 
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
@@ -74,12 +74,11 @@ fn host(number: u8, ack_every: u32) -> Host {
         }),
         congestion_control: CongestionControl::Dcqcn(Dcqcn::default()),
         cnp_interval: Some(Interval::from_micros(50)),
-        seed: 1,
     }))
 }
 
 fn connect(hosts: &mut [Host; 2], number: u32) {
-    let pairs = [hosts[0].reserve(), hosts[1].reserve()];
+    let pairs = [0, 1].map(|host: usize| hosts[host].reserve().expect("no queue pair is taken yet"));
     for (at, end) in [(1, End::Receiver), (0, End::Sender)] {
         let connection = Connection {
             flow: FlowId(number),

@@ -1,9 +1,9 @@
 //! Runs a scenario and says how fast: link transmissions per second on one core, and what memory it took.
 //!
-//! `cargo run --release -p benches --example simulate_transmissions -- config/scenarios/leaf-spine-websearch.toml
-//! until=20ms`. Further arguments are `--set` of a scenario. Hosts that the scenario gives no congestion control
-//! have DCQCN. For instructions per transmission, which are repeatable where times are not, run it under
-//! `valgrind --tool=callgrind`.
+//! `cargo run --release -p benches --example simulate_transmissions --
+//! config/scenarios/leaf-spine-websearch.toml until=20ms`. Further arguments are `--set` of a scenario. Hosts
+//! that the scenario gives no congestion control have DCQCN. For instructions per transmission, which are
+//! repeatable where times are not, run it under `valgrind --tool=callgrind`.
 
 use config::scenario::{Override, ScenarioFile};
 use endpoint::{CongestionControl, Dcqcn};

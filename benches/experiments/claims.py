@@ -27,11 +27,16 @@ def measured(claim):
     return median if least == most else f"{median} ({least} to {most})"
 
 
+def papers(claim):
+    """The paper's figure, or the least and the most of its range."""
+    return claim["paper"] if isinstance(claim["paper"], list) else [claim["paper"]]
+
+
 def rows(path):
     experiment = pathlib.Path(path).parent.name
     summary = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     for claim in summary["claims"]:
-        paper = figure(claim["paper"], claim["against"] is not None)
+        paper = " to ".join(figure(value, claim["against"] is not None) for value in papers(claim))
         yield [experiment, claim["id"], claim["text"], paper, measured(claim), claim["verdict"]]
     for run in summary["runs"]:
         if run["ending"] != "finished":

@@ -87,8 +87,8 @@ pub(crate) struct Flows {
     numbered: u64,
 }
 
-/// A prime above any number of flows, near the golden section of 2^32: a stride that visits each of them once in a
-/// round, and far from the last one where their number is a power of two, too.
+/// A prime above any number of flows, near the golden section of 2^32: a stride that visits each of them once
+/// in a round, and far from the last one where their number is a power of two, too.
 const STRIDE: u64 = 2_654_435_761;
 
 impl Flows {

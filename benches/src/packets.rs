@@ -9,8 +9,8 @@ use wire::{ipv4, udp};
 /// Ethernet, IPv4, UDP, BTH and ICRC.
 const OVERHEAD: usize =
     ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN + icrc::LEN;
-/// A prime above any number of flows, near the golden section of 2^32: a stride that visits each of them once in a
-/// round, and far from the last one where their number is a power of two, too.
+/// A prime above any number of flows, near the golden section of 2^32: a stride that visits each of them once
+/// in a round, and far from the last one where their number is a power of two, too.
 const STRIDE: u64 = 2_654_435_761;
 
 /// One direction of connections between the hosts of two sites.

@@ -4,12 +4,15 @@
 
 #![no_main]
 
+mod input;
+
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use endpoint::{
     CongestionControl, Connection, Dcqcn, End, Event, FlowId, GoBackN, Host, HostSettings, Station, Transmit,
     Transport,
 };
+use input::Input;
 use libfuzzer_sys::fuzz_target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,23 +45,6 @@ fuzz_target!(|data: &[u8]| {
     run.step(Interval(STEPS[7]));
     run.finish();
 });
-
-/// What is left of the input; zeroes after its end.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn next(&mut self) -> u8 {
-        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
-        self.0 = rest;
-        *first
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
-}
 
 /// What leaves, looked at at once.
 #[derive(Default)]
@@ -120,7 +106,6 @@ impl Run {
                 _ => CongestionControl::None,
             },
             cnp_interval: Some(Interval::from_micros(u64::from(choice & 0x40))),
-            seed: 1,
         };
         Self {
             host: Host::new(Arc::new(settings)),
@@ -157,7 +142,7 @@ impl Run {
 
     fn connect(&mut self, length: u8, psn: u8) {
         let number = self.pairs.len() as u32;
-        let local = self.host.reserve();
+        let local = self.host.reserve().expect("few are taken");
         let remote = QueuePair::from_low_bits(u32::from(psn) + 2);
         let connection = Connection {
             flow: FlowId(number),

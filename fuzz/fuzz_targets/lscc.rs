@@ -3,9 +3,12 @@
 
 #![no_main]
 
+mod input;
+
 use conformance::long_haul::{KEY, LOCAL, PEER, gateway, lscc_of, on_the_wire, told};
 use conformance::settings::{bridged, lossless};
 use conformance::{A, B, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
+use input::Input;
 use libfuzzer_sys::fuzz_target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
@@ -86,23 +89,6 @@ fuzz_target!(|data: &[u8]| {
     }
     run.finish();
 });
-
-/// What is left of the input; zeroes after its end.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn next(&mut self) -> u8 {
-        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
-        self.0 = rest;
-        *first
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
-}
 
 /// One of `choices`, by the bits of `byte` from `shift`.
 fn pick<T: Copy>(byte: u8, shift: u32, choices: &[T]) -> T {

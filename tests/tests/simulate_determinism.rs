@@ -112,7 +112,7 @@ struct Impatient;
 
 impl Observer for Impatient {
     fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
-        assert!(progress.transmissions >= 1 << 16);
+        assert!(progress.transmissions < 1 << 16, "events without transmissions count, too");
         ControlFlow::Break(())
     }
 }
@@ -128,6 +128,13 @@ fn a_run_ends_when_its_observer_or_its_limit_says_so() {
         simulation.run([without_end.clone()].into_iter(), &mut Impatient).expect("no invariant is broken")
     });
     assert_eq!(interrupted.ending, Ending::Interrupted);
+    // Nothing moves: the flow starts after all samples.
+    let late = FlowSpec { start: Nanos(900_000_000), ..without_end.clone() };
+    let sampled = Options { sampling: Some(Interval(1)), limit: Nanos(1_000_000_000), ..options() };
+    let interrupted = run(sampled, &mut |simulation| {
+        simulation.run([late.clone()].into_iter(), &mut Impatient).expect("no invariant is broken")
+    });
+    assert_eq!((interrupted.ending, interrupted.transmissions), (Ending::Interrupted, 0));
     let limited = run(Options { limit: Nanos(100_000), ..options() }, &mut |simulation| {
         simulation.run([without_end.clone()].into_iter(), &mut ()).expect("no invariant is broken")
     });

@@ -14,21 +14,34 @@ fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenarios")
 }
 
-#[test]
-fn every_scenario_that_we_ship_is_valid_in_all_its_variants_and_gives_no_warning() {
-    let mut count = 0;
-    for entry in fs::read_dir(shipped()).unwrap() {
+/// What the scenarios in a directory are warned of, all their variants; how many there are.
+fn warnings(directory: &Path) -> (Vec<String>, usize) {
+    let (mut warnings, mut count) = (Vec::new(), 0);
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }
         let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
-        let warnings = file.check().unwrap_or_else(|error| panic!("{error}"));
-        let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-        assert!(warnings.is_empty(), "{}", warnings.join("\n"));
+        let found = file.check().unwrap_or_else(|error| panic!("{error}"));
+        warnings.extend(found.iter().map(ToString::to_string));
         count += 1;
     }
+    (warnings, count)
+}
+
+#[test]
+fn every_scenario_that_we_ship_is_valid_in_all_its_variants_and_gives_no_warning() {
+    let (warnings, count) = warnings(&shipped());
+    assert!(warnings.is_empty(), "{}", warnings.join("\n"));
     assert!(count >= 2, "found {count} files");
+}
+
+#[test]
+fn every_experiment_is_valid_in_all_its_variants() {
+    // Settings of papers may be warned of.
+    let (_, count) = warnings(&shipped().join("../experiments"));
+    assert!(count >= 15, "found {count} files");
 }
 
 #[test]

@@ -93,8 +93,8 @@ so it is after an interrupt (Ctrl-C), of which a second one ends the program at 
   What the runs came to, for another program:
     longspan simulate scenario.toml --out out --json | jq '.claims[] | {id, verdict}'
 
-Exit status: 0 done, whatever came of the claims; 1 a run failed (a broken invariant, a deadlock, a livelock,
-each told with its seed and instant) or was interrupted (Ctrl-C); 2 wrong usage or configuration, told before
+Exit status: 0 done, whatever came of the claims; 1 a run failed (a broken invariant, a deadlock, a livelock, a
+host without a free queue pair, each told with its seed and instant) or was interrupted (Ctrl-C); 2 wrong usage or configuration, told before
 anything runs.")]
     Simulate(Box<SimulateArgs>),
     /// Forward frames between the ports of a gateway, until it is told to end

@@ -67,6 +67,14 @@ paper = 0.0
 better = "less"
 
 [[claim]]
+id = "range"
+text = "a short flow arrives sooner by what its way is shorter"
+metric = "fct.burst.mean_ns"
+of = "near"
+against = "far"
+paper = [-0.99, -0.01]
+
+[[claim]]
 id = "unknown"
 text = "nobody measures it"
 metric = "moon.phase"
@@ -183,7 +191,9 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
         assert!(of_run["switches"]["sw0"]["ports"].is_array() && of_run["hosts"]["h0"]["data_sent"].is_u64());
     }
     let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
-    assert_eq!(verdicts[1..], ["reproduced", "not measured"]);
+    assert_eq!(verdicts[1..], ["reproduced", "reproduced", "not measured"]);
+    let papers: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| it["paper"].clone()).collect();
+    assert_eq!(papers, [(-0.5).into(), 0.into(), serde_json::json!([-0.99, -0.01]), 1.into()]);
     assert!(["reproduced", "better", "weaker"].iter().any(|it| verdicts[0] == it), "{verdicts:?}");
     let printed = json(&setting.done("out", &["--seeds", "3", "--set", "scenario.stall=90ms", "--json"]));
     assert_eq!(printed, summary);
@@ -358,6 +368,8 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["livelock", "finished"]);
+    let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
+    assert_eq!(verdicts, ["livelock", "reproduced", "livelock", "not measured"]);
 }
 
 #[test]
@@ -385,6 +397,7 @@ fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["finished", "interrupted"]);
+    assert!(summary["claims"].as_array().unwrap().iter().all(|it| it["verdict"] == "interrupted"));
 
     let kept = setting.scratch.path("out/near/seed-1/switches/sw0.toml");
     fs::remove_file(&kept).unwrap();

@@ -259,7 +259,7 @@ impl Sender {
     #[inline]
     fn on_response(&mut self, now: Nanos, response: Response, telemetry: &[u8]) -> bool {
         let acknowledged = self.transport.acknowledged();
-        let newly = self.transport.on_response(now, response).newly;
+        let newly = self.transport.on_response(now, response);
         if newly > 0 {
             self.tell(now, acknowledged, telemetry);
         }

@@ -56,8 +56,6 @@ pub struct HostSettings {
     /// notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's (Mellanox's) NICs. Zero
     /// answers each marked packet; `None` sends no notification at all.
     pub cnp_interval: Option<Interval>,
-    /// Of every random choice that it makes.
-    pub seed: u64,
 }
 
 impl HostSettings {

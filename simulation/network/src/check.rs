@@ -19,8 +19,6 @@ const SUMS_EVERY: u32 = 1 << 14;
 pub(crate) struct Checker {
     pub balance: Balance,
     pub checks: Checks,
-    /// Whether links may lose or delay what flow control relies on.
-    has_faults: bool,
     /// Of each switch, the most that it may hold.
     capacities: Vec<Capacity>,
     until_sums: u32,
@@ -47,11 +45,10 @@ impl Capacity {
 }
 
 impl Checker {
-    pub fn new(switches: &[Switch], has_faults: bool) -> Self {
+    pub fn new(switches: &[Switch]) -> Self {
         Self {
             balance: Balance::default(),
             checks: Checks::default(),
-            has_faults,
             capacities: switches.iter().map(|switch| Capacity::of(&switch.program)).collect(),
             until_sums: SUMS_EVERY,
             next_switch: 0,
@@ -132,8 +129,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Every frame that a switch has taken has a name, and none was lossless; unless faults explain it, or a
-    /// watchdog, or whoever runs this wants to see it.
+    /// Every frame that a switch has taken has a name, and none was lossless; unless the faults of its links explain
+    /// it, or a watchdog, or whoever runs this wants to see it.
     #[cold]
     pub(crate) fn check_drops(&mut self, switch: usize) -> Result<(), Broken> {
         self.checker.checks.drops += 1;
@@ -142,7 +139,7 @@ impl Engine {
         if it.taken != named {
             return Err(Broken::UnnamedDrop { node: it.node, taken: it.taken, named });
         }
-        if self.checker.has_faults || self.options.tolerate_loss {
+        if self.options.tolerate_loss {
             return Ok(());
         }
         match switch_sums::lossless_drop(it) {

@@ -24,12 +24,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use switch::{PortInspection, Program, Shard, Volume};
-use units::{Nanos, PortId};
+use units::{Nanos, PortId, PortSet};
 
 /// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
 const BURST: usize = 32;
-/// Transmissions between two reports of progress.
-const PROGRESS_EVERY: u64 = 1 << 16;
+/// Events and samples between two reports of progress: a fraction of a second, whatever moves.
+const PROGRESS_EVERY: u32 = 1 << 16;
 
 /// What a node is, and its place among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(crate) struct Switch {
     pub program: Arc<Program>,
     /// By port, the direction in which it sends.
     pub out: Vec<Option<usize>>,
+    /// Ports with a link whose faults may make them drop lossless frames.
+    pub unreliable: PortSet,
     /// When each port wants to be called, as it last said.
     pub deadlines: Vec<Nanos>,
     /// What came in and did not leave.
@@ -101,6 +103,7 @@ pub(crate) struct Engine {
     burst: Vec<SimFrame>,
     transmissions: u64,
     events: u64,
+    until_progress: u32,
 }
 
 /// Why the engine stops turning.
@@ -140,7 +143,6 @@ impl Engine {
     /// Lets everything happen in its order, until it ends.
     fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
         let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
-        let mut next_progress = PROGRESS_EVERY;
         loop {
             if self.pending.is_none() && self.flows.active() == 0 {
                 return Stop::Ended(Ending::Finished);
@@ -151,6 +153,9 @@ impl Engine {
             }
             while next_sample <= at {
                 next_sample = self.sample(next_sample, observer);
+                if self.is_interrupted(observer) {
+                    return Stop::Ended(Ending::Interrupted);
+                }
             }
             self.now = at;
             self.events += 1;
@@ -160,13 +165,21 @@ impl Engine {
             if let Err(broken) = self.check_event() {
                 return broken.into();
             }
-            if self.transmissions >= next_progress {
-                next_progress = self.transmissions + PROGRESS_EVERY;
-                if observer.progress(self.progress()).is_break() {
-                    return Stop::Ended(Ending::Interrupted);
-                }
+            if self.is_interrupted(observer) {
+                return Stop::Ended(Ending::Interrupted);
             }
         }
+    }
+
+    /// Tells how far it has come, every so many calls. Whether the observer asks for the end.
+    #[inline]
+    fn is_interrupted(&mut self, observer: &mut impl Observer) -> bool {
+        self.until_progress -= 1;
+        if self.until_progress > 0 {
+            return false;
+        }
+        self.until_progress = PROGRESS_EVERY;
+        observer.progress(self.progress()).is_break()
     }
 
     #[inline]
@@ -208,6 +221,9 @@ impl Engine {
         let limit = self.options.limit.min(Tournament::HORIZON);
         while next_sample <= limit {
             next_sample = self.sample(next_sample, observer);
+            if self.is_interrupted(observer) {
+                return Stop::Ended(Ending::Interrupted);
+            }
         }
         self.now = limit;
         Stop::Ended(Ending::Limit)

@@ -1,9 +1,9 @@
 //! How long a flow takes alone.
 
-use crate::network::{NetworkSpec, NodeId, NodeKind};
+use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use endpoint::HostSettings;
 use std::collections::{HashMap, VecDeque};
-use units::{BitRate, Interval, LinkClock, Nanos, WireBytes};
+use units::{BitRate, Interval, LinkClock, Nanos, PortId, PortSet, WireBytes};
 
 /// A link on the way of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +53,13 @@ fn on_wire(sender: &HostSettings, payload: u64) -> WireBytes {
     WireBytes::of_frame(sender.data_length(payload as u16))
 }
 
-/// The shortest paths of a network: the fewest links, and of these the least delay.
+/// The shortest paths of a network: of the ways that the routes of its switches allow those with the fewest links,
+/// and of these the one with the least delay.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Of each node, the links to its neighbours.
-    links: Vec<Vec<(NodeId, Hop)>>,
-    /// Hosts forward nothing.
-    is_host: Vec<bool>,
+    /// Of each node, the links to its neighbours, and by which port.
+    links: Vec<Vec<(PortId, NodeId, Hop)>>,
+    nodes: Vec<NodeKind>,
     known: HashMap<(NodeId, NodeId), Vec<Hop>, foldhash::fast::FixedState>,
 }
 
@@ -69,11 +69,12 @@ impl Paths {
         for link in &network.links {
             let hop = Hop { rate: link.rate, delay: link.delay };
             for (here, there) in [(0, 1), (1, 0)] {
-                links[link.ends[here].node.0 as usize].push((link.ends[there].node, hop));
+                let LinkEnd { node, port } = link.ends[here];
+                links[node.0 as usize].push((port, link.ends[there].node, hop));
             }
         }
-        let is_host = network.nodes.iter().map(|node| matches!(node.kind, NodeKind::Host(_))).collect();
-        Self { links, is_host, known: HashMap::default() }
+        let nodes = network.nodes.iter().map(|node| node.kind.clone()).collect();
+        Self { links, nodes, known: HashMap::default() }
     }
 
     /// The links from one host to another; none where there is no way.
@@ -85,15 +86,28 @@ impl Paths {
         &self.known[&(from, to)]
     }
 
+    /// The ports through which `node` may send on what is for `to`; `None`: through any.
+    fn ports_toward(&self, node: NodeId, to: NodeId) -> Option<PortSet> {
+        match (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]) {
+            (NodeKind::Switch(program), NodeKind::Host(host)) => {
+                program.ports_toward(host.station.address.into())
+            }
+            _ => None,
+        }
+    }
+
     fn search(&self, from: NodeId, to: NodeId) -> Vec<Hop> {
         // Of each node: how far it is, its delay, and how it was reached.
         let mut best: Vec<Option<(u32, Interval, NodeId, Hop)>> = vec![None; self.links.len()];
         let mut queue = VecDeque::from([(from, 0_u32, Interval::ZERO)]);
         while let Some((node, far, delay)) = queue.pop_front() {
-            if node != from && (self.is_host[node.0 as usize] || node == to) {
+            // Hosts forward nothing.
+            if node != from && matches!(self.nodes[node.0 as usize], NodeKind::Host(_)) {
                 continue;
             }
-            for (next, hop) in &self.links[node.0 as usize] {
+            let ports = self.ports_toward(node, to);
+            let links = self.links[node.0 as usize].iter();
+            for (_, next, hop) in links.filter(|(port, ..)| ports.is_none_or(|ports| ports.contains(*port))) {
                 let candidate = (far + 1, delay + hop.delay, node, *hop);
                 let place = &mut best[next.0 as usize];
                 let better = place.is_none_or(|old| (candidate.0, candidate.1) < (old.0, old.1));

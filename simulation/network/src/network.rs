@@ -83,6 +83,20 @@ impl Faults {
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
+
+    /// Whether a PFC frame may be lost, or come later than the length of the link says.
+    pub fn hold_up_pauses(&self) -> bool {
+        self.control_loss > 0.0
+            || self.corruption > 0.0
+            || self.down.is_some()
+            || self.control_delay > Interval::ZERO
+            || self.hold_up_data()
+    }
+
+    /// Whether a data frame may come later than the length of the link says.
+    pub fn hold_up_data(&self) -> bool {
+        self.jitter > Interval::ZERO
+    }
 }
 
 /// A flow that is to be sent.

@@ -21,7 +21,7 @@ pub trait Observer {
     /// (its last bit), or left it (its first bit). What leaves is told in the order of the wire.
     fn captured(&mut self, _tap: Tap, _at: Nanos, _headers: &[u8], _length: Bytes) {}
 
-    /// Called every few ten thousand transmissions; the run ends where it says so.
+    /// Called every few ten thousand events and samples; the run ends where it says so.
     fn progress(&mut self, _progress: Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -21,7 +21,7 @@ pub struct Options {
     /// where something has moved in three such times, and no flow has got on in any.
     pub stall: Interval,
     /// Whether switches may drop lossless frames: to see what a buffer that is too small costs. Otherwise such
-    /// a drop is a violation, unless some link has faults.
+    /// a drop is a violation, unless the faults of a link of that switch explain it.
     pub tolerate_loss: bool,
 }
 

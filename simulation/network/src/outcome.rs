@@ -1,7 +1,7 @@
 //! What came of a simulation.
 
 use crate::network::{FlowSpec, NodeId};
-use endpoint::HostCounters;
+use endpoint::{FlowId, HostCounters};
 use switch::{PoolReport, PortInspection, Volume};
 use units::{Interval, Nanos, PortId, Priority, WireBytes};
 
@@ -69,6 +69,13 @@ pub enum Ending {
     Livelock {
         /// When the last new byte was delivered.
         since: Nanos,
+    },
+    /// A flow was to start at a host whose queue pairs are all taken; see [`endpoint::Host::reserve`].
+    Exhausted {
+        /// The host.
+        node: NodeId,
+        /// The flow.
+        flow: FlowId,
     },
 }
 

@@ -94,7 +94,6 @@ pub fn host_settings(number: u8, to: u8) -> HostSettings {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        seed: 3,
     }
 }
 

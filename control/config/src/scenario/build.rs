@@ -266,9 +266,8 @@ fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) 
     let (_, peer) = topology.peer(port);
     let station = Station { mac: port.mac, address: port.address };
     let rate = topology.links[port.link].wish.rate;
-    let seed = written.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(id.0);
     let priorities = (written.network.lossless, written.network.dscp);
-    host.settings(station, peer.mac, rate, priorities, seed)
+    host.settings(station, peer.mac, rate, priorities)
 }
 
 /// Complains about ports that a node has not.

@@ -19,7 +19,7 @@ mod tree;
 mod words;
 
 pub use overlay::{Override, ParseOverrideError};
-pub use run::Claim;
+pub use run::{Claim, Paper};
 pub use words::Better;
 
 use std::path::{Path, PathBuf};

@@ -1,11 +1,13 @@
 //! `[scenario]`, `[sampling]`, `[[claim]]`.
 
+use toml::de::DeValue;
 use units::{Interval, Nanos};
 
 use super::names::Names;
 use super::words::Better;
 use crate::problem::ProblemKind;
 use crate::reader::{At, Section};
+use crate::value::Value;
 
 /// How long a simulation goes on.
 #[derive(Clone, Debug)]
@@ -116,6 +118,25 @@ impl SamplingDecl {
     }
 }
 
+/// What a paper says of a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Paper {
+    /// One figure.
+    Figure {
+        /// It.
+        value: f64,
+        /// By which share of it another may differ and still be the same.
+        tolerance: f64,
+    },
+    /// A range. What lies in it is the paper's, and nothing else.
+    Range {
+        /// The least.
+        low: f64,
+        /// The most, no less than that.
+        high: f64,
+    },
+}
+
 /// A claim that a scenario checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
@@ -129,11 +150,9 @@ pub struct Claim {
     pub of: String,
     /// The variant that it is compared with; without one the figure itself is claimed.
     pub against: Option<String>,
-    /// The figure of the paper: a relative change (-0.18 is 18 % less) where there is something to compare with,
+    /// What the paper says: a relative change (-0.18 is 18 % less) where there is something to compare with,
     /// otherwise the figure itself.
-    pub paper: f64,
-    /// By which share of the paper's figure another may differ and still be the same.
-    pub tolerance: f64,
+    pub paper: Paper,
     /// Which way the figure gets better, where that is said.
     pub better: Option<Better>,
 }
@@ -148,15 +167,7 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
     let metric = section.required::<String>("metric", "metric = \"fct.all.mean_ns\"");
     let of = section.required::<String>("of", "of = \"bifrost\"");
     let against = section.optional::<String>("against");
-    let paper = section.required::<f64>("paper", "paper = -0.18");
-    let tolerance = section.optional::<f64>("tolerance").filter(|tolerance| {
-        let valid = (0.0..=10.0).contains(&tolerance.value);
-        if !valid {
-            let kind = ProblemKind::OutOfRange { got: tolerance.value.to_string(), valid: "0 to 10" };
-            section.problems.error(&tolerance.place, kind);
-        }
-        valid
-    });
+    let paper = paper(section);
     let better = section.optional::<Better>("better");
     for variant in [of.as_ref(), against.as_ref()].into_iter().flatten() {
         if !variants.contains(&variant.value) {
@@ -169,18 +180,62 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
             section.problems.error(&variant.place, kind);
         }
     }
-    if let Some(paper) = paper.as_ref().filter(|paper| !paper.value.is_finite()) {
-        let kind = ProblemKind::OutOfRange { got: paper.value.to_string(), valid: "a finite number" };
-        section.problems.error(&paper.place, kind);
-    }
     Some(Claim {
         id: id?.value,
         text: text?.value,
         metric: metric?.value,
         of: of?.value,
         against: against.map(|it| it.value),
-        paper: paper?.value,
-        tolerance: tolerance.map_or(TOLERANCE, |it| it.value),
+        paper: paper?,
         better: better.map(|it| it.value),
     })
+}
+
+/// `paper`, with the `tolerance` of a single figure.
+fn paper(section: &mut Section<'_, '_>) -> Option<Paper> {
+    let figures = section.required::<Figures>("paper", "paper = -0.18, or paper = [-0.65, -0.3]");
+    let tolerance = section.optional::<f64>("tolerance");
+    if let Some(tolerance) = tolerance.as_ref().filter(|it| !(0.0..=10.0).contains(&it.value)) {
+        let kind = ProblemKind::OutOfRange { got: tolerance.value.to_string(), valid: "0 to 10" };
+        section.problems.error(&tolerance.place, kind);
+    }
+    match figures?.value {
+        Figures::One(value) => {
+            Some(Paper::Figure { value, tolerance: tolerance.map_or(TOLERANCE, |it| it.value) })
+        }
+        Figures::Range(low, high) => {
+            if let Some(tolerance) = tolerance {
+                section.problems.error(&tolerance.place, ProblemKind::Meaningless { with: "a range" });
+            }
+            Some(Paper::Range { low, high })
+        }
+    }
+}
+
+/// What is written as a paper's figure.
+#[derive(Clone, Copy)]
+enum Figures {
+    One(f64),
+    Range(f64, f64),
+}
+
+impl Value for Figures {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        let DeValue::Array(ends) = value else { return finite(value).map(Self::One) };
+        let out_of_range = |got: String| ProblemKind::OutOfRange { got, valid: "[least, most]" };
+        let ends: Vec<_> = ends.iter().collect();
+        let [low, high] = ends.as_slice() else {
+            return Err(out_of_range(format!("an array of {}", ends.len())));
+        };
+        let (low, high) = (finite(low.get_ref())?, finite(high.get_ref())?);
+        if low <= high { Ok(Self::Range(low, high)) } else { Err(out_of_range(format!("[{low}, {high}]"))) }
+    }
+}
+
+fn finite(value: &DeValue<'_>) -> Result<f64, ProblemKind> {
+    let number = f64::read(value)?;
+    if number.is_finite() {
+        return Ok(number);
+    }
+    Err(ProblemKind::OutOfRange { got: number.to_string(), valid: "a finite number" })
 }

@@ -1,14 +1,15 @@
 //! Claims of papers beside what was found.
 
 use super::plan::Planned;
-use super::summary::{ClaimSummary, Figure, RunSummary, Spread, Verdict};
-use config::scenario::{Better, Claim};
+use super::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread, Verdict};
+use config::scenario::{Better, Claim, Paper};
 
 /// How much worse than the paper's an absolute figure may be and still be weaker, not contradicted: so many times
 /// the figure.
 const WEAKER: f64 = 2.0;
 
-/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something.
+/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something; the others were
+/// interrupted before they began.
 pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>]) -> Vec<ClaimSummary> {
     let mut points: Vec<Option<&str>> = Vec::new();
     for run in planned {
@@ -16,34 +17,19 @@ pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>])
             points.push(run.point.as_deref());
         }
     }
-    let measured: Vec<(&Planned, &RunSummary)> =
-        planned.iter().zip(runs).filter_map(|(planned, run)| Some((planned, run.as_ref()?))).collect();
-    let at = |claim, point| judge_at(claim, point, &measured);
+    let at = |claim, point| {
+        let runs = planned.iter().zip(runs).filter(|(planned, _)| planned.point.as_deref() == point);
+        judge_at(claim, point, &runs.collect::<Vec<_>>())
+    };
     claims.iter().flat_map(|claim| points.iter().map(move |point| at(claim, *point))).collect()
 }
 
-fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]) -> ClaimSummary {
-    let of_variant = |name: &str, seed: Option<u64>| {
-        let name = name.to_owned();
-        runs.iter().filter(move |(planned, _)| {
-            planned.variant.as_deref() == Some(&name)
-                && planned.point.as_deref() == point
-                && seed.is_none_or(|seed| planned.seed == seed)
-        })
-    };
-    let figure = |run: &RunSummary| run.metrics.get(&claim.metric).map(|figure| figure.0);
-    let values = of_variant(&claim.of, None).filter_map(|(planned, run)| {
-        let value = figure(run)?;
-        match &claim.against {
-            None => Some(value),
-            Some(against) => {
-                let (_, other) = of_variant(against, Some(planned.seed)).next()?;
-                change(value, figure(other)?)
-            }
-        }
-    });
-    let ours = Spread::of(values.collect());
+/// The claim, at one point; `runs` are all that were planned there.
+fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSummary>)]) -> ClaimSummary {
+    let unfinished = ended_otherwise(claim, runs);
+    let ours = if unfinished.is_none() { measured(claim, runs) } else { None };
     let better = direction(claim);
+    let judged = |ours: Spread| verdict(claim, better, ours.median.0);
     ClaimSummary {
         id: claim.id.clone(),
         text: claim.text.clone(),
@@ -51,11 +37,49 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &RunSummary)]
         of: claim.of.clone(),
         against: claim.against.clone(),
         point: point.map(Into::into),
-        paper: Figure(claim.paper),
+        paper: said(claim.paper),
         better,
         ours,
-        verdict: ours.map_or(Verdict::NotMeasured, |ours| verdict(claim, better, ours.median.0)),
+        verdict: match unfinished {
+            Some(ending) => Verdict::Unfinished(ending),
+            None => ours.map_or(Verdict::NotMeasured, judged),
+        },
     }
+}
+
+/// How the first of its runs ended that did not finish. What such a run has measured is a part of the figure at best:
+/// the flows that were left are not in it.
+fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<EndingName> {
+    let variants = [Some(&claim.of), claim.against.as_ref()];
+    let concerned = runs.iter().filter(|(planned, _)| {
+        variants.into_iter().flatten().any(|variant| planned.variant.as_ref() == Some(variant))
+    });
+    let mut endings =
+        concerned.map(|(_, run)| run.as_ref().map_or(EndingName::Interrupted, |run| run.ending));
+    // Whether it stands still is known of a run that does.
+    let of_standstill = ["run.deadlocked", "run.livelocked"].contains(&claim.metric.as_str());
+    endings.find(|ending| match ending {
+        EndingName::Finished => false,
+        EndingName::Deadlock | EndingName::Livelock => !of_standstill,
+        _ => true,
+    })
+}
+
+fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<Spread> {
+    let figure = |variant: &str, seed: u64| {
+        let of_it = |planned: &Planned| planned.variant.as_deref() == Some(variant) && planned.seed == seed;
+        let (_, run) = runs.iter().find(|(planned, _)| of_it(planned))?;
+        run.as_ref()?.metrics.get(&claim.metric).map(|figure| figure.0)
+    };
+    let of_variant = runs.iter().filter(|(planned, _)| planned.variant.as_ref() == Some(&claim.of));
+    let values = of_variant.filter_map(|(planned, _)| {
+        let ours = figure(&claim.of, planned.seed)?;
+        match &claim.against {
+            None => Some(ours),
+            Some(against) => change(ours, figure(against, planned.seed)?),
+        }
+    });
+    Spread::of(values.collect())
 }
 
 /// The relative change from `before` to `after`; none from nothing to something.
@@ -66,62 +90,121 @@ fn change(after: f64, before: f64) -> Option<f64> {
     (before != 0.0).then(|| after / before - 1.0)
 }
 
-/// Which way the figure gets better: what is said, otherwise the way in which the paper's figure changes.
+fn said(paper: Paper) -> PaperFigure {
+    match paper {
+        Paper::Figure { value, .. } => PaperFigure::One(Figure(value)),
+        Paper::Range { low, high } => PaperFigure::Range([Figure(low), Figure(high)]),
+    }
+}
+
+/// The least and the most that the paper says.
+fn ends(paper: Paper) -> (f64, f64) {
+    match paper {
+        Paper::Figure { value, .. } => (value, value),
+        Paper::Range { low, high } => (low, high),
+    }
+}
+
+/// Which way the figure gets better: what is said, otherwise the way in which all of the paper's figures change.
 fn direction(claim: &Claim) -> Option<Better> {
-    let claimed = match claim.paper {
-        paper if paper < 0.0 => Some(Better::Less),
-        paper if paper > 0.0 => Some(Better::More),
+    let claimed = match ends(claim.paper) {
+        (_, high) if high < 0.0 => Some(Better::Less),
+        (low, _) if low > 0.0 => Some(Better::More),
         _ => None,
     };
     claim.better.or(claimed.filter(|_| claim.against.is_some()))
 }
 
 fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
-    let paper = claim.paper;
-    let allowed = claim.tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
+    if is_the_papers(claim, ours) {
+        return Verdict::Reproduced;
+    }
+    let (low, high) = ends(claim.paper);
+    // The best and the worst of the paper, turned round where less is better: then more is better in any case.
+    let (ours, best, worst) = match better {
+        None => return Verdict::Contradicted,
+        Some(Better::Less) => (-ours, -low, -high),
+        Some(Better::More) => (ours, high, low),
+    };
+    if ours > best {
+        return Verdict::Better;
+    }
+    let is_there = if claim.against.is_some() {
+        ours > 0.0 && worst > 0.0
+    } else if worst >= 0.0 {
+        ours * WEAKER >= worst
+    } else {
+        // Below nothing, since it was turned round: ours is more than the paper's, up to twice as much.
+        ours >= worst * WEAKER
+    };
+    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+}
+
+/// Whether ours lies in the paper's range, or is its figure within the tolerance.
+fn is_the_papers(claim: &Claim, ours: f64) -> bool {
+    let (paper, tolerance) = match claim.paper {
+        Paper::Range { low, high } => return (low..=high).contains(&ours),
+        Paper::Figure { value, tolerance } => (value, tolerance),
+    };
+    let allowed = tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
     // A tolerance of 0.3 is met by what was rounded to it.
     let allowed = allowed * (1.0 + 1e-9);
     // However wide the tolerance, a change that is not there, or goes the other way, is not the paper's.
     let is_other_way = claim.against.is_some() && paper != 0.0 && ours * paper <= 0.0;
-    if (ours - paper).abs() <= allowed && !is_other_way {
-        return Verdict::Reproduced;
-    }
-    let sign = match better {
-        None => return Verdict::Contradicted,
-        Some(Better::Less) => -1.0,
-        Some(Better::More) => 1.0,
-    };
-    let (ours, paper) = (sign * ours, sign * paper);
-    if ours > paper {
-        return Verdict::Better;
-    }
-    let is_there = if claim.against.is_some() {
-        ours > 0.0 && paper > 0.0
-    } else if sign > 0.0 {
-        ours * WEAKER >= paper
-    } else {
-        // Both were turned round: ours is more than the paper's, up to twice as much.
-        ours >= paper * WEAKER
-    };
-    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+    (ours - paper).abs() <= allowed && !is_other_way
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::summary::FlowCounts;
     use Verdict::{Contradicted, Reproduced, Weaker};
 
-    fn claim(against: bool, paper: f64, better: Option<Better>) -> Claim {
+    fn claim(against: bool, value: f64, better: Option<Better>) -> Claim {
         Claim {
             id: "c".into(),
             text: "t".into(),
             metric: "m".into(),
             of: "new".into(),
             against: against.then(|| "old".into()),
-            paper,
-            tolerance: 0.3,
+            paper: Paper::Figure { value, tolerance: 0.3 },
             better,
         }
+    }
+
+    fn range(against: bool, low: f64, high: f64, better: Option<Better>) -> Claim {
+        Claim { paper: Paper::Range { low, high }, ..claim(against, 0.0, better) }
+    }
+
+    fn run(variant: &str, seed: u64, ending: EndingName, figure: f64) -> (Planned, Option<RunSummary>) {
+        let name = format!("{variant}/seed-{seed}");
+        let planned = Planned {
+            name: name.clone(),
+            variant: Some(variant.into()),
+            point: None,
+            parameters: [].into(),
+            overrides: Vec::new(),
+            seed,
+            inputs: String::new(),
+        };
+        let summary = RunSummary {
+            name,
+            variant: planned.variant.clone(),
+            parameters: [].into(),
+            seed,
+            ending,
+            message: None,
+            end_ns: 1,
+            transmissions: 1,
+            flows: FlowCounts { started: 1, ended: 1 },
+            metrics: [("m".to_owned(), Figure(figure)), ("run.deadlocked".to_owned(), Figure(1.0))].into(),
+        };
+        (planned, Some(summary))
+    }
+
+    fn judged(claim: &Claim, runs: Vec<(Planned, Option<RunSummary>)>) -> ClaimSummary {
+        let (planned, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        judge(core::slice::from_ref(claim), &planned, &runs).remove(0)
     }
 
     fn told(claim: &Claim, ours: f64) -> Verdict {
@@ -153,12 +236,13 @@ mod tests {
 
     #[test]
     fn no_tolerance_makes_a_change_of_nothing_or_of_the_other_way_the_papers() {
-        let wide = Claim { tolerance: 2.0, ..claim(true, -0.1, None) };
+        let wide = |value| Paper::Figure { value, tolerance: 2.0 };
+        let less = Claim { paper: wide(-0.1), ..claim(true, 0.0, None) };
         assert_eq!(
-            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&wide, ours)),
+            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&less, ours)),
             [Reproduced, Reproduced, Contradicted, Contradicted]
         );
-        let owned = Claim { tolerance: 2.0, ..claim(true, 0.05, Some(Better::Less)) };
+        let owned = Claim { paper: wide(0.05), ..claim(true, 0.0, Some(Better::Less)) };
         assert_eq!(
             [-0.01, 0.0, 0.01].map(|ours| told(&owned, ours)),
             [Verdict::Better, Verdict::Better, Reproduced]
@@ -192,5 +276,97 @@ mod tests {
             [20.0, 9.0, 5.0, 4.9].map(|ours| told(&most, ours)),
             [Verdict::Better, Reproduced, Weaker, Contradicted]
         );
+    }
+
+    #[test]
+    fn a_range_is_met_by_what_lies_in_it_and_by_nothing_beside_it() {
+        let less = range(true, -0.65, -0.3, None);
+        assert_eq!(
+            [-0.66, -0.65, -0.5, -0.3, -0.299, -0.01, 0.0, 0.4].map(|ours| told(&less, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Weaker, Contradicted, Contradicted]
+        );
+        let more = range(true, 0.1, 0.2, None);
+        assert_eq!(
+            [0.21, 0.2, 0.1, 0.09, -0.1].map(|ours| told(&more, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+        );
+    }
+
+    #[test]
+    fn a_range_on_both_sides_of_nothing_has_no_better_way_of_its_own() {
+        let around = range(true, -0.1, 0.1, None);
+        assert_eq!(
+            [-0.11, -0.1, 0.0, 0.1, 0.11].map(|ours| told(&around, ours)),
+            [Contradicted, Reproduced, Reproduced, Reproduced, Contradicted]
+        );
+        let owned = range(true, -0.1, 0.1, Some(Better::Less));
+        assert_eq!([-0.11, 0.11].map(|ours| told(&owned, ours)), [Verdict::Better, Contradicted]);
+    }
+
+    #[test]
+    fn an_absolute_range_is_weaker_up_to_twice_its_worse_end() {
+        let least = range(false, 0.0, 10.0, Some(Better::Less));
+        assert_eq!(
+            [0.0, 10.0, 10.1, 20.0, 20.1].map(|ours| told(&least, ours)),
+            [Reproduced, Reproduced, Weaker, Weaker, Contradicted]
+        );
+        let most = range(false, 10.0, 20.0, Some(Better::More));
+        assert_eq!(
+            [21.0, 20.0, 10.0, 5.0, 4.9].map(|ours| told(&most, ours)),
+            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+        );
+        let without = range(false, 10.0, 20.0, None);
+        assert_eq!(
+            [9.9, 10.0, 20.1].map(|ours| told(&without, ours)),
+            [Contradicted, Reproduced, Contradicted]
+        );
+    }
+
+    #[test]
+    fn a_run_that_did_not_finish_leaves_a_claim_without_verdict_and_says_what_ended_it() {
+        let less = claim(true, -0.2, None);
+        let (new, old) = (|ending| run("new", 1, ending, 8.0), |ending| run("old", 1, ending, 10.0));
+        let finished = judged(&less, vec![new(EndingName::Finished), old(EndingName::Finished)]);
+        assert_eq!(finished.verdict, Reproduced);
+        for ending in [
+            EndingName::Limit,
+            EndingName::Interrupted,
+            EndingName::Deadlock,
+            EndingName::Livelock,
+            EndingName::Exhausted,
+            EndingName::Violation,
+        ] {
+            for runs in
+                [vec![new(ending), old(EndingName::Finished)], vec![new(EndingName::Finished), old(ending)]]
+            {
+                let claim = judged(&less, runs);
+                assert_eq!((claim.verdict, claim.ours), (Verdict::Unfinished(ending), None));
+            }
+        }
+        let one_of_many = vec![
+            new(EndingName::Finished),
+            old(EndingName::Finished),
+            run("new", 2, EndingName::Finished, 8.0),
+            run("old", 2, EndingName::Limit, 10.0),
+        ];
+        assert_eq!(judged(&less, one_of_many).verdict, Verdict::Unfinished(EndingName::Limit));
+        let (never, _) = old(EndingName::Finished);
+        let interrupted = judged(&less, vec![new(EndingName::Finished), (never, None)]);
+        assert_eq!(interrupted.verdict, Verdict::Unfinished(EndingName::Interrupted));
+    }
+
+    #[test]
+    fn how_runs_of_other_variants_ended_is_nothing_to_a_claim() {
+        let alone = claim(false, 8.0, None);
+        let runs = vec![run("new", 1, EndingName::Finished, 8.0), run("old", 1, EndingName::Limit, 1.0)];
+        assert_eq!(judged(&alone, runs).verdict, Reproduced);
+    }
+
+    #[test]
+    fn that_it_stands_still_is_judged_of_a_run_that_does() {
+        let stands = Claim { metric: "run.deadlocked".into(), ..claim(false, 1.0, None) };
+        let told = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
+        assert_eq!(told(EndingName::Deadlock), Reproduced);
+        assert_eq!(told(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
     }
 }

@@ -43,6 +43,8 @@ pub enum EndingName {
     Deadlock,
     /// Frames move, and no flow gets on.
     Livelock,
+    /// A host had no queue pair left for a flow.
+    Exhausted,
     /// An invariant did not hold.
     Violation,
 }
@@ -56,13 +58,14 @@ impl EndingName {
             Self::Interrupted => "interrupted",
             Self::Deadlock => "deadlock",
             Self::Livelock => "livelock",
+            Self::Exhausted => "exhausted",
             Self::Violation => "violation",
         }
     }
 
     /// Whether something went wrong in the run.
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Deadlock | Self::Livelock | Self::Violation)
+        matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)
     }
 
     /// Whether a run that ended so need not be run again.
@@ -149,8 +152,8 @@ pub struct ClaimSummary {
     pub against: Option<String>,
     /// The point of the sweeps; `None` without sweeps.
     pub point: Option<String>,
-    /// The figure of the paper.
-    pub paper: Figure,
+    /// What the paper says.
+    pub paper: PaperFigure,
     /// Which way the figure gets better.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
@@ -166,6 +169,16 @@ fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok
         Some(Better::Less) => serializer.serialize_str("less"),
         Some(Better::More) => serializer.serialize_str("more"),
     }
+}
+
+/// What a paper says of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PaperFigure {
+    /// One figure.
+    One(Figure),
+    /// From the least to the most.
+    Range([Figure; 2]),
 }
 
 /// A figure over several seeds.
@@ -191,10 +204,9 @@ impl Spread {
 }
 
 /// What a claim came to; `docs/simulate.md` has the rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Ours is the paper's, within the tolerance.
+    /// Ours is the paper's: within the tolerance, or in its range.
     Reproduced,
     /// Ours is better.
     Better,
@@ -203,8 +215,15 @@ pub enum Verdict {
     /// There is no such effect, or the opposite.
     Contradicted,
     /// No run has such a figure.
-    #[serde(rename = "not measured")]
     NotMeasured,
+    /// None: one of its runs ended so.
+    Unfinished(EndingName),
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl Verdict {
@@ -216,6 +235,7 @@ impl Verdict {
             Self::Weaker => "weaker",
             Self::Contradicted => "contradicted",
             Self::NotMeasured => "not measured",
+            Self::Unfinished(ending) => ending.name(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One page for a person: what the runs came to, and what the claims did.
 
 use super::plan::Plan;
-use super::summary::{ClaimSummary, Figure, RunSummary, Spread, Summary};
+use super::summary::{ClaimSummary, Figure, PaperFigure, RunSummary, Spread, Summary};
 use core::fmt::Write;
 use std::path::Path;
 use telemetry::table::{Table, bytes, nanos, section, thousands};
@@ -145,7 +145,10 @@ fn write_claims(page: &mut String, summary: &Summary) {
         table.row([
             name,
             claim.verdict.name().into(),
-            figure(claim.paper),
+            match claim.paper {
+                PaperFigure::One(paper) => figure(paper),
+                PaperFigure::Range([low, high]) => format!("{} to {}", figure(low), figure(high)),
+            },
             ours(|spread| spread.median),
             ours(|spread| spread.min),
             ours(|spread| spread.max),

@@ -53,7 +53,8 @@ pub struct Storm {
     pub action: WatchdogAction,
     /// For how long it had held frames and sent none.
     pub stalled_for: Interval,
-    /// The time over which its pauses were measured: the detection time, and what a turn was late.
+    /// The time over which its pauses were measured: the detection time, and what a turn was late; where it ended in
+    /// a gap, up to the next pause.
     pub measured_for: Interval,
     /// For how much of that it was paused.
     pub paused_for: Interval,

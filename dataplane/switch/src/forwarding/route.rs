@@ -16,7 +16,7 @@ use foldhash::fast::FixedState;
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
-use units::PortId;
+use units::{PortId, PortSet};
 use wire::ethernet::{EtherType, MacAddress, View};
 use wire::{ipv4, ipv6};
 
@@ -186,13 +186,25 @@ impl RouteTable {
     /// The port and the next hop toward `address`, for what the gateway itself sends: of equal paths one
     /// through `port`, where there is one.
     pub fn toward(&self, address: IpAddr, port: PortId) -> Option<(PortId, MacAddress)> {
-        let entry = match address {
-            IpAddr::V4(address) => longest_match(&self.v4, address),
-            IpAddr::V6(address) => self.v6.longest_match(address).map(|(_, _, entry)| *entry),
-        };
-        let hops = self.hops_of(entry).ok()?;
+        let hops = self.hops_of(self.entry(address)).ok()?;
         let hop = hops.iter().find(|hop| hop.port == port).or(hops.first())?;
         Some((hop.port, hop.mac))
+    }
+
+    /// The ports through which frames for `address` leave; none where no route leads there.
+    pub fn ports_toward(&self, address: IpAddr) -> PortSet {
+        let mut ports = PortSet::EMPTY;
+        for hop in self.hops_of(self.entry(address)).unwrap_or_default() {
+            ports.insert(hop.port);
+        }
+        ports
+    }
+
+    fn entry(&self, address: IpAddr) -> Option<Entry> {
+        match address {
+            IpAddr::V4(address) => longest_match(&self.v4, address),
+            IpAddr::V6(address) => self.v6.longest_match(address).map(|(_, _, entry)| *entry),
+        }
     }
 
     fn refuse_at_layer_two(

@@ -22,7 +22,8 @@ pub use port::{
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
-use units::{Bytes, PortId};
+use core::net::IpAddr;
+use units::{Bytes, PortId, PortSet};
 
 /// A configuration before it is checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +106,15 @@ impl Program {
     /// The settings of one port.
     pub fn port(&self, port: PortId) -> &PortSettings {
         &self.settings.ports[port.index()]
+    }
+
+    /// The ports through which frames for `address` leave, by the routes; `None` where it has none but bridges or
+    /// patches.
+    pub fn ports_toward(&self, address: IpAddr) -> Option<PortSet> {
+        match &self.forwarding {
+            Forwarding::Route(table) => Some(table.ports_toward(address)),
+            Forwarding::Bridge | Forwarding::Patch(_) => None,
+        }
     }
 
     pub(crate) fn forwarding(&self) -> &Forwarding {

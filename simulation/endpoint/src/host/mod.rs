@@ -7,12 +7,12 @@ mod table;
 use crate::packet::Path;
 use crate::receiver::Receiver;
 use crate::sender::{Place, Sender};
-use crate::settings::{Connection, End, FlowId, HostSettings};
+use crate::settings::{Connection, End, FlowId, HostSettings, Transport};
 use core::cmp::Reverse;
 use nic::Nic;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
-use table::{QueuePairState, Slot, Table};
+use table::{Places, QueuePairState, Slot, Table};
 use units::{BitRate, Bytes, Nanos};
 use wire::roce::{QueuePair, source_port_of_queue_pairs};
 
@@ -111,7 +111,10 @@ impl Host {
             counters: HostCounters::default(),
             now: Nanos::ZERO,
             nic: Nic::new(settings.rate),
-            table: Table::default(),
+            table: Table::new(match settings.transport {
+                Transport::NewReno(_) => Places::Ports,
+                Transport::GoBackN(_) | Transport::Irn(_) => Places::Numbers,
+            }),
             flows: BTreeMap::new(),
             sending: 0,
             alarms: BinaryHeap::new(),
@@ -125,12 +128,11 @@ impl Host {
         &self.settings
     }
 
-    /// A queue pair number that is free here. It is taken until its flow has ended on this side: a sender's when
-    /// all is acknowledged, a receiver's with [`Host::close`]. A host has 2^20 - 2 of them; when all are taken,
-    /// this is queue pair 0, with which nothing can be connected. With [`crate::Transport::NewReno`] no more than
-    /// 65,534 may be taken at a time, since their ports would be the same.
-    pub fn reserve(&mut self) -> QueuePair {
-        self.table.reserve().unwrap_or_default()
+    /// A queue pair number that is free here; `None` where all are taken. It is taken until its flow has ended on this
+    /// side: a sender's when all is acknowledged, a receiver's with [`Host::close`]. A host has 2^20 - 2 of them, and
+    /// 65,534 with [`crate::Transport::NewReno`], since more would share their ports.
+    pub fn reserve(&mut self) -> Option<QueuePair> {
+        self.table.reserve()
     }
 
     /// Opens one end of a flow; a sender begins at once. Does nothing where the local queue pair was not

@@ -26,9 +26,28 @@ pub(super) enum QueuePairState {
     Receiver(Box<Receiver>),
 }
 
+/// How many there can be, by how they are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Places {
+    /// By their numbers: 2^20 - 2.
+    Numbers,
+    /// By TCP ports, which have 16 bits: 65,534.
+    Ports,
+}
+
+impl Places {
+    const fn count(self) -> usize {
+        match self {
+            Self::Numbers => (SLOT_MASK + 1 - RESERVED) as usize,
+            Self::Ports => (u16::MAX as u32 + 1 - RESERVED) as usize,
+        }
+    }
+}
+
 /// All of them. Memory is that of the most that there were at one time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
+    places: Places,
     entries: Vec<Entry>,
     free: Vec<Slot>,
 }
@@ -40,15 +59,20 @@ struct Entry {
 }
 
 impl Table {
-    /// Takes a free number; `None` where all 2^20 - 2 of them are taken.
+    /// No queue pairs yet.
+    pub fn new(places: Places) -> Self {
+        Self { places, entries: Vec::new(), free: Vec::new() }
+    }
+
+    /// Takes a free number; `None` where all of them are taken.
     pub fn reserve(&mut self) -> Option<QueuePair> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
-                let slot = self.entries.len() as u32;
-                if slot + RESERVED > SLOT_MASK {
+                if self.entries.len() == self.places.count() {
                     return None;
                 }
+                let slot = self.entries.len() as u32;
                 self.entries.push(Entry { generation: 0, state: QueuePairState::Free });
                 slot
             }
@@ -66,8 +90,7 @@ impl Table {
         (entry.generation == number.number() >> SLOT_BITS).then_some(slot)
     }
 
-    /// Where the queue pair is that has this TCP port. Ports have 16 bits, so those of the first 65,534 places can be
-    /// told apart.
+    /// Where the queue pair is that has this TCP port.
     pub fn find_port(&self, port: u16) -> Option<Slot> {
         let slot = u32::from(port).checked_sub(RESERVED)?;
         (slot < self.entries.len() as u32).then_some(slot)
@@ -109,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_number_is_not_given_twice_while_it_is_taken() {
-        let mut table = Table::default();
+        let mut table = Table::new(Places::Numbers);
         let mut numbers: Vec<_> = (0..100).map(|_| table.reserve().unwrap()).collect();
         numbers.sort();
         numbers.dedup();
@@ -119,7 +142,7 @@ mod tests {
 
     #[test]
     fn who_comes_later_to_a_place_has_another_number() {
-        let mut table = Table::default();
+        let mut table = Table::new(Places::Numbers);
         let first = table.reserve().unwrap();
         let slot = table.find(first).unwrap();
         table.release(slot);
@@ -130,5 +153,21 @@ mod tests {
         table.release(slot);
         table.release(slot);
         assert_ne!(table.reserve(), table.reserve(), "given back twice, it is free once");
+    }
+
+    #[test]
+    fn when_all_numbers_are_taken_there_is_none_until_one_is_given_back() {
+        for (places, count) in [(Places::Numbers, (1 << 20) - 2), (Places::Ports, 65_534)] {
+            let mut table = Table::new(places);
+            assert!((0..count).all(|_| table.reserve().is_some()), "{places:?}");
+            assert_eq!((table.reserve(), table.reserve()), (None, None));
+            table.release(count - 1);
+            let last = table.reserve().unwrap();
+            assert_eq!(table.find(last), Some(count - 1));
+            if places == Places::Ports {
+                assert_eq!(table.find_port(last.number() as u16), Some(count - 1));
+            }
+            assert_eq!(table.reserve(), None);
+        }
     }
 }

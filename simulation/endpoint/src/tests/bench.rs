@@ -86,7 +86,6 @@ pub fn settings(host: usize) -> HostSettings {
         }),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        seed: 1,
     }
 }
 
@@ -126,7 +125,7 @@ impl Bench {
     /// A flow from host 0 to host 1.
     pub fn flow(&mut self, number: u32, priority: Priority, length: Option<u64>, first_psn: u32) -> FlowId {
         let flow = FlowId(number);
-        let pairs = [self.hosts[0].reserve(), self.hosts[1].reserve()];
+        let pairs = [0, 1].map(|host: usize| self.hosts[host].reserve().unwrap());
         for (host, end) in [(1, End::Receiver), (0, End::Sender)] {
             let connection = Connection {
                 flow,

@@ -4,7 +4,7 @@
 //! acknowledgement, a PSN sequence error, and the sender goes back to what was expected; the others behind that
 //! gap are dropped silently. Whatever else is lost, the retransmission timer brings back.
 
-use super::{Progress, Response};
+use super::Response;
 use crate::settings::GoBackN;
 use units::Nanos;
 
@@ -48,15 +48,15 @@ impl Sender {
     }
 
     #[inline]
-    pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
+    pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
         let (before, back) = match response {
             Response::Acknowledge { before } => (before, false),
             Response::SequenceError { expected } => (expected, true),
             // Its receiver keeps nothing that comes out of order, and says nothing of it.
-            Response::Selective { .. } => return Progress::default(),
+            Response::Selective { .. } => return 0,
         };
         if before < self.acknowledged || before > self.sent {
-            return Progress::default();
+            return 0;
         }
         let newly = before - self.acknowledged;
         let loss = back && before < self.next;
@@ -68,7 +68,7 @@ impl Sender {
                 false => Nanos::NEVER,
             };
         }
-        Progress { newly, loss }
+        newly
     }
 
     #[inline]
@@ -150,11 +150,15 @@ mod tests {
     #[test]
     fn a_sequence_error_goes_back_to_what_was_expected() {
         let mut sender = sender();
-        let progress = sender.on_response(Nanos(20), Response::SequenceError { expected: 3 });
-        assert_eq!(progress, Progress { newly: 3, loss: true });
+        assert_eq!(sender.on_response(Nanos(20), Response::SequenceError { expected: 3 }), 3);
         assert_eq!((sender.next_packet(10), sender.in_flight()), (Some(3), 0));
-        let again = sender.on_response(Nanos(21), Response::SequenceError { expected: 3 });
-        assert_eq!(again, Progress::default(), "nothing was sent since");
+        let deadline = sender.deadline();
+        assert_eq!(sender.on_response(Nanos(21), Response::SequenceError { expected: 3 }), 0);
+        assert_eq!(
+            (sender.next_packet(10), sender.deadline()),
+            (Some(3), deadline),
+            "nothing was sent since"
+        );
     }
 
     #[test]
@@ -166,7 +170,7 @@ mod tests {
             Response::Acknowledge { before: 8 },
             Response::Acknowledge { before: 11 },
         ] {
-            assert_eq!(sender.on_response(Nanos(30), response), Progress::default());
+            assert_eq!(sender.on_response(Nanos(30), response), 0);
             assert_eq!((sender.acknowledged(), sender.next_packet(10)), (8, None));
         }
     }

@@ -1,8 +1,8 @@
 //! IRN: selective retransmission with a window of one bandwidth-delay product ("Revisiting Network Support for
 //! RDMA", SIGCOMM 2018, sections 3.1 and 3.2). It is for networks without PFC.
 
+use super::Response;
 use super::seen::Seen;
-use super::{Progress, Response};
 use crate::settings;
 use units::{Interval, Nanos};
 
@@ -81,14 +81,14 @@ impl Sender {
     }
 
     #[inline]
-    pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
+    pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
         let (before, sacked) = match response {
             Response::Acknowledge { before } => (before, None),
             Response::SequenceError { expected } => (expected, Some(expected)),
             Response::Selective { expected, arrived } => (expected, Some(arrived)),
         };
         if before > self.sent || sacked.is_some_and(|sacked| sacked >= self.sent) {
-            return Progress::default();
+            return 0;
         }
         let acknowledged = self.seen.missing();
         self.seen.insert_before(before);
@@ -99,15 +99,14 @@ impl Sender {
         if self.recovery.is_some_and(|recovery| self.seen.missing() >= recovery.until) {
             self.recovery = None;
         }
-        let loss = sacked.is_some_and(|sacked| sacked >= self.seen.missing()) && self.recovery.is_none();
-        if loss {
+        if sacked.is_some_and(|sacked| sacked >= self.seen.missing()) && self.recovery.is_none() {
             self.recover();
         }
         if newly > 0 {
             let all = self.seen.missing() == self.sent;
             self.deadline = if all { Nanos::NEVER } else { now + self.timeout() };
         }
-        Progress { newly, loss }
+        newly
     }
 
     fn recover(&mut self) {
@@ -198,11 +197,11 @@ mod tests {
         packets
     }
 
-    fn selective(sender: &mut Sender, expected: u64, arrived: u64) -> Progress {
+    fn selective(sender: &mut Sender, expected: u64, arrived: u64) -> u64 {
         sender.on_response(Nanos(0), Response::Selective { expected, arrived })
     }
 
-    fn acknowledge(sender: &mut Sender, before: u64) -> Progress {
+    fn acknowledge(sender: &mut Sender, before: u64) -> u64 {
         sender.on_response(Nanos(0), Response::Acknowledge { before })
     }
 
@@ -210,7 +209,7 @@ mod tests {
     fn no_more_than_the_cap_is_on_its_way() {
         let mut sender = sent(8);
         assert_eq!(sender.next_packet(100), None);
-        assert_eq!(acknowledge(&mut sender, 3), Progress { newly: 3, loss: false });
+        assert_eq!(acknowledge(&mut sender, 3), 3);
         assert_eq!(send(&mut sender, 9), [8, 9, 10]);
     }
 
@@ -219,13 +218,17 @@ mod tests {
         // 0 and 1 arrive, 2 and 4 are lost, 3, 5 and 6 arrive.
         let mut sender = sent(7);
         acknowledge(&mut sender, 2);
-        assert_eq!(selective(&mut sender, 2, 3), Progress { newly: 0, loss: true });
-        assert_eq!(selective(&mut sender, 2, 5), Progress::default());
-        assert_eq!(selective(&mut sender, 2, 6), Progress::default());
+        assert_eq!(sender.recovery, None);
+        assert_eq!(selective(&mut sender, 2, 3), 0);
+        let recovery = sender.recovery.unwrap();
+        assert_eq!((recovery.until, recovery.cursor), (7, 2));
+        assert_eq!(selective(&mut sender, 2, 5), 0);
+        assert_eq!(selective(&mut sender, 2, 6), 0);
+        assert_eq!(sender.recovery, Some(recovery), "it is one recovery");
         assert_eq!(send(&mut sender, 9), [2, 4, 7, 8, 9], "and no more than the cap");
-        assert_eq!(acknowledge(&mut sender, 4).newly, 2);
+        assert_eq!(acknowledge(&mut sender, 4), 2);
         assert!(sender.recovery.is_some());
-        assert_eq!(acknowledge(&mut sender, 7).newly, 3);
+        assert_eq!(acknowledge(&mut sender, 7), 3);
         assert_eq!(sender.recovery, None, "all that was sent before the first loss is there");
     }
 
@@ -252,7 +255,7 @@ mod tests {
         sender.on_timeout(sender.deadline());
         assert_eq!(sender.next_packet(4), Some(0));
         sender.on_sent(Nanos(0), 0);
-        assert_eq!(acknowledge(&mut sender, 4), Progress { newly: 4, loss: false });
+        assert_eq!(acknowledge(&mut sender, 4), 4);
         assert_eq!(sender.deadline(), Nanos::NEVER);
     }
 
@@ -263,7 +266,9 @@ mod tests {
         assert_eq!(send(&mut sender, 2), [0, 4]);
         acknowledge(&mut sender, 4);
         assert_eq!(send(&mut sender, 1), [5]);
-        assert_eq!(selective(&mut sender, 4, 5), Progress { newly: 0, loss: true });
+        assert_eq!(sender.recovery, None);
+        assert_eq!(selective(&mut sender, 4, 5), 0);
+        assert!(sender.recovery.is_some());
         assert_eq!(send(&mut sender, 1), [4]);
     }
 
@@ -289,7 +294,7 @@ mod tests {
             Response::Selective { expected: 2, arrived: 4 },
             Response::Selective { expected: 5, arrived: 3 },
         ] {
-            assert_eq!(sender.on_response(Nanos(0), response), Progress::default());
+            assert_eq!(sender.on_response(Nanos(0), response), 0);
             assert_eq!((sender.acknowledged(), sender.recovery), (0, None));
         }
     }

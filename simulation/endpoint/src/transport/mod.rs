@@ -33,15 +33,6 @@ pub(crate) enum Response {
     },
 }
 
-/// What came of a response.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Packets that are acknowledged now and were not before.
-    pub newly: u64,
-    /// Whether it told of a loss that was not known.
-    pub loss: bool,
-}
-
 /// The sending half.
 #[derive(Clone, Debug)]
 pub(crate) enum SendTransport {
@@ -88,9 +79,10 @@ impl SendTransport {
         }
     }
 
-    /// An answer came. Nothing happens where it is about packets that were never sent, or old.
+    /// An answer came. Nothing happens where it is about packets that were never sent, or old. Returns how many packets
+    /// are acknowledged now and were not before.
     #[inline]
-    pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
+    pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
         match self {
             Self::GoBackN(sender) => sender.on_response(now, response),
             Self::Irn(sender) => sender.on_response(now, response),

@@ -6,8 +6,8 @@
 
 mod round_trip;
 
+use super::Response;
 use super::seen::Seen;
-use super::{Progress, Response};
 use crate::settings;
 use round_trip::RetransmissionTimer;
 use units::Nanos;
@@ -84,15 +84,17 @@ impl Sender {
     }
 
     #[inline]
-    pub fn on_response(&mut self, now: Nanos, response: Response) -> Progress {
+    pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
         // A TCP receiver says nothing else.
-        let Response::Acknowledge { before } = response else { return Progress::default() };
+        let Response::Acknowledge { before } = response else { return 0 };
         if before > self.sent || before < self.acknowledged {
-            return Progress::default();
+            return 0;
         }
         if before == self.acknowledged {
-            let loss = before < self.sent && self.on_duplicate();
-            return Progress { newly: 0, loss };
+            if before < self.sent {
+                self.on_duplicate();
+            }
+            return 0;
         }
         let newly = before - self.acknowledged;
         self.acknowledged = before;
@@ -107,7 +109,7 @@ impl Sender {
                 self.timer.restart(now, before < self.sent);
             }
         }
-        Progress { newly, loss: false }
+        newly
     }
 
     /// Slow start, or congestion avoidance (RFC 5681 section 3.1, equations 2 and 3).
@@ -119,23 +121,22 @@ impl Sender {
         }
     }
 
-    /// Says whether it tells of a loss (RFC 6582 section 3.2, steps 2 and 3).
-    fn on_duplicate(&mut self) -> bool {
+    /// RFC 6582 section 3.2, steps 2 and 3.
+    fn on_duplicate(&mut self) {
         self.duplicates = self.duplicates.saturating_add(1);
         if self.in_recovery {
             // A segment has left the network.
             self.window += 1.0;
-            return false;
+            return;
         }
         if self.duplicates != self.settings.duplicates || self.acknowledged < self.recover {
-            return false;
+            return;
         }
         self.threshold = self.half_in_flight();
         self.window = self.threshold + f64::from(self.settings.duplicates);
         self.recover = self.sent;
         (self.in_recovery, self.partial) = (true, false);
         self.again = Some(self.acknowledged);
-        true
     }
 
     /// RFC 6582 section 3.2, step 3: a full or a partial acknowledgement.

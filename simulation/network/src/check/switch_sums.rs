@@ -40,16 +40,21 @@ pub(super) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropRe
     for port in ports(switch) {
         let dropped = &switch.shard.ingress_counters(port).dropped;
         for priority in lossless(port).iter() {
-            let reasons = DropReason::ALL.into_iter();
-            let drop = reasons.map(|it| (it, dropped[priority.index()][it.index()])).find(|it| is_loss(*it));
-            if let Some((reason, _)) = drop {
+            let mut reasons = DropReason::ALL.into_iter();
+            let drop = reasons.find(|it| {
+                dropped[priority.index()][it.index()].frames > 0 && !is_explained(switch, port, *it)
+            });
+            if let Some(reason) = drop {
                 return Some((port, priority, reason));
             }
         }
         // Lossless frames pass egress admission, so what is dropped there by a threshold was lossy where it
         // came in.
         let drop = egress_drops(switch, port).find(|(priority, reason, volume)| {
-            anywhere.contains(priority) && *reason == DropReason::NoDescriptor && volume.frames > 0
+            anywhere.contains(priority)
+                && *reason == DropReason::NoDescriptor
+                && volume.frames > 0
+                && !is_explained(switch, port, *reason)
         });
         if let Some((priority, reason, _)) = drop {
             return Some((port, priority, reason));
@@ -58,8 +63,16 @@ pub(super) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropRe
     None
 }
 
-fn is_loss((reason, volume): (DropReason, Volume)) -> bool {
-    volume.frames > 0 && reason != DropReason::PfcWatchdog
+/// Whether a lossless frame may be dropped at `port` for `reason`. A group has a headroom of its own: only the faults of
+/// its link can make more arrive than that. The headroom pool and the descriptors are shared: who gets more than it
+/// asked for takes them from all ports.
+fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
+    match reason {
+        DropReason::PfcWatchdog => true,
+        DropReason::HeadroomExceeded => switch.unreliable.contains(port),
+        DropReason::HeadroomPoolFull | DropReason::NoDescriptor => !switch.unreliable.is_empty(),
+        _ => false,
+    }
 }
 
 /// Each port wants to be called when it last said so.
@@ -94,4 +107,29 @@ pub(super) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     }
     let expected = switch.held;
     if held == expected { Ok(()) } else { Err(Broken::Held { node, expected, ledger: held }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::options::Options;
+    use crate::testing::line;
+    use units::PortSet;
+
+    #[test]
+    fn a_faulty_link_explains_an_exceeded_headroom_at_its_port_and_what_all_ports_share_at_any() {
+        let mut engine = Engine::new(line(), Options::default());
+        let switch = &mut engine.switches[0];
+        let (near, far) = (PortId(0), PortId(1));
+        let explained = |switch: &Switch, port| -> Vec<DropReason> {
+            DropReason::ALL.into_iter().filter(|reason| is_explained(switch, port, *reason)).collect()
+        };
+        assert_eq!(explained(switch, near), [DropReason::PfcWatchdog]);
+        switch.unreliable = PortSet::EMPTY;
+        switch.unreliable.insert(near);
+        let shared = [DropReason::HeadroomPoolFull, DropReason::NoDescriptor, DropReason::PfcWatchdog];
+        assert_eq!(explained(switch, far), shared);
+        assert_eq!(explained(switch, near), [&[DropReason::HeadroomExceeded], &shared[..]].concat());
+    }
 }

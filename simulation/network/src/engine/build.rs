@@ -1,13 +1,13 @@
 //! A network before its first event.
 
-use super::{Actors, BURST, Engine, Place, Station, Switch};
+use super::{Actors, BURST, Engine, PROGRESS_EVERY, Place, Station, Switch};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
 use crate::frame::FramePool;
 use crate::ideal::Paths;
 use crate::link::Direction;
-use crate::network::{NetworkSpec, NodeId, NodeKind};
+use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use crate::options::Options;
 use crate::stall::Watch;
 use crate::tournament::Tournament;
@@ -17,13 +17,13 @@ use rand_pcg::Pcg32;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use switch::{Program, Shard};
-use units::Nanos;
+use units::{Nanos, PortSet};
 
 impl Engine {
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         let paths = Paths::new(&network);
         let (mut directions, numbers) = directions(&network, options.seed);
-        let has_faults = network.links.iter().any(|link| link.faults.iter().any(|faults| faults.any()));
+        let unreliable = unreliable_ports(&network);
         let longest = network.links.iter().map(|link| link.delay).max().unwrap_or_default();
         let (mut places, mut switches, mut stations) = (Vec::new(), Vec::new(), Vec::new());
         for (number, node) in (0..).zip(network.nodes) {
@@ -32,7 +32,8 @@ impl Engine {
             match kind {
                 NodeKind::Switch(program) => {
                     places.push(Place::Switch(switches.len()));
-                    switches.push(switch(node_id, program, is_tapped));
+                    let unreliable = unreliable[number as usize];
+                    switches.push(Switch { unreliable, ..switch(node_id, program, is_tapped) });
                 }
                 NodeKind::Host(settings) => {
                     places.push(Place::Station(stations.len()));
@@ -62,7 +63,7 @@ impl Engine {
         Self {
             now: Nanos::ZERO,
             rng: Pcg32::seed_from_u64(options.seed),
-            checker: Checker::new(&switches, has_faults),
+            checker: Checker::new(&switches),
             watch,
             options,
             tournament,
@@ -80,6 +81,7 @@ impl Engine {
             burst: Vec::with_capacity(BURST),
             transmissions: 0,
             events: 0,
+            until_progress: PROGRESS_EVERY,
         }
     }
 }
@@ -89,6 +91,7 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
     Switch {
         node,
         out: vec![None; ports],
+        unreliable: PortSet::EMPTY,
         deadlines: vec![Nanos::NEVER; ports],
         shard: Shard::single(program.clone()),
         program,
@@ -96,6 +99,21 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
         taken: switch::Volume::ZERO,
         is_tapped,
     }
+}
+
+/// By node, the ports where more may arrive than the switch has asked for: whoever sends there is not told to stop, or
+/// not in time, or what it has sent before comes later than the length of the link says.
+fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
+    let mut ports = vec![PortSet::EMPTY; network.nodes.len()];
+    for link in &network.links {
+        for (here, there) in [(0, 1), (1, 0)] {
+            if link.faults[here].hold_up_pauses() || link.faults[there].hold_up_data() {
+                let LinkEnd { node, port } = link.ends[here];
+                ports[node.0 as usize].insert(port);
+            }
+        }
+    }
+    ports
 }
 
 /// Both directions of each link, in the order of the ports to which they lead, so that what arrives at one

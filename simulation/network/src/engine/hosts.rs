@@ -9,14 +9,14 @@ use crate::ideal::ideal_completion;
 use crate::link::{Direction, Sent};
 use crate::network::{FlowSpec, NodeId};
 use crate::observer::{Observer, Tap};
-use crate::outcome::FlowRecord;
+use crate::outcome::{Ending, FlowRecord};
 use crate::violation::Broken;
 use endpoint::{Connection, End, Event, FlowId, HostSettings, Transmit};
 use rand_core::Rng;
 use std::cmp::Reverse;
 use switch::{Frame, Volume};
 use units::{Bytes, Interval, Nanos, PortId, Priority};
-use wire::roce::Psn;
+use wire::roce::{Psn, QueuePair};
 
 impl Engine {
     /// Gives a host all that has arrived.
@@ -172,7 +172,7 @@ impl Engine {
         self.attend(sender, observer)
     }
 
-    fn start(&mut self, spec: FlowSpec, observer: &mut impl Observer) -> Result<(), Broken> {
+    fn start(&mut self, spec: FlowSpec, observer: &mut impl Observer) -> Result<(), Stop> {
         if self.flows.active() == 0 {
             self.watch.delivered_at = self.now;
         }
@@ -184,8 +184,7 @@ impl Engine {
             self.stops.push(Reverse((stop.max(spec.start), spec.id)));
         }
         let first_psn = Psn::from_low_bits(self.rng.next_u32());
-        let remote = self.stations[receiver].host.reserve();
-        let local = self.stations[sender].host.reserve();
+        let (remote, local) = (self.queue_pair(receiver, spec.id)?, self.queue_pair(sender, spec.id)?);
         let address = |station: usize| self.stations[station].host.settings().station.address;
         let here = Connection {
             flow: spec.id,
@@ -203,7 +202,14 @@ impl Engine {
         self.stations[receiver].host.connect(self.now, &there);
         self.stations[sender].host.connect(self.now, &here);
         self.attend(receiver, observer)?;
-        self.attend(sender, observer)
+        self.attend(sender, observer)?;
+        Ok(())
+    }
+
+    /// A queue pair of a host for `flow`; the end of the run where none is left.
+    fn queue_pair(&mut self, station: usize, flow: FlowId) -> Result<QueuePair, Stop> {
+        let it = &mut self.stations[station];
+        it.host.reserve().ok_or(Stop::Ended(Ending::Exhausted { node: it.node, flow }))
     }
 
     fn station_at(&self, node: NodeId) -> usize {

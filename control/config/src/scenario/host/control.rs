@@ -48,7 +48,9 @@ pub(super) fn timely(section: &mut Section<'_, '_>, value: &mut Timely) {
 
 pub(super) fn hpcc(section: &mut Section<'_, '_>, value: &mut Hpcc) {
     share(section, "eta", &mut value.eta);
-    count(section, "max_stage", &mut value.max_stage);
+    if let Some(stages) = section.optional("max_stage") {
+        value.max_stage = stages.value;
+    }
     size(section, "additive", &mut value.additive);
     time(section, "base_rtt", &mut value.base_rtt);
     rate(section, "minimum", &mut value.minimum);

@@ -96,7 +96,6 @@ impl HostWish {
         next_hop: MacAddress,
         rate: BitRate,
         (lossless, dscp): (PrioritySet, [Dscp; Priority::COUNT]),
-        seed: u64,
     ) -> HostSettings {
         // Nobody else listens to notifications.
         let notified = (self.control == ControlWord::Dcqcn).then_some(CNP_INTERVAL);
@@ -120,7 +119,6 @@ impl HostWish {
                 ControlWord::Hpcc => CongestionControl::Hpcc(self.hpcc),
             },
             cnp_interval: self.cnp_interval.unwrap_or(notified),
-            seed,
         }
     }
 }

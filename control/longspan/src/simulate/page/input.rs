@@ -81,12 +81,22 @@ pub struct Claim {
     pub against: Option<String>,
     /// The point of the sweep at which it is judged.
     pub point: Option<String>,
-    /// The figure of the paper.
-    pub paper: f64,
+    /// What the paper says.
+    pub paper: Paper,
     /// The figure that was measured.
     pub ours: Option<Ours>,
     /// What comes of it.
     pub verdict: String,
+}
+
+/// What a paper says of a figure.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Paper {
+    /// One figure.
+    Figure(f64),
+    /// From the least to the most.
+    Range([f64; 2]),
 }
 
 /// What was measured over the seeds.

@@ -2,7 +2,7 @@
 
 use super::axis::Quantity;
 use super::html::{self, escaped};
-use super::input::{Claim, Run};
+use super::input::{Claim, Paper, Run};
 use super::sets::{self, Set, Spread};
 
 /// Rows of metrics at most: a page is to be opened, and summary.json has them all.
@@ -37,6 +37,10 @@ fn claim(claim: &Claim) -> Vec<String> {
             say(ours.max)
         ),
     };
+    let paper = match claim.paper {
+        Paper::Figure(figure) => format!("<span class=\"n\">{}</span>", say(figure)),
+        Paper::Range([low, high]) => format!("<span class=\"n\">{} .. {}</span>", say(low), say(high)),
+    };
     // The class is one word, whatever the file says.
     let class =
         claim.verdict.split(|character: char| !character.is_ascii_lowercase()).next().unwrap_or_default();
@@ -44,7 +48,7 @@ fn claim(claim: &Claim) -> Vec<String> {
         format!("<code>{}</code>", escaped(&claim.id)),
         escaped(&claim.text),
         format!("<code>{}</code><br>{}", escaped(&claim.metric), escaped(&format!("{of}{compared}{point}"))),
-        format!("<span class=\"n\">{}</span>", say(claim.paper)),
+        paper,
         ours,
         format!("<span class=\"n {class}\">{}</span>", escaped(&claim.verdict)),
     ]

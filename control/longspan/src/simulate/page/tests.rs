@@ -36,6 +36,9 @@ fn made_up() -> TempDir {
              "ours": {"median": -0.66, "min": -0.67, "max": -0.65}, "verdict": "better"},
             {"id": "queue", "text": "", "metric": "queue.east.lh.max_bytes", "of": "bifrost", "against": null,
              "paper": 9.7e6, "better": null, "ours": null, "verdict": "not measured"},
+            {"id": "range", "text": "", "metric": "fct.all.p99_ns", "of": "bifrost", "against": "pfc <b>",
+             "paper": [-0.7, -0.5], "better": "less",
+             "ours": {"median": -0.66, "min": -0.67, "max": -0.65}, "verdict": "reproduced"},
         ],
     });
     fs::write(directory.path().join("summary.json"), summary.to_string()).expect("a file of the test");

@@ -157,6 +157,11 @@ fn of_outcome(planned: &Planned, scenario: &Scenario, outcome: &Outcome, metrics
         Ending::Livelock { since } => {
             (EndingName::Livelock, Some(format!("frames move, and no flow gets on since {since} s")))
         }
+        Ending::Exhausted { node, flow } => {
+            let name = &scenario.topology.node(*node).name;
+            let message = format!("host {name} has no queue pair left for flow {}", flow.0);
+            (EndingName::Exhausted, Some(message))
+        }
     };
     RunSummary {
         ending,

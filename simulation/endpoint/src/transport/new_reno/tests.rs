@@ -32,7 +32,7 @@ impl Connection {
         segments
     }
 
-    fn acknowledge(&mut self, before: u64) -> Progress {
+    fn acknowledge(&mut self, before: u64) -> u64 {
         self.sender.on_response(self.now, Response::Acknowledge { before })
     }
 
@@ -80,9 +80,11 @@ fn the_third_duplicate_sends_one_segment_again_and_halves_what_is_on_its_way() {
     let mut connection = Connection::grown_to(8.0);
     // Segments 6 to 13 are on their way; 6 is lost.
     assert_eq!((connection.sender.acknowledged, connection.sender.sent), (6, 14));
-    assert_eq!(connection.acknowledge(6), Progress::default());
+    assert_eq!(connection.acknowledge(6), 0);
     assert_eq!(connection.after(6), []);
-    assert_eq!(connection.acknowledge(6), Progress { newly: 0, loss: true });
+    assert!(!connection.sender.in_recovery);
+    assert_eq!(connection.acknowledge(6), 0);
+    assert!(connection.sender.in_recovery);
     assert_eq!((connection.sender.threshold, connection.sender.window), (4.0, 7.0));
     assert_eq!(connection.send(), [6]);
     // Each further duplicate opens the window by one, from the fifth on beyond the eight on their way.
@@ -90,7 +92,7 @@ fn the_third_duplicate_sends_one_segment_again_and_halves_what_is_on_its_way() {
     assert_eq!(connection.after(6), [14]);
     assert_eq!(connection.after(6), [15]);
     // All that had been sent before is there: two are on their way.
-    assert_eq!(connection.acknowledge(14), Progress { newly: 8, loss: false });
+    assert_eq!(connection.acknowledge(14), 8);
     assert_eq!(connection.sender.window, 3.0);
     assert!(!connection.sender.in_recovery);
 }
@@ -133,7 +135,8 @@ fn duplicates_of_what_was_sent_before_a_timeout_tell_of_no_loss() {
     connection.sender.on_timeout(connection.now);
     assert_eq!(connection.send(), [6]);
     for _ in 0..5 {
-        assert_eq!(connection.acknowledge(6), Progress::default());
+        assert_eq!(connection.acknowledge(6), 0);
+        assert!(!connection.sender.in_recovery);
     }
     assert_eq!(connection.send(), []);
 }
@@ -202,7 +205,7 @@ fn the_receivers_window_is_never_exceeded() {
 fn what_was_never_sent_cannot_be_acknowledged() {
     let mut connection = Connection::new();
     connection.send();
-    assert_eq!(connection.acknowledge(3), Progress::default());
+    assert_eq!(connection.acknowledge(3), 0);
     assert_eq!(connection.sender.acknowledged(), 0);
 }
 
