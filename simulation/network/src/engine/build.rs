@@ -46,6 +46,7 @@ impl Engine {
                 Place::Switch(switch) => &mut switches[switch].out[direction.from.port.index()],
                 Place::Station(station) => &mut stations[station].out,
             };
+            direction.place = places[direction.to.node.0 as usize];
             assert!(out.replace(number).is_none(), "a port has one link at most");
         }
         let switches_at = directions.len();
@@ -90,6 +91,7 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
         node,
         out: vec![None; ports],
         deadlines: vec![Nanos::NEVER; ports],
+        next: Nanos::ZERO,
         shard: Shard::single(program.clone()),
         program,
         held: switch::Volume::ZERO,
