@@ -11,8 +11,8 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes of a header without options.
 pub const MIN_HEADER_LEN: usize = 20;
 
-/// Version 4, and a header without options.
-const VERSION_AND_LENGTH: u8 = 0x45;
+/// The first byte of a header without options: version 4, and five words.
+pub const VERSION_AND_LENGTH: u8 = 0x45;
 const TOS: usize = 1;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
@@ -172,6 +172,9 @@ impl<T: AsRef<[u8]>> View<T> {
     /// Whether the header checksum is right.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
+        if self.raw()[0] == VERSION_AND_LENGTH {
+            return checksum::is_right(self.raw());
+        }
         let header = self.0.as_ref().get(..self.header_len()).unwrap_or_default();
         Sum::ZERO.bytes(header).folded() == 0xffff
     }
@@ -250,7 +253,10 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
     pub fn decrement_ttl(&mut self) -> Option<u8> {
         let ttl = self.ttl();
         (ttl > 1).then(|| {
-            self.set_ttl(ttl - 1);
+            // What `set_ttl` comes to for one hop: 0x0100 less in the sum is as much more in its complement.
+            let sum = u32::from(self.checksum()) + 0x0100;
+            put(self.0.as_mut(), TTL, &[ttl - 1]);
+            self.set_checksum((sum + u32::from(sum >= 0xffff)) as u16);
             ttl - 1
         })
     }
