@@ -50,18 +50,27 @@ impl<T: AsRef<[u8]>> View<T> {
     ///
     /// # Errors
     /// As [`View::parse`].
-    #[inline]
+    #[inline(always)]
     pub fn parse_head(bytes: T, length_on_wire: usize) -> Result<Self, ParseError> {
-        let available = bytes.as_ref().len();
-        let header = checked_head::<MIN_HEADER_LEN>(Protocol::Ipv4, bytes.as_ref())?;
-        let header_len = usize::from(header[0] & 0x0f) * 4;
-        let total_len = u16_at(header, TOTAL_LENGTH);
         // Nearly all are of this kind, for which one look is enough.
-        if header[0] == VERSION_AND_LENGTH
-            && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(total_len))
+        if let Some(header) = bytes.as_ref().first_chunk::<MIN_HEADER_LEN>()
+            && header[0] == VERSION_AND_LENGTH
+            && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(u16_at(header, TOTAL_LENGTH)))
         {
             return Ok(Self(bytes));
         }
+        match Self::examine(bytes.as_ref(), length_on_wire) {
+            Ok(()) => Ok(Self(bytes)),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline(never)]
+    fn examine(bytes: &[u8], length_on_wire: usize) -> Result<(), ParseError> {
+        let available = bytes.len();
+        let header = checked_head::<MIN_HEADER_LEN>(Protocol::Ipv4, bytes)?;
+        let header_len = usize::from(header[0] & 0x0f) * 4;
+        let total_len = u16_at(header, TOTAL_LENGTH);
         if header[0] >> 4 != 4 {
             return Err(invalid(Protocol::Ipv4, "version", u32::from(header[0] >> 4)));
         }
@@ -77,7 +86,7 @@ impl<T: AsRef<[u8]>> View<T> {
         if usize::from(total_len) > length_on_wire {
             return Err(truncated(Protocol::Ipv4, usize::from(total_len), length_on_wire));
         }
-        Ok(Self(bytes))
+        Ok(())
     }
 
     #[inline(always)]

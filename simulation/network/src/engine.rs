@@ -171,7 +171,7 @@ impl Engine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(
         &mut self,
         actor: Actor,

@@ -33,6 +33,8 @@ pub(crate) struct Direction {
     /// The pauses that the sender was told.
     pub pauses: LinkPauses,
     pub totals: LinkOutcome,
+    /// How far ahead of time frames may be handed over.
+    pub window: Interval,
     delay: Interval,
     clock: LinkClock,
     faults: Option<Box<FaultyLink>>,
@@ -61,6 +63,7 @@ impl Direction {
             reverse: 0,
             pauses: LinkPauses::new(link.rate),
             totals: LinkOutcome::default(),
+            window: Interval::ZERO,
             delay: link.delay,
             clock: LinkClock::new(link.rate),
             faults,
@@ -69,13 +72,13 @@ impl Direction {
         }
     }
 
-    /// Puts a frame on the link, whose first bit is sent at `start`.
+    /// Puts a frame on the link at `now`, whose first bit is sent at `start`.
     ///
     /// # Errors
-    /// Where that is before the frame in front of it has ended, or beyond `latest`.
+    /// Where that is before the frame in front of it has ended, or further ahead of time than its window.
     #[inline(always)]
-    pub fn send(&mut self, start: Nanos, latest: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
-        let earliest = self.clock.free_at();
+    pub fn send(&mut self, now: Nanos, start: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
+        let (earliest, latest) = (self.clock.free_at(), now + self.window);
         if start < earliest || start > latest.max(earliest) {
             return Err(self.wrong_start(start, latest));
         }
@@ -250,7 +253,7 @@ mod tests {
         assert!(matches!(send(&mut direction, 99, 60), Err(Broken::Start { .. })));
         assert_eq!(send(&mut direction, 100, 60), Ok(Sent::InFlight));
         let frame = FramePool::default().frame(&[0; 60], Bytes(60), None);
-        let too_far = direction.send(Nanos(5_001), Nanos(5_000), frame);
+        let too_far = direction.send(Nanos(5_000), Nanos(5_001), frame);
         assert!(matches!(too_far, Err(Broken::Start { .. })));
     }
 

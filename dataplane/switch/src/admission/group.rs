@@ -98,7 +98,7 @@ impl Group {
 
     /// As [`Group::charge_within_room`], after which the same bytes leave at once and are settled: `released` is the
     /// ledger's total with them. Nothing else has left since it last looked.
-    #[inline]
+    #[inline(always)]
     pub fn pass_within_room(&mut self, bytes: u64, released: u64, pools: &mut Pools) {
         if self.headroom > 0 {
             self.charge_within_room(bytes, pools);

@@ -77,7 +77,7 @@ impl LossyAccount {
     }
 
     /// As [`LossyAccount::charge_within_room`], after which the same bytes are released.
-    #[inline]
+    #[inline(always)]
     pub fn pass_within_room(&mut self, bytes: u64, pools: &mut Pools) {
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         let shared = self.shared + (bytes - reserved);

@@ -165,7 +165,7 @@ impl RouteTable {
     }
 
     /// Routes the frame: finds the next hop, takes one off the TTL and readdresses it.
-    #[inline]
+    #[inline(always)]
     pub fn verdict(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
         // Nearly all are untagged IPv4 without options. Of them it is known what is where, so that nothing that is
         // read or written has to be looked for.

@@ -190,7 +190,7 @@ impl IngressPort {
 
     /// Counts and charges a frame that fits the room that its group had, and takes it off again, since it has left
     /// already.
-    #[inline]
+    #[inline(always)]
     pub fn pass_within_room(
         &mut self,
         priority: Priority,

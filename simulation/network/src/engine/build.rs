@@ -43,7 +43,11 @@ impl Engine {
         }
         for (number, direction) in directions.iter_mut().enumerate() {
             let out = match places[direction.from.node.0 as usize] {
-                Place::Switch(switch) => &mut switches[switch].out[direction.from.port.index()],
+                Place::Switch(switch) => {
+                    let it = &mut switches[switch];
+                    direction.window = it.program.port(direction.from.port).tx_window;
+                    &mut it.out[direction.from.port.index()]
+                }
                 Place::Station(station) => &mut stations[station].out,
             };
             direction.place = places[direction.to.node.0 as usize];

@@ -270,7 +270,7 @@ impl<O: Observer> Transmit for Outlet<'_, O> {
             return;
         };
         self.passed.transmissions += 1;
-        match direction.send(start, self.now, frame) {
+        match direction.send(self.now, start, frame) {
             Ok(Sent::InFlight) => {}
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {

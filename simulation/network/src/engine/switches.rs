@@ -294,8 +294,7 @@ impl Engine {
         if it.is_tapped || !direction.is_untroubled(start) {
             return Ok(Some(frame));
         }
-        let latest = self.now + it.program.port(port).tx_window;
-        direction.send(start, latest, frame)?;
+        direction.send(self.now, start, frame)?;
         if direction.has_one() {
             self.tournament.set(number, direction.next_arrival());
         }
@@ -351,7 +350,7 @@ impl Engine {
         let it = &mut self.switches[switch];
         let mut outlet = Outlet {
             from: LinkEnd { node: it.node, port },
-            latest: self.now + it.program.port(port).tx_window,
+            now: self.now,
             program: &it.program,
             pool: &self.pool,
             direction: it.out[port.index()].map(|number| &mut self.directions[number]),
@@ -433,8 +432,7 @@ pub(super) struct Passed {
 /// A port of a switch, as the switch sees it.
 struct Outlet<'a, O> {
     from: LinkEnd,
-    /// How far ahead of time frames may be handed over.
-    latest: Nanos,
+    now: Nanos,
     program: &'a Program,
     pool: &'a FramePool,
     direction: Option<&'a mut Direction>,
@@ -460,7 +458,7 @@ impl<O: Observer> Outlet<'_, O> {
             return;
         };
         self.passed.transmissions += 1;
-        match direction.send(start, self.latest, frame) {
+        match direction.send(self.now, start, frame) {
             Ok(Sent::InFlight) => {}
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {
