@@ -190,14 +190,14 @@ impl Ledger {
 
     /// Charges frames that came in through `ingress` and wait for `egress`. Only the shard that
     /// owns `ingress` calls it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, volume: Volume) {
         self.admitted[self.cell(ingress, egress)].add(priority, volume);
     }
 
     /// Credits frames that have left through `egress`. Only `shard`, which owns `egress`, calls
     /// it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart(
         &self,
         shard: ShardId,

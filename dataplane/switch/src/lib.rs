@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, queued |
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
+//! | [`Shard::ingress_one`], [`Shard::egress_one`] | the same for one frame where there is no burst |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
 //! | [`Shard::install`] | another [`Program`] is in force from the next burst on |
 
@@ -47,7 +48,7 @@ pub use ledger::{Ledger, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
-    GroupReport, Handoff, HandoffRoom, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
-    QueueReport, Shard,
+    Departure, GroupReport, Handoff, HandoffRoom, LsccReport, Passage, PauseState, PoolLevel, PoolReport,
+    PortInspection, QueueReport, Shard,
 };
 pub use watermark::Watermark;

@@ -67,7 +67,7 @@ impl LinkClock {
 
     /// Occupies the link with `bytes`, from `now` or, where it is still busy, from the exact
     /// instant at which it becomes free. Returns the start, rounded up.
-    #[inline]
+    #[inline(always)]
     pub fn occupy(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
         self.start_at(now, self.free_at(), bytes)
     }
@@ -79,7 +79,7 @@ impl LinkClock {
         (free_at <= horizon).then(|| self.start_at(now, free_at, bytes))
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_at(&mut self, now: Nanos, free_at: Nanos, bytes: WireBytes) -> Nanos {
         let idle = now > free_at;
         let (from, remainder) = if idle { (now, 0) } else { (self.free_at, self.remainder) };

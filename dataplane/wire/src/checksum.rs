@@ -72,6 +72,20 @@ impl Sum {
     }
 }
 
+/// Whether a header of five 32-bit words contains its own correct checksum. The sum is the same in either byte
+/// order, with its bytes exchanged (RFC 1071 section 2(B)).
+#[inline]
+pub(crate) fn is_right(header: &[u8; 20]) -> bool {
+    let (words, _) = header.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+    // Five words carry three bits at most; what is folded twice carries one.
+    let sum = (sum >> 32) + (sum & 0xffff_ffff);
+    let sum = (sum >> 32) + (sum & 0xffff_ffff);
+    let sum = (sum >> 16) + (sum & 0xffff);
+    let sum = (sum >> 16) + (sum & 0xffff);
+    sum == 0xffff
+}
+
 /// The checksum of data in which one 16-bit word changed from `old` to `new`, from the `checksum`
 /// before: RFC 1624, equation 3. Equal to a full computation where `checksum` was correct; an
 /// error in it before is still an error after.
@@ -98,6 +112,18 @@ mod tests {
     #[test]
     fn an_odd_last_byte_counts_as_the_high_half_of_a_word() {
         assert_eq!(Sum::ZERO.bytes(&[0x12, 0x34, 0x56]).folded(), 0x1234 + 0x5600);
+    }
+
+    #[test]
+    fn a_header_is_right_where_its_sum_says_so() {
+        proptest::proptest!(|(mut header: [u8; 20], right: bool)| {
+            if right {
+                header[10..12].fill(0);
+                let checksum = Sum::ZERO.bytes(&header).checksum();
+                header[10..12].copy_from_slice(&checksum.to_be_bytes());
+            }
+            proptest::prop_assert_eq!(is_right(&header), Sum::ZERO.bytes(&header).folded() == 0xffff);
+        });
     }
 
     #[test]

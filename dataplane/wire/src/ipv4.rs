@@ -11,8 +11,8 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes of a header without options.
 pub const MIN_HEADER_LEN: usize = 20;
 
-/// Version 4, and a header without options.
-const VERSION_AND_LENGTH: u8 = 0x45;
+/// The first byte of a header without options: version 4, and five words.
+pub const VERSION_AND_LENGTH: u8 = 0x45;
 const TOS: usize = 1;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
@@ -50,18 +50,27 @@ impl<T: AsRef<[u8]>> View<T> {
     ///
     /// # Errors
     /// As [`View::parse`].
-    #[inline]
+    #[inline(always)]
     pub fn parse_head(bytes: T, length_on_wire: usize) -> Result<Self, ParseError> {
-        let available = bytes.as_ref().len();
-        let header = checked_head::<MIN_HEADER_LEN>(Protocol::Ipv4, bytes.as_ref())?;
-        let header_len = usize::from(header[0] & 0x0f) * 4;
-        let total_len = u16_at(header, TOTAL_LENGTH);
         // Nearly all are of this kind, for which one look is enough.
-        if header[0] == VERSION_AND_LENGTH
-            && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(total_len))
+        if let Some(header) = bytes.as_ref().first_chunk::<MIN_HEADER_LEN>()
+            && header[0] == VERSION_AND_LENGTH
+            && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(u16_at(header, TOTAL_LENGTH)))
         {
             return Ok(Self(bytes));
         }
+        match Self::examine(bytes.as_ref(), length_on_wire) {
+            Ok(()) => Ok(Self(bytes)),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline(never)]
+    fn examine(bytes: &[u8], length_on_wire: usize) -> Result<(), ParseError> {
+        let available = bytes.len();
+        let header = checked_head::<MIN_HEADER_LEN>(Protocol::Ipv4, bytes)?;
+        let header_len = usize::from(header[0] & 0x0f) * 4;
+        let total_len = u16_at(header, TOTAL_LENGTH);
         if header[0] >> 4 != 4 {
             return Err(invalid(Protocol::Ipv4, "version", u32::from(header[0] >> 4)));
         }
@@ -77,7 +86,7 @@ impl<T: AsRef<[u8]>> View<T> {
         if usize::from(total_len) > length_on_wire {
             return Err(truncated(Protocol::Ipv4, usize::from(total_len), length_on_wire));
         }
-        Ok(Self(bytes))
+        Ok(())
     }
 
     #[inline(always)]
@@ -172,6 +181,9 @@ impl<T: AsRef<[u8]>> View<T> {
     /// Whether the header checksum is right.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
+        if self.raw()[0] == VERSION_AND_LENGTH {
+            return checksum::is_right(self.raw());
+        }
         let header = self.0.as_ref().get(..self.header_len()).unwrap_or_default();
         Sum::ZERO.bytes(header).folded() == 0xffff
     }
@@ -250,7 +262,10 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
     pub fn decrement_ttl(&mut self) -> Option<u8> {
         let ttl = self.ttl();
         (ttl > 1).then(|| {
-            self.set_ttl(ttl - 1);
+            // What `set_ttl` comes to for one hop: 0x0100 less in the sum is as much more in its complement.
+            let sum = u32::from(self.checksum()) + 0x0100;
+            put(self.0.as_mut(), TTL, &[ttl - 1]);
+            self.set_checksum((sum + u32::from(sum >= 0xffff)) as u16);
             ttl - 1
         })
     }

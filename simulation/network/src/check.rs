@@ -54,6 +54,27 @@ impl Checker {
             next_switch: 0,
         }
     }
+
+    /// What a switch holds, and `passing` bytes that it has let through, are not more than its buffer has; and its
+    /// pools never held more.
+    #[inline]
+    pub fn check_buffer(&mut self, number: usize, it: &Switch, passing: Bytes) -> Result<(), Broken> {
+        self.checks.buffer += 1;
+        let capacity = &self.capacities[number];
+        let pools = it.shard.pools();
+        let levels = [
+            (Pool::Shared, pools.shared.watermark.persistent(), capacity.buffer.shared),
+            (Pool::Headroom, pools.headroom.watermark.persistent(), capacity.buffer.headroom),
+            (Pool::EgressLossy, pools.egress_lossy.watermark.persistent(), capacity.buffer.egress_lossy),
+            (Pool::All, it.held.bytes + passing, capacity.all),
+        ];
+        for (pool, held, limit) in levels {
+            if held > limit {
+                return Err(Broken::Buffer { node: it.node, pool, held, limit });
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Engine {
@@ -106,27 +127,6 @@ impl Engine {
     /// Where all frames have come from and gone to.
     pub(crate) fn balance(&self) -> Balance {
         Balance { duplicated: self.pool.duplicates(), ..self.checker.balance }
-    }
-
-    /// What a switch holds is not more than its buffer has.
-    #[inline]
-    pub(crate) fn check_buffer(&mut self, switch: usize) -> Result<(), Broken> {
-        let Self { switches, checker, .. } = self;
-        checker.checks.buffer += 1;
-        let (it, capacity) = (&switches[switch], &checker.capacities[switch]);
-        let pools = it.shard.pools();
-        let levels = [
-            (Pool::Shared, pools.shared.held, capacity.buffer.shared),
-            (Pool::Headroom, pools.headroom.held, capacity.buffer.headroom),
-            (Pool::EgressLossy, pools.egress_lossy.held, capacity.buffer.egress_lossy),
-            (Pool::All, it.held.bytes, capacity.all),
-        ];
-        for (pool, held, limit) in levels {
-            if held > limit {
-                return Err(Broken::Buffer { node: it.node, pool, held, limit });
-            }
-        }
-        Ok(())
     }
 
     /// Every frame that a switch has taken has a name, and none was lossless; unless the faults of its links explain

@@ -49,6 +49,8 @@ pub(crate) struct Switch {
     pub unreliable: PortSet,
     /// When each port wants to be called, as it last said.
     pub deadlines: Vec<Nanos>,
+    /// When the first of them is, as of when it was last served; at the epoch before that.
+    pub next: Nanos,
     /// What came in and did not leave.
     pub held: Volume,
     /// What it kept or dropped.
@@ -182,7 +184,7 @@ impl Engine {
         observer.progress(self.progress()).is_break()
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(
         &mut self,
         actor: Actor,
@@ -207,13 +209,10 @@ impl Engine {
     /// What has arrived at the end of a direction goes to the node there.
     #[inline]
     fn arrive(&mut self, number: usize, observer: &mut impl Observer) -> Result<(), Broken> {
-        let to = self.directions[number].to;
-        match self.places[to.node.0 as usize] {
-            Place::Switch(switch) => self.arrive_at_switch(number, switch, observer)?,
-            Place::Station(station) => self.arrive_at_station(number, station, observer)?,
+        match self.directions[number].place {
+            Place::Switch(switch) => self.arrive_at_switch(number, switch, observer),
+            Place::Station(station) => self.arrive_at_station(number, station, observer),
         }
-        self.tournament.set(number, self.directions[number].next_arrival());
-        Ok(())
     }
 
     #[cold]

@@ -1,6 +1,7 @@
 //! One direction of a link: what is on its way, and when it arrives.
 
 use crate::check::pause::LinkPauses;
+use crate::engine::Place;
 use crate::fault::{Fate, FaultyLink};
 use crate::frame::SimFrame;
 use crate::network::{LinkEnd, LinkSpec};
@@ -25,11 +26,15 @@ pub(crate) struct Direction {
     pub from: LinkEnd,
     /// Who receives.
     pub to: LinkEnd,
+    /// What receives.
+    pub place: Place,
     /// The number of the other direction of the link.
     pub reverse: usize,
     /// The pauses that the sender was told.
     pub pauses: LinkPauses,
     pub totals: LinkOutcome,
+    /// How far ahead of time frames may be handed over.
+    pub window: Interval,
     delay: Interval,
     clock: LinkClock,
     faults: Option<Box<FaultyLink>>,
@@ -54,9 +59,11 @@ impl Direction {
         Self {
             from: link.ends[end],
             to: link.ends[1 - end],
+            place: Place::Station(0),
             reverse: 0,
             pauses: LinkPauses::new(link.rate),
             totals: LinkOutcome::default(),
+            window: Interval::ZERO,
             delay: link.delay,
             clock: LinkClock::new(link.rate),
             faults,
@@ -65,17 +72,28 @@ impl Direction {
         }
     }
 
-    /// Puts a frame on the link, whose first bit is sent at `start`.
+    /// Puts a frame on the link at `now`, whose first bit is sent at `start`.
     ///
     /// # Errors
-    /// Where that is before the frame in front of it has ended, or beyond `latest`.
-    #[inline]
-    pub fn send(&mut self, start: Nanos, latest: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
-        let earliest = self.clock.free_at();
+    /// Where that is before the frame in front of it has ended, or further ahead of time than its window.
+    #[inline(always)]
+    pub fn send(&mut self, now: Nanos, start: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
+        let (earliest, latest) = (self.clock.free_at(), now + self.window);
         if start < earliest || start > latest.max(earliest) {
-            let LinkEnd { node, port } = self.from;
-            return Err(Broken::Start { node, port, start, earliest, latest });
+            return Err(self.wrong_start(start, latest));
         }
+        Ok(self.carry(start, frame))
+    }
+
+    #[cold]
+    fn wrong_start(&self, start: Nanos, latest: Nanos) -> Broken {
+        let (LinkEnd { node, port }, earliest) = (self.from, self.clock.free_at());
+        Broken::Start { node, port, start, earliest, latest }
+    }
+
+    /// Takes a frame whose first bit is sent at `start`.
+    #[inline(always)]
+    fn carry(&mut self, start: Nanos, frame: SimFrame) -> Sent {
         let length = frame.length();
         let wire = WireBytes::of_frame(length);
         self.clock.occupy(start, wire);
@@ -83,10 +101,10 @@ impl Direction {
         self.totals.wire.0 += wire.0;
         let arrival = self.clock.free_at() + self.delay;
         if self.faults.is_some() {
-            return Ok(self.send_with_faults(start, arrival, frame));
+            return self.send_with_faults(start, arrival, frame);
         }
         self.flights.push_back(Flight { arrival, frame });
-        Ok(Sent::InFlight)
+        Sent::InFlight
     }
 
     #[cold]
@@ -128,6 +146,34 @@ impl Direction {
             late => late,
         };
         flight.map(|flight| flight.frame)
+    }
+
+    /// Takes the frame that has arrived at `now`, where no other one has and where it is no pause. Says as well when
+    /// the next one arrives.
+    #[inline(always)]
+    pub fn arrive_alone(&mut self, now: Nanos) -> Option<(SimFrame, Nanos)> {
+        if !self.late.is_empty() {
+            return None;
+        }
+        let first = self.flights.pop_front()?;
+        let next = self.flights.front().map_or(Nanos::NEVER, |flight| flight.arrival);
+        if next <= now || first.arrival > now || first.frame.is_pause() {
+            self.flights.push_front(first);
+            return None;
+        }
+        Some((first.frame, next))
+    }
+
+    /// Whether nothing but what was sent last is on its way.
+    #[inline]
+    pub fn has_one(&self) -> bool {
+        self.flights.len() == 1
+    }
+
+    /// Whether what is sent at `start` neither meets a fault nor has to be held to a pause.
+    #[inline]
+    pub fn is_untroubled(&self, start: Nanos) -> bool {
+        self.faults.is_none() && !self.pauses.any_at(start)
     }
 
     /// What is on its way, frame by frame.
@@ -207,7 +253,7 @@ mod tests {
         assert!(matches!(send(&mut direction, 99, 60), Err(Broken::Start { .. })));
         assert_eq!(send(&mut direction, 100, 60), Ok(Sent::InFlight));
         let frame = FramePool::default().frame(&[0; 60], Bytes(60), None);
-        let too_far = direction.send(Nanos(5_001), Nanos(5_000), frame);
+        let too_far = direction.send(Nanos(5_000), Nanos(5_001), frame);
         assert!(matches!(too_far, Err(Broken::Start { .. })));
     }
 

@@ -23,10 +23,10 @@ const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 /// far as they end otherwise than before.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// Match 0 is the final, the winners of matches 4n + 1 to 4n + 4 meet in match n, and those of the actors
-    /// come last.
+    /// Match 1 is the final, the winners of matches 4n to 4n + 3 meet in match n, and those of the actors come last.
+    /// No other numbers are played.
     matches: Vec<[Entry; PLAYERS]>,
-    /// The first of those.
+    /// The first of those of the actors, a power of four.
     first_round: usize,
     /// Who wins the final.
     winner: Entry,
@@ -42,14 +42,12 @@ impl Tournament {
     /// Above 2^20 of them.
     pub fn new(actors: usize) -> Self {
         assert!(actors <= 1 << ACTOR_BITS, "a network has at most {} actors", 1 << ACTOR_BITS);
-        let (mut first_round, mut width) = (0, 1);
-        while width * PLAYERS < actors {
-            first_round += width;
-            width *= PLAYERS;
+        let mut first_round = 1;
+        while first_round * PLAYERS < actors {
+            first_round *= PLAYERS;
         }
         let nobody = entry(Nanos::NEVER, 0);
-        let mut it =
-            Self { matches: vec![[nobody; PLAYERS]; first_round + width], first_round, winner: nobody };
+        let mut it = Self { matches: vec![[nobody; PLAYERS]; 2 * first_round], first_round, winner: nobody };
         (0..actors).for_each(|actor| it.set(actor, Nanos::NEVER));
         it
     }
@@ -76,11 +74,11 @@ impl Tournament {
             players[player] = winner;
             let [a, b, c, d] = *players;
             winner = a.min(b).min(c.min(d));
-            if number == 0 {
+            if number == 1 {
                 self.winner = winner;
                 return;
             }
-            (number, player) = ((number - 1) / PLAYERS, (number - 1) % PLAYERS);
+            (number, player) = (number / PLAYERS, number % PLAYERS);
         }
     }
 }

@@ -73,6 +73,52 @@ impl Group {
         }
     }
 
+    /// Whether `bytes`, one at least, are within [`Group::room`].
+    #[inline(always)]
+    pub fn has_room(&self, bytes: u64, pools: &Pools) -> bool {
+        let free = pools.shared_free();
+        match self.settings {
+            GroupSettings::Lossy => bytes <= free,
+            GroupSettings::Lossless(_) if self.paused.is_some() => false,
+            GroupSettings::Lossless(settings) => {
+                let reserved = settings.reserved.0.saturating_sub(self.reserved);
+                let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else {
+                    return true;
+                };
+                let below_threshold = match settings.xoff {
+                    Threshold::Static(_) => {
+                        shared < Self::shared_limit(&settings, free).saturating_sub(self.shared)
+                    }
+                    Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.shared, shared),
+                };
+                below_threshold && shared < free
+            }
+        }
+    }
+
+    /// As [`Group::charge_within_room`], after which the same bytes leave at once and are settled: `released` is the
+    /// ledger's total with them. Nothing else has left since it last looked.
+    #[inline(always)]
+    pub fn pass_within_room(&mut self, bytes: u64, released: u64, pools: &mut Pools) {
+        if self.headroom > 0 {
+            self.charge_within_room(bytes, pools);
+            return self.settle(released, pools);
+        }
+        let reserved = match self.settings {
+            GroupSettings::Lossy => 0,
+            GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
+        };
+        let shared = self.shared + (bytes - reserved);
+        pools.watermarks.shared.note(pools.held.shared.0 + (bytes - reserved));
+        self.watermark.note(self.reserved + reserved + shared);
+        // What leaves is taken off the shared part first.
+        let gone = bytes.min(shared);
+        pools.held.shared.0 = pools.held.shared.0 + (bytes - reserved) - gone;
+        self.shared = shared - gone;
+        self.reserved = self.reserved + reserved - (bytes - gone);
+        self.settled = released;
+    }
+
     /// Charges bytes that fit [`Group::room`].
     #[inline]
     pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
@@ -386,6 +432,9 @@ mod tests {
                 let _full = group.admit(length, &mut pools);
             }
             let (room, mut sum) = (group.room(&pools), 0);
+            for bytes in [1, room / 2, room.saturating_sub(1), room, room + 1, 2 * room].map(|bytes| bytes.max(1)) {
+                prop_assert_eq!(group.has_room(bytes, &pools), bytes <= room, "{} of {}", bytes, room);
+            }
             let within = run.into_iter().take_while(|length| {
                 sum += length;
                 sum <= room

@@ -61,6 +61,34 @@ impl LossyAccount {
         reserved + shared
     }
 
+    /// Whether `bytes` are within [`LossyAccount::room`].
+    #[inline(always)]
+    pub fn has_room(&self, bytes: u64, pools: &Pools) -> bool {
+        let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
+        let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else { return true };
+        let free = pools.egress_lossy_free();
+        let below_threshold = match self.settings.threshold {
+            Threshold::Static(limit) => {
+                shared <= limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared)
+            }
+            Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.shared, shared),
+        };
+        below_threshold && shared <= free
+    }
+
+    /// As [`LossyAccount::charge_within_room`], after which the same bytes are released.
+    #[inline(always)]
+    pub fn pass_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+        let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
+        let shared = self.shared + (bytes - reserved);
+        pools.watermarks.egress_lossy.note(pools.held.egress_lossy.0 + (bytes - reserved));
+        // What is released is taken off the shared part first.
+        let gone = bytes.min(shared);
+        pools.held.egress_lossy.0 = pools.held.egress_lossy.0 + (bytes - reserved) - gone;
+        self.shared = shared - gone;
+        self.reserved = self.reserved + reserved - (bytes - gone);
+    }
+
     /// Charges frames of `bytes` in all, which is no more than its [`LossyAccount::room`].
     #[inline]
     pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
@@ -112,6 +140,9 @@ mod tests {
                     sum += length;
                     prop_assert_eq!(one.admit(length, &mut ones), Ok(()));
                 }
+            }
+            for bytes in [0, 1, room / 2, room.saturating_sub(1), room, room + 1, 2 * room, reserved] {
+                prop_assert_eq!(all.has_room(bytes, &alls), bytes <= room, "{} of {}", bytes, room);
             }
             all.charge_within_room(sum, &mut alls);
             prop_assert_eq!((one.shared, one.reserved, ones), (all.shared, all.reserved, alls));

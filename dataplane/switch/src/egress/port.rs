@@ -1,5 +1,7 @@
 //! One port's egress: what waits, and what leaves next.
 
+mod single;
+
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
 use crate::admission::{LossyAccount, Pools};
@@ -100,6 +102,8 @@ pub(crate) struct EgressPort {
     backlog: PrioritySet,
     /// Queues with a shaper of their own.
     shaped: PrioritySet,
+    /// Whether frames leave as they are, as soon as the link is free: without shaper, and without telemetry.
+    is_plain: bool,
     queues: [Queue; Priority::COUNT],
     pub pauses: ReceivedPauses,
     watchdog: PortWatchdog,
@@ -147,6 +151,7 @@ impl EgressPort {
             scheduler: Scheduler::new(&settings.queues),
             backlog: PrioritySet::EMPTY,
             shaped: shaped(settings),
+            is_plain: is_plain(settings),
             queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
             pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
             watchdog: PortWatchdog::new(settings.watchdog),
@@ -176,6 +181,7 @@ impl EgressPort {
         self.stamper = Stamper::new(new);
         self.scheduler.configure(&new.queues);
         self.shaped = shaped(new);
+        self.is_plain = is_plain(new);
         for ((queue, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
             queue.lossy.configure(new.lossy);
             queue.red = new.red.as_ref().map(Red::new);
@@ -549,4 +555,8 @@ impl EgressPort {
 
 fn shaped(settings: &PortSettings) -> PrioritySet {
     Priority::all().filter(|priority| settings.queues[priority.index()].rate_limit.is_some()).collect()
+}
+
+fn is_plain(settings: &PortSettings) -> bool {
+    settings.rate_limit.is_none() && shaped(settings).is_empty() && !settings.int
 }

@@ -118,6 +118,9 @@ impl Generator {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         if self.xoff == self.announced && self.slot.is_none() {
+            if self.announced.is_empty() {
+                return Nanos::NEVER;
+            }
             let refreshes = self.announced.iter().map(|priority| self.refresh_at[priority.index()]);
             return refreshes.min().unwrap_or(Nanos::NEVER);
         }

@@ -71,7 +71,7 @@ impl<T: Copy> Blocks<T> {
     }
 
     /// Where the block `number` is, or where it would be.
-    #[inline]
+    #[inline(always)]
     fn place(&self, number: u32) -> usize {
         let mut place = (number.wrapping_mul(GOLDEN) >> self.shift) as usize;
         while self.places[place].is_some_and(|entry| entry.number != number) {
@@ -85,7 +85,7 @@ impl<T: Copy> Blocks<T> {
     }
 
     /// What the longest prefix of `address` says; `None` where only the tree knows.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, address: Ipv4Addr) -> Option<T> {
         match self.places[self.place(number(address))]?.block {
             Block::Same(answer) => Some(answer),

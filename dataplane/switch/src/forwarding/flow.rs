@@ -8,6 +8,7 @@ use wire::{ipv4, ipv6};
 
 /// Hashes addresses, protocol and ports. All frames of a flow get the same value: fragments are
 /// hashed by addresses and protocol alone, since only the first one shows the ports.
+#[inline(always)]
 pub(super) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[u8]) -> u64 {
     let packet = headers.get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
     let mut hasher = state.build_hasher();

@@ -17,8 +17,11 @@ use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
 use units::{PortId, PortSet};
-use wire::ethernet::{EtherType, MacAddress, View};
+use wire::ethernet::{self, EtherType, MacAddress, View};
 use wire::{ipv4, ipv6};
+
+/// Bytes of an untagged frame up to the ports of UDP or TCP behind an IPv4 header without options.
+const PLAIN_HEAD: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + 4;
 
 /// The routes and neighbours of a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -162,8 +165,27 @@ impl RouteTable {
     }
 
     /// Routes the frame: finds the next hop, takes one off the TTL and readdresses it.
-    #[inline]
+    #[inline(always)]
     pub fn verdict(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
+        // Nearly all are untagged IPv4 without options. Of them it is known what is where, so that nothing that is
+        // read or written has to be looked for.
+        if descriptor.network == Network::Ipv4
+            && usize::from(descriptor.payload_offset) == ethernet::HEADER_LEN
+            && let Some(head) = headers.first_chunk_mut::<PLAIN_HEAD>()
+            && head[ethernet::HEADER_LEN] == ipv4::VERSION_AND_LENGTH
+        {
+            return self.route(ingress, descriptor, head);
+        }
+        self.route_any(ingress, descriptor, headers)
+    }
+
+    #[inline(never)]
+    fn route_any(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
+        self.route(ingress, descriptor, headers)
+    }
+
+    #[inline(always)]
+    fn route(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
         if let Some(verdict) = self.refuse_at_layer_two(ingress, descriptor, headers) {
             return verdict;
         }
@@ -207,6 +229,7 @@ impl RouteTable {
         }
     }
 
+    #[inline(always)]
     fn refuse_at_layer_two(
         &self,
         ingress: PortId,
@@ -220,13 +243,15 @@ impl RouteTable {
         if descriptor.ether_type == EtherType::ARP {
             return Some(Verdict::Consume(Consumed::ArpOther));
         }
-        if frame.destination().is_link_local_control() {
-            return Some(Verdict::Drop(DropReason::LinkLocal));
+        let destination = frame.destination();
+        if destination == self.macs[ingress.index()] && !destination.is_multicast() {
+            return None;
         }
-        let ours = self.macs[ingress.index()];
-        (frame.destination() != ours).then_some(Verdict::Drop(DropReason::NotForUs))
+        let is_link_local = destination.is_link_local_control();
+        Some(Verdict::Drop(if is_link_local { DropReason::LinkLocal } else { DropReason::NotForUs }))
     }
 
+    #[inline(always)]
     fn route_v4(&self, packet: &mut [u8]) -> Result<&[NextHop], DropReason> {
         let mut ip = ipv4::View::parse_head(packet, usize::MAX).map_err(|_| DropReason::MalformedIp)?;
         if !ip.verify_checksum() {
@@ -253,6 +278,7 @@ impl RouteTable {
         Ok(hops)
     }
 
+    #[inline(always)]
     fn hops_of(&self, entry: Option<Entry>) -> Result<&[NextHop], DropReason> {
         match entry {
             Some(Entry::Hops { first, count }) => Ok(&self.hops[first as usize..(first + count) as usize]),
@@ -263,6 +289,7 @@ impl RouteTable {
     }
 
     /// One of equal paths, the same for all frames of a flow.
+    #[inline(always)]
     fn choose(&self, hops: &[NextHop], descriptor: &Descriptor, headers: &[u8]) -> NextHop {
         if let [only] = hops {
             return *only;

@@ -188,6 +188,21 @@ impl IngressPort {
         self.holding = self.holding.with(priority);
     }
 
+    /// Counts and charges a frame that fits the room that its group had, and takes it off again, since it has left
+    /// already.
+    #[inline(always)]
+    pub fn pass_within_room(
+        &mut self,
+        priority: Priority,
+        volume: Volume,
+        ledger: &Ledger,
+        pools: &mut Pools,
+    ) {
+        self.counters.received[priority.index()] += volume;
+        let group = &mut self.groups[priority.index()];
+        group.pass_within_room(volume.bytes.0, ledger.released(self.id, priority), pools);
+    }
+
     /// Tells the neighbour what the group says.
     fn announce(&mut self, priority: Priority) {
         match self.groups[priority.index()].paused() {
@@ -206,12 +221,24 @@ impl IngressPort {
     #[inline]
     pub fn settle(&mut self, ledger: &Ledger, pools: &mut Pools) {
         for priority in self.holding.iter() {
-            let group = &mut self.groups[priority.index()];
-            group.settle(ledger.released(self.id, priority), pools);
-            if group.occupancy() == Bytes::ZERO {
-                self.holding = self.holding.without(priority);
-            }
+            self.settle_one(priority, ledger, pools);
         }
+    }
+
+    /// As [`IngressPort::settle`], where nothing but frames of `priority` has left.
+    #[inline]
+    pub fn settle_one(&mut self, priority: Priority, ledger: &Ledger, pools: &mut Pools) {
+        let group = &mut self.groups[priority.index()];
+        group.settle(ledger.released(self.id, priority), pools);
+        if group.occupancy() == Bytes::ZERO {
+            self.holding = self.holding.without(priority);
+        }
+    }
+
+    /// Whether it has nothing to tell its neighbour, now or later, unless something comes in.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
+        self.pfc.deadline() == Nanos::NEVER && self.bifrost.is_none()
     }
 
     /// Whether any of its groups is paused.

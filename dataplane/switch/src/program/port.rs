@@ -132,6 +132,16 @@ impl DynamicThreshold {
             free.saturating_sub(held << -self.0) / ((1 << -self.0) + 1)
         }
     }
+
+    /// Whether `bytes` are less than the [room](Self::room), without a division.
+    #[inline]
+    pub(crate) const fn has_more_room(self, free: u64, held: u64, bytes: u64) -> bool {
+        if self.0 >= 0 {
+            bytes * ((1 << self.0) + 1) < (free << self.0).saturating_sub(held)
+        } else {
+            (bytes + 1) * ((1 << -self.0) + 1) <= free.saturating_sub(held << -self.0)
+        }
+    }
 }
 
 /// One egress queue.

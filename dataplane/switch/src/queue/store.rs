@@ -46,6 +46,12 @@ impl Fifo {
         self.length == 0
     }
 
+    /// Whether it has a segment, and so room without asking the store for one.
+    #[inline]
+    pub fn has_segment(&self) -> bool {
+        self.tail != NONE
+    }
+
     /// How many frames wait.
     #[inline]
     pub fn length(&self) -> usize {
@@ -69,13 +75,23 @@ impl<F> Store<F> {
     /// Adds a frame at the end of `fifo`; gives it back where no segment is left.
     #[inline(always)]
     pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) -> Result<(), Queued<F>> {
-        if !self.make_room(fifo) {
-            return Err(queued);
+        match self.slot(fifo) {
+            Some(slot) => *slot = Some(queued),
+            None => return Err(queued),
         }
-        self.segments[fifo.tail as usize][fifo.tail_offset as usize % SEGMENT] = Some(queued);
+        Ok(())
+    }
+
+    /// A place at the end of `fifo`, which is for the caller to fill; `None` where no segment is left.
+    #[inline(always)]
+    pub fn slot(&mut self, fifo: &mut Fifo) -> Option<&mut Option<Queued<F>>> {
+        if !self.make_room(fifo) {
+            return None;
+        }
+        let place = fifo.tail_offset as usize % SEGMENT;
         fifo.tail_offset += 1;
         fifo.length += 1;
-        Ok(())
+        Some(&mut self.segments[fifo.tail as usize][place])
     }
 
     /// Sees to it that the last segment of `fifo` has room for a frame; false where no segment is left.
@@ -103,16 +119,28 @@ impl<F> Store<F> {
     }
 
     /// Takes the frame at the head of `fifo`.
+    #[inline]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
-        let mut first = None;
-        self.pop_while(fifo, |slot| {
-            let wanted = first.is_none();
-            if wanted {
-                first = slot.take();
-            }
-            wanted
-        });
+        if fifo.is_empty() {
+            return None;
+        }
+        let first = self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].take();
+        self.leave(fifo, 1);
         first
+    }
+
+    /// Moves the head of `fifo` on over `taken` places of its segment.
+    #[inline(always)]
+    fn leave(&mut self, fifo: &mut Fifo, taken: usize) {
+        fifo.head_offset += taken as u32;
+        fifo.length -= taken;
+        if fifo.length == 0 {
+            // An empty queue keeps its last segment and starts at its beginning again: a queue
+            // that never builds up stays within one warm segment.
+            (fifo.head_offset, fifo.tail_offset) = (0, 0);
+        } else if fifo.head_offset as usize == SEGMENT {
+            self.release_head(fifo);
+        }
     }
 
     /// Shows the frames of `fifo` to `take`, from its head on, until it says that it has not taken one
@@ -124,15 +152,7 @@ impl<F> Store<F> {
             let neighbours = waiting.len().min(fifo.length);
             let all = waiting[..neighbours].iter_mut();
             let taken = all.map(&mut take).take_while(|taken| *taken).count();
-            fifo.head_offset += taken as u32;
-            fifo.length -= taken;
-            if fifo.length == 0 {
-                // An empty queue keeps its last segment and starts at its beginning again: a queue
-                // that never builds up stays within one warm segment.
-                (fifo.head_offset, fifo.tail_offset) = (0, 0);
-            } else if fifo.head_offset as usize == SEGMENT {
-                self.release_head(fifo);
-            }
+            self.leave(fifo, taken);
             if taken < neighbours {
                 return;
             }

@@ -8,7 +8,7 @@
 mod fabric;
 mod inspect;
 
-pub use fabric::{Handoff, HandoffRoom};
+pub use fabric::{Departure, Handoff, HandoffRoom, Passage};
 pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
@@ -86,6 +86,35 @@ impl<F: Frame> Shard<F> {
                 });
             }
         }
+    }
+
+    /// Takes one frame that arrived at `port`, which this shard owns. It may leave within the call, which comes to
+    /// the same as [`Shard::ingress`] of the frame alone and [`Shard::egress`] of the port to which it goes.
+    #[inline(always)]
+    pub fn ingress_one(&mut self, now: Nanos, port: PortId, frame: F) -> Passage<F> {
+        let (program, fabric) = (&*self.program, &mut self.fabric);
+        match program.forwarding() {
+            Forwarding::Patch(patch) => {
+                let verdict = patch.verdict(port);
+                fabric.ingress_one(now, port, frame, program, |_, _| verdict)
+            }
+            Forwarding::Bridge => {
+                let bridge = &mut self.bridge;
+                fabric.ingress_one(now, port, frame, program, |descriptor, frame| {
+                    bridge.verdict(now, port, descriptor, frame.headers())
+                })
+            }
+            Forwarding::Route(table) => fabric.ingress_one(now, port, frame, program, |descriptor, frame| {
+                table.verdict(port, descriptor, frame.headers_mut())
+            }),
+        }
+    }
+
+    /// Gives out the one frame that [`Shard::egress`] of `port`, which this shard owns, would give out now; `None`,
+    /// with nothing changed, where there may be more than that to do.
+    #[inline]
+    pub fn egress_one(&mut self, now: Nanos, port: PortId) -> Option<Departure<F>> {
+        self.fabric.egress_one(now, port)
     }
 
     /// Gives `out` the frames whose turn on the wire of `port`, which this shard owns, has come.

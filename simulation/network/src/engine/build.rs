@@ -44,9 +44,14 @@ impl Engine {
         }
         for (number, direction) in directions.iter_mut().enumerate() {
             let out = match places[direction.from.node.0 as usize] {
-                Place::Switch(switch) => &mut switches[switch].out[direction.from.port.index()],
+                Place::Switch(switch) => {
+                    let it = &mut switches[switch];
+                    direction.window = it.program.port(direction.from.port).tx_window;
+                    &mut it.out[direction.from.port.index()]
+                }
                 Place::Station(station) => &mut stations[station].out,
             };
+            direction.place = places[direction.to.node.0 as usize];
             assert!(out.replace(number).is_none(), "a port has one link at most");
         }
         let switches_at = directions.len();
@@ -93,6 +98,7 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
         out: vec![None; ports],
         unreliable: PortSet::EMPTY,
         deadlines: vec![Nanos::NEVER; ports],
+        next: Nanos::ZERO,
         shard: Shard::single(program.clone()),
         program,
         held: switch::Volume::ZERO,

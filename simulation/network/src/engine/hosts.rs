@@ -46,6 +46,7 @@ impl Engine {
             }
             it.host.ingress(*now, frame.headers(), frame.length());
         }
+        self.tournament.set(number, directions[number].next_arrival());
         let balance = &mut checker.balance;
         balance.in_flight = balance.in_flight - delivered;
         balance.delivered += delivered;
@@ -55,14 +56,15 @@ impl Engine {
     /// Calls a host where it is due, and hears what has happened there.
     #[inline]
     pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
-        if self.stations[station].host.next_deadline() <= self.now {
+        let mut next = self.stations[station].host.next_deadline();
+        if next <= self.now {
             self.send(station, observer)?;
+            next = self.stations[station].host.next_deadline().max(self.now);
         }
+        self.tournament.set(self.actors.stations + station, next);
         while let Some(event) = self.stations[station].host.take_event() {
             self.note(event, observer);
         }
-        let next = self.stations[station].host.next_deadline().max(self.now);
-        self.tournament.set(self.actors.stations + station, next);
         Ok(())
     }
 
@@ -274,7 +276,7 @@ impl<O: Observer> Transmit for Outlet<'_, O> {
             return;
         };
         self.passed.transmissions += 1;
-        match direction.send(start, self.now, frame) {
+        match direction.send(self.now, start, frame) {
             Ok(Sent::InFlight) => {}
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {

@@ -7,23 +7,27 @@ use crate::link::{Direction, Sent};
 use crate::network::LinkEnd;
 use crate::observer::{Observer, Tap};
 use crate::violation::Broken;
-use switch::{ControlFrame, Frame, Program, Transmitter, Volume};
+use switch::{ControlFrame, Departure, Frame, Passage, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
 /// How often the ports of a switch may be called in their order at one instant before somebody else has a turn.
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Asks the ports whose deadlines may have changed. Returns those that are due, and when the next of the
-    /// others will be.
+    /// Asks the ports whose deadlines may have changed.
     #[inline(always)]
-    fn look_at_deadlines(&mut self, now: Nanos) -> (PortSet, Nanos) {
+    fn ask_for_deadlines(&mut self) {
         let Self { shard, deadlines, .. } = self;
         for port in shard.take_changed().iter() {
             deadlines[port.index()] = shard.port_deadline(port);
         }
+    }
+
+    /// The ports that are due, and when the next of the others will be.
+    #[inline(always)]
+    fn look_at_deadlines(&self, now: Nanos) -> (PortSet, Nanos) {
         let (mut due, mut next) = (PortSet::EMPTY, Nanos::NEVER);
-        for (number, deadline) in (0..).zip(deadlines.iter()) {
+        for (number, deadline) in (0..).zip(self.deadlines.iter()) {
             if *deadline <= now {
                 due.insert(PortId(number));
             } else {
@@ -36,7 +40,7 @@ impl Switch {
 
 impl Engine {
     /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
-    /// may leave at once leaves.
+    /// may leave at once leaves. Mostly that is one frame, which is let through where that comes to the same.
     #[inline]
     pub(super) fn arrive_at_switch(
         &mut self,
@@ -44,25 +48,106 @@ impl Engine {
         switch: usize,
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
+        let Self { now, directions, switches, tournament, .. } = self;
+        let (direction, it) = (&mut directions[number], &mut switches[switch]);
+        if !it.is_tapped
+            && let Some((mut frame, next)) = direction.arrive_alone(*now)
+        {
+            let port = direction.to.port;
+            frame.came_in_through(port);
+            tournament.set(number, next);
+            return self.pass(switch, port, frame, observer);
+        }
+        let port = direction.to.port;
         loop {
-            let port = self.directions[number].to.port;
             let (entered, pauses) = self.gather(number, switch, port, observer);
             if entered.frames == 0 {
-                return Ok(());
+                break;
             }
-            let copies = self.pool.duplicates();
-            let live = self.pool.live();
-            let it = &mut self.switches[switch];
-            it.shard.ingress(self.now, port, &mut self.burst);
-            it.held += entered;
-            self.checker.balance.held += entered;
-            // Mostly all that came in is there, and nothing else.
-            if pauses.frames > 0 || self.pool.live() != live || self.pool.duplicates() != copies {
-                self.account_for_arrivals(switch, live, self.pool.duplicates() - copies, pauses)?;
-            }
-            self.check_buffer(switch)?;
-            self.serve(switch, observer)?;
+            self.enter(switch, port, entered, pauses, observer)?;
         }
+        self.tournament.set(number, self.directions[number].next_arrival());
+        Ok(())
+    }
+
+    /// Gives a switch one frame. Mostly it leaves at once, and all that changes is on which link it is; or it waits,
+    /// and one deadline may come.
+    #[inline(always)]
+    fn pass(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        frame: SimFrame,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let (live, copies) = (self.pool.live(), self.pool.duplicates());
+        let entered = Volume { frames: 1, bytes: frame.length() };
+        let it = &mut self.switches[switch];
+        let passage = it.shard.ingress_one(self.now, port, frame);
+        if let Passage::Through { egress, start, frame } = passage {
+            let is_due = it.next <= self.now;
+            self.checker.check_buffer(switch, it, entered.bytes)?;
+            self.put_through(switch, egress, start, frame, observer)?;
+            return if is_due { self.serve(switch, observer) } else { Ok(()) };
+        }
+        let balance = &mut self.checker.balance;
+        balance.in_flight = balance.in_flight - entered;
+        match passage {
+            Passage::Queued { egress, deadline } => {
+                it.held += entered;
+                balance.held += entered;
+                it.deadlines[egress.index()] = deadline;
+                if deadline < it.next {
+                    it.next = deadline;
+                    self.tournament.set(self.actors.switches + switch, deadline);
+                }
+                self.checker.check_buffer(switch, it, Bytes::ZERO)?;
+                if it.next <= self.now { self.serve(switch, observer) } else { Ok(()) }
+            }
+            Passage::Declined(frame) => {
+                self.burst.push(frame);
+                self.enter(switch, port, entered, Volume::ZERO, observer)
+            }
+            Passage::Taken | Passage::Through { .. } => {
+                self.account_for_burst(switch, live, copies, entered, Volume::ZERO)?;
+                self.serve(switch, observer)
+            }
+        }
+    }
+
+    /// Gives a switch the burst that has been gathered, `pauses` among it, and lets leave what may.
+    #[inline]
+    fn enter(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        entered: Volume,
+        pauses: Volume,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let (live, copies) = (self.pool.live(), self.pool.duplicates());
+        self.switches[switch].shard.ingress(self.now, port, &mut self.burst);
+        self.account_for_burst(switch, live, copies, entered, pauses)?;
+        self.serve(switch, observer)
+    }
+
+    /// Accounts for a burst that has entered a switch when there were `live` frames, and `copies` had been made.
+    #[inline]
+    fn account_for_burst(
+        &mut self,
+        switch: usize,
+        live: Volume,
+        copies: Volume,
+        entered: Volume,
+        pauses: Volume,
+    ) -> Result<(), Broken> {
+        self.switches[switch].held += entered;
+        self.checker.balance.held += entered;
+        // Mostly all that came in is there, and nothing else.
+        if pauses.frames > 0 || self.pool.live() != live || self.pool.duplicates() != copies {
+            self.account_for_arrivals(switch, live, self.pool.duplicates() - copies, pauses)?;
+        }
+        self.checker.check_buffer(switch, &self.switches[switch], Bytes::ZERO)
     }
 
     /// Accounts for frames that a switch has copied or taken, of `live` before, among them `pauses`.
@@ -123,11 +208,14 @@ impl Engine {
     #[inline]
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let now = self.now;
+        self.switches[switch].ask_for_deadlines();
         let (mut due, mut next) = self.switches[switch].look_at_deadlines(now);
         let (mut turn, mut passes) = (due.iter().next(), 0);
         while let Some(port) = turn {
-            self.egress(switch, port, observer)?;
-            // What left may have made another port due, by the end of a pause.
+            if self.egress(switch, port, observer)? {
+                // What left may have made another port due, by the end of a pause.
+                self.switches[switch].ask_for_deadlines();
+            }
             (due, next) = self.switches[switch].look_at_deadlines(now);
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
@@ -139,17 +227,130 @@ impl Engine {
                 turn = due.iter().next();
             }
         }
+        self.switches[switch].next = next;
         self.tournament.set(self.actors.switches + switch, next);
         Ok(())
     }
 
-    /// Puts what leaves through one port on its link.
-    fn egress(&mut self, switch: usize, port: PortId, observer: &mut impl Observer) -> Result<(), Broken> {
-        let it = &mut self.switches[switch];
+    /// Puts on its link a frame that has come just now.
+    #[inline]
+    fn put_through(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        start: Nanos,
+        frame: SimFrame,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let entered = Volume { frames: 1, bytes: frame.length() };
+        match self.put_untroubled(switch, port, start, frame)? {
+            None => Ok(()),
+            Some(frame) => {
+                let balance = &mut self.checker.balance;
+                balance.in_flight = balance.in_flight - entered;
+                balance.held += entered;
+                self.switches[switch].held += entered;
+                self.put_with_care(switch, port, start, frame, observer)
+            }
+        }
+    }
+
+    /// Puts on its link a frame that has waited.
+    #[inline]
+    fn put_out(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        start: Nanos,
+        frame: SimFrame,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let left = Volume { frames: 1, bytes: frame.length() };
+        match self.put_untroubled(switch, port, start, frame)? {
+            None => {
+                let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
+                it.held = it.held - left;
+                balance.held = balance.held - left;
+                balance.in_flight += left;
+                Ok(())
+            }
+            Some(frame) => self.put_with_care(switch, port, start, frame, observer),
+        }
+    }
+
+    /// Puts a frame on its link, or gives it back where there is none, where it may meet a fault, or where somebody
+    /// looks at it.
+    #[inline(always)]
+    fn put_untroubled(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        start: Nanos,
+        frame: SimFrame,
+    ) -> Result<Option<SimFrame>, Broken> {
+        let it = &self.switches[switch];
+        let Some(number) = it.out[port.index()] else { return Ok(Some(frame)) };
+        let direction = &mut self.directions[number];
+        if it.is_tapped || !direction.is_untroubled(start) {
+            return Ok(Some(frame));
+        }
+        direction.send(self.now, start, frame)?;
+        if direction.has_one() {
+            self.tournament.set(number, direction.next_arrival());
+        }
+        self.transmissions += 1;
+        self.checker.checks.link += 1;
+        self.watch.moved += 1;
+        Ok(None)
+    }
+
+    /// Puts a frame on its link that may be looked at or go elsewhere.
+    #[cold]
+    fn put_with_care(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        start: Nanos,
+        frame: SimFrame,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
         let live = self.pool.live();
+        self.depart(switch, port, live, observer, |_, outlet| outlet.frame(start, frame))
+    }
+
+    /// Puts what leaves through one port on its link. Returns whether other deadlines than that of the port may have
+    /// changed.
+    #[inline]
+    fn egress(&mut self, switch: usize, port: PortId, observer: &mut impl Observer) -> Result<bool, Broken> {
+        let (now, live) = (self.now, self.pool.live());
+        let it = &mut self.switches[switch];
+        match it.shard.egress_one(now, port) {
+            Some(Departure { start, frame, deadline }) => {
+                it.deadlines[port.index()] = deadline;
+                self.put_out(switch, port, start, frame, observer)?;
+                Ok(false)
+            }
+            None => {
+                self.depart(switch, port, live, observer, |shard, outlet| shard.egress(now, port, outlet))?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Puts what `give_out` gives the outlet of one port on its link; there were `live` frames before.
+    #[inline(always)]
+    fn depart<O: Observer>(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        live: Volume,
+        observer: &mut O,
+        give_out: impl FnOnce(&mut Shard<SimFrame>, &mut Outlet<'_, O>),
+    ) -> Result<(), Broken> {
+        let it = &mut self.switches[switch];
         let mut outlet = Outlet {
             from: LinkEnd { node: it.node, port },
-            latest: self.now + it.program.port(port).tx_window,
+            now: self.now,
             program: &it.program,
             pool: &self.pool,
             direction: it.out[port.index()].map(|number| &mut self.directions[number]),
@@ -158,7 +359,7 @@ impl Engine {
             broken: None,
             suspect: None,
         };
-        it.shard.egress(self.now, port, &mut outlet);
+        give_out(&mut it.shard, &mut outlet);
         let Outlet { passed, broken, suspect, .. } = outlet;
         if let Some(number) = it.out[port.index()] {
             self.tournament.set(number, self.directions[number].next_arrival());
@@ -231,8 +432,7 @@ pub(super) struct Passed {
 /// A port of a switch, as the switch sees it.
 struct Outlet<'a, O> {
     from: LinkEnd,
-    /// How far ahead of time frames may be handed over.
-    latest: Nanos,
+    now: Nanos,
     program: &'a Program,
     pool: &'a FramePool,
     direction: Option<&'a mut Direction>,
@@ -258,7 +458,7 @@ impl<O: Observer> Outlet<'_, O> {
             return;
         };
         self.passed.transmissions += 1;
-        match direction.send(start, self.latest, frame) {
+        match direction.send(self.now, start, frame) {
             Ok(Sent::InFlight) => {}
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {

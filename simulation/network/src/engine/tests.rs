@@ -297,9 +297,12 @@ fn a_port_that_changes_its_mind_in_silence_is_found() {
 fn a_switch_that_holds_more_than_it_has_is_found() {
     let mut engine = engine(line());
     engine.switches[0].held.bytes = Bytes(1_400_001);
-    assert!(matches!(engine.check_buffer(0), Err(Broken::Buffer { .. })));
+    assert!(matches!(
+        engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO),
+        Err(Broken::Buffer { .. })
+    ));
     engine.switches[0].held.bytes = Bytes(1_400_000);
-    assert_eq!(engine.check_buffer(0), Ok(()));
+    assert_eq!(engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO), Ok(()));
 }
 
 #[test]

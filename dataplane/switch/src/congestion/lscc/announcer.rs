@@ -31,13 +31,7 @@ impl RateAnnouncer {
     }
 
     fn calculating(port: PortId, settings: &Lscc, calculator: RateCalculator) -> Self {
-        Self {
-            port,
-            settings: settings.clone(),
-            calculator,
-            due: None,
-            identification: 0,
-        }
+        Self { port, settings: settings.clone(), calculator, due: None, identification: 0 }
     }
 
     /// New settings. The calculation starts anew where it is concerned.

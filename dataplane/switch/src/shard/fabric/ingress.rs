@@ -23,8 +23,7 @@ impl<F: Frame> Fabric<F> {
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
-        let (settings, addresses) = (program.port(port), program.addresses(port));
-        let (max_frame, is_addressed) = (settings.max_frame, !addresses.is_empty());
+        let settings = program.port(port);
         let with_lscc = program.has_lscc();
         if with_lscc {
             self.look_ahead(port, burst);
@@ -47,16 +46,8 @@ impl<F: Frame> Fabric<F> {
                 continue;
             }
             carries_data = true;
-            let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
-            let own = match is_addressed {
-                true => addresses.answer(&descriptor, frame.headers_mut()),
-                false => None,
-            };
-            let verdict = match own {
-                _ if length > max_frame => Verdict::Drop(DropReason::Oversize),
-                Some(own) => own,
-                None => verdict(&descriptor, &mut frame),
-            };
+            let (priority, verdict) =
+                Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
             if let Verdict::Forward(egress) = verdict
                 && run.takes(egress, priority, length)
             {
@@ -69,6 +60,36 @@ impl<F: Frame> Fabric<F> {
             run = self.start_run(verdict, arrival, frame);
         }
         self.close(port, run);
+        self.end_burst(now, port, carries_data);
+    }
+
+    /// The priority of a frame, and where it goes.
+    #[inline(always)]
+    pub(super) fn decide(
+        port: PortId,
+        program: &Program,
+        descriptor: &Descriptor,
+        frame: &mut F,
+        length: Bytes,
+        verdict: impl FnOnce(&Descriptor, &mut F) -> Verdict,
+    ) -> (Priority, Verdict) {
+        let (settings, addresses) = (program.port(port), program.addresses(port));
+        let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
+        let own = match addresses.is_empty() {
+            false => addresses.answer(descriptor, frame.headers_mut()),
+            true => None,
+        };
+        let verdict = match own {
+            _ if length > settings.max_frame => Verdict::Drop(DropReason::Oversize),
+            Some(own) => own,
+            None => verdict(descriptor, frame),
+        };
+        (priority, verdict)
+    }
+
+    /// Wakes what sleeps until frames come in, and settles what a burst has changed.
+    #[inline]
+    pub(super) fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
         let ingress = &mut self.ingress[port.index()];
         // What two neighbours say to each other about their queues must not keep them awake for ever.
         if carries_data && ingress.wakes() {
@@ -86,7 +107,7 @@ impl<F: Frame> Fabric<F> {
     /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
     /// itself.
     #[inline(never)]
-    fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Run {
+    pub(super) fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Run {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
             self.changed.insert(egress);
@@ -169,7 +190,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Charges what a run has gathered.
     #[inline(always)]
-    fn close(&mut self, port: PortId, run: Run) {
+    pub(super) fn close(&mut self, port: PortId, run: Run) {
         if run.volume.frames > 0 {
             self.charge(port, &run);
         }
@@ -372,7 +393,7 @@ enum Way {
 /// Successive frames of a burst that share priority and egress port. They are charged and queued together,
 /// as long as that changes nothing: the sum stays below every threshold.
 #[derive(Default)]
-struct Run {
+pub(super) struct Run {
     egress: PortId,
     priority: Priority,
     /// The longest frame that may leave through the egress port.
@@ -416,7 +437,7 @@ pub(super) struct Arrival<'a> {
 impl Arrival<'_> {
     /// The frame as it waits.
     #[inline(always)]
-    fn queued<F>(&self, frame: F, lossless: bool) -> Queued<F> {
+    pub fn queued<F>(&self, frame: F, lossless: bool) -> Queued<F> {
         let Self { now, port, length, descriptor, .. } = *self;
         let ip_offset = descriptor.markable_ip_offset();
         Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless }

@@ -3,8 +3,11 @@
 mod egress;
 mod ingress;
 mod lscc;
+mod single;
 mod slot;
 mod watchdog;
+
+pub use single::{Departure, Passage};
 
 use crate::admission::Pools;
 use crate::congestion::lscc::RateLimiter;

@@ -1,0 +1,122 @@
+//! A port that takes and gives frames one by one: what [`EgressPort::serve`] and its like come to for one frame.
+
+use super::{EgressPort, mark};
+use crate::admission::Pools;
+use crate::frame::Frame;
+use crate::program::MarkAt;
+use crate::queue::{Queued, Store};
+use rand_core::Rng;
+use units::{Bytes, Interval, Nanos, Priority, WireBytes};
+
+impl EgressPort {
+    /// Whether frames leave as they are as soon as the link is free, so that this alone decides when the next one
+    /// does: nothing is paused, watched, shaped or stamped.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.is_plain
+            && self.pauses.stopped().is_empty()
+            && self.watchdog.stormed().is_empty()
+            && self.notifications.is_empty()
+    }
+
+    /// Whether no frame waits.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.backlog.is_empty()
+    }
+
+    /// Whether a frame that is queued now at `priority` would leave at once, where the port
+    /// [is calm](Self::is_calm).
+    #[inline]
+    pub fn is_open(&self, now: Nanos, priority: Priority) -> bool {
+        self.backlog.is_empty()
+            && self.link.free_at() <= now + self.tx_window
+            && self.queues[priority.index()].fifo.has_segment()
+    }
+
+    /// Whether the queue of `priority` takes a frame of `length` without a closer look: that is within the
+    /// [room for a run](Self::room_for_run).
+    #[inline(always)]
+    pub fn takes(&self, priority: Priority, length: Bytes, lossless: bool, pools: &Pools) -> bool {
+        let queue = &self.queues[priority.index()];
+        length <= self.max_frame
+            && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
+            && (lossless || queue.lossy.has_room(length.0, pools))
+    }
+
+    /// Sends a frame of `priority` that has come just now through a port that is calm, [open](Self::is_open), and
+    /// [takes](Self::takes) it. Returns its start. A queue that is left empty marks nothing.
+    #[inline(always)]
+    pub fn send_through(
+        &mut self,
+        now: Nanos,
+        priority: Priority,
+        length: Bytes,
+        lossless: bool,
+        pools: &mut Pools,
+    ) -> Nanos {
+        let queue = &mut self.queues[priority.index()];
+        if !lossless {
+            queue.lossy.pass_within_room(length.0, pools);
+        }
+        let wire_bytes = WireBytes::of_frame(length);
+        let start = self.link.occupy(now, wire_bytes);
+        queue.watermark.note(length.0);
+        queue.delay.record(start.since(now));
+        queue.counters.transmitted.count(length);
+        queue.last_sent = now;
+        self.scheduler.served(priority, wire_bytes.0, true);
+        start
+    }
+
+    /// A place at the end of the queue of `priority`, which is for the caller to fill; [`EgressPort::end_run`]
+    /// follows. `None` where no descriptor is left.
+    #[inline]
+    pub fn slot<'a, F>(
+        &mut self,
+        store: &'a mut Store<F>,
+        priority: Priority,
+    ) -> Option<&'a mut Option<Queued<F>>> {
+        store.slot(&mut self.queues[priority.index()].fifo)
+    }
+
+    /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its priority and its
+    /// start as well. `None`, with nothing changed, where the port is not [calm](Self::is_calm), none may leave now, or
+    /// more than one may.
+    #[inline]
+    pub fn send_one<F: Frame>(
+        &mut self,
+        now: Nanos,
+        store: &mut Store<F>,
+        pools: &mut Pools,
+        rng: &mut impl Rng,
+    ) -> Option<(Priority, Nanos, Queued<F>)> {
+        if !self.is_calm() || self.tx_window > Interval::ZERO {
+            return None;
+        }
+        let priority = self.next_turn(now, store)?.priority;
+        let queue = &mut self.queues[priority.index()];
+        let mut queued = store.pop(&mut queue.fifo)?;
+        let wire_bytes = WireBytes::of_frame(queued.length());
+        let start = self.link.occupy(now, wire_bytes);
+        queue.bytes -= u64::from(queued.length);
+        queue.delay.record(start.since(queued.since));
+        if let Some(red) = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue)
+            && queued.ip_offset != 0
+            && red.marks(Bytes(queue.bytes), rng)
+        {
+            queue.counters.count(mark(&mut queued));
+        }
+        queue.counters.transmitted.count(queued.length());
+        if !queued.lossless {
+            queue.lossy.release(u64::from(queued.length), pools);
+        }
+        queue.last_sent = now;
+        let empty = queue.fifo.is_empty();
+        if empty {
+            self.backlog = self.backlog.without(priority);
+        }
+        self.scheduler.served(priority, wire_bytes.0, empty);
+        Some((priority, start, queued))
+    }
+}

@@ -1,0 +1,149 @@
+//! Frames one by one, where nothing but they themselves is to be looked after.
+//!
+//! A switch in a simulation is given a frame at a time, and gives out one at a time. What a burst pays once, it
+//! would pay for each of them. Here a frame is charged, queued, marked, sent and credited like any other, with the
+//! same totals, watermarks and histograms; but only where it changes no deadline except its egress port's, and where
+//! it finds that port idle it is not put into the queue and taken out again. Everything else is left to
+//! [`Shard::ingress`](crate::Shard::ingress) and [`Shard::egress`](crate::Shard::egress).
+
+use super::Fabric;
+use super::ingress::Arrival;
+use crate::descriptor::Descriptor;
+use crate::forwarding::Verdict;
+use crate::frame::Frame;
+use crate::ledger::Volume;
+use crate::program::Program;
+use units::{Bytes, Nanos, PortId, Priority};
+use wire::ethernet::EtherType;
+
+/// What became of a frame that was given to [`Shard::ingress_one`](crate::Shard::ingress_one).
+pub enum Passage<F> {
+    /// It leaves at once. No deadline has changed.
+    Through {
+        /// The port through which it leaves.
+        egress: PortId,
+        /// When its first bit is on the wire.
+        start: Nanos,
+        /// As it leaves.
+        frame: F,
+    },
+    /// It waits.
+    Queued {
+        /// For which port.
+        egress: PortId,
+        /// The deadline of that port. No other one has changed.
+        deadline: Nanos,
+    },
+    /// It was taken, as [`Shard::ingress`](crate::Shard::ingress) takes frames.
+    Taken,
+    /// Nothing has happened: it is for [`Shard::ingress`](crate::Shard::ingress).
+    Declined(F),
+}
+
+/// What [`Shard::egress_one`](crate::Shard::egress_one) gives out.
+pub struct Departure<F> {
+    /// When its first bit is on the wire.
+    pub start: Nanos,
+    /// As it leaves.
+    pub frame: F,
+    /// The deadline of its port. No other one has changed.
+    pub deadline: Nanos,
+}
+
+impl<F: Frame> Fabric<F> {
+    #[inline(always)]
+    pub fn ingress_one(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        mut frame: F,
+        program: &Program,
+        verdict: impl FnOnce(&Descriptor, &mut F) -> Verdict,
+    ) -> Passage<F> {
+        if program.has_lscc() || self.has_other_shards() || self.ingress[port.index()].wakes() {
+            return Passage::Declined(frame);
+        }
+        let length = frame.length();
+        let descriptor = match Descriptor::parse(frame.headers(), length) {
+            Some(descriptor) if descriptor.ether_type != EtherType::MAC_CONTROL => descriptor,
+            _ => return Passage::Declined(frame),
+        };
+        let (priority, verdict) = Self::decide(port, program, &descriptor, &mut frame, length, verdict);
+        let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+        if let Verdict::Forward(egress) = verdict
+            && self.takes_one(port, egress, priority, length)
+        {
+            if self.egress[egress.index()].is_open(now, priority) {
+                let start = self.send_through(arrival, egress);
+                return Passage::Through { egress, start, frame };
+            }
+            match self.queue_one(arrival, egress, frame) {
+                Ok(deadline) => return Passage::Queued { egress, deadline },
+                Err(back) => frame = back,
+            }
+        }
+        let run = self.start_run(verdict, arrival, frame);
+        self.close(port, run);
+        self.end_burst(now, port, true);
+        Passage::Taken
+    }
+
+    /// Whether a frame that came in through `port` is to be charged and queued or sent, and nothing else: no
+    /// threshold is near, and nobody is paused, told to pause, or waits to be.
+    #[inline(always)]
+    fn takes_one(&self, port: PortId, egress: PortId, priority: Priority, length: Bytes) -> bool {
+        let group = &self.ingress[port.index()].groups[priority.index()];
+        let to = &self.egress[egress.index()];
+        self.paused.is_empty()
+            && to.is_calm()
+            && self.ingress[egress.index()].is_silent()
+            && group.has_room(length.0, &self.pools)
+            && to.takes(priority, length, group.is_lossless(), &self.pools)
+    }
+
+    /// Accounts for a frame that comes and leaves. Returns its start on the wire.
+    #[inline(always)]
+    fn send_through(&mut self, arrival: Arrival<'_>, egress: PortId) -> Nanos {
+        let Arrival { now, port, priority, length, .. } = arrival;
+        let Self { id, ledger, ingress, egress: ports, pools, .. } = self;
+        let volume = Volume { frames: 1, bytes: length };
+        let from = &mut ingress[port.index()];
+        let lossless = from.groups[priority.index()].is_lossless();
+        ledger.admit(port, egress, priority, volume);
+        ledger.depart(*id, port, egress, priority, volume);
+        from.pass_within_room(priority, volume, ledger, pools);
+        ports[egress.index()].send_through(now, priority, length, lossless, pools)
+    }
+
+    /// Queues a frame, or gives it back where no descriptor is left. Returns the deadline of its port.
+    #[inline]
+    fn queue_one(&mut self, arrival: Arrival<'_>, egress: PortId, frame: F) -> Result<Nanos, F> {
+        let Arrival { port, priority, length, .. } = arrival;
+        let Self { ledger, ingress, egress: ports, store, pools, .. } = self;
+        let (from, to) = (&mut ingress[port.index()], &mut ports[egress.index()]);
+        let Some(slot) = to.slot(store, priority) else { return Err(frame) };
+        let lossless = from.groups[priority.index()].is_lossless();
+        *slot = Some(arrival.queued(frame, lossless));
+        let volume = Volume { frames: 1, bytes: length };
+        from.charge_within_room(priority, volume, pools);
+        ledger.admit(port, egress, priority, volume);
+        to.end_run(priority, lossless, length.0, pools);
+        Ok(to.window_opens_at())
+    }
+
+    #[inline]
+    pub fn egress_one(&mut self, now: Nanos, port: PortId) -> Option<Departure<F>> {
+        let alone = self.limited.is_empty() && !self.has_other_shards() && self.paused.is_empty();
+        if !alone || !self.ingress[port.index()].is_silent() {
+            return None;
+        }
+        let Self { id, ledger, ingress, egress, store, pools, rng, .. } = self;
+        let from = &mut egress[port.index()];
+        let (priority, start, queued) = from.send_one(now, store, pools, rng)?;
+        let volume = Volume { frames: 1, bytes: queued.length() };
+        ledger.depart(*id, queued.ingress, port, priority, volume);
+        ingress[queued.ingress.index()].settle_one(priority, ledger, pools);
+        let deadline = if from.is_idle() { Nanos::NEVER } else { from.window_opens_at() };
+        Some(Departure { start, frame: queued.frame, deadline })
+    }
+}
