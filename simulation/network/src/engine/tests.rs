@@ -340,11 +340,12 @@ fn overfilled(
     let mut engine = self::engine(network(settings));
     fill(&mut engine);
     assert_eq!(run(&mut engine, 50_000), Ok(Ending::Limit));
-    assert_eq!(engine.check_buffer(0), Ok(()));
+    let check = |engine: &mut Engine| engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO);
+    assert_eq!(check(&mut engine), Ok(()));
     let Checker { balance, checks, .. } = engine.checker;
     engine.checker = self::engine(network(smaller)).checker;
     (engine.checker.balance, engine.checker.checks) = (balance, checks);
-    engine.check_buffer(0)
+    check(&mut engine)
 }
 
 #[test]
