@@ -1,7 +1,9 @@
 //! `/metrics` for Prometheus, off the data path.
 //!
 //! Each connection gets one answer and ends. Connections are bounded in number, requests in time and length;
-//! who comes when all places are taken is told so with status 503.
+//! who comes when all places are taken is told so with status 503. This is all of HTTP that it takes. Small servers
+//! bound neither connections nor requests (`tiny_http` starts a thread for each and waits for heads without end), and
+//! those that do bring an asynchronous runtime with them.
 
 use core::net::SocketAddr;
 use std::io::{self, Read, Write};
