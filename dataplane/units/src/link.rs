@@ -40,9 +40,11 @@ impl PauseQuanta {
 #[derive(Clone, Copy, Debug)]
 pub struct LinkClock {
     per_byte: SerializationTime,
-    free_at: Nanos,
-    /// Fraction of a nanosecond past `free_at`, in units of `1 / per_byte.denominator`.
+    busy_until: Nanos,
+    /// Fraction of a nanosecond past `busy_until`, in units of `1 / per_byte.denominator`.
     remainder: u64,
+    /// Both, rounded up: it is asked for more often than it changes.
+    free_at: Nanos,
     /// What was occupied last, and for how long: frames of a train are often of one length, and a division
     /// costs more than all the rest.
     last: (WireBytes, FrameTime),
@@ -53,8 +55,9 @@ impl LinkClock {
     pub const fn new(rate: BitRate) -> Self {
         Self {
             per_byte: rate.serialization(),
-            free_at: Nanos::ZERO,
+            busy_until: Nanos::ZERO,
             remainder: 0,
+            free_at: Nanos::ZERO,
             last: (WireBytes(0), FrameTime::ZERO),
         }
     }
@@ -62,37 +65,37 @@ impl LinkClock {
     /// The first whole nanosecond at which the link is free.
     #[inline]
     pub fn free_at(&self) -> Nanos {
-        self.free_at + Interval(u64::from(self.remainder != 0))
+        self.free_at
     }
 
     /// Occupies the link with `bytes`, from `now` or, where it is still busy, from the exact
     /// instant at which it becomes free. Returns the start, rounded up.
     #[inline(always)]
     pub fn occupy(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
-        self.start_at(now, self.free_at(), bytes)
+        self.start_at(now, bytes)
     }
 
     /// [`LinkClock::occupy`], unless the link is still busy at `horizon`.
     #[inline]
     pub fn occupy_by(&mut self, now: Nanos, horizon: Nanos, bytes: WireBytes) -> Option<Nanos> {
-        let free_at = self.free_at();
-        (free_at <= horizon).then(|| self.start_at(now, free_at, bytes))
+        (self.free_at <= horizon).then(|| self.start_at(now, bytes))
     }
 
     #[inline(always)]
-    fn start_at(&mut self, now: Nanos, free_at: Nanos, bytes: WireBytes) -> Nanos {
-        let idle = now > free_at;
-        let (from, remainder) = if idle { (now, 0) } else { (self.free_at, self.remainder) };
+    fn start_at(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
+        let start = now.max(self.free_at);
+        let (from, remainder) = if now > self.free_at { (now, 0) } else { (self.busy_until, self.remainder) };
         if bytes != self.last.0 {
             self.last = (bytes, self.per_byte.frame_time(bytes));
         }
-        (self.free_at, self.remainder) = self.per_byte.advance(from, remainder, self.last.1);
-        if idle { now } else { free_at }
+        (self.busy_until, self.remainder) = self.per_byte.advance(from, remainder, self.last.1);
+        self.free_at = self.busy_until + Interval(u64::from(self.remainder != 0));
+        start
     }
 
     /// Changes the rate from the next frame on; the frame on the wire keeps its end, rounded up.
     pub fn set_rate(&mut self, rate: BitRate) {
-        self.free_at = self.free_at();
+        self.busy_until = self.free_at;
         self.remainder = 0;
         self.per_byte = rate.serialization();
         self.last = (WireBytes(0), FrameTime::ZERO);

@@ -21,19 +21,20 @@ pub(crate) struct Label {
     pub serial: u32,
 }
 
-/// What a frame consists of. The fields that each hop reads share a cache line with the first headers.
+/// What a frame consists of. What each hop reads, the fields and the headers up to the BTH, is one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Buffer {
-    /// Where it goes back to; there only while the frame lives.
-    home: Option<Rc<Books>>,
-    label: Option<Label>,
     length: u32,
-    /// Whether it is a MAC control frame.
-    is_pause: bool,
     /// The port through which it last came into a switch.
     ingress: PortId,
     headers_length: u8,
+    /// Whether it is a MAC control frame.
+    is_pause: bool,
     headers: [u8; HEADER_CAPACITY],
+    /// Where it goes back to; there only while the frame lives.
+    home: Option<Rc<Books>>,
+    label: Option<Label>,
 }
 
 /// A frame: a handle to a buffer that goes back to its pool when the frame is dropped, by whomever. So the

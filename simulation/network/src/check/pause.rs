@@ -9,11 +9,12 @@ use wire::{pfc, vlan};
 /// clause 36.1.3.3: from the arrival on, for the time of the frame). It knows nothing of what a switch or a host has
 /// made of them.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct LinkPauses {
+    /// When the last of them is over: what each frame asks.
+    latest: Nanos,
     rate: BitRate,
     until: [Nanos; Priority::COUNT],
-    /// When the last of them is over.
-    latest: Nanos,
 }
 
 impl LinkPauses {

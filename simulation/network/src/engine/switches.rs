@@ -215,8 +215,14 @@ impl Engine {
             if self.egress(switch, port, observer)? {
                 // What left may have made another port due, by the end of a pause.
                 self.switches[switch].ask_for_deadlines();
+                (due, next) = self.switches[switch].look_at_deadlines(now);
+            } else {
+                let deadline = self.switches[switch].deadlines[port.index()];
+                if deadline > now {
+                    due.remove(port);
+                    next = next.min(deadline);
+                }
             }
-            (due, next) = self.switches[switch].look_at_deadlines(now);
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
                 passes += 1;

@@ -13,7 +13,7 @@ use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Volume;
 use crate::program::Program;
-use units::{Bytes, Nanos, PortId, Priority};
+use units::{Nanos, PortId};
 use wire::ethernet::EtherType;
 
 /// What became of a frame that was given to [`Shard::ingress_one`](crate::Shard::ingress_one).
@@ -70,15 +70,9 @@ impl<F: Frame> Fabric<F> {
         };
         let (priority, verdict) = Self::decide(port, program, &descriptor, &mut frame, length, verdict);
         let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
-        if let Verdict::Forward(egress) = verdict
-            && self.takes_one(port, egress, priority, length)
-        {
-            if self.egress[egress.index()].is_open(now, priority) {
-                let start = self.send_through(arrival, egress);
-                return Passage::Through { egress, start, frame };
-            }
-            match self.queue_one(arrival, egress, frame) {
-                Ok(deadline) => return Passage::Queued { egress, deadline },
+        if let Verdict::Forward(egress) = verdict {
+            match self.forward_one(arrival, egress, frame) {
+                Ok(passage) => return passage,
                 Err(back) => frame = back,
             }
         }
@@ -88,47 +82,35 @@ impl<F: Frame> Fabric<F> {
         Passage::Taken
     }
 
-    /// Whether a frame that came in through `port` is to be charged and queued or sent, and nothing else: no
-    /// threshold is near, and nobody is paused, told to pause, or waits to be.
+    /// Charges a frame, and sends it or queues it; or gives it back where that is not all: where a threshold is near,
+    /// somebody is paused, told to pause, or waits to be, or no descriptor is left.
     #[inline(always)]
-    fn takes_one(&self, port: PortId, egress: PortId, priority: Priority, length: Bytes) -> bool {
-        let group = &self.ingress[port.index()].groups[priority.index()];
-        let to = &self.egress[egress.index()];
-        self.paused.is_empty()
-            && to.is_calm()
-            && self.ingress[egress.index()].is_silent()
-            && group.has_room(length.0, &self.pools)
-            && to.takes(priority, length, group.is_lossless(), &self.pools)
-    }
-
-    /// Accounts for a frame that comes and leaves. Returns its start on the wire.
-    #[inline(always)]
-    fn send_through(&mut self, arrival: Arrival<'_>, egress: PortId) -> Nanos {
+    fn forward_one(&mut self, arrival: Arrival<'_>, egress: PortId, frame: F) -> Result<Passage<F>, F> {
         let Arrival { now, port, priority, length, .. } = arrival;
-        let Self { id, ledger, ingress, egress: ports, pools, .. } = self;
-        let volume = Volume { frames: 1, bytes: length };
-        let from = &mut ingress[port.index()];
-        let lossless = from.groups[priority.index()].is_lossless();
-        ledger.admit(port, egress, priority, volume);
-        ledger.depart(*id, port, egress, priority, volume);
-        from.pass_within_room(priority, volume, ledger, pools);
-        ports[egress.index()].send_through(now, priority, length, lossless, pools)
-    }
-
-    /// Queues a frame, or gives it back where no descriptor is left. Returns the deadline of its port.
-    #[inline]
-    fn queue_one(&mut self, arrival: Arrival<'_>, egress: PortId, frame: F) -> Result<Nanos, F> {
-        let Arrival { port, priority, length, .. } = arrival;
-        let Self { ledger, ingress, egress: ports, store, pools, .. } = self;
+        let Self { id, ledger, ingress, egress: ports, store, pools, .. } = self;
+        if !self.paused.is_empty() || !ingress[egress.index()].is_silent() {
+            return Err(frame);
+        }
         let (from, to) = (&mut ingress[port.index()], &mut ports[egress.index()]);
-        let Some(slot) = to.slot(store, priority) else { return Err(frame) };
-        let lossless = from.groups[priority.index()].is_lossless();
-        *slot = Some(arrival.queued(frame, lossless));
+        let group = &from.groups[priority.index()];
+        let lossless = group.is_lossless();
+        if !to.is_calm() || !group.has_room(length.0, pools) || !to.takes(priority, length, lossless, pools) {
+            return Err(frame);
+        }
         let volume = Volume { frames: 1, bytes: length };
-        from.charge_within_room(priority, volume, pools);
+        if to.is_open(now, priority) {
+            ledger.admit(port, egress, priority, volume);
+            ledger.depart(*id, port, egress, priority, volume);
+            from.pass_within_room(priority, volume, ledger, pools);
+            let start = to.send_through(now, priority, length, lossless, pools);
+            return Ok(Passage::Through { egress, start, frame });
+        }
+        let Some(slot) = to.slot(store, priority) else { return Err(frame) };
+        *slot = Some(arrival.queued(frame, lossless));
         ledger.admit(port, egress, priority, volume);
+        from.charge_within_room(priority, volume, pools);
         to.end_run(priority, lossless, length.0, pools);
-        Ok(to.window_opens_at())
+        Ok(Passage::Queued { egress, deadline: to.window_opens_at() })
     }
 
     #[inline]
