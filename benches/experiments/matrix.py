@@ -35,8 +35,8 @@ def row(scheme, workloads, runs):
     cells = [cell([run for run in own if run["parameters"][SWEPT] == workload]) for workload in workloads]
     metrics = [run["metrics"] for run in own]
     held = max(of.get(buffer, 0) for of in metrics for buffer in BUFFERS)
-    dropped = sum(of["drops.lossless"] + of["drops.lossy"] for of in metrics)
-    again = sum(of["retransmitted.packets"] for of in metrics)
+    dropped = sum(of.get("drops.lossless", 0) + of.get("drops.lossy", 0) for of in metrics)
+    again = sum(of.get("retransmitted.packets", 0) for of in metrics)
     return [scheme, *cells, f"{held / 1e6:.1f} MB", f"{dropped:,.0f}", f"{again:,.0f}"]
 
 

@@ -22,7 +22,7 @@ pub(crate) struct RateAnnouncer {
 impl RateAnnouncer {
     /// For a port that starts.
     pub fn at_rest(port: PortId, settings: &Lscc) -> Self {
-        Self::calculating(port, settings, RateCalculator::at_rest(settings))
+        Self::calculating(port, settings, RateCalculator::at_rest(settings, 0))
     }
 
     /// For a port that runs, through which `departed` lossless frames came that have left the switch.
@@ -40,7 +40,12 @@ impl RateAnnouncer {
         let same = (old.interval, old.round_trip, old.calculation)
             == (new.interval, new.round_trip, new.calculation);
         if !same {
-            self.calculator = RateCalculator::new(settings, departed.on_the_wire().0);
+            let departed = departed.on_the_wire().0;
+            // Silence goes on, and traffic is not cut down.
+            self.calculator = match self.calculator.is_at_rest() {
+                true => RateCalculator::at_rest(settings, departed),
+                false => RateCalculator::new(settings, departed),
+            };
         }
         self.settings = settings.clone();
     }

@@ -5,10 +5,19 @@ use units::{BitRate, Nanos, WireBytes};
 /// A byte in bits times 10^9: the unit in which a rate times a time comes out without rounding.
 const BYTE: u128 = 8_000_000_000;
 
-/// Equation (10): `dQ* = (R_in - R) dt`, never below zero.
-#[derive(Debug, Default)]
+/// Room above any reference.
+const LEAST_ABOVE: WireBytes = WireBytes(64 << 10);
+
+/// Equation (10): `dQ* = (R_in - R) dt`, never below zero, and never more than it may hold.
+///
+/// The paper sets no upper end. But what does not fit has gone out to the link all the same, and stands in the queue of
+/// the other end, for which the rate that it tells makes up already. Counted here as well, it would hold senders
+/// down for as long again: after a round trip in which nobody could be told, for tens of milliseconds.
+#[derive(Debug)]
 pub(crate) struct PseudoQueue {
     bytes: WireBytes,
+    /// The most that it holds.
+    most: WireBytes,
     /// What has drained of the next byte, in units of which [`BYTE`] make one.
     drained: u64,
     at: Nanos,
@@ -16,6 +25,22 @@ pub(crate) struct PseudoQueue {
 }
 
 impl PseudoQueue {
+    /// An empty one for this reference, Q\*ref: it holds twice as much, and some frames at least.
+    pub fn new(reference: WireBytes) -> Self {
+        let most = Self::most(reference);
+        Self { bytes: WireBytes(0), most, drained: 0, at: Nanos::ZERO, longest: WireBytes(0) }
+    }
+
+    /// Another reference; what is in it stays, as far as it fits.
+    pub fn configure(&mut self, reference: WireBytes) {
+        self.most = Self::most(reference);
+        self.bytes = self.bytes.min(self.most);
+    }
+
+    fn most(reference: WireBytes) -> WireBytes {
+        WireBytes(reference.0.saturating_add(reference.0.max(LEAST_ABOVE.0)))
+    }
+
     /// Lets it drain until `now` at `rate`; without one it is empty.
     pub fn drain(&mut self, now: Nanos, rate: Option<BitRate>) {
         let elapsed = now.since(self.at);
@@ -34,7 +59,7 @@ impl PseudoQueue {
     /// Adds what comes in.
     #[inline]
     pub fn arrive(&mut self, bytes: WireBytes) {
-        self.bytes.0 += bytes.0;
+        self.bytes = WireBytes(self.bytes.0 + bytes.0).min(self.most);
         self.longest = self.longest.max(self.bytes);
     }
 
@@ -57,11 +82,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_the_integral_of_arrivals_less_rate_wherever_it_is_not_empty(
+        fn it_holds_the_integral_of_arrivals_less_rate_wherever_it_is_neither_empty_nor_full(
             rate in 1_u64..2_000_000_000_000,
+            reference in 0_u64..2_000_000,
             steps in proptest::collection::vec((0_u64..1_000_000, 0_u64..100_000), 1..200),
         ) {
-            let mut queue = PseudoQueue::default();
+            let mut queue = PseudoQueue::new(WireBytes(reference));
+            let most = (reference + reference.max(65_536)) as f64;
             let (mut now, mut model) = (0_u64, 0.0_f64);
             for (elapsed, bytes) in steps {
                 now += elapsed;
@@ -69,14 +96,14 @@ mod tests {
                 model = (model - rate as f64 * elapsed as f64 / 8e9).max(0.0);
                 prop_assert!((queue.bytes().0 as f64 - model).abs() < 2.0 + model * 1e-9);
                 queue.arrive(WireBytes(bytes));
-                model += bytes as f64;
+                model = (model + bytes as f64).min(most);
             }
         }
     }
 
     #[test]
     fn what_drains_in_parts_of_a_byte_drains_in_the_end() {
-        let mut queue = PseudoQueue::default();
+        let mut queue = PseudoQueue::new(WireBytes(0));
         queue.arrive(WireBytes(1_000));
         for step in 1..=1_000 {
             // Half a byte each.
@@ -86,8 +113,17 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_is_forgotten_and_a_lower_reference_lets_less_stay() {
+        let mut queue = PseudoQueue::new(WireBytes(1_000_000));
+        (0..10).for_each(|_| queue.arrive(WireBytes(400_000)));
+        assert_eq!((queue.bytes(), queue.longest()), (WireBytes(2_000_000), WireBytes(2_000_000)));
+        queue.configure(WireBytes(100_000));
+        assert_eq!(queue.bytes(), WireBytes(200_000));
+    }
+
+    #[test]
     fn without_a_rate_nothing_waits() {
-        let mut queue = PseudoQueue::default();
+        let mut queue = PseudoQueue::new(WireBytes(0));
         queue.arrive(WireBytes(1_000));
         queue.drain(Nanos(1), None);
         assert_eq!(queue.bytes(), WireBytes(0));

@@ -118,9 +118,9 @@ pub(crate) struct RateCalculator {
 }
 
 impl RateCalculator {
-    /// A port that starts: as if there had been no traffic for long.
-    pub fn at_rest(settings: &Lscc) -> Self {
-        let mut rests = Self::new(settings, 0);
+    /// A port without traffic, as if there had been none for long.
+    pub fn at_rest(settings: &Lscc, departed: u64) -> Self {
+        let mut rests = Self::new(settings, departed);
         rests.last = rests.idle_rate;
         rests.in_flight.fill(-rests.idle_rate);
         rests
@@ -146,6 +146,11 @@ impl RateCalculator {
             counters: RateCounters::default(),
             lateness: DelayHistogram::default(),
         }
+    }
+
+    /// Whether there is no traffic.
+    pub fn is_at_rest(&self) -> bool {
+        self.began.is_none()
     }
 
     /// When the running interval ends: never while there is no traffic.

@@ -138,7 +138,7 @@ impl RateLimiter {
             flag_lasts: settings.interval,
             most: rate,
             advice: Advice::new(settings),
-            queue: PseudoQueue::default(),
+            queue: PseudoQueue::new(settings.limiting.reference),
             advanced: None,
             flows: Flows::new(&settings.limiting, seed),
             list: List::new(NOT_LISTED + 2),
@@ -160,6 +160,7 @@ impl RateLimiter {
             (self.ends, self.blocked) = (Nanos::NEVER, None);
         }
         self.advanced = None;
+        self.queue.configure(settings.limiting.reference);
         (self.settings, self.flag_lasts, self.most) = (settings.limiting, settings.interval, rate);
     }
 

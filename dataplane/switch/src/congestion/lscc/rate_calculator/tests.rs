@@ -414,7 +414,7 @@ fn a_port_that_wakes_is_asked_for_what_left_besides_the_rate_at_rest() {
 #[test]
 fn a_port_that_starts_is_at_rest_and_goes_on_from_there_by_delta_r() {
     let settings = clamped(unclamped(10_000, 100_000, 137_500), Some(3_000), 100_000);
-    let mut calculator = RateCalculator::at_rest(&settings);
+    let mut calculator = RateCalculator::at_rest(&settings, 0);
     assert_eq!(calculator.deadline(), Nanos::NEVER);
     calculator.wake(Nanos(1_000));
     let told = calculator.end_interval(Nanos(11_000), 0, 0);
