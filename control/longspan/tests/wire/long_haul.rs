@@ -201,7 +201,8 @@ fn congest(lab: &Lab, scheme_name: &'static str, scheme: &Scheme) {
             received.expect_complete(*flow, sent);
         }
         let (full, heard) = (sent.full.values().sum::<u64>(), sent.pauses[usize::from(LOSSLESS.1)]);
-        assert!(10 * full < heard, "it was the pauses that held the sender: {sent:?}");
+        // With LSCC, CNPs alone may hold it.
+        assert!(10 * full <= heard, "it was not its window that held the sender: {sent:?}");
     }
     assert!(held <= bound, "{held} of {bound} bytes");
     assert_ne!(told, Some(0), "LSCC tells the senders");
