@@ -3,6 +3,7 @@
 Ends with status 1 where an invariant did not hold. Whatever else came of a run is a result.
 """
 
+import collections
 import json
 import pathlib
 import sys
@@ -38,9 +39,13 @@ def rows(path):
     for claim in summary["claims"]:
         paper = " to ".join(figure(value, claim["against"] is not None) for value in papers(claim))
         yield [experiment, claim["id"], claim["text"], paper, measured(claim), claim["verdict"]]
-    for run in summary["runs"]:
-        if run["ending"] != "finished":
-            yield [experiment, run["name"], run["message"] or "", "", "", run["ending"]]
+    unfinished = collections.Counter(
+        (run["variant"] or "", run["message"] or "", run["ending"])
+        for run in summary["runs"]
+        if run["ending"] != "finished"
+    )
+    for (variant, message, ending), runs in unfinished.items():
+        yield [experiment, variant + (f" ({runs} runs)" if runs > 1 else ""), message, "", "", ending]
 
 
 def main():
