@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the gateway itself may take for an answer, before a caller is told that there is none: less than
-/// what `longspan show` waits.
+/// What [`Limits::answer`] is for every caller: less than what `longspan show` waits.
 pub const ANSWER: Duration = Duration::from_secs(9);
 
 /// What one caller, and all of them together, may take of the gateway.
@@ -20,6 +19,8 @@ pub struct Limits {
     pub patience: Duration,
     /// The longest request, in bytes.
     pub request_bytes: usize,
+    /// How long the gateway itself may take for an answer, before one is told that there is none yet.
+    pub answer: Duration,
 }
 
 /// Lets callers in, up to a number at the same time, and counts those that it turned away.

@@ -14,13 +14,12 @@ const OLDEST: &str = "22.11";
 const LIBRARIES: [&str; 6] = ["rte_eal", "rte_ethdev", "rte_log", "rte_mbuf", "rte_mempool", "rte_ring"];
 
 /// What is used of DPDK, and the whole shim.
-const ITEMS: [&str; 28] = [
+const ITEMS: [&str; 27] = [
     "shim_.*",
     "SHIM_.*",
     "RTE_PKTMBUF_HEADROOM",
     "rte_dev_probe",
     "rte_eal_cleanup",
-    "rte_eal_get_runtime_dir",
     "rte_eal_init",
     "rte_eth_allmulticast_enable",
     "rte_eth_dev_adjust_nb_rx_tx_desc",

@@ -5,9 +5,8 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::CString;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +17,7 @@ use units::Bytes;
 
 use crate::memory;
 use crate::permission::{self, Capability};
-use crate::runtime_directory::RuntimeDirectory;
+use crate::runtime_directory::{self, RuntimeDirectory};
 use crate::{EalOptions, Memory};
 
 /// DPDK, running. A clone is the same one.
@@ -107,6 +106,14 @@ pub enum StillInUse {
 /// arguments, so these are never freed.
 static ARGUMENTS: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Where DPDK keeps files; it goes when the process exits.
+static DIRECTORY: Mutex<Option<RuntimeDirectory>> = Mutex::new(None);
+
+unsafe extern "C" {
+    /// Of the C library (C11 section 7.22.4.2): has `function` run when the process exits.
+    safe fn atexit(function: extern "C" fn()) -> c_int;
+}
+
 impl Eal {
     /// Starts DPDK. The calling thread goes on as it was; its CPU affinity does not change. DPDK logs
     /// warnings and errors to stderr.
@@ -123,7 +130,7 @@ impl Eal {
             permission::pci_device_exists(device)?;
         }
         initialize(options)?;
-        let eal = Self(Arc::new(Runtime { _directory: runtime_directory(), ..Runtime::default() }));
+        let eal = Self(Arc::default());
         for device in &options.pci {
             let address = device.split(',').next().unwrap_or(device);
             if crate::port::find(address).is_none() {
@@ -226,23 +233,32 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     if ARGUMENTS.compare_exchange(none, pointers, Ordering::SeqCst, Ordering::SeqCst).is_err() {
         return Err(EalError::AlreadyStarted);
     }
+    claim_directory(options);
     // SAFETY: `count` strings that live for ever, and a null pointer; a second call never comes here.
     match unsafe { sys::rte_eal_init(count, pointers) } {
         0.. => Ok(()),
         _ => {
             let error = last_error();
-            drop(runtime_directory());
             Err(permission::why_not_started(options, arguments, error))
         }
     }
 }
 
-/// The directory that DPDK has made for this process, from the beginning of its start on.
-fn runtime_directory() -> Option<RuntimeDirectory> {
-    // SAFETY: DPDK gives a string of its own that does not change once it has begun to start; empty before
-    // that.
-    let path = unsafe { CStr::from_ptr(sys::rte_eal_get_runtime_dir()) };
-    RuntimeDirectory::claim(Path::new(OsStr::from_bytes(path.to_bytes())))
+/// Claims DPDK's directory until the process exits. To be called before DPDK starts: functions run at the exit
+/// in the reverse order of their registration, so this one comes after that of DPDK's telemetry.
+fn claim_directory(options: &EalOptions) {
+    let claimed = RuntimeDirectory::claim(&runtime_directory::path(&options.file_prefix));
+    *directory() = claimed;
+    // Where the C library has no room for it, the directory stays for the next process of its prefix.
+    let _ = atexit(leave_directory);
+}
+
+extern "C" fn leave_directory() {
+    drop(directory().take());
+}
+
+fn directory() -> MutexGuard<'static, Option<RuntimeDirectory>> {
+    DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// rte_errno of this thread.
@@ -283,8 +299,6 @@ pub(crate) struct Runtime {
     pools: Mutex<Vec<MempoolPointer>>,
     /// Ports that somebody has configured.
     ports: Mutex<BTreeSet<u16>>,
-    /// Where DPDK keeps files; it goes when nothing of DPDK is left.
-    _directory: Option<RuntimeDirectory>,
 }
 
 /// A pool, and how many mbufs it has.

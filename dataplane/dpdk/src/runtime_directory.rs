@@ -1,9 +1,17 @@
 //! Where DPDK keeps the files of a process, by its file prefix: `/var/run/dpdk/PREFIX`, as root. DPDK makes
 //! the directory and never removes it.
+//!
+//! Processes of one prefix share it. Each has a lock on it from before DPDK starts until after DPDK's own
+//! handler at the exit, which removes the process's telemetry socket by its name: so nobody takes the name or
+//! the directory away from a process that is about to use it, nor gets a name that another is about to
+//! remove. DPDK programs other than these do not lock: the socket of one that has just made it and does not
+//! listen yet passes for dead, and the directory may go before it has made one.
 
-use std::fs::{self, File};
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -20,16 +28,39 @@ pub(crate) struct RuntimeDirectory {
     lock: File,
 }
 
+/// Where DPDK puts the directory of a file prefix (`eal_create_runtime_dir` of DPDK 22.11).
+pub(crate) fn path(file_prefix: &str) -> PathBuf {
+    let of_the_system = || rustix::process::getuid().is_root().then(|| "/var/run".into());
+    let mut path: OsString = env::var_os("RUNTIME_DIRECTORY")
+        .or_else(of_the_system)
+        .or_else(|| env::var_os("XDG_RUNTIME_DIR"))
+        .unwrap_or_else(|| "/tmp".into());
+    path.push("/dpdk/");
+    path.push(file_prefix);
+    path.into()
+}
+
 impl RuntimeDirectory {
-    /// The directory at `path` of DPDK that has just started. What processes that were killed have left in it
-    /// is removed. `None` where it is not there, or just goes.
+    /// The directory at `path` for DPDK that is about to start. It is made, as DPDK does, where it is not
+    /// there, and what processes that were killed have left in it is removed. `None` where it cannot be:
+    /// DPDK says why.
     pub fn claim(path: &Path) -> Option<Self> {
-        let lock = File::open(path).ok()?;
-        if lock.try_lock().is_ok() {
-            remove_sockets(path, is_dead);
+        loop {
+            make(path.parent()?)?;
+            make(path)?;
+            let lock = match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.ok()?,
+            };
+            if lock.try_lock().is_ok() {
+                remove_dead_sockets(path);
+            }
+            // Whoever removes it has the other lock, and not for long.
+            lock.lock_shared().ok()?;
+            if is_at(&lock, path) {
+                return Some(Self { path: path.to_owned(), lock });
+            }
         }
-        lock.try_lock_shared().ok()?;
-        Some(Self { path: path.to_owned(), lock })
     }
 }
 
@@ -38,19 +69,36 @@ impl Drop for RuntimeDirectory {
         if self.lock.try_lock().is_err() {
             return;
         }
-        // The one of this process is still listened at: DPDK removes it when the process exits, if it is
-        // there.
-        remove_sockets(&self.path, |_| true);
+        remove_dead_sockets(&self.path);
         // Whatever else is in it was put there by others, and stays.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Removes the sockets of DPDK's telemetry in `directory` of which `which` holds, as far as this is possible.
-fn remove_sockets(directory: &Path, which: impl Fn(&Path) -> bool) {
+/// Makes a directory with the permissions that DPDK gives it, if there is none. `None` where that cannot be, or
+/// something else is there, as a link that another user has put under `/tmp`.
+fn make(path: &Path) -> Option<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => None,
+        // It may have gone meanwhile.
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|file| !file.is_dir()) => None,
+        _ => Some(()),
+    }
+}
+
+/// Whether `file` is still what is at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |file: fs::Metadata| (file.dev(), file.ino());
+    let at_path = fs::metadata(path).map(identity);
+    file.metadata().map(identity).is_ok_and(|file| at_path.is_ok_and(|there| there == file))
+}
+
+/// Removes the sockets of DPDK's telemetry in `directory` at which nobody listens, as far as this is possible.
+fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_socket = entry.file_type().is_ok_and(|kind| kind.is_socket());
-        if is_socket && entry.file_name().to_string_lossy().starts_with(TELEMETRY) && which(&entry.path()) {
+        let is_telemetry = entry.file_name().to_string_lossy().starts_with(TELEMETRY);
+        if is_socket && is_telemetry && is_dead(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -70,15 +118,48 @@ mod tests {
     #[test]
     fn it_goes_with_the_last_process_that_has_it() {
         let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("prefix");
-        assert!(RuntimeDirectory::claim(&path).is_none(), "there is none yet");
-        fs::create_dir(&path).unwrap();
+        let path = parent.path().join("dpdk/prefix");
+        fs::create_dir(parent.path().join("dpdk")).unwrap();
         let (one, other) = (RuntimeDirectory::claim(&path).unwrap(), RuntimeDirectory::claim(&path).unwrap());
-        let _telemetry = UnixListener::bind(path.join(TELEMETRY)).unwrap();
+        drop(UnixListener::bind(path.join(TELEMETRY)).unwrap());
         drop(one);
         assert!(path.join(TELEMETRY).exists(), "the other one lives");
         drop(other);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn it_is_made_with_its_parent_before_dpdk_needs_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let claimed = RuntimeDirectory::claim(&parent.path().join("dpdk/prefix")).unwrap();
+        assert_eq!(claimed.lock.metadata().unwrap().mode() & 0o777, 0o700);
+        assert!(RuntimeDirectory::claim(&parent.path().join("none/dpdk/prefix")).is_none());
+    }
+
+    #[test]
+    fn what_is_no_directory_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("prefix");
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        assert!(RuntimeDirectory::claim(&path).is_none());
+        assert!(RuntimeDirectory::claim(&path.join("prefix")).is_none());
+        assert!(fs::symlink_metadata(&path).is_ok());
+    }
+
+    #[test]
+    fn one_that_goes_while_it_is_claimed_is_made_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("prefix");
+        for _ in 0..100 {
+            let going = RuntimeDirectory::claim(&path).unwrap();
+            let claims = std::thread::spawn({
+                let path = path.clone();
+                move || RuntimeDirectory::claim(&path).unwrap()
+            });
+            drop(going);
+            let claimed = claims.join().unwrap();
+            assert!(is_at(&claimed.lock, &path));
+        }
     }
 
     #[test]
@@ -92,6 +173,7 @@ mod tests {
         assert!(!path.join(TELEMETRY).exists());
         assert!(path.join("dpdk_telemetry.v2:1").exists() && path.join("other").exists());
         drop(claimed);
+        assert!(path.join("dpdk_telemetry.v2:1").exists(), "somebody listens at it");
         assert!(path.join("other").exists(), "it is not DPDK's");
     }
 }

@@ -30,6 +30,14 @@ pub enum ClientError {
         /// What the system says.
         source: io::Error,
     },
+    /// The gateway has no answer yet. What it was asked for may still be done.
+    #[error("{}: no answer yet, and what was asked for may still be done: {why}", path.display())]
+    Pending {
+        /// The socket.
+        path: PathBuf,
+        /// What the gateway says.
+        why: String,
+    },
     /// The gateway's answer makes no sense: another version.
     #[error("{}: the gateway's answer is none that this version knows: {source}", path.display())]
     Answer {
@@ -55,7 +63,7 @@ fn found(sockets: &[String]) -> String {
 /// Asks the gateway that listens at `path`.
 ///
 /// # Errors
-/// [`ClientError`] where it does not answer, or not in a way that this version knows.
+/// [`ClientError`] where it does not answer, has no answer yet, or answers in no way that this version knows.
 pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
     let connect = |source| ClientError::Connect { path: path.into(), source };
     let exchange = |source| ClientError::Exchange { path: path.into(), source };
@@ -70,7 +78,11 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
         answered.and(asked).map_err(exchange)?;
         return Err(exchange(io::Error::new(io::ErrorKind::UnexpectedEof, "it is about to end")));
     }
-    serde_json::from_str(&answer).map_err(|source| ClientError::Answer { path: path.into(), source })
+    match serde_json::from_str(&answer) {
+        Ok(Response::Pending(why)) => Err(ClientError::Pending { path: path.into(), why }),
+        Ok(response) => Ok(response),
+        Err(source) => Err(ClientError::Answer { path: path.into(), source }),
+    }
 }
 
 /// The only socket in `directory`.

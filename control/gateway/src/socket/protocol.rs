@@ -29,4 +29,6 @@ pub enum Response {
     Misunderstood(String),
     /// Nothing was done: the gateway has all hands full.
     Busy(String),
+    /// There is no answer yet. What was asked for may still be done.
+    Pending(String),
 }

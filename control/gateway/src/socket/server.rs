@@ -8,12 +8,13 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 /// Clients are few: people, and scripts that look every now and then.
-const LIMITS: Limits = Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096 };
+const LIMITS: Limits =
+    Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096, answer: ANSWER };
 /// How long nobody is let in after one could not be, mostly for want of file descriptors.
 const RECOVERY: Duration = Duration::from_millis(100);
 
@@ -152,7 +153,7 @@ fn say(to: impl Write, response: &Response) -> io::Result<()> {
 
 fn converse(stream: &UnixStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
     let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
-        Ok(line) => match respond(&line, events) {
+        Ok(line) => match respond(&line, events, limits.answer) {
             Some(response) => response,
             // Without an answer the gateway is about to end.
             None => return Ok(()),
@@ -165,15 +166,22 @@ fn converse(stream: &UnixStream, events: &Sender<Event>, limits: Limits) -> io::
     say(Until::new(stream, limits.patience), &response)
 }
 
-/// What the gateway says to a request; `None` where it says nothing.
-fn respond(line: &[u8], events: &Sender<Event>) -> Option<Response> {
+/// What the gateway says to a request within `patience`; `None` where it ends without a word.
+fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Response> {
     let request = match serde_json::from_slice::<Request>(line) {
         Ok(request) => request,
         Err(error) => return Some(Response::Misunderstood(format!("no such request: {error}"))),
     };
     let (answer, answered) = channel();
     events.send(Event::Request(request, answer)).ok()?;
-    answered.recv_timeout(ANSWER).ok()
+    match answered.recv_timeout(patience) {
+        Ok(response) => Some(response),
+        // It has the request, and gets to it or goes on with it when it can.
+        Err(RecvTimeoutError::Timeout) => {
+            Some(Response::Pending(format!("the gateway has taken {} s by now", patience.as_secs_f64())))
+        }
+        Err(RecvTimeoutError::Disconnected) => None,
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +260,19 @@ mod tests {
         let (_server, events) = serving(&path);
         drop(events);
         assert!(matches!(ask(&path, Request::Show), Err(ClientError::Exchange { .. })));
+    }
+
+    #[test]
+    fn a_client_whose_request_takes_longer_than_the_limit_is_told_that_it_may_still_be_done() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { answer: Duration::from_millis(1), ..LIMITS };
+        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let error = ask(&path, Request::Reload).unwrap_err();
+        assert!(matches!(error, ClientError::Pending { .. }), "{error}");
+        let Ok(Event::Request(Request::Reload, answer)) = events.try_recv() else { panic!("it is there") };
+        assert!(answer.send(Response::Reloaded(Vec::new())).is_err(), "the client has gone");
     }
 
     #[test]
