@@ -95,3 +95,37 @@ impl RateAnnouncer {
         self.calculator.lateness()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::RateCalculation;
+    use units::{BitRate, Interval, WireBytes};
+
+    #[test]
+    fn new_settings_leave_a_port_at_rest_and_do_not_cut_down_one_with_traffic() {
+        let settings = |micros| Lscc {
+            interval: Interval::from_micros(micros),
+            calculation: RateCalculation {
+                reference: WireBytes(275_000),
+                step: Some(BitRate::gigabits(1)),
+                ..Lscc::PLAIN.calculation
+            },
+            ..Lscc::PLAIN
+        };
+        let first_rate_after = |wakes_before: bool| {
+            let mut announcer = RateAnnouncer::at_rest(PortId(0), &settings(100));
+            if wakes_before {
+                announcer.wake(Nanos(1));
+            }
+            announcer.configure(&settings(375), Volume::ZERO);
+            announcer.wake(Nanos(2));
+            announcer.end_interval(announcer.deadline(), Volume::ZERO, Volume::ZERO);
+            let (frame, _) = announcer.take_message(MacAddress::default()).unwrap();
+            frame.message.rate
+        };
+        // 275 kB in 1.375 ms.
+        assert_eq!(first_rate_after(false), BitRate::new(1_600_000_000).unwrap());
+        assert_eq!(first_rate_after(true), BitRate::gigabits(199));
+    }
+}
