@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
 /// A lossless flow of `count` frames of 250 bytes, 2,500 a second.
 fn flow(count: Option<u64>) -> [Flow; 1] {
     let (dscp, priority) = LOSSLESS;
-    [Flow { port: 1, dscp, priority, bps: 5_000_000, count, window: None }]
+    [Flow { port: 1, dscp, priority, bps: 5_000_000, count }]
 }
 
 /// A lossless flow of 100-byte frames, 5,000 a second.

@@ -116,7 +116,7 @@ impl Peers {
 /// A flow of frames of 250 bytes, 5,000 a second.
 fn flow(port: u16, count: Option<u64>) -> [Flow; 1] {
     let (dscp, priority) = LOSSLESS;
-    [Flow { port, dscp, priority, bps: 10_000_000, count, window: None }]
+    [Flow { port, dscp, priority, bps: 10_000_000, count }]
 }
 
 fn peer_is_killed(lab: &Lab, killed: usize) {

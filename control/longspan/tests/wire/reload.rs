@@ -32,8 +32,7 @@ struct Load {
 impl Load {
     fn put_on(lab: &Lab, pair: &Pair) -> Self {
         let receiver = Receiver::start(lab, &pair.far);
-        let flow =
-            |port, (dscp, priority)| Flow { port, dscp, priority, bps: 4_000_000, count: None, window: None };
+        let flow = |port, (dscp, priority)| Flow { port, dscp, priority, bps: 4_000_000, count: None };
         let flows = [flow(1, LOSSLESS), flow(2, OTHER_LOSSLESS)];
         let sender = Sender::start(lab, &pair.near, &pair.far, 250, LINK_BPS, &flows);
         Self { sender, receiver }

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn flow(port: u16, (dscp, priority): (u8, u8)) -> Flow {
-    Flow { port, dscp, priority, bps: 1_600_000, count: None, window: None }
+    Flow { port, dscp, priority, bps: 1_600_000, count: None }
 }
 
 fn obeys(lab: &Lab) {

@@ -5,10 +5,8 @@ host would not.
 
 The JSON has source_mac, destination_mac, source_ip, destination_ip, length (bytes of a frame),
 link_bps (to tell how long a quantum lasts), and flows: each with its port (UDP source port), dscp,
-priority, bps, count (null: until SIGTERM), and window: how many frames may be under way that are not
-acknowledged (null: any number). The last line of its output is JSON: per flow the frames sent, the CNPs
-heard and how often the window was full, and per priority the pauses heard and how long they kept it
-silent."""
+priority, bps, and count (null: until SIGTERM). The last line of its output is JSON: frames sent and CNPs
+heard per flow, and per priority the pauses heard and how long they kept it silent."""
 
 import json
 import select
@@ -27,7 +25,6 @@ QUANTUM_BITS = 512
 BTH = 42
 NUMBER = 54
 CNP = 0x81
-ACKNOWLEDGE = 0x11
 ECT_0 = 2
 # A sender's queue pair is the receiver's with this bit.
 SENDER_BIT = 0x800000
@@ -59,24 +56,15 @@ class Flow:
         head = mac(settings["destination_mac"]) + mac(settings["source_mac"]) + IPV4 + ip + udp + bth
         self.frame = bytearray(head.ljust(length, b"\x00"))
         self.port, self.priority, self.count = flow["port"], flow["priority"], flow["count"]
-        self.window = flow["window"]
         self.interval_ns = length * 8 * 1_000_000_000 // flow["bps"]
         self.at_ns = self.growth_ns = time.monotonic_ns()
         self.share = 1.0
-        self.sent = self.cnps = self.acknowledged = self.full = 0
+        self.sent = self.cnps = 0
 
     def slow_down(self):
         self.cnps += 1
         self.share = max(self.share / 2, LEAST_SHARE)
         self.growth_ns = time.monotonic_ns() + GROWTH_NS
-
-    def acknowledge(self, sequence):
-        # Of the number there are 24 bits: it is the latest that ends with them.
-        under_way = (self.sent - 1 - sequence) & 0xFFFFFF
-        self.acknowledged = max(self.acknowledged, self.sent - under_way)
-
-    def may_send(self):
-        return self.window is None or self.sent - self.acknowledged < self.window
 
     def next_frame(self, now):
         while self.share < 1 and now >= self.growth_ns:
@@ -86,7 +74,6 @@ class Flow:
         struct.pack_into(">I", self.frame, NUMBER - 4, self.sent & 0xFFFFFF)
         struct.pack_into(">Q", self.frame, NUMBER, self.sent)
         self.sent += 1
-        self.full += not self.may_send()
         return self.frame
 
     def is_done(self):
@@ -111,12 +98,10 @@ class Network:
                 kind = frame[12:14]
                 if kind == MAC_CONTROL:
                     self.obey(frame)
-                elif kind == IPV4 and frame[36:38] == link.ROCE_PORT:
+                elif kind == IPV4 and frame[36:38] == link.ROCE_PORT and frame[BTH] == CNP:
                     flow = self.flows.get(int.from_bytes(frame[BTH + 5 : BTH + 8], "big"))
-                    if flow and frame[BTH] == CNP:
+                    if flow:
                         flow.slow_down()
-                    elif flow and frame[BTH] == ACKNOWLEDGE:
-                        flow.acknowledge(int.from_bytes(frame[BTH + 9 : BTH + 12], "big"))
         except BlockingIOError:
             pass
 
@@ -144,15 +129,12 @@ def main(interface, settings):
 
     while waiting and not stop.asked:
         network.listen()
-        now = time.monotonic_ns()
         at_ns, _, flow = min(
-            (max(flow.at_ns, network.until_ns[flow.priority]), flow.port, flow)
-            if flow.may_send()
-            else (now + 1_000_000_000, flow.port, flow)
-            for flow in waiting
+            (max(flow.at_ns, network.until_ns[flow.priority]), flow.port, flow) for flow in waiting
         )
+        now = time.monotonic_ns()
         if at_ns > now:
-            # A pause, a resume or an acknowledgement ends the wait.
+            # A pause or a resume ends the wait.
             select.select([network.raw], [], [], min((at_ns - now) / 1e9, LONGEST_WAIT))
             continue
         raw.send(flow.next_frame(now))
@@ -162,7 +144,6 @@ def main(interface, settings):
     result = {
         "sent": {flow.port: flow.sent for flow in flows},
         "cnps": {flow.port: flow.cnps for flow in flows},
-        "full": {flow.port: flow.full for flow in flows},
         "pauses": network.heard,
         "silent_ns": network.silent_ns,
     }

@@ -20,9 +20,6 @@ pub struct Flow {
     pub bps: u64,
     /// How many frames; without end where it is `None`.
     pub count: Option<u64>,
-    /// How many frames may be under way that the receiver has not acknowledged; any number where it is
-    /// `None`.
-    pub window: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -48,8 +45,6 @@ pub struct Sent {
     pub sent: BTreeMap<u16, u64>,
     /// CNPs heard, per UDP source port.
     pub cnps: BTreeMap<u16, u64>,
-    /// How often the window was full, per UDP source port.
-    pub full: BTreeMap<u16, u64>,
     /// PFC frames heard, per priority.
     pub pauses: [u64; 8],
     /// How long PFC kept each priority silent, in nanoseconds.
