@@ -5,10 +5,15 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What [`Limits::answer`] is for every caller: less than what `longspan show` waits.
 pub const ANSWER: Duration = Duration::from_secs(9);
+
+/// How long nobody is let in after one could not be, mostly for want of file descriptors: the system does not tell
+/// when there are some again.
+const RECOVERY: Duration = Duration::from_millis(100);
 
 /// What one caller, and all of them together, may take of the gateway.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +40,7 @@ pub struct Door {
 
 /// The place of a caller that was let in; dropping it makes room for the next.
 #[derive(Debug)]
-pub struct Caller(Arc<AtomicUsize>);
+struct Caller(Arc<AtomicUsize>);
 
 impl Door {
     /// A door to `name` with nobody inside, for `at_once` callers at the same time.
@@ -43,9 +48,47 @@ impl Door {
         Self { name, at_once, inside: Arc::default(), turned_away: 0 }
     }
 
+    /// Receives all `arrivals`: who finds a place is served on a thread of its own, so that one that says nothing
+    /// keeps nobody else waiting, and what goes wrong with one concerns only that one. `turn_away` must not wait.
+    pub fn receive<S: Send + 'static>(
+        mut self,
+        arrivals: impl Iterator<Item = io::Result<S>>,
+        serve: impl Fn(&S) -> io::Result<()> + Clone + Send + 'static,
+        turn_away: impl Fn(&S),
+    ) {
+        for stream in arrivals {
+            let Ok(stream) = stream else {
+                thread::sleep(RECOVERY);
+                continue;
+            };
+            match self.let_in() {
+                Some(caller) => self.admit(stream, caller, serve.clone()),
+                None => turn_away(&stream),
+            }
+        }
+    }
+
+    fn admit<S: Send + 'static>(
+        &self,
+        stream: S,
+        caller: Caller,
+        serve: impl Fn(&S) -> io::Result<()> + Send + 'static,
+    ) {
+        let name = self.name;
+        let answer = move || {
+            if let Err(error) = serve(&stream) {
+                tracing::debug!("{name}: a caller went away: {error}");
+            }
+            drop(caller);
+        };
+        if let Err(error) = thread::Builder::new().name("caller".into()).spawn(answer) {
+            tracing::warn!("{name}: a caller is turned away: {error}");
+        }
+    }
+
     /// A place, where there is one. It says so in the log where there is none: for the first time, and each
     /// time that there were twice as many, so that nobody can fill the log.
-    pub fn let_in(&mut self) -> Option<Caller> {
+    fn let_in(&mut self) -> Option<Caller> {
         let caller = Caller(self.inside.clone());
         // Only this thread adds: the number of those inside can only have fallen meanwhile.
         if self.inside.fetch_add(1, Ordering::Relaxed) < self.at_once {

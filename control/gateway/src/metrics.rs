@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
 
-use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
+use crate::callers::{ANSWER, Door, Limits, Until, read_to};
 use crate::event::Event;
 use crate::socket::{Request, Response};
 
@@ -23,8 +23,6 @@ const LIMITS: Limits =
     Limits { at_once: 8, patience: Duration::from_secs(2), request_bytes: 8_192, answer: ANSWER };
 /// How long the kernel keeps what a reader does not take, after the gateway is done with the connection.
 const UNTAKEN_MILLIS: u32 = 2_000;
-/// How long nobody is let in after one could not be, mostly for want of file descriptors.
-const RECOVERY: Duration = Duration::from_millis(100);
 /// The type of answers that a person is meant to read.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
@@ -56,33 +54,10 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io::Result<()> {
-    let mut door = Door::new("metrics", limits.at_once);
-    let listen = move || {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else {
-                thread::sleep(RECOVERY);
-                continue;
-            };
-            match door.let_in() {
-                Some(caller) => admit(stream, caller, events.clone(), limits),
-                None => turn_away(&stream),
-            }
-        }
-    };
+    let door = Door::new("metrics", limits.at_once);
+    let serve = move |stream: &TcpStream| converse(stream, &events, limits);
+    let listen = move || door.receive(listener.incoming(), serve, turn_away);
     thread::Builder::new().name("metrics".into()).spawn(listen).map(drop)
-}
-
-/// Answers a caller on a thread of its own, so that one that says nothing keeps nobody else waiting.
-fn admit(stream: TcpStream, caller: Caller, events: Sender<Event>, limits: Limits) {
-    let answer = move || {
-        if let Err(error) = converse(&stream, &events, limits) {
-            tracing::debug!("a reader of the metrics went away: {error}");
-        }
-        drop(caller);
-    };
-    if let Err(error) = thread::Builder::new().name("scrape".into()).spawn(answer) {
-        tracing::warn!("a reader of the metrics is turned away: {error}");
-    }
 }
 
 /// Says that there is no place, without waiting for anything.

@@ -1,7 +1,7 @@
 //! The gateway's side.
 
 use super::{Request, Response};
-use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
+use crate::callers::{ANSWER, Door, Limits, Until, read_to};
 use crate::event::Event;
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -15,9 +15,6 @@ use std::time::Duration;
 /// Clients are few: people, and scripts that look every now and then.
 const LIMITS: Limits =
     Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096, answer: ANSWER };
-/// How long nobody is let in after one could not be, mostly for want of file descriptors.
-const RECOVERY: Duration = Duration::from_millis(100);
-
 /// Why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -74,19 +71,9 @@ impl Server {
         }
         let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
         let server = Self { path: path.into(), file: file_at(path) };
-        let mut door = Door::new("control socket", limits.at_once);
-        let accept = move || {
-            for stream in listener.incoming() {
-                let Ok(stream) = stream else {
-                    thread::sleep(RECOVERY);
-                    continue;
-                };
-                match door.let_in() {
-                    Some(caller) => admit(stream, caller, events.clone(), limits),
-                    None => turn_away(&stream, limits),
-                }
-            }
-        };
+        let door = Door::new("control socket", limits.at_once);
+        let serve = move |stream: &UnixStream| converse(stream, &events, limits);
+        let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
         let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
         spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
         Ok(server)
@@ -119,20 +106,6 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
         let _ = fs::remove_file(&unfinished);
     }
     placed.map(|()| listener)
-}
-
-/// Answers one client on a thread of its own, so that one that says nothing keeps nobody else waiting. What
-/// goes wrong on the way concerns only that client.
-fn admit(stream: UnixStream, caller: Caller, events: Sender<Event>, limits: Limits) {
-    let serve = move || {
-        if let Err(error) = converse(&stream, &events, limits) {
-            tracing::debug!("a client of the control socket went away: {error}");
-        }
-        drop(caller);
-    };
-    if let Err(error) = thread::Builder::new().name("client".into()).spawn(serve) {
-        tracing::warn!("a client of the control socket is turned away: {error}");
-    }
 }
 
 /// Says that there is no place, without waiting for anything.
