@@ -197,7 +197,7 @@ fn bare_settings(ports: u16, rate: BitRate) -> Settings {
             shared: Bytes(16 << 20),
             headroom: Bytes(8 << 20),
             egress_lossy: Bytes(8 << 20),
-            descriptors: 1 << 16,
+            packing: None,
         },
         forwarding: ForwardingSettings::Patch(pairs.collect()),
         seed: 1,

@@ -86,7 +86,7 @@ fn settings(bifrost: Bifrost, ports: u16) -> Settings {
             shared: Bytes(PLENTY),
             headroom: Bytes(PLENTY),
             egress_lossy: Bytes(8 << 20),
-            descriptors: 1 << 16,
+            packing: None,
         },
         forwarding: ForwardingSettings::Patch(pairs.collect()),
         seed: 1,

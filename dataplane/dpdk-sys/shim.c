@@ -8,6 +8,7 @@
 
 /* The bindings read these members with just these sizes. */
 _Static_assert(sizeof(((struct rte_mbuf *)0)->buf_addr) == sizeof(void *), "buf_addr is a pointer");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->buf_len) == 2, "buf_len has 16 bits");
 _Static_assert(sizeof(((struct rte_mbuf *)0)->data_off) == 2, "data_off has 16 bits");
 _Static_assert(sizeof(((struct rte_mbuf *)0)->data_len) == 2, "data_len has 16 bits");
 _Static_assert(sizeof(((struct rte_mbuf *)0)->pkt_len) == 4, "pkt_len has 32 bits");
@@ -76,6 +77,27 @@ struct rte_mbuf *shim_frame_from(struct rte_mempool *pool, const uint8_t *bytes,
     }
     rte_pktmbuf_free(head);
     return NULL;
+}
+
+struct rte_mbuf *shim_frame_gather(const struct rte_mbuf *like, const uint8_t *first, uint32_t first_length,
+                                   const uint8_t *second, uint32_t second_length)
+{
+    struct rte_mbuf *frame = rte_pktmbuf_alloc(like->pool);
+    uint8_t *data;
+
+    if (frame == NULL)
+        return NULL;
+    if (first_length + second_length > rte_pktmbuf_tailroom(frame)) {
+        rte_pktmbuf_free(frame);
+        return NULL;
+    }
+    data = rte_pktmbuf_mtod(frame, uint8_t *);
+    memcpy(data, first, first_length);
+    if (second_length > 0)
+        memcpy(data + first_length, second, second_length);
+    frame->data_len = (uint16_t)(first_length + second_length);
+    frame->pkt_len = first_length + second_length;
+    return frame;
 }
 
 struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame)

@@ -26,6 +26,7 @@
  * releases of DPDK; these members do not. */
 enum shim_mbuf_offset {
     SHIM_MBUF_BUF_ADDR = offsetof(struct rte_mbuf, buf_addr),
+    SHIM_MBUF_BUF_LEN = offsetof(struct rte_mbuf, buf_len),
     SHIM_MBUF_DATA_OFF = offsetof(struct rte_mbuf, data_off),
     SHIM_MBUF_DATA_LEN = offsetof(struct rte_mbuf, data_len),
     SHIM_MBUF_PKT_LEN = offsetof(struct rte_mbuf, pkt_len),
@@ -55,6 +56,11 @@ uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, 
 
 /* A frame of `length` bytes, in as many mbufs as it takes, or NULL where the pool has not got them. */
 struct rte_mbuf *shim_frame_from(struct rte_mempool *pool, const uint8_t *bytes, uint32_t length);
+
+/* A frame in one mbuf out of the pool of `like`, with two pieces one after the other as its content, or NULL where
+ * the pool has none or they do not fit. */
+struct rte_mbuf *shim_frame_gather(const struct rte_mbuf *like, const uint8_t *first, uint32_t first_length,
+                                   const uint8_t *second, uint32_t second_length);
 
 /* A copy out of the pool of the frame's first mbuf, or NULL. */
 struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame);

@@ -37,7 +37,7 @@ fn assert_ingress<F: Frame>(
     assert_eq!(arrived, admitted + dropped, "{port}, priority {priority}: arrived = admitted + dropped");
 
     let group = shard.group(now, port, priority);
-    let inside = ledger.ingress_queue(port, priority).bytes;
+    let inside = ledger.ingress_load(port, priority).cells.bytes();
     assert_eq!(group.occupancy, inside, "{port}, priority {priority}: the group against the ledger");
     assert!(group.headroom <= group.occupancy);
     assert!(group.headroom_watermark.since_cleared() >= group.headroom);

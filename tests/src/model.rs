@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use switch::DropReason;
 use switch::program::{GroupSettings, LosslessGroup, Settings, Threshold};
-use units::{PortId, Priority};
+use units::{Bytes, Cells, PortId, Priority};
 
 /// A frame that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,18 @@ pub struct Held {
     pub lossless: bool,
     /// What it took of the reserved bytes of its egress queue, if it is lossy.
     reserved: u64,
+}
+
+impl Held {
+    /// What it costs of the buffer: whole cells.
+    pub fn cost(&self) -> u64 {
+        cost(self.length)
+    }
+}
+
+/// What a frame of `length` bytes costs of the buffer.
+fn cost(length: u64) -> u64 {
+    Cells::of_frame(Bytes(length)).bytes().0
 }
 
 /// What a priority group holds, by where it is charged, and its highest levels.
@@ -129,17 +141,17 @@ impl Model {
         let settings = self.settings.ports[ingress.index()].groups[priority.index()];
         match settings {
             GroupSettings::Lossy => {
-                if length > self.free()[0] {
+                if cost(length) > self.free()[0] {
                     return Err(DropReason::SharedPoolFull);
                 }
-                self.charge(ingress, priority, [0, length, 0]);
+                self.charge(ingress, priority, [0, cost(length), 0]);
             }
-            GroupSettings::Lossless(group) => self.admit_lossless(ingress, priority, &group, length)?,
+            GroupSettings::Lossless(group) => self.admit_lossless(ingress, priority, &group, cost(length))?,
         }
         let lossless = settings.lossless().is_some();
         let mut held = Held { label, ingress, length, lossless, reserved: 0 };
         if !lossless && let Err(reason) = self.admit_at_egress(egress, priority, &mut held) {
-            self.groups[ingress.index()][priority.index()].gone += length;
+            self.groups[ingress.index()][priority.index()].gone += held.cost();
             return Err(reason);
         }
         self.queues[egress.index()][priority.index()].push_back(held);
@@ -153,12 +165,12 @@ impl Model {
         ingress: PortId,
         priority: Priority,
         settings: &LosslessGroup,
-        length: u64,
+        cost: u64,
     ) -> Result<(), DropReason> {
         let group = self.groups[ingress.index()][priority.index()];
         let free = self.free();
-        let reserved = length.min(settings.reserved.0.saturating_sub(group.reserved));
-        let rest = length - reserved;
+        let reserved = cost.min(settings.reserved.0.saturating_sub(group.reserved));
+        let rest = cost - reserved;
         let room =
             if group.paused { 0 } else { limit(settings, free[0]).saturating_sub(group.shared).min(free[0]) };
         let shared = rest.min(room);
@@ -215,8 +227,8 @@ impl Model {
         let settings = self.settings.ports[egress.index()].queues[priority.index()].lossy;
         let free = self.free()[2];
         let (reserved, pool) = self.lossy[egress.index()][priority.index()];
-        let from_reserved = held.length.min(settings.reserved.0.saturating_sub(reserved));
-        let from_pool = held.length - from_reserved;
+        let from_reserved = held.cost().min(settings.reserved.0.saturating_sub(reserved));
+        let from_pool = held.cost() - from_reserved;
         let limit = match settings.threshold {
             Threshold::Static(limit) => limit.0.saturating_sub(settings.reserved.0),
             Threshold::Dynamic(alpha) => scaled(free, alpha.exponent()),
@@ -237,13 +249,13 @@ impl Model {
     /// The frame at the head of a queue leaves.
     pub fn depart(&mut self, egress: PortId, priority: Priority) -> Option<Held> {
         let held = self.queues[egress.index()][priority.index()].pop_front()?;
-        self.groups[held.ingress.index()][priority.index()].gone += held.length;
+        self.groups[held.ingress.index()][priority.index()].gone += held.cost();
         if !held.lossless {
             // The pool is given back first.
             let (reserved, pool) = &mut self.lossy[egress.index()][priority.index()];
-            let to_pool = held.length.min(*pool);
+            let to_pool = held.cost().min(*pool);
             *pool -= to_pool;
-            *reserved -= held.length - to_pool;
+            *reserved -= held.cost() - to_pool;
         }
         Some(held)
     }

@@ -125,7 +125,7 @@ pub fn switch(count: u16, rate: BitRate, forwarding: ForwardingSettings) -> Sett
             shared: Bytes(18_000_000),
             headroom: Bytes(6_000_000),
             egress_lossy: Bytes(14_000_000),
-            descriptors: BufferSettings::descriptors_for(Bytes(24_000_000)),
+            packing: None,
         },
         forwarding,
         seed: 7,

@@ -80,9 +80,13 @@ impl Shards {
     /// Where it has something for itself.
     pub fn hand_over(&mut self, from: usize) {
         for to in 0..self.rings.len() {
-            let handed = self.shards[from].outbox(ShardId(to as u16));
-            assert!(to != from || handed.is_empty(), "a shard hands nothing to itself");
-            self.rings[to].append(handed);
+            // An outbox is filled again as often as frames wait behind it.
+            while let handed = self.shards[from].outbox(ShardId(to as u16))
+                && !handed.is_empty()
+            {
+                assert!(to != from, "a shard hands nothing to itself");
+                self.rings[to].append(handed);
+            }
         }
     }
 

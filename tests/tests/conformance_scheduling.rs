@@ -20,7 +20,6 @@ fn roomy() -> Settings {
     let mut settings = two_ports();
     settings.buffer.shared = Bytes(1 << 40);
     settings.buffer.egress_lossy = Bytes(1 << 40);
-    settings.buffer.descriptors = 400_000;
     for port in &mut settings.ports {
         for number in [3, 4] {
             port.groups[number] = lossless(1 << 39, 1 << 38, 50_000);

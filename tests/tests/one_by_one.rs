@@ -74,7 +74,6 @@ fn settings(variant: &Variant) -> Settings {
         settings.buffer.shared = Bytes(30_000);
         settings.buffer.headroom = Bytes(60_000);
         settings.buffer.egress_lossy = Bytes(15_000);
-        settings.buffer.descriptors = 64;
         for port in &mut settings.ports {
             port.groups[3] = lossless(8_000, 4_000, 15_000);
             port.groups[4] = lossless(6_000, 6_000, 15_000);

@@ -172,7 +172,7 @@ fn frames_on_their_way_between_shards_are_charged_already() {
     let (a, b) = (PortId(0), PortId(1));
     let p3 = Priority::from_low_bits(3);
     shards.inject(a, Flow::new(a, b).at(p3).udps(10, 1_000));
-    assert_eq!(shards.shards[0].ledger().occupancy(a, b, p3).bytes, Bytes(10_000));
+    assert_eq!(shards.shards[0].ledger().occupancy(a, b, p3).volume.bytes, Bytes(10_000));
     assert_eq!(shards.shards[1].ledger().egress_queue(b, p3).frames, 10);
     assert_eq!(shards.shards[1].queue(shards.now, b, p3).waiting, Volume::ZERO);
     shards.run_dry();

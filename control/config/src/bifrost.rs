@@ -1,7 +1,7 @@
 //! Bifrost on a port: what follows from its link, and the room that its groups need.
 
 use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold};
-use units::{BitRate, Bytes, Interval, Priority, WireBytes};
+use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
 
 use crate::build::or;
 use crate::defaults;
@@ -88,11 +88,10 @@ fn response_time(rate: BitRate) -> Interval {
     rate.serialization().time_of(WireBytes(bytes))
 }
 
-/// What all lossless frames of the port may hold while its upstream obeys: the buffer, and what
-/// comes of the frames that have begun when a pause arrives. In wire bytes, so a little more than is
-/// stored.
+/// What all lossless frames of the port may hold while its upstream obeys, of whatever lengths they are: the buffer,
+/// and what comes of the frames that have begun when a pause arrives.
 pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> Bytes {
-    Bytes((bifrost.buffer + bifrost.overrun(rate, max_frame)).0)
+    Cells::of_any_mix(bifrost.buffer + bifrost.overrun(rate, max_frame)).bytes()
 }
 
 /// The group of a port with Bifrost: PFC beneath it acts where Bifrost has failed, so XOFF is at

@@ -8,7 +8,7 @@ use switch::program::{
     RateLimit, Red, Settings, Threshold,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority};
 use wire::ethernet::MacAddress;
 
 use crate::bifrost;
@@ -17,6 +17,7 @@ use crate::emulation;
 use crate::gateway::Link;
 use crate::headroom::HeadroomSum;
 use crate::lscc;
+use crate::memory;
 use crate::problem::{ProblemKind, nearest};
 use crate::reader::{At, Place, Problems};
 use crate::runtime::{self, Emulation, Runtime};
@@ -34,8 +35,6 @@ pub(crate) struct Built {
     pub cell_occupancy: f64,
     pub seed_stated: bool,
     pub runtime: Runtime,
-    /// Mean length of frames for which there should be descriptors.
-    pub mean_frame: Bytes,
     /// Whether all ports that forwarding names exist.
     pub forwarding_resolved: bool,
 }
@@ -71,9 +70,8 @@ pub(crate) fn build(
     }
     let runtime = runtime::build(document, name, &ports, emulations, problems);
     let runs = runtime.devices.iter().any(Option::is_some);
-    // Memory for the shortest frames costs nothing where there are no mbufs.
-    let mean_frame = if runs { runtime.dpdk.mean_frame } else { Bytes(WireBytes::MINIMUM_FRAME) };
-    let buffer = buffer(&document.buffer, &ports, mean_frame);
+    let mut buffer = buffer(&document.buffer, &ports);
+    buffer.packing = runs.then(|| memory::packing(&buffer, &ports, &runtime));
     let seed = or(&document.seed, defaults::SEED);
     Some(Built {
         settings: Settings { ports, buffer, forwarding, seed },
@@ -81,40 +79,28 @@ pub(crate) fn build(
         cell_occupancy,
         seed_stated: document.seed.is_some(),
         runtime,
-        mean_frame,
         forwarding_resolved,
     })
 }
 
-/// All bytes that the buffer can hold: pools, and what is reserved beside them.
+/// All that the buffer can hold, in whole cells: pools, and what is reserved beside them.
 pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
     let reserved: Bytes = groups.map(|group| group.reserved).sum();
     buffer.shared + buffer.headroom + reserved
 }
 
-/// Descriptors for `bytes` of frames of that mean length.
-pub(crate) fn descriptors_for(bytes: Bytes, mean_frame: Bytes) -> usize {
-    bytes.0.div_ceil(mean_frame.0) as usize
-}
-
-fn buffer(decl: &BufferDecl, ports: &[PortSettings], mean_frame: Bytes) -> BufferSettings {
+fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
     let wanted: Bytes = groups.map(|group| group.headroom).sum();
     let any_lossless = ports.iter().any(|port| !port.lossless().is_empty());
     let shared = or(&decl.shared, defaults::SHARED);
-    let mut buffer = BufferSettings {
+    BufferSettings {
         shared,
         headroom: or(&decl.headroom, wanted),
         egress_lossy: or(&decl.egress_lossy, defaults::egress_lossy(shared, any_lossless)),
-        descriptors: 0,
-    };
-    // That there are too few is said where physics is checked.
-    let needed = descriptors_for(capacity(&buffer, ports), mean_frame);
-    let most = BufferSettings::MOST_DESCRIPTORS;
-    buffer.descriptors =
-        decl.descriptors.as_ref().map_or(needed.clamp(1, most), |descriptors| descriptors.value as usize);
-    buffer
+        packing: None,
+    }
 }
 
 struct Builder<'a> {

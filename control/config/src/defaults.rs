@@ -12,8 +12,8 @@ use wire::ip::Dscp;
 pub(crate) const SEED: u64 = 1;
 /// Shared pool.
 pub(crate) const SHARED: Bytes = Bytes(16 << 20);
-/// Cells of 144 bytes and one frame in ten of 64 bytes, as SONiC assumes: 0.9 + 0.1 x 144 / 64.
-/// The gateway counts bytes and has no cells, so 1 would be exact; the rest is margin.
+/// As SONiC has it. The gateway's own cells need no more than 96 bytes of buffer for 89 on the wire
+/// ([`units::Cells`]); the rest is margin.
 pub(crate) const CELL_OCCUPANCY: f64 = 1.125;
 /// SONiC's default MTU of 9100 and a VLAN tag.
 pub(crate) const MAX_FRAME: Bytes = Bytes(9_118);
@@ -62,9 +62,6 @@ pub(crate) fn least_rate(most: BitRate) -> BitRate {
 /// Detection and restoration time of the watchdog, as `pfcwd start_default` of SONiC has them.
 pub(crate) const WATCHDOG_TIME: Interval = Interval::from_millis(200);
 
-/// Where there are devices, the buffer is as large in descriptors as in bytes when frames are of this
-/// length on average. ACKs of 60 bytes beside data of 1 KiB are far above it.
-pub(crate) const MEAN_FRAME: Bytes = Bytes(256);
 /// Of a ring of a device: 10 us of 60-byte frames at 100G are 1,488.
 pub(crate) const DESCRIPTORS: u16 = 1_024;
 /// Whoever runs the gateway, and a group for those who may ask it.

@@ -5,6 +5,7 @@ use core::fmt;
 use units::PortId;
 
 use crate::gateway::Gateway;
+use crate::memory;
 use crate::render::render;
 
 /// A key that has another value.
@@ -39,8 +40,12 @@ pub fn not_live(running: &Gateway, wanted: &Gateway) -> Vec<Change> {
     differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
 }
 
-/// Whether the mbufs of `running` are too short, or too few, for what `difference` changes on a port.
+/// Whether the mbufs of `running` are too short, or too few, for what `difference` changes.
 fn grows(difference: &Difference, running: &Gateway, wanted: &Gateway) -> bool {
+    let path: Vec<_> = difference.path.iter().map(String::as_str).collect();
+    if let ["buffer", "shared" | "headroom"] | ["port", _, "lossless", _, "reserved"] = path[..] {
+        return waiting_mbufs(running, wanted) > waiting_mbufs(running, running);
+    }
     let [table, port, key] = &difference.path[..] else { return false };
     let port = wanted.port(port).filter(|_| table == "port");
     let (Some(port), Some(before), Some(after)) = (port, running.memory(), wanted.memory()) else {
@@ -52,6 +57,12 @@ fn grows(difference: &Difference, running: &Gateway, wanted: &Gateway) -> bool {
         "rate" | "tx_window" => on_link(&after, port) > on_link(&before, port),
         _ => false,
     }
+}
+
+/// The mbufs that frames in the buffer of `settings` take on the devices of `running`.
+fn waiting_mbufs(running: &Gateway, settings: &Gateway) -> usize {
+    let settings = settings.program.settings();
+    memory::packing(&settings.buffer, &settings.ports, &running.runtime).frames
 }
 
 /// A key as the tables that lead to it, and its two values.
@@ -75,7 +86,7 @@ impl Difference {
         match path[..] {
             ["control", key] => !matches!(key, "stall" | "drain"),
             ["port", _, table, _] => matches!(table, "device" | "emulation"),
-            ["dpdk", _] | ["buffer", "descriptors"] => true,
+            ["dpdk", _] => true,
             _ => false,
         }
     }

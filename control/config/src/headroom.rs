@@ -11,7 +11,7 @@
 
 use core::fmt;
 
-use units::{BitRate, Bytes, Distance, Interval, WireBytes};
+use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 
 /// What the headroom of a port depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub struct HeadroomTerms {
 /// The headroom of a port, term by term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadroomSum {
-    /// A frame that the peer has begun when the pause reaches it.
+    /// A frame that the peer has begun when the pause reaches it, in whole cells.
     pub peer_frame: Bytes,
     /// A frame that this port has begun when the pause is due.
     pub own_frame: Bytes,
@@ -64,7 +64,7 @@ impl HeadroomSum {
         let bit_metres =
             2_u128.saturating_mul(terms.distance.0.into()).saturating_mul(rate.bits_per_second().into());
         Self {
-            peer_frame: terms.max_frame,
+            peer_frame: Cells::of_frame(terms.max_frame).bytes(),
             own_frame: terms.max_frame,
             cable: saturate(bit_metres.div_ceil(8 * u128::from(Distance::FIBRE_SPEED))),
             waiting: during(terms.tx_window),
@@ -163,7 +163,7 @@ mod tests {
         let sum = HeadroomSum::new(&terms());
         assert_eq!(sum.cable, Bytes(10_101_011), "10,101,010.1, rounded up");
         assert_eq!(sum.response, Bytes(25_216));
-        assert_eq!(sum.total(), Bytes(9_100 + 11_402_243));
+        assert_eq!(sum.total(), Bytes(9_120 + 11_402_243));
     }
 
     #[test]
@@ -200,13 +200,13 @@ mod tests {
     #[test]
     fn the_sum_is_shown_term_by_term() {
         let expected = "
-           9,100 x 1      a frame that the peer has begun
+           9,120 x 1      a frame that the peer has begun
            9,100 x 1.125  a frame that the port has begun
       10,101,011 x 1.125  on the fibre, both ways
                0 x 1.125  during tx_window
                0 x 1.125  during interface_delay
           25,216 x 1.125  until the peer has stopped
-      11,411,343 bytes in all";
+      11,411,363 bytes in all";
         assert_eq!(format!("\n{}", HeadroomSum::new(&terms())), expected);
     }
 }

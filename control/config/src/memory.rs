@@ -3,9 +3,10 @@
 use core::fmt;
 
 use switch::ControlFrame;
-use switch::program::{PortSettings, Settings};
-use units::{Bytes, Interval, PortId, WireBytes};
+use switch::program::{BufferSettings, Packing, PortSettings, Settings};
+use units::{Bytes, Cells, Interval, PortId, Priority, WireBytes};
 
+use crate::build::capacity;
 use crate::headroom::grouped;
 use crate::runtime::{Device, Emulation, Runtime};
 
@@ -28,6 +29,16 @@ const SLOT_HEADER: u64 = 32;
 const RING_ENTRY: u64 = 8;
 /// Mbufs that a core may keep in its cache of a pool, and two bursts of them in its hands.
 const PER_CORE: u64 = 512 + 64;
+/// Frames of a worker that wait in mbufs of their own before short ones share them: some 90 us of 1,082-byte frames
+/// at 100G, so that queues which are no longer copy nothing.
+const WHOLE: usize = 1_024;
+/// Handoffs on their way from one worker to another: the ring between them, and the outbox in front of it.
+const HANDED_OVER: u64 = 1_024 + 256;
+/// Frames that a worker takes from a port at once.
+const BURST: u64 = 32;
+/// Mbufs of each device that are kept free, so that its receive ring is refilled: some bursts. Where there are fewer,
+/// memory is low.
+const KEPT_FREE: u64 = 256;
 /// An emulated link is taken to carry one control frame in this time at most.
 const CONTROL_SPACING: Interval = Interval::from_micros(1);
 
@@ -60,20 +71,62 @@ impl Layout {
         Self { front: Bytes(MBUF_HEADROOM + kernel), segment: segment(longest.max(Bytes(slot))) }
     }
 
+    /// The cells that packed frames fill of one.
+    fn cells(self) -> Cells {
+        Cells::within(self.segment.0)
+    }
+
     /// What one takes in a pool.
     pub fn whole(self) -> Bytes {
         self.front + self.segment + Bytes(MBUF_OVERHEAD)
     }
 }
 
+/// How long a frame is that keeps its mbuf, where many wait: as stated, or three quarters of what an mbuf takes, so that
+/// a byte of buffer never takes more than a third beyond itself of the memory. Whatever an mbuf cannot hold together
+/// with what is to be remembered of it keeps one in any case.
+fn pack_below(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
+    let layout = Layout::new(ports, &runtime.devices);
+    let default = Bytes(layout.whole().0 * 3 / 4);
+    let most = Bytes((layout.cells().0 - 1) * Cells::SIZE);
+    runtime.dpdk.pack_below.unwrap_or(default).min(most)
+}
+
+/// How frames share mbufs while they wait, and how many mbufs that takes: as many as the buffer has room for long
+/// frames, since short ones take no more, and what each worker and each queue holds beside them.
+pub(crate) fn packing(buffer: &BufferSettings, ports: &[PortSettings], runtime: &Runtime) -> Packing {
+    let (cores, below) = (cores(runtime), pack_below(ports, runtime));
+    let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
+    // What other workers may admit before one of them sees it.
+    let unseen = Cells((cores - 1) * BURST * Cells::of_frame(longest).0);
+    let held = Cells(capacity(buffer, ports).0.div_ceil(Cells::SIZE)) + unseen;
+    let queues = (ports.len() * Priority::COUNT) as u64 + cores * cores;
+    let frames = held.0.div_ceil(Cells::of_frame(below).0)
+        + queues * Packing::PER_QUEUE as u64
+        + cores * WHOLE as u64
+        + cores * (cores - 1) * HANDED_OVER;
+    Packing { whole: WHOLE, below, frames: frames as usize }
+}
+
+/// Worker cores; where they are not stated, one for each device, one at least.
+fn cores(runtime: &Runtime) -> u64 {
+    let stated = runtime.dpdk.cores.len();
+    let devices = runtime.devices.iter().flatten().count();
+    (if stated > 0 { stated.min(devices) } else { devices }).max(1) as u64
+}
+
 /// The mbufs of a gateway, by where they may all be at once, and what they take.
 ///
-/// Each frame inside the gateway is one mbuf, in one segment that holds the longest frame of any port,
-/// as there is one pool: some drivers know no chains of them.
+/// A frame comes in one mbuf, in one segment that holds the longest frame of any port, as there is one pool: some
+/// drivers know no chains of them. Where many frames wait, short ones share mbufs ([`Packing`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySum {
-    /// Frames in the buffer: `buffer.descriptors`.
-    pub queued: u64,
+    /// Of frames in the buffer.
+    pub waiting: u64,
+    /// The buffer itself.
+    pub buffer: Bytes,
+    /// Kept free, so that receive rings are refilled. Where there are fewer, memory is low.
+    pub kept_free: u64,
     /// In receive rings, of all ports.
     pub receive_rings: u64,
     /// In transmit rings, of all ports: as many of data as of control frames.
@@ -124,18 +177,19 @@ impl MemorySum {
     /// The sum for a gateway.
     pub(crate) fn new(settings: &Settings, runtime: &Runtime) -> Self {
         let devices = || runtime.devices.iter().flatten();
-        let stated = runtime.dpdk.cores.len() as u64;
         let links = runtime.emulations.iter().zip(&settings.ports).enumerate();
         let links = links.filter_map(|(index, (emulation, port))| {
             let id = PortId(u16::try_from(index).ok()?);
             Some(OnLink::new(id, port, emulation.as_ref()?))
         });
         Self {
-            queued: settings.buffer.descriptors as u64,
+            waiting: settings.buffer.packing.map_or(0, |packing| packing.frames as u64),
+            buffer: capacity(&settings.buffer, &settings.ports),
+            kept_free: devices().count() as u64 * KEPT_FREE,
             receive_rings: devices().map(|device| u64::from(device.receive_descriptors)).sum(),
             transmit_rings: devices().map(|device| u64::from(device.transmit_descriptors)).sum(),
             links: links.collect(),
-            cores: if stated > 0 { stated } else { devices().count() as u64 },
+            cores: cores(runtime),
             layout: Layout::new(&settings.ports, &runtime.devices),
         }
     }
@@ -143,7 +197,7 @@ impl MemorySum {
     /// Mbufs of data frames.
     pub fn mbufs(&self) -> u64 {
         let links: u64 = self.links.iter().map(|link| link.data).sum();
-        self.queued + self.receive_rings + self.transmit_rings + links + self.in_hand()
+        self.waiting + self.kept_free + self.receive_rings + self.transmit_rings + links + self.in_hand()
     }
 
     /// Mbufs of control frames, which have a pool of their own, so that a full buffer can still say stop.
@@ -210,7 +264,8 @@ fn pool(mbufs: u64, each: Bytes) -> Bytes {
 impl fmt::Display for MemorySum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |number: u64, what: &str| writeln!(f, "  {:>14} {what}", grouped(number));
-        line(self.queued, "frames in the buffer (buffer.descriptors)")?;
+        line(self.waiting, &format!("for frames in the buffer of {} bytes", grouped(self.buffer.0)))?;
+        line(self.kept_free, "kept free to refill receive rings")?;
         line(self.receive_rings, "in receive rings")?;
         line(self.transmit_rings, "in transmit rings")?;
         for link in &self.links {

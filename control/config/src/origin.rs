@@ -83,11 +83,10 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
         E::LossyAboveShared { .. } => {
             of(&document.buffer.egress_lossy).or_else(|| of(&document.buffer.shared))
         }
-        E::Descriptors { .. } => of(&document.buffer.descriptors),
         _ => lscc(error, document).or_else(|| forwarding(error, document)),
     };
     found.unwrap_or_else(|| match error {
-        E::LossyAboveShared { .. } | E::Descriptors { .. } => buffer(),
+        E::LossyAboveShared { .. } => buffer(),
         E::PortCount { .. } => top("port"),
         _ => of_port(error, document).unwrap_or_else(|| document.forwarding.place.clone()),
     })

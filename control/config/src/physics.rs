@@ -8,7 +8,7 @@ use switch::program::{
 use units::{Bytes, PortId, Priority};
 
 use crate::bifrost;
-use crate::build::{Built, capacity, descriptors_for};
+use crate::build::{Built, capacity};
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::lscc;
 use crate::lscc_sum::LsccSum;
@@ -22,7 +22,6 @@ use crate::watchdog;
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
     check.headroom_pool();
-    check.descriptors();
     for (index, decl) in document.ports.iter().enumerate() {
         let port = &built.settings.ports[index];
         check.pause(index, port, decl);
@@ -94,21 +93,6 @@ impl Check<'_> {
             let place = self.document.buffer.headroom.as_ref().map(|headroom| &headroom.place);
             let place = place_of(place, "buffer.headroom");
             self.problems.warning(&place, ProblemKind::HeadroomOversubscribed { sum, pool });
-        }
-    }
-
-    fn descriptors(&self) {
-        let buffer = capacity(&self.settings.buffer, &self.settings.ports);
-        let mean = self.built.mean_frame;
-        let needed = descriptors_for(buffer, mean) as u64;
-        let given = self.settings.buffer.descriptors as u64;
-        if (1..needed).contains(&given) {
-            let decl = &self.document.buffer;
-            let place = decl.descriptors.as_ref().map(|descriptors| &descriptors.place);
-            let place = place_of(place.or(decl.place.as_ref()), "buffer.descriptors");
-            let held = Bytes(given * mean.0);
-            let kind = ProblemKind::FewDescriptors { given, mean, held, buffer, needed };
-            self.problems.warning(&place, kind);
         }
     }
 

@@ -263,10 +263,6 @@ pub enum ProblemKind {
     EcnAfterDrop { priority: Priority, kmin: Bytes, limit: Bytes },
     #[error("a limit of {limit} above the link rate of {rate} has no effect")]
     LimitAboveRate { limit: BitRate, rate: BitRate },
-    #[error(
-        "{given} frames of {mean} fill {held} of a buffer of {buffer}: short frames could be lost with room left; {needed} are enough"
-    )]
-    FewDescriptors { given: u64, mean: Bytes, held: Bytes, buffer: Bytes, needed: u64 },
     #[error("priority {priority} is lossless, but classification gives it to no frame")]
     NeverClassified { priority: Priority },
 

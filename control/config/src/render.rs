@@ -45,7 +45,7 @@ fn write_gateway(out: &mut String, gateway: &Gateway, keys: Keys) -> core::fmt::
     let buffer = &settings.buffer;
     writeln!(out, "[gateway]\nname = \"{}\"\nseed = {}", gateway.name, settings.seed)?;
     writeln!(out, "\n[buffer]\nshared = \"{}\"\nheadroom = \"{}\"", buffer.shared, buffer.headroom)?;
-    writeln!(out, "egress_lossy = \"{}\"\ndescriptors = {}", buffer.egress_lossy, buffer.descriptors)?;
+    writeln!(out, "egress_lossy = \"{}\"", buffer.egress_lossy)?;
     writeln!(out, "cell_occupancy = {:?}", gateway.cell_occupancy)?;
     write_forwarding(out, &settings.forwarding, &settings.ports)?;
     write_dpdk(out, &gateway.runtime.dpdk)?;
@@ -78,7 +78,10 @@ fn write_dpdk(out: &mut String, dpdk: &Dpdk) -> core::fmt::Result {
     let arguments = join(dpdk.arguments.iter().map(|argument| quoted(argument)));
     writeln!(out, "\n[dpdk]\nhugepages = \"{hugepages}\"\ncores = [{cores}]\nidle = \"{idle}\"")?;
     writeln!(out, "file_prefix = {}\narguments = [{arguments}]", quoted(&dpdk.file_prefix))?;
-    writeln!(out, "mean_frame = {}", dpdk.mean_frame.0)
+    match dpdk.pack_below {
+        Some(length) => writeln!(out, "pack_below = {}", length.0),
+        None => Ok(()),
+    }
 }
 
 fn write_control(out: &mut String, control: &Control) -> core::fmt::Result {

@@ -40,9 +40,9 @@ pub struct Dpdk {
     pub file_prefix: String,
     /// `arguments`: further EAL arguments, as they are.
     pub arguments: Vec<String>,
-    /// `mean_frame`: the mean length of frames, without FCS, for which the buffer has mbufs; default 256
-    /// bytes. Where they are shorter, mbufs run out before bytes do.
-    pub mean_frame: Bytes,
+    /// `pack_below`: where many frames wait, those shorter than this, without FCS, share mbufs; default: three
+    /// quarters of what an mbuf takes. Longer ones stay in an mbuf of their own.
+    pub pack_below: Option<Bytes>,
 }
 
 /// Where DPDK's memory comes from.
@@ -184,7 +184,7 @@ fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
         idle: or(&decl.idle, Idle::default()),
         file_prefix: prefix.unwrap_or_else(|| FilePrefix::of_gateway(name)).0,
         arguments: arguments.collect(),
-        mean_frame: or(&decl.mean_frame, defaults::MEAN_FRAME),
+        pack_below: decl.pack_below.as_ref().map(|length| length.value),
     }
 }
 

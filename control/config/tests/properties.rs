@@ -265,15 +265,15 @@ fn forwarding() -> impl Strategy<Value = ForwardingSettings> {
 }
 
 fn settings() -> impl Strategy<Value = (Settings, Vec<Link>)> {
-    let buffer = (20_000_000_u64..50_000_000, 10_000_000_u64..50_000_000, 0..20_000_000_u64, 1..10_000_usize);
+    let buffer = (20_000_000_u64..50_000_000, 10_000_000_u64..50_000_000, 0..20_000_000_u64);
     (port(0), port(1), buffer, forwarding(), 0..u64::MAX / 2).prop_map(
         |(one, other, buffer, forwarding, seed)| {
-            let (shared, headroom, egress_lossy, descriptors) = buffer;
+            let (shared, headroom, egress_lossy) = buffer;
             let buffer = BufferSettings {
                 shared: Bytes(shared),
                 headroom: Bytes(headroom),
                 egress_lossy: Bytes(egress_lossy),
-                descriptors,
+                packing: None,
             };
             let mut ports = vec![one.0, other.0];
             without_marks_on_lscc(&mut ports);
@@ -288,16 +288,15 @@ fn dpdk() -> impl Strategy<Value = Dpdk> {
     let argument = prop::sample::select(vec!["--log-level=7", "-m", "512", "--x='a' \"b\"", "\\", "é"]);
     let arguments = prop::collection::vec(argument.prop_map(Into::into), 0..4);
     let idle = prop::sample::select(vec![Idle::Poll, Idle::Sleep]);
-    (hugepages, cores, idle, "[a-z0-9_-][a-z0-9._-]{0,63}", arguments, 60_u64..=9_216).prop_map(
-        |(hugepages, cores, idle, file_prefix, arguments, mean_frame)| Dpdk {
+    (hugepages, cores, idle, "[a-z0-9_-][a-z0-9._-]{0,63}", arguments, proptest::option::of(60_u64..=9_216))
+        .prop_map(|(hugepages, cores, idle, file_prefix, arguments, pack_below)| Dpdk {
             hugepages,
             cores,
             idle,
             file_prefix,
             arguments,
-            mean_frame: Bytes(mean_frame),
-        },
-    )
+            pack_below: pack_below.map(Bytes),
+        })
 }
 
 fn control() -> impl Strategy<Value = Control> {
@@ -397,7 +396,7 @@ const KEYS: &str = "
     [gateway] [buffer] [forwarding] [[forwarding.route]] [[forwarding.neighbour]] [[port]]
     [port.classify] [[port.lossless]] [[port.queue]] [port.pfc] [profile.port.x]
     [[profile.port.x.lossless]] [profile.lossless.x] [profile.queue.x] name seed shared headroom
-    egress_lossy descriptors cell_occupancy mode pairs capacity ageing prefix next_hops address mac
+    egress_lossy cell_occupancy mode pairs capacity ageing prefix next_hops address mac
     port rate mtu max_frame distance tx_window int interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause bifrost slot buffer round_trip check_every
@@ -406,7 +405,7 @@ const KEYS: &str = "
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]
     [dpdk] [control] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
-    hugepages cores idle file_prefix arguments mean_frame socket mode metrics stall drain device pci vdev
+    hugepages cores idle file_prefix arguments pack_below socket mode metrics stall drain device pci vdev
     interface driver memif core receive_descriptors transmit_descriptors pfc_frames id role emulation
     delay loss duplicate reorder reorder_by control";
 
@@ -465,7 +464,10 @@ proptest! {
         let text = render(&gateway);
         let again = parse(&text, "rendered.toml")
             .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-        prop_assert_eq!(again.program.settings(), gateway.program.settings());
+        // How frames share memory follows from the devices, which the settings here were made without.
+        let mut settings = again.program.settings().clone();
+        prop_assert_eq!(settings.buffer.packing.take().is_some(), again.memory().is_some());
+        prop_assert_eq!(&settings, gateway.program.settings());
         prop_assert_eq!(&again.links, &gateway.links);
         prop_assert_eq!(again.cell_occupancy, gateway.cell_occupancy);
         prop_assert_eq!(&again.runtime, &gateway.runtime);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames};
 use config::{Change, Gateway, diff, not_live, parse, render};
-use units::{Bytes, Distance, Interval, PortId};
+use units::{Bytes, Cells, Distance, Interval, PortId};
 
 fn valid(text: &str) -> Gateway {
     let gateway = parse(text, "gw.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -41,7 +41,7 @@ fn keys(changes: &[Change]) -> Vec<&str> {
 fn a_file_that_says_nothing_of_running_gets_the_defaults() {
     let text = "[gateway]\nname = \".gw:1/east\"\n[[port]]\nname = \"a\"\nrate = \"1G\"\n[[port]]\nname = \"b\"\nrate = \"1G\"\n";
     let runtime = valid(text).runtime;
-    assert_eq!((runtime.dpdk.hugepages, runtime.dpdk.mean_frame), (Hugepages::Auto, Bytes(256)));
+    assert_eq!((runtime.dpdk.hugepages, runtime.dpdk.pack_below), (Hugepages::Auto, None));
     assert_eq!(runtime.dpdk.idle, Idle::Poll);
     assert_eq!(runtime.dpdk.file_prefix, "-gw-1-east");
     assert_eq!(runtime.control.socket, Path::new("/run/longspan/-gw-1-east.sock"));
@@ -121,10 +121,16 @@ fn memory_is_the_sum_of_all_places_where_frames_may_be() {
     // 402 us of 60-byte frames, which take 84 bytes of the link, and a burst.
     assert_eq!((link.data, link.control), (502_500_u64.div_ceil(84) + 32, 402 + 32));
     assert_eq!(sum.on_link(PortId(0)), None);
-    // Per mbuf: 128 in front of the frame, 2048 for it, 256 of DPDK's.
+    // Per mbuf: 128 in front of the frame, 2048 for it, 256 of DPDK's. Frames keep one from three quarters of that on.
+    let each = Cells::of_frame(Bytes(2_432 * 3 / 4)).0;
+    // A MiB, and a burst that the other worker has not seen.
+    let buffer = (1_u64 << 16) + 32 * Cells::of_frame(Bytes(1_500)).0;
+    // 16 queues of ports and 4 between workers, what each of 2 workers holds, and what is on its way between them.
+    let beside = 20 * 66 + 2 * 1_024 + 2 * 1_280;
+    let waiting = buffer.div_ceil(each) + beside;
     assert_eq!(
-        (sum.queued, sum.mbufs(), sum.mbuf()),
-        (4_096, 4_096 + 4 * 1_024 + 6_015 + 2 * 576, Bytes(2_432))
+        (sum.waiting, sum.mbufs(), sum.mbuf()),
+        (waiting, waiting + 2 * 256 + 4 * 1_024 + 6_015 + 2 * 576, Bytes(2_432))
     );
     let expected = "
            4,096 frames in the buffer (buffer.descriptors)
@@ -155,15 +161,31 @@ fn duplicates_and_frames_that_are_held_back_need_room_on_the_link_too() {
 }
 
 #[test]
-fn with_devices_the_buffer_has_descriptors_for_frames_of_the_mean_length() {
-    let descriptors = |text: &str| valid(text).program.settings().buffer.descriptors;
+fn frames_share_memory_where_there_are_devices_and_the_less_copying_is_wanted_the_more_memory_it_takes() {
+    let packing = |text: &str| valid(text).program.settings().buffer.packing;
     let text = two_ports("device = { vdev = \"net_ring0\" }");
-    assert_eq!(descriptors(&text), (1 << 20) / 256);
-    assert_eq!(descriptors(&format!("{text}[dpdk]\nmean_frame = 1024\n")), (1 << 20) / 1_024);
+    let default = packing(&text).unwrap();
+    assert_eq!(default.below, Bytes(2_432 * 3 / 4));
+    let little = packing(&format!("{text}[dpdk]\npack_below = 256\n")).unwrap();
+    assert_eq!(little.below, Bytes(256));
+    let [most, least] = [little, default].map(|it| (1 << 16) / Cells::of_frame(it.below).0 as usize);
+    assert_eq!(
+        (little.frames - default.frames).abs_diff(most - least),
+        176,
+        "and the same of what is unseen"
+    );
     let replayed = text
         .replace("device = { vdev = \"net_ring0\" }", "")
         .replace("device = { vdev = \"net_ring1\" }", "");
-    assert_eq!(descriptors(&replayed), (1_usize << 20).div_ceil(60));
+    assert_eq!(packing(&replayed), None);
+}
+
+#[test]
+fn a_buffer_that_needs_more_mbufs_than_there_are_waits_for_the_next_start_and_a_smaller_one_does_not() {
+    let text = |shared: &str| two_ports("device = { vdev = \"net_ring0\" }").replace("1MiB", shared);
+    let change = |from: &str, to: &str| keys(&not_live(&valid(&text(from)), &valid(&text(to)))).join(" ");
+    assert_eq!(change("1MiB", "2MiB"), "buffer.shared");
+    assert_eq!(change("2MiB", "1MiB"), "");
 }
 
 #[test]
@@ -224,7 +246,6 @@ fn what_is_made_at_start_is_not_changed_by_a_reload() {
     );
     assert_eq!(refused("mode = \"660\"", "mode = \"600\""), "control.mode");
     assert_eq!(refused("127.0.0.1:9464", "127.0.0.1:9999"), "control.metrics");
-    assert_eq!(refused("descriptors = 1", "descriptors = 2"), "buffer.descriptors");
     assert_eq!(refused("iface=near0", "iface=near9"), "port.dc0.device.vdev");
     assert_eq!(refused("delay = \"400us\"", "delay = \"399us\""), "port.lh0.emulation.delay");
     assert_eq!(refused("loss = 0.0", "loss = 0.5"), "port.lh0.emulation.loss");

@@ -8,6 +8,30 @@ use worker::{Device, DeviceCounters};
 /// Control frames that may wait while the hardware is full.
 const URGENT: usize = 64;
 
+/// The memory into which devices receive, and whether it runs low.
+#[derive(Clone, Debug)]
+pub struct Supply {
+    pool: Pool,
+    /// Fewer free mbufs than this are few.
+    few: u32,
+    is_low: bool,
+}
+
+impl Supply {
+    /// That of `pool`, which is low with fewer than `few` free mbufs.
+    pub fn new(pool: Pool, few: u32) -> Self {
+        Self { pool, few, is_low: false }
+    }
+
+    /// Whether it is low. Once it is, it stays so until it has a quarter more, so that it does not flap.
+    #[inline]
+    fn is_low(&mut self) -> bool {
+        let enough = if self.is_low { self.few + self.few / 4 } else { self.few };
+        self.is_low = self.pool.uncached() < enough;
+        self.is_low
+    }
+}
+
 /// The queues of one port.
 pub struct WireDevice {
     receive: RxQueue,
@@ -16,6 +40,7 @@ pub struct WireDevice {
     control: Option<TxQueue>,
     /// Where control frames come from, so that a full buffer can still say stop.
     pool: Pool,
+    supply: Supply,
     /// Data frames that wait for the next flush.
     waiting: Vec<Mbuf>,
     /// Control frames that do.
@@ -24,13 +49,20 @@ pub struct WireDevice {
 }
 
 impl WireDevice {
-    /// The device that owns these queues, and takes buffers of control frames from `pool`.
-    pub fn new(receive: RxQueue, data: TxQueue, control: Option<TxQueue>, pool: Pool) -> Self {
+    /// The device that owns these queues, receives into `supply`, and takes buffers of control frames from `pool`.
+    pub fn new(
+        receive: RxQueue,
+        data: TxQueue,
+        control: Option<TxQueue>,
+        pool: Pool,
+        supply: Supply,
+    ) -> Self {
         Self {
             receive,
             data,
             control,
             pool,
+            supply,
             waiting: Vec::with_capacity(BURST),
             urgent: Vec::with_capacity(URGENT),
             counters: DeviceCounters::default(),
@@ -88,6 +120,11 @@ impl Device for WireDevice {
         }
         self.counters.sent += self.data.send(&mut self.waiting) as u64;
         self.counters.full += u64::from(!self.waiting.is_empty());
+    }
+
+    #[inline]
+    fn memory_is_low(&mut self) -> bool {
+        self.supply.is_low()
     }
 
     fn counters(&self) -> DeviceCounters {

@@ -20,7 +20,7 @@ use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
 use crate::cores::{self, Wish};
 use crate::crew::{self, Crew, Member};
-use crate::device::WireDevice;
+use crate::device::{Supply, WireDevice};
 use crate::event::Event;
 use crate::line::{DpdkLine, SEEK_SERVER};
 use crate::look::Looks;
@@ -57,7 +57,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let cores = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
     let buffers = Buffers::new(&eal, &sum)?;
-    let (lines, devices) = open_all(&eal, &gateway, &buffers, &events)?;
+    let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events)?;
     doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal };
@@ -147,9 +147,11 @@ fn open_all(
     eal: &Eal,
     gateway: &Gateway,
     buffers: &Buffers,
+    sum: &MemorySum,
     events: &Receiver<Event>,
 ) -> Result<(Vec<DpdkLine>, Vec<WireDevice>), RunError> {
     let ports = gateway.program.settings().ports.iter().zip(gateway.runtime.devices.iter().flatten());
+    let supply = Supply::new(buffers.data.clone(), u32::try_from(sum.kept_free).unwrap_or(u32::MAX));
     let mut lines = Vec::new();
     let mut devices = Vec::new();
     for (port, device) in ports {
@@ -178,7 +180,7 @@ fn open_all(
         let opened = opened.map_err(|error| failed(error.to_string()))?;
         introduce(&port.name, &opened, device.pfc_frames).map_err(failed)?;
         let Opened { port, rx, tx, control } = opened;
-        devices.push(WireDevice::new(rx, tx, control, buffers.control.clone()));
+        devices.push(WireDevice::new(rx, tx, control, buffers.control.clone(), supply.clone()));
         lines.push(DpdkLine::new(port, &device.kind));
     }
     Ok((lines, devices))
@@ -232,9 +234,8 @@ impl Plan<'_> {
         let owners: Vec<ShardId> = self.cores.iter().map(|core| shard_of[core]).collect();
         let program = &self.gateway.program;
         let ledger = Arc::new(Ledger::new(owners.len(), by_core.len()));
-        let frames = program.settings().buffer.descriptors;
         // There are at most as many cores as ports, of which there are 64.
-        let exchanges = exchanges(by_core.len() as u16, frames);
+        let exchanges = exchanges(by_core.len() as u16);
         let mut members = Vec::new();
         for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
             let shard = Shard::new(shard_of[&core], program.clone(), ledger.clone(), owners.clone());

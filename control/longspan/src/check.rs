@@ -152,7 +152,8 @@ struct WatchdogReport {
 /// The memory of the devices in the output of `--json`.
 #[derive(Serialize)]
 struct MemoryReport {
-    queued_frames: u64,
+    buffer_frames: u64,
+    kept_free_frames: u64,
     receive_ring_frames: u64,
     transmit_ring_frames: u64,
     links: Vec<LinkReport>,
@@ -250,7 +251,8 @@ impl MemoryReport {
             control_frames: link.control,
         });
         Self {
-            queued_frames: sum.queued,
+            buffer_frames: sum.waiting,
+            kept_free_frames: sum.kept_free,
             receive_ring_frames: sum.receive_rings,
             transmit_ring_frames: sum.transmit_rings,
             links: links.collect(),

@@ -77,6 +77,18 @@ unsafe fn data(mbuf: NonNull<sys::rte_mbuf>) -> *mut u8 {
     }
 }
 
+/// How many bytes there are for data in one mbuf, from where the data begins.
+///
+/// # Safety
+///
+/// The mbuf is alive.
+unsafe fn room(mbuf: NonNull<sys::rte_mbuf>) -> usize {
+    // SAFETY: the offsets come from the headers of the DPDK in use, and the shim asserts the sizes.
+    let (buffer, offset): (u16, u16) =
+        unsafe { (member(mbuf, sys::SHIM_MBUF_BUF_LEN), member(mbuf, sys::SHIM_MBUF_DATA_OFF)) };
+    usize::from(buffer.saturating_sub(offset))
+}
+
 /// How many bytes of the frame lie in one mbuf.
 ///
 /// # Safety
@@ -114,6 +126,34 @@ impl Frame for Mbuf {
         let copy = unsafe { sys::shim_frame_copy(self.0.as_ptr()) };
         // SAFETY: a copy is a chain of its own.
         NonNull::new(copy).map(|copy| unsafe { Self::from_raw(copy) })
+    }
+
+    fn memory(&self) -> Option<&[u8]> {
+        // SAFETY: the mbuf lives as long as `self`. DPDK made its buffer of memory that it has from the kernel, so
+        // all of it holds some value.
+        (self.segment_count() == 1).then(|| unsafe { slice::from_raw_parts(data(self.0), room(self.0)) })
+    }
+
+    fn memory_mut(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: as in `memory`, and nobody else refers to the mbuf.
+        (self.segment_count() == 1).then(|| unsafe { slice::from_raw_parts_mut(data(self.0), room(self.0)) })
+    }
+
+    fn gather(&self, [first, second]: [&[u8]; 2]) -> Option<Self> {
+        // What was in one mbuf is shorter than this; what is not fits none.
+        let (first_length, second_length) = (first.len() as u32, second.len() as u32);
+        // SAFETY: the mbuf is alive, and so is its pool; the pieces are as long as is said.
+        let frame = unsafe {
+            sys::shim_frame_gather(
+                self.0.as_ptr(),
+                first.as_ptr(),
+                first_length,
+                second.as_ptr(),
+                second_length,
+            )
+        };
+        // SAFETY: it is a frame of its own.
+        NonNull::new(frame).map(|frame| unsafe { Self::from_raw(frame) })
     }
 }
 

@@ -63,7 +63,7 @@ mod tests {
             shared: Bytes(100),
             headroom: Bytes(50),
             egress_lossy: Bytes(70),
-            descriptors: 1,
+            packing: None,
         };
         let holding = |held| switch::PoolReport {
             shared: PoolLevel { held: Bytes(held), ..Default::default() },

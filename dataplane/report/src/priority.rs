@@ -87,6 +87,9 @@ pub struct PausedByCause {
     pub pool_full: u64,
     /// A slot of Bifrost was not granted entirely.
     pub slot: u64,
+    /// Memory for received frames ran low.
+    #[serde(default)]
+    pub memory_low: u64,
 }
 
 /// An egress queue.
@@ -201,6 +204,7 @@ impl PausesSentReport {
                 threshold: paused_for(PauseCause::Threshold),
                 pool_full: paused_for(PauseCause::PoolFull),
                 slot: paused_for(PauseCause::Slot),
+                memory_low: paused_for(PauseCause::MemoryLow),
             },
             paused_at_end: group.paused.map(|cause| cause.name().into()),
         }

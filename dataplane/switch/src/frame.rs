@@ -19,6 +19,25 @@ pub trait Frame: Sized {
 
     /// A second frame with the same content, for flooding; `None` where there is no memory left.
     fn duplicate(&self) -> Option<Self>;
+
+    /// The memory that the frame has for itself: the whole frame, and what is behind it. Where many short frames
+    /// wait, they are packed into such memory. `None` where there is none to be shared, as in simulation, or the frame
+    /// does not lie in one piece: it then waits as it is.
+    fn memory(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The same, to be written.
+    fn memory_mut(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+
+    /// A frame in memory from where its own came, with `parts` one after the other as its content; `None` where there
+    /// is no memory left.
+    fn gather(&self, parts: [&[u8]; 2]) -> Option<Self> {
+        let _ = parts;
+        None
+    }
 }
 
 /// A frame that the switch itself made: short, and held in place so that making one never

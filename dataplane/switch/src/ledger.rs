@@ -1,6 +1,7 @@
-//! Who holds how many bytes.
+//! Who holds how much.
 //!
-//! The only facts are totals that never fall and that one core alone writes:
+//! Each entry counts cells, in which the buffer is filled, and frames and their bytes, of which links and schemes make
+//! bytes on the wire. The only facts are totals that never fall and that one core alone writes:
 //!
 //! | total | writer | readers |
 //! |---|---|---|
@@ -20,7 +21,7 @@
 //! the ledger never leaks.
 
 use crate::sync::{AtomicU64, Ordering};
-use units::{Bytes, PortId, Priority, WireBytes};
+use units::{Bytes, Cells, PortId, Priority, WireBytes};
 
 /// The shard, and so the core, that owns a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,22 +66,87 @@ impl Row {
     }
 }
 
-/// Bytes and frames, by priority.
+/// Cells, bytes and frames, by priority.
 #[derive(Default)]
 struct Totals {
+    cells: Row,
     bytes: Row,
     frames: Row,
 }
 
 impl Totals {
     #[inline]
-    fn add(&self, priority: Priority, volume: Volume) {
-        self.bytes.add(priority, volume.bytes.0);
-        self.frames.add(priority, volume.frames);
+    fn add(&self, priority: Priority, load: Load) {
+        self.cells.add(priority, load.cells.0);
+        self.bytes.add(priority, load.volume.bytes.0);
+        self.frames.add(priority, load.volume.frames);
     }
 
     fn volume(&self, priority: Priority) -> Volume {
         Volume { frames: self.frames.total(priority), bytes: Bytes(self.bytes.total(priority)) }
+    }
+
+    fn load(&self, priority: Priority) -> Load {
+        Load { cells: Cells(self.cells.total(priority)), volume: self.volume(priority) }
+    }
+}
+
+/// Frames, and what they cost of the buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// The cells that they take.
+    pub cells: Cells,
+    /// How many they are, and how long.
+    pub volume: Volume,
+}
+
+impl Load {
+    /// No frame.
+    pub const ZERO: Self = Self { cells: Cells::ZERO, volume: Volume::ZERO };
+
+    /// One frame of `length` bytes.
+    #[inline(always)]
+    pub const fn of_frame(length: Bytes) -> Self {
+        Self { cells: Cells::of_frame(length), volume: Volume { frames: 1, bytes: length } }
+    }
+
+    /// One more frame, which costs `cells`.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, length: Bytes, cells: Cells) {
+        self.cells += cells;
+        self.volume.count(length);
+    }
+}
+
+impl core::ops::AddAssign for Load {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.cells += other.cells;
+        self.volume += other.volume;
+    }
+}
+
+impl core::ops::Add for Load {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl core::ops::Sub for Load {
+    type Output = Self;
+
+    /// Saturates at nothing.
+    fn sub(self, other: Self) -> Self {
+        Self { cells: self.cells - other.cells, volume: self.volume - other.volume }
+    }
+}
+
+impl core::iter::Sum for Load {
+    fn sum<I: Iterator<Item = Self>>(loads: I) -> Self {
+        loads.fold(Self::ZERO, |sum, load| sum + load)
     }
 }
 
@@ -184,15 +250,15 @@ impl Ledger {
     }
 
     #[inline]
-    fn cell(&self, row: PortId, column: PortId) -> usize {
+    fn place(&self, row: PortId, column: PortId) -> usize {
         row.index() * self.ports + column.index()
     }
 
     /// Charges frames that came in through `ingress` and wait for `egress`. Only the shard that
     /// owns `ingress` calls it.
     #[inline(always)]
-    pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, volume: Volume) {
-        self.admitted[self.cell(ingress, egress)].add(priority, volume);
+    pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, load: Load) {
+        self.admitted[self.place(ingress, egress)].add(priority, load);
     }
 
     /// Credits frames that have left through `egress`. Only `shard`, which owns `egress`, calls
@@ -204,10 +270,10 @@ impl Ledger {
         ingress: PortId,
         egress: PortId,
         priority: Priority,
-        volume: Volume,
+        load: Load,
     ) {
-        self.departed[self.cell(egress, ingress)].add(priority, volume);
-        self.released[shard.index() * self.ports + ingress.index()].add(priority, volume.bytes.0);
+        self.departed[self.place(egress, ingress)].add(priority, load);
+        self.released[shard.index() * self.ports + ingress.index()].add(priority, load.cells.0);
     }
 
     /// Credits frames that were admitted and then dropped at `egress`.
@@ -217,21 +283,21 @@ impl Ledger {
         ingress: PortId,
         egress: PortId,
         priority: Priority,
-        volume: Volume,
+        load: Load,
     ) {
-        self.discarded[self.cell(egress, ingress)].add(priority, volume);
-        self.depart(shard, ingress, egress, priority, volume);
+        self.discarded[self.place(egress, ingress)].add(priority, load);
+        self.depart(shard, ingress, egress, priority, load);
     }
 
-    /// All bytes that came in through `ingress` at `priority` and have gone since the start.
+    /// The cells of all that came in through `ingress` at `priority` and has gone since the start.
     #[inline]
-    pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> u64 {
+    pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> Cells {
         let (mut place, mut sum) = (ingress.index(), 0);
         while let Some(row) = self.released.get(place) {
             sum += row.total(priority);
             place += self.ports;
         }
-        sum
+        Cells(sum)
     }
 
     /// Publishes what `shard` holds of the pools. Only that shard calls it.
@@ -259,28 +325,33 @@ impl Ledger {
 
     /// Everything that `ingress` has sent toward `egress` at `priority`.
     pub fn admitted(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
-        self.admitted[self.cell(ingress, egress)].volume(priority)
+        self.admitted[self.place(ingress, egress)].volume(priority)
     }
 
     /// The part of it that has left the switch, dropped frames included.
     pub fn departed(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
-        self.departed[self.cell(egress, ingress)].volume(priority)
+        self.departed[self.place(egress, ingress)].volume(priority)
     }
 
     /// The part of it that was dropped at egress.
     pub fn discarded(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
-        self.discarded[self.cell(egress, ingress)].volume(priority)
+        self.discarded[self.place(egress, ingress)].volume(priority)
     }
 
     /// What is inside now: from `ingress`, for `egress`, at `priority`.
-    pub fn occupancy(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+    pub fn occupancy(&self, ingress: PortId, egress: PortId, priority: Priority) -> Load {
         // Departures first: a frame that departs between the two reads is then still counted.
-        let departed = self.departed(ingress, egress, priority);
-        self.admitted(ingress, egress, priority) - departed
+        let departed = self.departed[self.place(egress, ingress)].load(priority);
+        self.admitted[self.place(ingress, egress)].load(priority) - departed
     }
 
     /// The ingress queue: all that came in through `ingress` at `priority` and is still inside.
     pub fn ingress_queue(&self, ingress: PortId, priority: Priority) -> Volume {
+        self.ingress_load(ingress, priority).volume
+    }
+
+    /// The ingress queue, with what it costs of the buffer.
+    pub fn ingress_load(&self, ingress: PortId, priority: Priority) -> Load {
         self.all_ports().map(|egress| self.occupancy(ingress, egress, priority)).sum()
     }
 
@@ -296,7 +367,7 @@ impl Ledger {
 
     /// The egress queue: all that waits for `egress` at `priority`.
     pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
-        self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority)).sum()
+        self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority).volume).sum()
     }
 
     fn all_ports(&self) -> impl Iterator<Item = PortId> {
@@ -317,11 +388,13 @@ mod tests {
         let ledger = Ledger::new(2, 1);
         let (one, other, priority) = (PortId(0), PortId(1), Priority::from_low_bits(3));
         let frames = |frames| Volume { frames, bytes: Bytes(100 * frames) };
-        ledger.admit(one, other, priority, frames(5));
-        ledger.depart(ShardId(0), one, other, priority, frames(2));
-        ledger.discard(ShardId(0), one, other, priority, frames(1));
+        let load = |count| Load { cells: Cells(8 * count), volume: frames(count) };
+        ledger.admit(one, other, priority, load(5));
+        ledger.depart(ShardId(0), one, other, priority, load(2));
+        ledger.discard(ShardId(0), one, other, priority, load(1));
         assert_eq!(ledger.departed(one, other, priority), frames(3));
         assert_eq!(ledger.sent_from(one, priority), frames(2));
-        assert_eq!(ledger.ingress_queue(one, priority), frames(2));
+        assert_eq!(ledger.ingress_load(one, priority), load(2));
+        assert_eq!(ledger.released(one, priority), Cells(24));
     }
 }

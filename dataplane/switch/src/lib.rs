@@ -44,11 +44,11 @@ pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, Route
 pub use frame::{ControlFrame, Frame, Transmitter};
 pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
-pub use ledger::{Ledger, ShardId, Volume};
+pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
-    Departure, GroupReport, Handoff, HandoffRoom, LsccReport, Passage, PauseState, PoolLevel, PoolReport,
-    PortInspection, QueueReport, Shard,
+    Departure, GroupReport, Handoff, LsccReport, Passage, PauseState, PoolLevel, PoolReport, PortInspection,
+    QueueReport, Shard,
 };
 pub use watermark::Watermark;

@@ -78,8 +78,8 @@ reasons! {
         QueueThreshold = "queue_threshold",
         /// The egress pool of lossy queues is full.
         EgressPoolFull = "egress_pool_full",
-        /// No descriptor left to queue the frame.
-        NoDescriptor = "no_descriptor",
+        /// A lossy frame that came while memory for received frames ran low.
+        MemoryLow = "memory_low",
         /// The shard that owns its egress port is behind, and as many frames as may wait to be handed
         /// over to it.
         HandoffFull = "handoff_full",

@@ -5,7 +5,7 @@ use core::iter::Sum;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// Buffered bytes: frames as they are stored, without FCS, preamble or gap. Buffers, thresholds,
-/// watermarks and counters are kept in these.
+/// watermarks and counters are kept in these; what a frame costs of a buffer is whole [`crate::Cells`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 

@@ -6,6 +6,7 @@
 //! panics on input.
 
 mod bytes;
+mod cells;
 mod link;
 mod port;
 mod priority;
@@ -14,6 +15,7 @@ mod rate;
 mod time;
 
 pub use bytes::{Bytes, WireBytes};
+pub use cells::Cells;
 pub use link::{LinkClock, PauseQuanta};
 pub use port::{PortId, PortSet};
 pub use priority::{Priority, PriorityOutOfRange, PrioritySet};

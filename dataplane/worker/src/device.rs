@@ -25,6 +25,10 @@ pub trait Device {
     /// is up, mostly with nothing waiting.
     fn flush(&mut self);
 
+    /// Whether memory for frames that it receives runs low: the frames that come when there is none are lost before
+    /// anybody sees them. Asked for in every turn.
+    fn memory_is_low(&mut self) -> bool;
+
     /// What it has counted.
     fn counters(&self) -> DeviceCounters;
 }

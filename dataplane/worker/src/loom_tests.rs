@@ -158,7 +158,7 @@ fn settings() -> Settings {
             shared: Bytes(100_000),
             headroom: Bytes(10_000),
             egress_lossy: Bytes(100_000),
-            descriptors: 64,
+            packing: None,
         },
         forwarding: ForwardingSettings::Patch(vec![(A, B)]),
         seed: 1,
@@ -233,7 +233,7 @@ fn two_shards() -> (Arc<Ledger>, [Shard<TestFrame>; 2]) {
 /// `frames` frames cross from one shard to another, while a third core has a `look`.
 fn exchange_frames(frames: u64, look: impl FnOnce(&Arc<Ledger>)) {
     let (ledger, [mut one, other]) = two_shards();
-    let [mut to_other, to_one] = exchanges_of(2, 2, 64).try_into().ok().unwrap();
+    let [mut to_other, to_one] = exchanges_of(2, 2).try_into().ok().unwrap();
     let left = Arc::new(AtomicU64::new(0));
     let gone = left.clone();
     let admitting = spawn(move || {
@@ -281,6 +281,10 @@ struct Silence;
 
 impl Device for Silence {
     type Frame = TestFrame;
+
+    fn memory_is_low(&mut self) -> bool {
+        false
+    }
 
     fn receive(&mut self, _: &mut Vec<TestFrame>) {}
 

@@ -62,15 +62,12 @@ impl<D: Device, C: Clock> Worker<D, C> {
     /// ([`crate::exchanges`]), and [`Exchange::alone`] for a switch of one shard. All links are up.
     pub fn new(
         clock: C,
-        mut shard: Shard<D::Frame>,
+        shard: Shard<D::Frame>,
         devices: impl IntoIterator<Item = (PortId, D)>,
-        mut exchange: Exchange<D::Frame>,
+        exchange: Exchange<D::Frame>,
         mailbox: Mailbox,
         monitor: Arc<Monitor>,
     ) -> Self {
-        for peer in exchange.peers() {
-            shard.set_handoff_room(peer.shard(), peer.room());
-        }
         Self {
             clock,
             now: Nanos::ZERO,
@@ -143,6 +140,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             self.turn_times.record(self.now.since(last));
         }
         let mut busy = false;
+        self.look_at_memory();
         for index in 0..self.ports.len() {
             busy |= self.receive(index);
         }
@@ -158,6 +156,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.busy += u64::from(busy);
         self.monitor.publish(self.turns, self.busy);
         flow
+    }
+
+    /// Has senders paused while memory runs low. All devices take it from the same pool.
+    #[inline]
+    fn look_at_memory(&mut self) {
+        if let Some(port) = self.ports.first_mut() {
+            self.shard.set_memory_low(port.device.memory_is_low());
+        }
     }
 
     /// Takes in a burst from a port. Returns whether there was one.
@@ -182,9 +188,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     #[inline]
     fn hand_over(&mut self) {
         for peer in self.exchange.peers() {
-            if peer.give(self.shard.outbox(peer.shard())) {
-                self.shard.set_handoff_room(peer.shard(), peer.room());
-            }
+            peer.give(self.shard.outbox(peer.shard()));
         }
     }
 
@@ -277,6 +281,6 @@ impl<D: Device, C: Clock> Worker<D, C> {
         into.lateness.clone_from(&self.lateness);
         into.turns.clone_from(&self.turn_times);
         into.drained = port.drained;
-        into.held_back = self.exchange.held_back();
+        into.held_back = self.shard.held_back();
     }
 }

@@ -136,7 +136,7 @@ impl Engine {
         let it = &self.switches[switch];
         (0..it.out.len() as u16)
             .map(PortId)
-            .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).frames > 0)
+            .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).volume.frames > 0)
             .map(|port| Queue { switch, port, priority })
             .collect()
     }

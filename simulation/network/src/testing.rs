@@ -62,7 +62,7 @@ pub fn patched(pairs: &[(u16, u16)]) -> Settings {
             shared: Bytes(1_000_000),
             headroom: Bytes(400_000),
             egress_lossy: Bytes(1_000_000),
-            descriptors: 1 << 15,
+            packing: None,
         },
         forwarding: ForwardingSettings::Patch(pairs),
         seed: 7,

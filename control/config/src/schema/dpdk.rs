@@ -15,7 +15,7 @@ pub(crate) struct DpdkDecl {
     pub idle: Option<At<Idle>>,
     pub file_prefix: Option<At<FilePrefix>>,
     pub arguments: Option<At<Vec<At<Argument>>>>,
-    pub mean_frame: Option<At<Bytes>>,
+    pub pack_below: Option<At<Bytes>>,
 }
 
 impl DpdkDecl {
@@ -26,7 +26,7 @@ impl DpdkDecl {
             idle: dpdk.optional("idle"),
             file_prefix: dpdk.optional("file_prefix"),
             arguments: dpdk.list("arguments"),
-            mean_frame: mean_frame(dpdk),
+            pack_below: pack_below(dpdk),
         }
     }
 }
@@ -44,8 +44,8 @@ fn cores(dpdk: &mut Section<'_, '_>) -> Option<At<Vec<At<Core>>>> {
     Some(cores)
 }
 
-fn mean_frame(dpdk: &mut Section<'_, '_>) -> Option<At<Bytes>> {
-    let length = dpdk.optional::<Length>("mean_frame")?.map(|Length(bytes)| bytes);
+fn pack_below(dpdk: &mut Section<'_, '_>) -> Option<At<Bytes>> {
+    let length = dpdk.optional::<Length>("pack_below")?.map(|Length(bytes)| bytes);
     if (Bytes(60)..=Bytes(9_216)).contains(&length.value) {
         return Some(length);
     }

@@ -102,7 +102,6 @@ pub(crate) struct BufferDecl {
     pub shared: Option<At<Bytes>>,
     pub headroom: Option<At<Bytes>>,
     pub egress_lossy: Option<At<Bytes>>,
-    pub descriptors: Option<At<u32>>,
     pub cell_occupancy: Option<At<f64>>,
 }
 
@@ -118,18 +117,19 @@ impl BufferDecl {
         };
         let (shared, headroom, egress_lossy) = (size("shared"), size("headroom"), size("egress_lossy"));
         let cell_occupancy = buffer.optional::<f64>("cell_occupancy").filter(|factor| {
-            let valid = (1.0..=4.0).contains(&factor.value);
+            let valid = (Self::CELL_OCCUPANCY_LEAST..=4.0).contains(&factor.value);
             if !valid {
-                let kind = ProblemKind::OutOfRange { got: factor.value.to_string(), valid: "1 to 4" };
+                let kind = ProblemKind::OutOfRange { got: factor.value.to_string(), valid: "1.08 to 4" };
                 buffer.problems.error(&factor.place, kind);
             }
             valid
         });
         let place = Some(buffer.place.clone());
-        let descriptors = buffer.optional("descriptors");
-        Self { place, shared, headroom, egress_lossy, descriptors, cell_occupancy }
+        Self { place, shared, headroom, egress_lossy, cell_occupancy }
     }
 
+    /// What cells may take more than the link, at the least: 96 bytes for 89 ([`units::Cells`]), rounded up.
+    const CELL_OCCUPANCY_LEAST: f64 = 1.08;
     /// Far beyond any buffer, and small enough that no sum or multiple of sizes overflows.
     pub const MOST: Bytes = Bytes(1 << 40);
 }

@@ -58,6 +58,10 @@ struct TestDevice {
 impl Device for TestDevice {
     type Frame = TestFrame;
 
+    fn memory_is_low(&mut self) -> bool {
+        false
+    }
+
     fn receive(&mut self, burst: &mut Vec<TestFrame>) {
         assert!(!self.trap.load(Ordering::Relaxed), "the trap of a test");
         burst.extend(self.incoming.take());

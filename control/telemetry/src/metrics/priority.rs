@@ -223,9 +223,12 @@ fn pause_causes<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>) {
     for port in &snapshot.ports {
         for at in port.port.priorities.iter().filter(|at| at.ingress.lossless) {
             let times = &at.pauses_sent.paused_by_cause_ns;
-            for (cause, time) in
-                [("threshold", times.threshold), ("pool_full", times.pool_full), ("slot", times.slot)]
-            {
+            for (cause, time) in [
+                ("threshold", times.threshold),
+                ("pool_full", times.pool_full),
+                ("slot", times.slot),
+                ("memory_low", times.memory_low),
+            ] {
                 out.add_of_priority(port, at.priority, [("cause", cause)], Value::Nanos(time));
             }
         }

@@ -18,8 +18,19 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_sent(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "prio", "XOFF", "refresh", "XON", "slot", "paused for", "threshold", "pool", "now"];
+    let headings = [
+        "port",
+        "prio",
+        "XOFF",
+        "refresh",
+        "XON",
+        "slot",
+        "paused for",
+        "threshold",
+        "pool",
+        "memory",
+        "now",
+    ];
     let mut table = Table::new(2, headings);
     for (port, priority, now) in shown.priorities() {
         let pauses = &priority.pauses_sent;
@@ -36,6 +47,7 @@ fn write_sent(page: &mut String, shown: &Shown<'_>) {
             nanos(pauses.paused_ns),
             nanos(pauses.paused_by_cause_ns.threshold),
             nanos(pauses.paused_by_cause_ns.pool_full),
+            nanos(pauses.paused_by_cause_ns.memory_low),
             yes_or_no(now.pauses_peer),
         ]);
     }

@@ -104,7 +104,7 @@ fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Wher
         dropped_at_ingress: counters.dropped.iter().map(|reasons| sum(reasons)).sum(),
         dropped_at_egress: over_ports(&|egress, priority| ledger.discarded(port, egress, priority)),
         consumed: sum(&counters.consumed),
-        queued: over_ports(&|egress, priority| ledger.occupancy(port, egress, priority)),
+        queued: over_ports(&|egress, priority| ledger.occupancy(port, egress, priority).volume),
         holds: false,
     };
     let came = went.arrived + went.copies + went.answers;

@@ -1,6 +1,7 @@
 //! A priority group: what one priority of one ingress port holds, and of which pool.
 //!
-//! Bytes fill the reserved part first, then the shared pool up to the threshold; when that is
+//! A frame is charged whole cells ([`Cells::of_frame`]), and levels here are the bytes of those. They fill the reserved
+//! part first, then the shared pool up to the threshold; when that is
 //! reached the group is paused, and what still arrives goes to the headroom. They are given back
 //! in the opposite order: headroom, shared, reserved.
 
@@ -9,7 +10,7 @@ use crate::flow_control::pfc::PauseCause;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
-use units::Bytes;
+use units::{Bytes, Cells};
 
 /// The account of one priority group.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,7 +20,7 @@ pub(crate) struct Group {
     shared: u64,
     headroom: u64,
     /// The ledger's `released` total that the account reflects.
-    settled: u64,
+    settled: Cells,
     /// Why the group is paused, if it is.
     paused: Option<PauseCause>,
     /// Of reserved and shared bytes.
@@ -54,13 +55,24 @@ impl Group {
         self.settings.lossless().is_some()
     }
 
-    /// How many bytes it can take, one frame after the other, without reaching a threshold: below
+    /// How many cells it can take, one frame after the other, without reaching a threshold: below
     /// that, admission needs no closer look.
     #[inline]
-    pub fn room(&self, pools: &Pools) -> u64 {
+    pub fn room(&self, pools: &Pools) -> Cells {
+        Cells::within(self.room_in_bytes(pools))
+    }
+
+    #[inline]
+    fn room_in_bytes(&self, pools: &Pools) -> u64 {
         let free = pools.shared_free();
         match self.settings {
-            GroupSettings::Lossy => free,
+            GroupSettings::Lossy => {
+                if pools.memory_low {
+                    0
+                } else {
+                    free
+                }
+            }
             GroupSettings::Lossless(_) if self.paused.is_some() => 0,
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
@@ -73,12 +85,13 @@ impl Group {
         }
     }
 
-    /// Whether `bytes`, one at least, are within [`Group::room`].
+    /// Whether `cells`, one at least, are within [`Group::room`].
     #[inline(always)]
-    pub fn has_room(&self, bytes: u64, pools: &Pools) -> bool {
+    pub fn has_room(&self, cells: Cells, pools: &Pools) -> bool {
+        let bytes = cells.bytes().0;
         let free = pools.shared_free();
         match self.settings {
-            GroupSettings::Lossy => bytes <= free,
+            GroupSettings::Lossy => bytes <= free && !pools.memory_low,
             GroupSettings::Lossless(_) if self.paused.is_some() => false,
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
@@ -96,14 +109,15 @@ impl Group {
         }
     }
 
-    /// As [`Group::charge_within_room`], after which the same bytes leave at once and are settled: `released` is the
+    /// As [`Group::charge_within_room`], after which the same cells leave at once and are settled: `released` is the
     /// ledger's total with them. Nothing else has left since it last looked.
     #[inline(always)]
-    pub fn pass_within_room(&mut self, bytes: u64, released: u64, pools: &mut Pools) {
+    pub fn pass_within_room(&mut self, cells: Cells, released: Cells, pools: &mut Pools) {
         if self.headroom > 0 {
-            self.charge_within_room(bytes, pools);
+            self.charge_within_room(cells, pools);
             return self.settle(released, pools);
         }
+        let bytes = cells.bytes().0;
         let reserved = match self.settings {
             GroupSettings::Lossy => 0,
             GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
@@ -119,9 +133,10 @@ impl Group {
         self.settled = released;
     }
 
-    /// Charges bytes that fit [`Group::room`].
+    /// Charges cells that fit [`Group::room`].
     #[inline]
-    pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+    pub fn charge_within_room(&mut self, cells: Cells, pools: &mut Pools) {
+        let bytes = cells.bytes().0;
         let reserved = match self.settings {
             GroupSettings::Lossy => 0,
             GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
@@ -129,22 +144,25 @@ impl Group {
         self.charge(reserved, bytes - reserved, 0, pools);
     }
 
-    /// Charges a frame of `length` bytes, or says why it may not enter.
+    /// Charges a frame that costs `cells`, or says why it may not enter.
     #[inline]
-    pub fn admit(&mut self, length: u64, pools: &mut Pools) -> Result<(), DropReason> {
+    pub fn admit(&mut self, cells: Cells, pools: &mut Pools) -> Result<(), DropReason> {
         match self.settings {
-            GroupSettings::Lossy => self.admit_lossy(length, pools),
-            GroupSettings::Lossless(settings) => self.admit_lossless(&settings, length, pools),
+            GroupSettings::Lossy => self.admit_lossy(cells.bytes().0, pools),
+            GroupSettings::Lossless(settings) => self.admit_lossless(&settings, cells.bytes().0, pools),
         }
     }
 
-    /// Lossy frames pass ingress admission, but for a pool that is full.
+    /// Lossy frames pass ingress admission, but for a pool that is full and memory that runs low.
     #[inline]
-    fn admit_lossy(&mut self, length: u64, pools: &mut Pools) -> Result<(), DropReason> {
-        if pools.shared_free() < length {
+    fn admit_lossy(&mut self, bytes: u64, pools: &mut Pools) -> Result<(), DropReason> {
+        if pools.memory_low {
+            return Err(DropReason::MemoryLow);
+        }
+        if pools.shared_free() < bytes {
             return Err(DropReason::SharedPoolFull);
         }
-        self.charge(0, length, 0, pools);
+        self.charge(0, bytes, 0, pools);
         Ok(())
     }
 
@@ -152,11 +170,11 @@ impl Group {
     fn admit_lossless(
         &mut self,
         settings: &LosslessGroup,
-        length: u64,
+        bytes: u64,
         pools: &mut Pools,
     ) -> Result<(), DropReason> {
-        let reserved = length.min(settings.reserved.0.saturating_sub(self.reserved));
-        let beyond_reserved = length - reserved;
+        let reserved = bytes.min(settings.reserved.0.saturating_sub(self.reserved));
+        let beyond_reserved = bytes - reserved;
         let shared = match self.paused {
             None => beyond_reserved.min(self.shared_room(settings, pools)),
             Some(_) => 0,
@@ -232,10 +250,17 @@ impl Group {
         }
     }
 
-    /// Takes the bytes off that have left since it last looked: `released` is the ledger's total.
+    /// Pauses it because memory for received frames runs low, if it is lossless and not paused already.
+    pub fn pause_for_memory(&mut self) {
+        if self.is_lossless() && self.paused.is_none() {
+            self.paused = Some(PauseCause::MemoryLow);
+        }
+    }
+
+    /// Takes the cells off that have left since it last looked: `released` is the ledger's total.
     #[inline]
-    pub fn settle(&mut self, released: u64, pools: &mut Pools) {
-        let gone = released - self.settled;
+    pub fn settle(&mut self, released: Cells, pools: &mut Pools) {
+        let gone = (released - self.settled).bytes().0;
         self.settled = released;
         let headroom = gone.min(self.headroom);
         let shared = (gone - headroom).min(self.shared);
@@ -251,7 +276,7 @@ impl Group {
     /// threshold has moved meanwhile. Returns whether it did.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
-        if self.paused.is_none() {
+        if self.paused.is_none() || (pools.memory_low && self.is_lossless()) {
             return false;
         }
         let low = match self.settings {
@@ -320,7 +345,7 @@ mod tests {
             shared: Bytes(18_000_000),
             headroom: Bytes(6_000_000),
             egress_lossy: Bytes(14_000_000),
-            descriptors: 1,
+            packing: None,
         })
     }
 
@@ -335,64 +360,66 @@ mod tests {
         }
     }
 
-    fn filled(group: &mut Group, pools: &mut Pools, frame: u64) -> u64 {
-        let mut bytes = 0;
+    /// Admits cell after cell until the group pauses. Returns what it took, in bytes.
+    fn filled(group: &mut Group, pools: &mut Pools) -> u64 {
+        let mut cells = Cells::ZERO;
         while group.paused().is_none() {
-            group.admit(frame, pools).unwrap();
-            bytes += frame;
+            group.admit(Cells(1), pools).unwrap();
+            cells += Cells(1);
         }
-        bytes
+        cells.bytes().0
     }
 
     #[test]
     fn alpha_of_an_eighth_pauses_a_lone_group_at_a_ninth_of_the_pool() {
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        assert_eq!(filled(&mut group, &mut pools, 1), 1_248 + 2_000_000);
+        // The threshold falls as the pool fills: 2,000,000 bytes are whole cells.
+        assert_eq!(filled(&mut group, &mut pools), 1_248 + 2_000_000);
         assert_eq!(group.paused(), Some(PauseCause::Threshold));
     }
 
     #[test]
     fn a_paused_group_takes_exactly_its_headroom() {
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        filled(&mut group, &mut pools, 1);
-        assert_eq!(group.admit(96_928, &mut pools), Ok(()));
-        assert_eq!(group.admit(1, &mut pools), Err(DropReason::HeadroomExceeded));
+        filled(&mut group, &mut pools);
+        assert_eq!(group.admit(Cells::within(96_928), &mut pools), Ok(()));
+        assert_eq!(group.admit(Cells(1), &mut pools), Err(DropReason::HeadroomExceeded));
         assert_eq!(group.headroom_watermark.persistent(), Bytes(96_928));
     }
 
     #[test]
     fn a_group_resumes_an_offset_below_the_threshold_of_the_moment() {
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        let held = filled(&mut group, &mut pools, 1);
+        let held = filled(&mut group, &mut pools);
         // held - x < reserved + alpha * free - offset, where free has grown by x.
-        let released = (1..held)
-            .find(|released| {
-                group.settle(*released, &mut pools);
-                group.resume_where_low(&pools)
-            })
-            .unwrap();
+        let released = (1..held / Cells::SIZE).map(Cells).find(|released| {
+            group.settle(*released, &mut pools);
+            group.resume_where_low(&pools)
+        });
+        let released = released.unwrap().bytes().0;
         let threshold = 1_248 + (16_000_000 + released) / 8;
-        assert!(held - released < threshold - 2_496 && held - released + 2 >= threshold - 2_496);
+        let cell_before = (held - released + Cells::SIZE, 1_248 + (16_000_000 + released - Cells::SIZE) / 8);
+        assert!(held - released < threshold - 2_496 && cell_before.0 >= cell_before.1 - 2_496);
     }
 
     #[test]
     fn an_exhausted_pool_pauses_before_the_threshold_does() {
         let fixed = LosslessGroup { xoff: Threshold::Static(Bytes(1_000_000)), ..azure_group() };
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
-        pools.take_shared(18_000_000 - 500);
-        group.admit(1_248 + 499, &mut pools).unwrap();
+        pools.take_shared(18_000_000 - 512);
+        group.admit(Cells::within(1_248 + 496), &mut pools).unwrap();
         assert_eq!(group.paused(), None);
-        group.admit(100, &mut pools).unwrap();
+        group.admit(Cells(7), &mut pools).unwrap();
         assert_eq!(group.paused(), Some(PauseCause::PoolFull));
-        assert_eq!((group.shared, group.headroom), (500, 99));
+        assert_eq!((group.shared, group.headroom), (512, 96));
     }
 
     #[test]
     fn a_lossy_frame_is_refused_by_a_full_pool_only() {
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossy));
-        group.admit(17_999_000, &mut pools).unwrap();
-        assert_eq!(group.admit(1_001, &mut pools), Err(DropReason::SharedPoolFull));
-        assert_eq!(group.admit(1_000, &mut pools), Ok(()));
+        group.admit(Cells::within(18_000_000 - 1_008), &mut pools).unwrap();
+        assert_eq!(group.admit(Cells(64), &mut pools), Err(DropReason::SharedPoolFull));
+        assert_eq!(group.admit(Cells(63), &mut pools), Ok(()));
     }
 
     fn any_group() -> impl Strategy<Value = GroupSettings> {
@@ -425,24 +452,26 @@ mod tests {
                 shared: Bytes(50_000),
                 headroom: Bytes(20_000),
                 egress_lossy: Bytes(50_000),
-                descriptors: 1,
+                packing: None,
             };
             let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
+            let cost = |length| Cells::of_frame(Bytes(length));
             for length in before {
-                let _full = group.admit(length, &mut pools);
+                let _full = group.admit(cost(length), &mut pools);
             }
-            let (room, mut sum) = (group.room(&pools), 0);
-            for bytes in [1, room / 2, room.saturating_sub(1), room, room + 1, 2 * room].map(|bytes| bytes.max(1)) {
-                prop_assert_eq!(group.has_room(bytes, &pools), bytes <= room, "{} of {}", bytes, room);
+            let (room, mut sum) = (group.room(&pools), Cells::ZERO);
+            let levels = [1, room.0 / 2, room.0.saturating_sub(1), room.0, room.0 + 1, 2 * room.0];
+            for cells in levels.map(|cells| Cells(cells.max(1))) {
+                prop_assert_eq!(group.has_room(cells, &pools), cells <= room, "{:?} of {:?}", cells, room);
             }
-            let within = run.into_iter().take_while(|length| {
-                sum += length;
+            let within = run.into_iter().map(cost).take_while(|cells| {
+                sum += *cells;
                 sum <= room
             });
-            let (mut one_by_one, mut their_pools, mut total) = (group.clone(), pools.clone(), 0);
-            for length in within {
-                prop_assert_eq!(one_by_one.admit(length, &mut their_pools), Ok(()));
-                total += length;
+            let (mut one_by_one, mut their_pools, mut total) = (group.clone(), pools.clone(), Cells::ZERO);
+            for cells in within {
+                prop_assert_eq!(one_by_one.admit(cells, &mut their_pools), Ok(()));
+                total += cells;
             }
             group.charge_within_room(total, &mut pools);
             prop_assert_eq!(group, one_by_one);

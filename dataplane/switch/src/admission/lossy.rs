@@ -1,9 +1,10 @@
-//! Egress admission of lossy frames: what the lossy frames of one queue hold.
+//! Egress admission of lossy frames: what the lossy frames of one queue hold. A frame is charged whole cells, as at
+//! ingress.
 
 use super::Pools;
 use crate::program::{LossyQueue, Threshold};
 use crate::reason::DropReason;
-use units::Bytes;
+use units::{Bytes, Cells};
 
 /// The account of the lossy frames in one egress queue.
 #[derive(Debug)]
@@ -23,11 +24,12 @@ impl LossyAccount {
         self.settings = settings;
     }
 
-    /// Charges a frame of `length` bytes, or says why it may not enter.
+    /// Charges a frame that costs `cells`, or says why it may not enter.
     #[inline]
-    pub fn admit(&mut self, length: u64, pools: &mut Pools) -> Result<(), DropReason> {
-        let reserved = length.min(self.settings.reserved.0.saturating_sub(self.reserved));
-        let shared = length - reserved;
+    pub fn admit(&mut self, cells: Cells, pools: &mut Pools) -> Result<(), DropReason> {
+        let bytes = cells.bytes().0;
+        let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
+        let shared = bytes - reserved;
         let free = pools.egress_lossy_free();
         let limit = match self.settings.threshold {
             Threshold::Static(limit) => limit.0.saturating_sub(self.settings.reserved.0),
@@ -47,9 +49,9 @@ impl LossyAccount {
         Ok(())
     }
 
-    /// Bytes that may enter for certain, in frames of any length: of those, each need not be asked about.
+    /// Cells that may enter for certain, in frames of any length: of those, each need not be asked about.
     #[inline]
-    pub fn room(&self, pools: &Pools) -> u64 {
+    pub fn room(&self, pools: &Pools) -> Cells {
         let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
         let free = pools.egress_lossy_free();
         let shared = match self.settings.threshold {
@@ -58,12 +60,13 @@ impl LossyAccount {
             }
             Threshold::Dynamic(alpha) => alpha.room(free, self.shared).saturating_sub(1).min(free),
         };
-        reserved + shared
+        Cells::within(reserved + shared)
     }
 
-    /// Whether `bytes` are within [`LossyAccount::room`].
+    /// Whether `cells` are within [`LossyAccount::room`].
     #[inline(always)]
-    pub fn has_room(&self, bytes: u64, pools: &Pools) -> bool {
+    pub fn has_room(&self, cells: Cells, pools: &Pools) -> bool {
+        let bytes = cells.bytes().0;
         let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
         let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else { return true };
         let free = pools.egress_lossy_free();
@@ -76,9 +79,10 @@ impl LossyAccount {
         below_threshold && shared <= free
     }
 
-    /// As [`LossyAccount::charge_within_room`], after which the same bytes are released.
+    /// As [`LossyAccount::charge_within_room`], after which the same cells are released.
     #[inline(always)]
-    pub fn pass_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+    pub fn pass_within_room(&mut self, cells: Cells, pools: &mut Pools) {
+        let bytes = cells.bytes().0;
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         let shared = self.shared + (bytes - reserved);
         pools.watermarks.egress_lossy.note(pools.held.egress_lossy.0 + (bytes - reserved));
@@ -89,21 +93,23 @@ impl LossyAccount {
         self.reserved = self.reserved + reserved - (bytes - gone);
     }
 
-    /// Charges frames of `bytes` in all, which is no more than its [`LossyAccount::room`].
+    /// Charges frames of `cells` in all, which is no more than its [`LossyAccount::room`].
     #[inline]
-    pub fn charge_within_room(&mut self, bytes: u64, pools: &mut Pools) {
+    pub fn charge_within_room(&mut self, cells: Cells, pools: &mut Pools) {
+        let bytes = cells.bytes().0;
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         self.reserved += reserved;
         self.shared += bytes - reserved;
         pools.take_egress_lossy(bytes - reserved);
     }
 
-    /// Gives back the bytes of frames that have left.
+    /// Gives back the cells of frames that have left.
     #[inline]
-    pub fn release(&mut self, length: u64, pools: &mut Pools) {
-        let shared = length.min(self.shared);
+    pub fn release(&mut self, cells: Cells, pools: &mut Pools) {
+        let bytes = cells.bytes().0;
+        let shared = bytes.min(self.shared);
         self.shared -= shared;
-        self.reserved -= (length - shared).min(self.reserved);
+        self.reserved -= (bytes - shared).min(self.reserved);
         pools.held.egress_lossy -= Bytes(shared);
     }
 }
@@ -125,24 +131,25 @@ mod tests {
             (before, lengths) in (0_u64..20_000, proptest::collection::vec(1_u64..2_000, 0..30)),
         ) {
             let size = BufferSettings {
-                shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(pool), descriptors: 1,
+                shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(pool), packing: None,
             };
             let account = || {
                 let mut pools = Pools::new(&size);
                 let mut account = LossyAccount::new(LossyQueue { reserved: Bytes(reserved), threshold });
-                let _ = account.admit(before, &mut pools);
+                let _ = account.admit(Cells::of_frame(Bytes(before)), &mut pools);
                 (account, pools)
             };
             let ((mut one, mut ones), (mut all, mut alls)) = (account(), account());
-            let (room, mut sum) = (all.room(&alls), 0);
-            for length in lengths {
-                if sum + length <= room {
-                    sum += length;
-                    prop_assert_eq!(one.admit(length, &mut ones), Ok(()));
+            let (room, mut sum) = (all.room(&alls), Cells::ZERO);
+            for cells in lengths.into_iter().map(|length| Cells::of_frame(Bytes(length))) {
+                if sum + cells <= room {
+                    sum += cells;
+                    prop_assert_eq!(one.admit(cells, &mut ones), Ok(()));
                 }
             }
-            for bytes in [0, 1, room / 2, room.saturating_sub(1), room, room + 1, 2 * room, reserved] {
-                prop_assert_eq!(all.has_room(bytes, &alls), bytes <= room, "{} of {}", bytes, room);
+            let levels = [0, 1, room.0 / 2, room.0.saturating_sub(1), room.0, room.0 + 1, 2 * room.0, reserved / 16];
+            for cells in levels.map(Cells) {
+                prop_assert_eq!(all.has_room(cells, &alls), cells <= room, "{:?} of {:?}", cells, room);
             }
             all.charge_within_room(sum, &mut alls);
             prop_assert_eq!((one.shared, one.reserved, ones), (all.shared, all.reserved, alls));

@@ -23,6 +23,8 @@ pub(crate) struct Pools {
     shared: u64,
     headroom: u64,
     egress_lossy: u64,
+    /// Whether memory for received frames runs low: then lossless groups stay paused, and lossy frames are refused.
+    pub memory_low: bool,
     pub held: PoolUse,
     pub others: PoolUse,
     pub watermarks: PoolWatermarks,
@@ -34,6 +36,7 @@ impl Pools {
             shared: settings.shared.0,
             headroom: settings.headroom.0,
             egress_lossy: settings.egress_lossy.0,
+            memory_low: false,
             held: PoolUse::default(),
             others: PoolUse::default(),
             watermarks: PoolWatermarks::default(),

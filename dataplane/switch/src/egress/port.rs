@@ -10,13 +10,15 @@ use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
 use crate::frame::{Frame, Transmitter};
 use crate::histogram::DelayHistogram;
-use crate::ledger::Volume;
+use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings, QueueSettings};
 use crate::queue::{Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use rand_core::Rng;
-use units::{Bytes, Interval, LinkClock, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
+use units::{
+    Bytes, Cells, Interval, LinkClock, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes,
+};
 
 /// What one egress queue has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl Queue {
     }
 
     /// Since when it holds frames and has sent none; `None` where it holds none.
-    fn stalled_since<F>(&self, store: &Store<F>) -> Option<Nanos> {
+    fn stalled_since<F: Frame>(&self, store: &Store<F>) -> Option<Nanos> {
         store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
     }
 
@@ -129,15 +131,15 @@ struct Sent {
     /// On the wire.
     wire_bytes: u64,
     volume: Volume,
-    /// Bytes of lossy frames.
-    lossy: u64,
+    /// What its lossy frames cost of the buffer.
+    lossy: Cells,
 }
 
 /// Successive frames from one ingress port that leave.
 #[derive(Clone, Copy, Debug, Default)]
 struct Credit {
     ingress: PortId,
-    volume: Volume,
+    load: Load,
 }
 
 impl EgressPort {
@@ -209,73 +211,59 @@ impl EgressPort {
         &mut self,
         store: &mut Store<F>,
         pools: &mut Pools,
-        priority: Priority,
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
+        let priority = queued.priority;
         let queue = &mut self.queues[priority.index()];
         let length = u64::from(queued.length);
+        let cells = Cells::of_frame(queued.length());
         if !queued.lossless
-            && let Err(reason) = queue.lossy.admit(length, pools)
+            && let Err(reason) = queue.lossy.admit(cells, pools)
         {
             return Err((reason, queued));
         }
-        let mut marking = None;
         if let Some(red) = &queue.red
             && red.at == MarkAt::Enqueue
             && queued.ip_offset != 0
             && red.marks(Bytes(queue.bytes), rng)
         {
-            marking = Some(mark(&mut queued));
+            queue.counters.count(mark(&mut queued));
         }
-        if let Err(queued) = store.push(&mut queue.fifo, queued) {
-            if !queued.lossless {
-                queue.lossy.release(length, pools);
-            }
-            return Err((DropReason::NoDescriptor, queued));
-        }
-        // A frame that was dropped after all is not among those that were marked.
-        if let Some(marking) = marking {
-            queue.counters.count(marking);
-        }
+        store.push(&mut queue.fifo, queued);
         queue.bytes += length;
         queue.watermark.note(queue.bytes);
         self.backlog = self.backlog.with(priority);
         Ok(())
     }
 
-    /// Bytes that the queue of `priority` takes of a run by [`EgressPort::push`] and
+    /// Cells that the queue of `priority` takes of a run by [`EgressPort::push`] and
     /// [`EgressPort::end_run`]; none where each frame must be looked at.
     #[inline]
-    pub fn room_for_run(&self, priority: Priority, lossless: bool, pools: &Pools) -> u64 {
+    pub fn room_for_run(&self, priority: Priority, lossless: bool, pools: &Pools) -> Cells {
         let queue = &self.queues[priority.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
         match (marks || self.drops(priority), lossless) {
-            (true, _) => 0,
-            (false, true) => u64::MAX,
+            (true, _) => Cells::ZERO,
+            (false, true) => Cells(u64::MAX),
             (false, false) => queue.lossy.room(pools),
         }
     }
 
-    /// Queues a frame of a run, or gives it back where no descriptor is left.
+    /// Queues a frame of a run.
     #[inline(always)]
-    pub fn push<F>(
-        &mut self,
-        store: &mut Store<F>,
-        priority: Priority,
-        queued: Queued<F>,
-    ) -> Result<(), Queued<F>> {
-        store.push(&mut self.queues[priority.index()].fifo, queued)
+    pub fn push<F: Frame>(&mut self, store: &mut Store<F>, queued: Queued<F>) {
+        store.push(&mut self.queues[queued.priority.index()].fifo, queued);
     }
 
-    /// Accounts for the frames of a run that were queued, of `bytes` in all.
+    /// Accounts for the frames of a run that were queued.
     #[inline]
-    pub fn end_run(&mut self, priority: Priority, lossless: bool, bytes: u64, pools: &mut Pools) {
+    pub fn end_run(&mut self, priority: Priority, lossless: bool, load: Load, pools: &mut Pools) {
         let queue = &mut self.queues[priority.index()];
         if !lossless {
-            queue.lossy.charge_within_room(bytes, pools);
+            queue.lossy.charge_within_room(load.cells, pools);
         }
-        queue.bytes += bytes;
+        queue.bytes += load.volume.bytes.0;
         queue.watermark.note(queue.bytes);
         if !queue.fifo.is_empty() {
             self.backlog = self.backlog.with(priority);
@@ -284,7 +272,7 @@ impl EgressPort {
 
     /// The queue whose turn it is at `now`, if any may send.
     #[inline]
-    pub fn next_turn<F>(&mut self, now: Nanos, store: &Store<F>) -> Option<Turn> {
+    pub fn next_turn<F: Frame>(&mut self, now: Nanos, store: &Store<F>) -> Option<Turn> {
         if self.backlog.is_empty() || !self.may_send(now) {
             return None;
         }
@@ -292,7 +280,7 @@ impl EgressPort {
         let queues = &self.queues;
         let (priority, allowance) = self.scheduler.choose(eligible, |priority| {
             let front = store.front(&queues[priority.index()].fifo);
-            front.map_or(WireBytes(0), |queued| WireBytes::of_frame(queued.length()))
+            front.map_or(WireBytes(0), |front| WireBytes::of_frame(front.length()))
         })?;
         Some(Turn { priority, allowance })
     }
@@ -305,7 +293,8 @@ impl EgressPort {
     }
 
     /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
-    /// `credit` is told of frames that have left, successive ones from one ingress port together.
+    /// `credit` is told of frames that have left, successive ones from one ingress port together. Returns whether any
+    /// did.
     #[inline]
     pub fn serve<F: Frame>(
         &mut self,
@@ -313,15 +302,15 @@ impl EgressPort {
         turn: Turn,
         parts: (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        credit: impl FnMut(PortId, Volume),
-    ) {
+        credit: impl FnMut(PortId, Load),
+    ) -> bool {
         let Some(stamper) = self.stamper else {
             return self.serve_turn(now, turn, parts, out, credit, |_, _, _, _| {});
         };
         let before = self.carried();
         self.serve_turn(now, turn, parts, out, credit, move |frame, start, carried, queue| {
             stamper.stamp(frame.headers_mut(), start, WireBytes(before.0 + carried.0), queue);
-        });
+        })
     }
 
     /// Everything that the link has carried.
@@ -339,9 +328,9 @@ impl EgressPort {
         turn: Turn,
         (store, pools, rng): (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        mut credit: impl FnMut(PortId, Volume),
+        mut credit: impl FnMut(PortId, Load),
         stamp: impl Fn(&mut F, Nanos, WireBytes, Bytes),
-    ) {
+    ) -> bool {
         let is_shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
         let (queue, port_shaper) = (&mut self.queues[turn.priority.index()], &mut self.shaper);
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
@@ -368,7 +357,8 @@ impl EgressPort {
             }
             let carried = WireBytes(sent.wire_bytes);
             sent.wire_bytes += wire_bytes.0;
-            sent.lossy += if queued.lossless { 0 } else { u64::from(queued.length) };
+            let cells = Cells::of_frame(queued.length());
+            sent.lossy += if queued.lossless { Cells::ZERO } else { cells };
             waiting -= u64::from(queued.length);
             queue.delay.record(start.since(queued.since));
             if let Some(red) = red
@@ -379,19 +369,20 @@ impl EgressPort {
             }
             stamp(&mut queued.frame, start, carried, Bytes(waiting));
             if queued.ingress != run.ingress {
-                sent.volume += run.volume;
-                credit(run.ingress, run.volume);
-                run = Credit { ingress: queued.ingress, volume: Volume::ZERO };
+                sent.volume += run.load.volume;
+                credit(run.ingress, run.load);
+                run = Credit { ingress: queued.ingress, load: Load::ZERO };
             }
-            run.volume.count(queued.length());
+            run.load.count(queued.length(), cells);
             out.frame(start, queued.frame);
             true
         });
-        sent.volume += run.volume;
-        credit(run.ingress, run.volume);
+        sent.volume += run.load.volume;
+        credit(run.ingress, run.load);
         queue.bytes = waiting;
         self.link = link;
         self.end_turn(now, turn, sent, pools);
+        sent.wire_bytes > 0
     }
 
     /// Accounts for what was sent.
@@ -399,7 +390,7 @@ impl EgressPort {
     fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, pools: &mut Pools) {
         let queue = &mut self.queues[turn.priority.index()];
         queue.counters.transmitted += sent.volume;
-        if sent.lossy > 0 {
+        if sent.lossy > Cells::ZERO {
             queue.lossy.release(sent.lossy, pools);
         }
         if sent.wire_bytes > 0 {
@@ -450,7 +441,7 @@ impl EgressPort {
 
     /// A pause of `time` that is obeyed arrived at `now` for `priority`. Returns what the watchdog
     /// makes of it.
-    pub fn pause<F>(
+    pub fn pause<F: Frame>(
         &mut self,
         now: Nanos,
         priority: Priority,
@@ -473,7 +464,7 @@ impl EgressPort {
 
     /// When the watchdog has a storm to detect or to end, or frames to drop.
     #[inline(always)]
-    pub fn watchdog_deadline<F>(&self, store: &Store<F>) -> Nanos {
+    pub fn watchdog_deadline<F: Frame>(&self, store: &Store<F>) -> Nanos {
         let suspects = self.backlog.intersection(self.pauses.stopped());
         let idle = suspects.is_empty() || !self.watchdog.is_on();
         if idle && self.watchdog.stormed().is_empty() {
@@ -483,7 +474,7 @@ impl EgressPort {
     }
 
     #[inline(never)]
-    fn watched_until<F>(&self, suspects: PrioritySet, store: &Store<F>) -> Nanos {
+    fn watched_until<F: Frame>(&self, suspects: PrioritySet, store: &Store<F>) -> Nanos {
         let stormed = self.watchdog.stormed();
         if !self.to_be_dropped().is_empty() {
             return Nanos::ZERO;
@@ -497,7 +488,12 @@ impl EgressPort {
     }
 
     /// Detects or ends a storm of the queue of `priority`, if that is due at `now`.
-    pub fn judge<F>(&mut self, now: Nanos, priority: Priority, store: &Store<F>) -> Option<WatchdogChange> {
+    pub fn judge<F: Frame>(
+        &mut self,
+        now: Nanos,
+        priority: Priority,
+        store: &Store<F>,
+    ) -> Option<WatchdogChange> {
         let queue = &self.queues[priority.index()];
         let meter = &self.pauses.meters()[priority.index()];
         let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
@@ -521,7 +517,7 @@ impl EgressPort {
     }
 
     /// Takes the first frame of the queue of `priority`, which is to be dropped.
-    pub fn discard<F>(
+    pub fn discard<F: Frame>(
         &mut self,
         priority: Priority,
         store: &mut Store<F>,
@@ -531,7 +527,7 @@ impl EgressPort {
         let queued = store.pop(&mut queue.fifo)?;
         queue.bytes -= u64::from(queued.length);
         if !queued.lossless {
-            queue.lossy.release(u64::from(queued.length), pools);
+            queue.lossy.release(Cells::of_frame(queued.length()), pools);
         }
         if queue.fifo.is_empty() {
             self.backlog = self.backlog.without(priority);

@@ -17,11 +17,13 @@ pub enum PauseCause {
     PoolFull,
     /// A slot of Bifrost was not granted entirely.
     Slot,
+    /// Memory for received frames ran low.
+    MemoryLow,
 }
 
 impl PauseCause {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Threshold, Self::PoolFull, Self::Slot];
+    pub const ALL: [Self; 4] = [Self::Threshold, Self::PoolFull, Self::Slot, Self::MemoryLow];
 
     /// The name in reports; stable.
     pub const fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl PauseCause {
             Self::Threshold => "threshold",
             Self::PoolFull => "pool_full",
             Self::Slot => "slot",
+            Self::MemoryLow => "memory_low",
         }
     }
 

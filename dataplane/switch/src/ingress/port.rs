@@ -4,10 +4,10 @@ use crate::admission::{Group, Pools};
 use crate::congestion::lscc::RateAnnouncer;
 use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
 use crate::flow_control::pfc::Generator;
-use crate::ledger::{Ledger, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
-use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Cells, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
 /// What came in through one port. Every frame is in exactly one of `received` and `consumed`.
@@ -172,7 +172,7 @@ impl IngressPort {
     #[inline]
     pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
         let group = &mut self.groups[priority.index()];
-        let admitted = group.admit(length.0, pools);
+        let admitted = group.admit(Cells::of_frame(length), pools);
         self.holding = self.holding.with(priority);
         if group.paused().is_some() && !self.paused.contains(priority) {
             self.announce(priority);
@@ -182,25 +182,27 @@ impl IngressPort {
 
     /// Counts and charges frames that fit the room that their group had.
     #[inline]
-    pub fn charge_within_room(&mut self, priority: Priority, volume: Volume, pools: &mut Pools) {
-        self.counters.received[priority.index()] += volume;
-        self.groups[priority.index()].charge_within_room(volume.bytes.0, pools);
+    pub fn charge_within_room(&mut self, priority: Priority, load: Load, pools: &mut Pools) {
+        self.counters.received[priority.index()] += load.volume;
+        self.groups[priority.index()].charge_within_room(load.cells, pools);
         self.holding = self.holding.with(priority);
     }
 
     /// Counts and charges a frame that fits the room that its group had, and takes it off again, since it has left
     /// already.
     #[inline(always)]
-    pub fn pass_within_room(
-        &mut self,
-        priority: Priority,
-        volume: Volume,
-        ledger: &Ledger,
-        pools: &mut Pools,
-    ) {
-        self.counters.received[priority.index()] += volume;
+    pub fn pass_within_room(&mut self, priority: Priority, load: Load, ledger: &Ledger, pools: &mut Pools) {
+        self.counters.received[priority.index()] += load.volume;
         let group = &mut self.groups[priority.index()];
-        group.pass_within_room(volume.bytes.0, ledger.released(self.id, priority), pools);
+        group.pass_within_room(load.cells, ledger.released(self.id, priority), pools);
+    }
+
+    /// Pauses all lossless groups because memory for received frames runs low.
+    pub fn pause_for_memory(&mut self) {
+        for priority in self.lossless.iter() {
+            self.groups[priority.index()].pause_for_memory();
+            self.announce(priority);
+        }
     }
 
     /// Tells the neighbour what the group says.

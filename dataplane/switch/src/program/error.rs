@@ -94,8 +94,6 @@ pub enum ProgramError {
         "the egress pool of lossy queues ({egress_lossy}) must not exceed the shared pool ({shared}), or lossy frames could take headroom"
     )]
     LossyAboveShared { egress_lossy: Bytes, shared: Bytes },
-    #[error("there must be 1 to {most} descriptors to queue frames with, not {count}")]
-    Descriptors { count: usize, most: usize },
     #[error("{what} names port number {port}, but there are {count} ports")]
     UnknownPort { what: String, port: usize, count: usize },
     #[error("port {port} is patched to itself")]
@@ -126,8 +124,4 @@ pub enum NotLive {
         "ports cannot be renamed or reordered while the gateway runs (\"{running}\" now, \"{wanted}\" wanted)"
     )]
     PortName { running: String, wanted: String },
-    #[error(
-        "the number of descriptors cannot change while the gateway runs ({running} now, {wanted} wanted)"
-    )]
-    Descriptors { running: usize, wanted: usize },
 }

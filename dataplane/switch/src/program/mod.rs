@@ -51,19 +51,26 @@ pub struct BufferSettings {
     /// Egress pool of lossy queues (`size` of `egress_lossy_pool`): at most `shared`, so that
     /// lossy frames never take headroom.
     pub egress_lossy: Bytes,
-    /// How many frames can be queued at once. A frame needs a descriptor whatever its length, so
-    /// fewer than the buffer divided by the shortest frame can cost a lossless frame.
-    pub descriptors: usize,
+    /// How frames that wait share the memory in which they came; `None` where each has memory of its own length
+    /// (replay, simulation).
+    pub packing: Option<Packing>,
 }
 
-impl BufferSettings {
-    /// The most descriptors that can be asked for: 16 million frames, 640 MiB.
-    pub const MOST_DESCRIPTORS: usize = 1 << 24;
+/// How frames that wait share memory which is as large, for each of them, as the longest frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// How many frames of one shard may wait in memory of their own before short ones are packed.
+    pub whole: usize,
+    /// Frames of less than this are short.
+    pub below: Bytes,
+    /// How many frames there is memory for in all: the queues never hold more at once.
+    pub frames: usize,
+}
 
-    /// Descriptors for `bytes` of frames as short as Ethernet allows.
-    pub const fn descriptors_for(bytes: Bytes) -> usize {
-        bytes.0.div_ceil(units::WireBytes::MINIMUM_FRAME) as usize
-    }
+impl Packing {
+    /// Frames of each queue that have memory of their own beside those in `whole`: as many as come in and go out
+    /// unpacked, whatever waits elsewhere, and the memory at both ends of what is packed.
+    pub const PER_QUEUE: usize = 2 * crate::queue::SEGMENT + 2;
 }
 
 /// A configuration that holds, with the tables that follow from it. Building and dropping one
@@ -135,8 +142,7 @@ impl Program {
     /// Whether it can take the place of `old` while frames are inside.
     ///
     /// # Errors
-    /// [`NotLive`] names what cannot change while the switch runs: the ports and their names, and
-    /// the number of descriptors.
+    /// [`NotLive`] names what cannot change while the switch runs: the ports and their names.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {
@@ -146,10 +152,6 @@ impl Program {
             old.ports.iter().zip(&new.ports).find(|(running, wanted)| running.name != wanted.name)
         {
             return Err(NotLive::PortName { running: running.name.clone(), wanted: wanted.name.clone() });
-        }
-        if new.buffer.descriptors != old.buffer.descriptors {
-            let (running, wanted) = (old.buffer.descriptors, new.buffer.descriptors);
-            return Err(NotLive::Descriptors { running, wanted });
         }
         Ok(())
     }

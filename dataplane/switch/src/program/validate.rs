@@ -31,10 +31,6 @@ fn validate_buffer(buffer: &BufferSettings) -> Result<(), ProgramError> {
         let BufferSettings { egress_lossy, shared, .. } = *buffer;
         return Err(ProgramError::LossyAboveShared { egress_lossy, shared });
     }
-    let (count, most) = (buffer.descriptors, BufferSettings::MOST_DESCRIPTORS);
-    if count == 0 || count > most {
-        return Err(ProgramError::Descriptors { count, most });
-    }
     Ok(())
 }
 

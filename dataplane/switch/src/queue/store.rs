@@ -1,280 +1,173 @@
-//! One bounded store of descriptors for all queues of a shard.
+//! One store of waiting frames for all queues of a shard.
 //!
-//! A queue is a chain of segments of [`SEGMENT`] descriptors, so that neighbours in the queue are
-//! neighbours in memory, an empty queue costs nothing, and any queue can take the whole store.
-//! Nothing is allocated after construction: the memory is reserved as address space and touched
-//! only where a queue has grown.
+//! While few frames wait, each stays in the memory in which it came. Beyond that, short ones are [packed](Packed) and
+//! long ones stay, as their memory is well used. Both leave in the order in which they came.
 
 use super::Queued;
+use super::chains::{Chain, Chains, SEGMENT};
+use super::packed::Packed;
+use crate::frame::Frame;
+use crate::program::Packing;
+use units::{Bytes, Nanos};
 
-/// Descriptors in a segment.
-const SEGMENT: usize = 32;
-/// "No segment."
-const NONE: u32 = u32::MAX;
-
-/// Neighbours in a queue.
-type Segment<F> = [Option<Queued<F>>; SEGMENT];
-
-/// The segments, and the list of those that are free.
+/// The frames of all queues.
 pub(crate) struct Store<F> {
-    segments: Vec<Segment<F>>,
-    next: Vec<u32>,
-    free: u32,
-    /// Segments that may still be added.
-    unused: usize,
+    whole: Chains<Queued<F>>,
+    chunks: Chains<F>,
+    /// How many frames wait in memory of their own.
+    held: usize,
+    packing: Option<Packing>,
+    /// Frames on their way out of a chunk; empty between two calls.
+    unpacked: Vec<Queued<F>>,
 }
 
-/// One queue: its chain of segments, and how far its ends are into them.
-#[derive(Debug)]
+/// One queue.
+#[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    head: u32,
-    tail: u32,
-    head_offset: u32,
-    tail_offset: u32,
-    length: usize,
-}
-
-impl Default for Fifo {
-    fn default() -> Self {
-        Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: 0, length: 0 }
-    }
+    whole: Chain,
+    packed: Packed,
+    /// Packed frames behind the last whole one.
+    behind: u32,
 }
 
 impl Fifo {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Whether it has a segment, and so room without asking the store for one.
-    #[inline]
-    pub fn has_segment(&self) -> bool {
-        self.tail != NONE
+        self.whole.is_empty() && self.packed.frames() == 0
     }
 
     /// How many frames wait.
     #[inline]
     pub fn length(&self) -> usize {
-        self.length
+        self.whole.length() + self.packed.frames() as usize
     }
 }
 
-impl<F> Store<F> {
-    /// Room for `descriptors` frames in `queues` queues: each queue can leave one segment partly
-    /// used at either end.
-    pub fn new(descriptors: usize, queues: usize) -> Self {
-        let segments = descriptors.div_ceil(SEGMENT) + 2 * queues;
+/// What is known of the first frame of a queue without taking it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// When it was queued.
+    pub since: Nanos,
+    length: u16,
+}
+
+impl Front {
+    pub fn length(self) -> Bytes {
+        Bytes(u64::from(self.length))
+    }
+}
+
+impl<F: Frame> Store<F> {
+    /// A store for `queues` queues. With `packing` nothing is allocated later.
+    pub fn new(packing: Option<Packing>, queues: usize) -> Self {
+        let frames = packing.map_or(0, |packing| packing.frames);
         Self {
-            segments: Vec::with_capacity(segments),
-            next: Vec::with_capacity(segments),
-            free: NONE,
-            unused: segments,
+            whole: Chains::new(frames, queues),
+            chunks: Chains::new(packing.map_or(0, |_| frames), queues),
+            held: 0,
+            packing,
+            unpacked: Vec::with_capacity(SEGMENT),
         }
     }
 
-    /// Adds a frame at the end of `fifo`; gives it back where no segment is left.
+    /// Adds a frame at the end of `fifo`.
     #[inline(always)]
-    pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) -> Result<(), Queued<F>> {
-        match self.slot(fifo) {
-            Some(slot) => *slot = Some(queued),
-            None => return Err(queued),
+    pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
+        match self.packing {
+            Some(packing) if self.held >= packing.whole => self.push_crowded(fifo, packing, queued),
+            _ => self.keep(fifo, queued),
         }
-        Ok(())
     }
 
-    /// A place at the end of `fifo`, which is for the caller to fill; `None` where no segment is left.
     #[inline(always)]
-    pub fn slot(&mut self, fifo: &mut Fifo) -> Option<&mut Option<Queued<F>>> {
-        if !self.make_room(fifo) {
-            return None;
-        }
-        let place = fifo.tail_offset as usize % SEGMENT;
-        fifo.tail_offset += 1;
-        fifo.length += 1;
-        Some(&mut self.segments[fifo.tail as usize][place])
+    fn keep(&mut self, fifo: &mut Fifo, mut queued: Queued<F>) {
+        queued.behind = core::mem::take(&mut fifo.behind);
+        self.held += 1;
+        self.whole.push(&mut fifo.whole, queued);
     }
 
-    /// Sees to it that the last segment of `fifo` has room for a frame; false where no segment is left.
-    #[inline(always)]
-    fn make_room(&mut self, fifo: &mut Fifo) -> bool {
-        if fifo.tail != NONE && (fifo.tail_offset as usize) < SEGMENT {
-            return true;
+    /// As [`Store::push`], where as many frames wait in memory of their own as may. Short queues go on as they were.
+    #[cold]
+    fn push_crowded(&mut self, fifo: &mut Fifo, packing: Packing, queued: Queued<F>) {
+        if queued.length() >= packing.below || fifo.whole.length() < SEGMENT {
+            return self.keep(fifo, queued);
         }
-        let Some(segment) = self.take_segment() else { return false };
-        match fifo.tail {
-            NONE => (fifo.head, fifo.head_offset) = (segment, 0),
-            tail => self.next[tail as usize] = segment,
+        match fifo.packed.push(&mut self.chunks, queued) {
+            Ok(()) => fifo.behind += 1,
+            Err(queued) => self.keep(fifo, queued),
         }
-        (fifo.tail, fifo.tail_offset) = (segment, 0);
-        true
     }
 
     /// The frame at the head of `fifo`.
     #[inline]
-    pub fn front(&self, fifo: &Fifo) -> Option<&Queued<F>> {
-        if fifo.is_empty() {
-            return None;
+    pub fn front(&self, fifo: &Fifo) -> Option<Front> {
+        match self.whole.front(&fifo.whole) {
+            Some(Queued { since, length, behind: 0, .. }) => Some(Front { since: *since, length: *length }),
+            _ => fifo
+                .packed
+                .front(&self.chunks)
+                .map(|label| Front { since: label.since, length: label.length }),
         }
-        self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].as_ref()
     }
 
-    /// Takes the frame at the head of `fifo`.
+    /// Takes the frame at the head of `fifo`; `None` where there is none, or it is packed and there is no memory to
+    /// unpack it into.
     #[inline]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
-        if fifo.is_empty() {
-            return None;
+        if fifo.packed.frames() > 0 {
+            self.unpack(fifo);
+            if self.whole.front(&fifo.whole)?.behind > 0 {
+                return None;
+            }
         }
-        let first = self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT].take();
-        self.leave(fifo, 1);
-        first
-    }
-
-    /// Moves the head of `fifo` on over `taken` places of its segment.
-    #[inline(always)]
-    fn leave(&mut self, fifo: &mut Fifo, taken: usize) {
-        fifo.head_offset += taken as u32;
-        fifo.length -= taken;
-        if fifo.length == 0 {
-            // An empty queue keeps its last segment and starts at its beginning again: a queue
-            // that never builds up stays within one warm segment.
-            (fifo.head_offset, fifo.tail_offset) = (0, 0);
-        } else if fifo.head_offset as usize == SEGMENT {
-            self.release_head(fifo);
-        }
+        let first = self.whole.pop(&mut fifo.whole)?;
+        self.held -= 1;
+        Some(first)
     }
 
     /// Shows the frames of `fifo` to `take`, from its head on, until it says that it has not taken one
-    /// out of its slot.
+    /// out of its slot, or there is no memory to unpack one into.
     #[inline(always)]
     pub fn pop_while(&mut self, fifo: &mut Fifo, mut take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
-        while !fifo.is_empty() {
-            let waiting = &mut self.segments[fifo.head as usize][fifo.head_offset as usize % SEGMENT..];
-            let neighbours = waiting.len().min(fifo.length);
-            let all = waiting[..neighbours].iter_mut();
-            let taken = all.map(&mut take).take_while(|taken| *taken).count();
-            self.leave(fifo, taken);
-            if taken < neighbours {
+        if fifo.packed.frames() > 0 {
+            return self.pop_packed_while(fifo, take);
+        }
+        let before = fifo.whole.length();
+        self.whole.pop_while(&mut fifo.whole, &mut take);
+        self.held -= before - fifo.whole.length();
+    }
+
+    #[inline(never)]
+    fn pop_packed_while(&mut self, fifo: &mut Fifo, mut take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
+        let mut refused = false;
+        while !refused && !fifo.is_empty() {
+            self.unpack(fifo);
+            let before = fifo.whole.length();
+            self.whole.pop_while(&mut fifo.whole, |slot| {
+                let is_next = slot.as_ref().is_some_and(|queued| queued.behind == 0);
+                refused = is_next && !take(slot);
+                is_next && !refused
+            });
+            let taken = before - fifo.whole.length();
+            self.held -= taken;
+            if taken == 0 {
                 return;
             }
         }
     }
 
-    #[inline(never)]
-    fn release_head(&mut self, fifo: &mut Fifo) {
-        let segment = fifo.head;
-        (fifo.head, fifo.head_offset) = (self.next[segment as usize], 0);
-        self.next[segment as usize] = self.free;
-        self.free = segment;
-    }
-
-    #[inline(never)]
-    fn take_segment(&mut self) -> Option<u32> {
-        if self.free != NONE {
-            let segment = self.free;
-            self.free = self.next[segment as usize];
-            self.next[segment as usize] = NONE;
-            return Some(segment);
-        }
-        self.unused = self.unused.checked_sub(1)?;
-        let segment = self.next.len() as u32;
-        self.next.push(NONE);
-        self.segments.push([const { None }; SEGMENT]);
-        Some(segment)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::VecDeque;
-    use units::{Nanos, PortId};
-
-    fn queued(number: u32) -> Queued<u32> {
-        Queued {
-            frame: number,
-            since: Nanos::ZERO,
-            length: number,
-            ingress: PortId(0),
-            ip_offset: 0,
-            lossless: false,
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn queues_in_one_store_behave_as_queues_of_their_own(
-            steps in proptest::collection::vec((0..3_usize, any::<bool>()), 0..2_000)
-        ) {
-            let mut store = Store::new(2_000, 3);
-            let mut fifos = [Fifo::default(), Fifo::default(), Fifo::default()];
-            let mut model: [VecDeque<u32>; 3] = Default::default();
-            for (number, (queue, push)) in (0_u32..).zip(steps) {
-                if push {
-                    prop_assert!(store.push(&mut fifos[queue], queued(number)).is_ok());
-                    model[queue].push_back(number);
-                } else {
-                    prop_assert_eq!(store.front(&fifos[queue]).map(|it| it.frame), model[queue].front().copied());
-                    store.pop_while(&mut fifos[queue], |_| false);
-                    prop_assert_eq!(store.pop(&mut fifos[queue]).map(|it| it.frame), model[queue].pop_front());
-                }
-                prop_assert_eq!(fifos[queue].length(), model[queue].len());
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn frames_that_leave_together_leave_as_they_came(
-            steps in proptest::collection::vec((0..80_u32, any::<bool>()), 0..100)
-        ) {
-            let (mut store, mut fifo, mut model) = (Store::new(1_000, 1), Fifo::default(), VecDeque::new());
-            let mut next = 0;
-            for (frames, push) in steps {
-                if push {
-                    for number in next..next + frames {
-                        let taken = store.push(&mut fifo, queued(number)).is_ok();
-                        prop_assert!(taken || fifo.length() >= 1_000, "only a full store refuses");
-                        model.extend(taken.then_some(number));
-                    }
-                    next += frames;
-                } else {
-                    let mut popped = Vec::new();
-                    store.pop_while(&mut fifo, |slot| {
-                        let wanted = popped.len() < frames as usize;
-                        popped.extend(if wanted { slot.take() } else { None });
-                        wanted
-                    });
-                    let expected: Vec<_> = model.drain(..model.len().min(frames as usize)).collect();
-                    prop_assert!(popped.iter().map(|it| it.frame).eq(expected));
-                }
-                prop_assert_eq!(fifo.length(), model.len());
-            }
-        }
-    }
-
-    #[test]
-    fn a_store_takes_what_it_was_made_for_and_gives_back_what_it_cannot_take() {
-        let mut store = Store::new(64, 2);
-        let (mut full, mut other) = (Fifo::default(), Fifo::default());
-        for number in 0..64 {
-            assert!(store.push(&mut full, queued(number)).is_ok());
-        }
-        let mut beyond = 0;
-        while store.push(&mut full, queued(beyond)).is_ok() {
-            beyond += 1;
-        }
-        assert_eq!(beyond, 4 * SEGMENT as u32, "the segments kept for partly used ends");
-        assert_eq!(store.push(&mut other, queued(7)).unwrap_err().frame, 7);
-        assert_eq!(store.pop(&mut full).unwrap().frame, 0);
-    }
-
-    #[test]
-    fn a_store_never_grows_its_memory() {
-        let mut store = Store::new(1_000, 1);
-        let reserved = (store.segments.capacity(), store.next.capacity());
-        let mut fifo = Fifo::default();
-        while store.push(&mut fifo, queued(0)).is_ok() {}
-        assert_eq!((store.segments.capacity(), store.next.capacity()), reserved);
+    /// Unpacks frames at the head of `fifo`, if those at its head are packed, as far as there is memory for them.
+    fn unpack(&mut self, fifo: &mut Fifo) {
+        let most = self.whole.room_in_front(&fifo.whole).min(SEGMENT);
+        let Self { whole, chunks, unpacked, held, .. } = self;
+        let behind = match whole.front_mut(&fifo.whole) {
+            Some(first) => &mut first.behind,
+            None => &mut fifo.behind,
+        };
+        let wanted = most.min(*behind as usize);
+        unpacked.extend((0..wanted).map_while(|_| fifo.packed.pop(chunks)));
+        *behind -= unpacked.len() as u32;
+        *held += unpacked.len();
+        whole.push_front(&mut fifo.whole, unpacked.drain(..));
     }
 }

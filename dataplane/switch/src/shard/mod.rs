@@ -8,7 +8,8 @@
 mod fabric;
 mod inspect;
 
-pub use fabric::{Departure, Handoff, HandoffRoom, Passage};
+pub(crate) use fabric::Arrival;
+pub use fabric::{Departure, Handoff, Passage};
 pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
@@ -163,23 +164,30 @@ impl<F: Frame> Shard<F> {
         Ok(core::mem::replace(&mut self.program, program))
     }
 
+    /// Says whether memory for frames that devices receive runs low. While it does, all lossless priorities are paused
+    /// and lossy frames dropped ([`crate::DropReason::MemoryLow`]): a device without memory loses frames of either
+    /// kind before any of this sees them. Lossless frames that were on their way are admitted as ever.
+    #[inline]
+    pub fn set_memory_low(&mut self, low: bool) {
+        self.fabric.set_memory_low(low);
+    }
+
     /// Reads what other shards have released, and resumes groups that have thereby fallen below
     /// their thresholds. Called once per turn where there are several shards.
     pub fn look_at_other_shards(&mut self) {
         self.fabric.look_at_other_shards();
     }
 
-    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`] after each
-    /// `ingress` and `egress`: what is left in it grows with the next one.
+    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`]. What is left in it, and what
+    /// finds no room there, waits for the next call in the order in which it came; it is charged to the ledger all the
+    /// while, so that senders are paused.
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         self.fabric.outbox(to)
     }
 
-    /// Lets the outbox to shard `to` fill so far and no further, from now on: as far as whoever carries its
-    /// frames over can keep them. Frames beyond are dropped before they are admitted, by the name
-    /// [`crate::DropReason::HandoffFull`]. Unlimited at first.
-    pub fn set_handoff_room(&mut self, to: ShardId, room: HandoffRoom) {
-        self.fabric.set_handoff_room(to, room);
+    /// Frames that ever waited because an outbox was full.
+    pub fn held_back(&self) -> u64 {
+        self.fabric.held_back()
     }
 
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames`

@@ -98,6 +98,8 @@ pub struct Outside {
     pub control: Vec<ControlFrame>,
     /// Data frames that it takes yet; `None` for any number.
     pub takes: Option<usize>,
+    /// Whether the device says that memory runs low.
+    pub memory_is_low: bool,
 }
 
 impl Outside {
@@ -183,6 +185,10 @@ impl Device for MemoryDevice {
         self.counters.full += u64::from(!self.waiting.is_empty());
     }
 
+    fn memory_is_low(&mut self) -> bool {
+        self.cable.outside().memory_is_low
+    }
+
     fn counters(&self) -> DeviceCounters {
         DeviceCounters { waiting: self.waiting.len() as u64, ..self.counters }
     }
@@ -259,7 +265,7 @@ pub fn settings(count: u16) -> Settings {
             shared: Bytes(40_000_000),
             headroom: Bytes(32_000_000),
             egress_lossy: Bytes(40_000_000),
-            descriptors: 1 << 20,
+            packing: None,
         },
         forwarding: ForwardingSettings::Patch(
             (0..count / 2).map(|pair| (PortId(2 * pair), PortId(2 * pair + 1))).collect(),
@@ -298,7 +304,6 @@ pub fn workers<C: Clock>(
     clock: impl Fn() -> C,
 ) -> (Vec<Bench<C>>, Vec<Cable>) {
     let ports = settings.ports.len();
-    let descriptors = settings.buffer.descriptors;
     let program = Arc::new(Program::new(settings).unwrap());
     let ledger = Arc::new(Ledger::new(ports, workers.into()));
     let owners: Vec<_> = (0..ports as u16).map(|port| ShardId(port % workers)).collect();
@@ -312,7 +317,7 @@ pub fn workers<C: Clock>(
         let worker = Worker::new(clock(), shard, devices, exchange, mailbox, monitor.clone());
         Bench { worker, controls, monitor }
     };
-    let exchanges = exchanges(workers, descriptors);
+    let exchanges = exchanges(workers);
     ((0..workers).zip(exchanges).map(bench).collect(), cables)
 }
 

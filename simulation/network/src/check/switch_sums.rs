@@ -35,8 +35,6 @@ fn egress_drops(switch: &Switch, port: PortId) -> impl Iterator<Item = (Priority
 /// A drop of a frame that should not be lost, if there was one.
 pub(super) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropReason)> {
     let lossless = |port: PortId| switch.program.port(port).lossless();
-    let anywhere: Vec<Priority> =
-        Priority::all().filter(|it| ports(switch).any(|port| lossless(port).contains(*it))).collect();
     for port in ports(switch) {
         let dropped = &switch.shard.ingress_counters(port).dropped;
         for priority in lossless(port).iter() {
@@ -48,29 +46,18 @@ pub(super) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropRe
                 return Some((port, priority, reason));
             }
         }
-        // Lossless frames pass egress admission, so what is dropped there by a threshold was lossy where it
-        // came in.
-        let drop = egress_drops(switch, port).find(|(priority, reason, volume)| {
-            anywhere.contains(priority)
-                && *reason == DropReason::NoDescriptor
-                && volume.frames > 0
-                && !is_explained(switch, port, *reason)
-        });
-        if let Some((priority, reason, _)) = drop {
-            return Some((port, priority, reason));
-        }
     }
     None
 }
 
 /// Whether a lossless frame may be dropped at `port` for `reason`. A group has a headroom of its own: only the faults of
-/// its link can make more arrive than that. The headroom pool and the descriptors are shared: who gets more than it
-/// asked for takes them from all ports.
+/// its link can make more arrive than that. The headroom pool is shared: a port that gets more than it
+/// asked for takes it from all others.
 fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
     match reason {
         DropReason::PfcWatchdog => true,
         DropReason::HeadroomExceeded => switch.unreliable.contains(port),
-        DropReason::HeadroomPoolFull | DropReason::NoDescriptor => !switch.unreliable.is_empty(),
+        DropReason::HeadroomPoolFull => !switch.unreliable.is_empty(),
         _ => false,
     }
 }
@@ -98,7 +85,7 @@ pub(super) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
                 return Err(Broken::Ledger { node, port, priority, queued, ledger });
             }
             let group = shard.group(now, port, priority).occupancy;
-            let ledger_of_group = shard.ledger().ingress_queue(port, priority).bytes;
+            let ledger_of_group = shard.ledger().ingress_load(port, priority).cells.bytes();
             if group != ledger_of_group {
                 return Err(Broken::Group { node, port, priority, group, ledger: ledger_of_group });
             }
@@ -128,7 +115,7 @@ mod tests {
         assert_eq!(explained(switch, near), [DropReason::PfcWatchdog]);
         switch.unreliable = PortSet::EMPTY;
         switch.unreliable.insert(near);
-        let shared = [DropReason::HeadroomPoolFull, DropReason::NoDescriptor, DropReason::PfcWatchdog];
+        let shared = [DropReason::HeadroomPoolFull, DropReason::PfcWatchdog];
         assert_eq!(explained(switch, far), shared);
         assert_eq!(explained(switch, near), [&[DropReason::HeadroomExceeded], &shared[..]].concat());
     }

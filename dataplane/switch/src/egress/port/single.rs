@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::program::MarkAt;
 use crate::queue::{Queued, Store};
 use rand_core::Rng;
-use units::{Bytes, Interval, Nanos, Priority, WireBytes};
+use units::{Bytes, Cells, Interval, Nanos, Priority, WireBytes};
 
 impl EgressPort {
     /// Whether frames leave as they are as soon as the link is free, so that this alone decides when the next one
@@ -25,13 +25,11 @@ impl EgressPort {
         self.backlog.is_empty()
     }
 
-    /// Whether a frame that is queued now at `priority` would leave at once, where the port
+    /// Whether a frame that is queued now would leave at once, where the port
     /// [is calm](Self::is_calm).
     #[inline]
-    pub fn is_open(&self, now: Nanos, priority: Priority) -> bool {
-        self.backlog.is_empty()
-            && self.link.free_at() <= now + self.tx_window
-            && self.queues[priority.index()].fifo.has_segment()
+    pub fn is_open(&self, now: Nanos) -> bool {
+        self.backlog.is_empty() && self.link.free_at() <= now + self.tx_window
     }
 
     /// Whether the queue of `priority` takes a frame of `length` without a closer look: that is within the
@@ -41,7 +39,7 @@ impl EgressPort {
         let queue = &self.queues[priority.index()];
         length <= self.max_frame
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
-            && (lossless || queue.lossy.has_room(length.0, pools))
+            && (lossless || queue.lossy.has_room(Cells::of_frame(length), pools))
     }
 
     /// Sends a frame of `priority` that has come just now through a port that is calm, [open](Self::is_open), and
@@ -57,7 +55,7 @@ impl EgressPort {
     ) -> Nanos {
         let queue = &mut self.queues[priority.index()];
         if !lossless {
-            queue.lossy.pass_within_room(length.0, pools);
+            queue.lossy.pass_within_room(Cells::of_frame(length), pools);
         }
         let wire_bytes = WireBytes::of_frame(length);
         let start = self.link.occupy(now, wire_bytes);
@@ -67,17 +65,6 @@ impl EgressPort {
         queue.last_sent = now;
         self.scheduler.served(priority, wire_bytes.0, true);
         start
-    }
-
-    /// A place at the end of the queue of `priority`, which is for the caller to fill; [`EgressPort::end_run`]
-    /// follows. `None` where no descriptor is left.
-    #[inline]
-    pub fn slot<'a, F>(
-        &mut self,
-        store: &'a mut Store<F>,
-        priority: Priority,
-    ) -> Option<&'a mut Option<Queued<F>>> {
-        store.slot(&mut self.queues[priority.index()].fifo)
     }
 
     /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its priority and its
@@ -109,7 +96,7 @@ impl EgressPort {
         }
         queue.counters.transmitted.count(queued.length());
         if !queued.lossless {
-            queue.lossy.release(u64::from(queued.length), pools);
+            queue.lossy.release(Cells::of_frame(queued.length()), pools);
         }
         queue.last_sent = now;
         let empty = queue.fifo.is_empty();

@@ -16,7 +16,9 @@ impl<F: Frame> Fabric<F> {
         self.run_lscc(now, port, program, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
-            self.serve(now, port, turn, out);
+            if !self.serve(now, port, turn, out) {
+                break;
+            }
         }
         self.settle();
         self.publish();
@@ -25,18 +27,18 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Sends frames of one queue for as long as its turn lasts. Successive frames from one ingress
-    /// port are credited together.
+    /// port are credited together. Returns whether any left: none does where there is no memory to unpack it into.
     #[inline]
-    fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) {
+    fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
         let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
-        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, volume| {
-            if volume.frames > 0 {
-                ledger.depart(*id, ingress, port, turn.priority, volume);
+        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, load| {
+            if load.volume.frames > 0 {
+                ledger.depart(*id, ingress, port, turn.priority, load);
                 if owned.contains(ingress) {
                     unsettled.insert(ingress);
                 }
             }
-        });
+        })
     }
 
     /// Sends the PFC frame that is due, if one is. While the link is busy beyond the window it

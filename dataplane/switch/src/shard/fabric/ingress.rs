@@ -1,14 +1,14 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
-use super::{Cargo, Fabric, Handoff};
+use super::Fabric;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
-use crate::ledger::Volume;
+use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Nanos, PauseQuanta, PortId, Priority};
+use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::mac_control::Message;
 
@@ -131,78 +131,56 @@ impl<F: Frame> Fabric<F> {
         if way != Way::HandOver {
             match to.room_for_run(priority, lossless, &self.pools) {
                 // What is to be dropped is looked at frame by frame.
-                _ if to.drops(priority) => room = 0,
-                0 => way = Way::OneByOne,
+                _ if to.drops(priority) => room = Cells::ZERO,
+                Cells::ZERO => way = Way::OneByOne,
                 most => room = room.min(most),
             }
         }
         let limits = way != Way::HandOver && self.limited.contains(egress);
-        let (longest, volume) = (to.max_frame, Volume::ZERO);
-        Run { egress, priority, longest, room, way, limits, lossless, volume, lost: 0 }
+        let (longest, load) = (to.max_frame, Load::ZERO);
+        Run { egress, priority, longest, room, way, limits, lossless, load }
     }
 
     /// Takes a frame into a run.
     #[inline(always)]
     fn add_to(&mut self, run: &mut Run, arrival: Arrival<'_>, mut frame: F) {
-        let Run { egress, priority, way, lossless, .. } = *run;
+        let Run { egress, way, lossless, .. } = *run;
         if run.limits {
             self.limit(egress, arrival, &mut frame);
         }
-        let queued = arrival.queued(frame, lossless);
+        let queued = arrival.queued(egress, frame, lossless);
         match way {
-            Way::Queue => {
-                let to = &mut self.egress[egress.index()];
-                if let Err(queued) = to.push(&mut self.store, priority, queued) {
-                    run.lost += u64::from(queued.length);
-                    let (ingress, length) = (queued.ingress, queued.length());
-                    self.drop_at_egress(egress, priority, ingress, length, DropReason::NoDescriptor);
-                }
-            }
-            Way::OneByOne => self.enqueue(egress, priority, queued),
-            Way::HandOver if self.takes_handoff(egress, lossless) => self.hand_over(egress, priority, queued),
+            Way::Queue => self.egress[egress.index()].push(&mut self.store, queued),
+            Way::OneByOne => self.enqueue(queued),
+            Way::HandOver if self.takes_handoff(egress, lossless) => self.hand_over(queued),
             Way::HandOver => self.refuse_of_run(run, arrival),
         }
-    }
-
-    /// Whether the shard that owns `egress` is near enough for one more frame.
-    #[inline]
-    fn takes_handoff(&self, egress: PortId, lossless: bool) -> bool {
-        let owner = self.owners[egress.index()].index();
-        let room = self.handoff_rooms[owner];
-        self.outboxes[owner].len() < if lossless { room.lossless } else { room.lossy }
     }
 
     /// Drops a frame that a run has taken: it is not charged with the others.
     #[cold]
     fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival<'_>) {
         let Arrival { port, priority, length, .. } = arrival;
-        run.volume = run.volume - Volume { frames: 1, bytes: length };
+        run.load = run.load - Load::of_frame(length);
         let ingress = &mut self.ingress[port.index()];
         ingress.counters.received[priority.index()].count(length);
         ingress.count_drop(priority, DropReason::HandoffFull, length);
     }
 
-    #[inline(never)]
-    fn hand_over(&mut self, egress: PortId, priority: Priority, queued: Queued<F>) {
-        let owner = self.owners[egress.index()];
-        self.outboxes[owner.index()].push(Handoff { egress, cargo: Cargo::Frame(priority, queued) });
-    }
-
     /// Charges what a run has gathered.
     #[inline(always)]
     pub(super) fn close(&mut self, port: PortId, run: Run) {
-        if run.volume.frames > 0 {
+        if run.load.volume.frames > 0 {
             self.charge(port, &run);
         }
     }
 
     fn charge(&mut self, port: PortId, run: &Run) {
-        let Run { egress, priority, volume, lossless, way, lost, .. } = *run;
-        self.ingress[port.index()].charge_within_room(priority, volume, &mut self.pools);
-        self.ledger.admit(port, egress, priority, volume);
+        let Run { egress, priority, load, lossless, way, .. } = *run;
+        self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
+        self.ledger.admit(port, egress, priority, load);
         if way == Way::Queue {
-            let queued = volume.bytes.0 - lost;
-            self.egress[egress.index()].end_run(priority, lossless, queued, &mut self.pools);
+            self.egress[egress.index()].end_run(priority, lossless, load, &mut self.pools);
         }
     }
 
@@ -252,18 +230,18 @@ impl<F: Frame> Fabric<F> {
             ingress.count_drop(priority, reason, length);
             return;
         }
-        self.ledger.admit(port, egress, priority, Volume { frames: 1, bytes: length });
+        self.ledger.admit(port, egress, priority, Load::of_frame(length));
         if self.egress[egress.index()].drops(priority) {
             self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
             return;
         }
         match way {
-            Way::HandOver => self.hand_over(egress, priority, arrival.queued(frame, lossless)),
+            Way::HandOver => self.hand_over(arrival.queued(egress, frame, lossless)),
             Way::Queue | Way::OneByOne => {
                 if self.limited.contains(egress) {
                     self.limit(egress, arrival, &mut frame);
                 }
-                self.enqueue(egress, priority, arrival.queued(frame, lossless));
+                self.enqueue(arrival.queued(egress, frame, lossless));
             }
         }
     }
@@ -274,9 +252,10 @@ impl<F: Frame> Fabric<F> {
 
     /// Queues a frame that is charged already, or drops it at egress.
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, egress: PortId, priority: Priority, queued: Queued<F>) {
+    pub(super) fn enqueue(&mut self, queued: Queued<F>) {
+        let Queued { egress, priority, .. } = queued;
         let port = &mut self.egress[egress.index()];
-        let refused = port.enqueue(&mut self.store, &mut self.pools, priority, queued, &mut self.rng);
+        let refused = port.enqueue(&mut self.store, &mut self.pools, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
             self.drop_at_egress(egress, priority, queued.ingress, queued.length(), reason);
         }
@@ -292,7 +271,7 @@ impl<F: Frame> Fabric<F> {
         reason: DropReason,
     ) {
         self.egress[egress.index()].dropped[priority.index()][reason.index()].count(length);
-        self.ledger.discard(self.id, ingress, egress, priority, Volume { frames: 1, bytes: length });
+        self.ledger.discard(self.id, ingress, egress, priority, Load::of_frame(length));
         self.note_departure(ingress);
     }
 
@@ -398,27 +377,26 @@ pub(super) struct Run {
     priority: Priority,
     /// The longest frame that may leave through the egress port.
     longest: Bytes,
-    /// Bytes that the group may take without reaching a threshold.
-    room: u64,
+    /// What the group may take without reaching a threshold.
+    room: Cells,
     way: Way,
     /// Whether the port has LSCC, which sees what goes out.
     limits: bool,
     lossless: bool,
-    volume: Volume,
-    /// Bytes of it that found no descriptor.
-    lost: u64,
+    load: Load,
 }
 
 impl Run {
     /// Adds a frame, if it belongs to the run.
     #[inline]
     fn takes(&mut self, egress: PortId, priority: Priority, length: Bytes) -> bool {
+        let cells = Cells::of_frame(length);
         let belongs = self.egress == egress
             && self.priority == priority
             && length <= self.longest
-            && self.volume.bytes.0 + length.0 <= self.room;
+            && self.load.cells + cells <= self.room;
         if belongs {
-            self.volume.count(length);
+            self.load.count(length, cells);
         }
         belongs
     }
@@ -426,7 +404,7 @@ impl Run {
 
 /// What is known of a frame that came in.
 #[derive(Clone, Copy)]
-pub(super) struct Arrival<'a> {
+pub(crate) struct Arrival<'a> {
     pub now: Nanos,
     pub port: PortId,
     pub priority: Priority,
@@ -437,9 +415,7 @@ pub(super) struct Arrival<'a> {
 impl Arrival<'_> {
     /// The frame as it waits.
     #[inline(always)]
-    pub fn queued<F>(&self, frame: F, lossless: bool) -> Queued<F> {
-        let Self { now, port, length, descriptor, .. } = *self;
-        let ip_offset = descriptor.markable_ip_offset();
-        Queued { frame, since: now, length: length.0 as u32, ingress: port, ip_offset, lossless }
+    pub fn queued<F>(&self, egress: PortId, frame: F, lossless: bool) -> Queued<F> {
+        Queued::new(self, egress, frame, lossless)
     }
 }

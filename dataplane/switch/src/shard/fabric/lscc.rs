@@ -1,7 +1,7 @@
 //! LSCC at its ports: what goes out to the long link, what comes in from it, and what is told.
 
 use super::ingress::Arrival;
-use super::{Cargo, Fabric, Handoff};
+use super::{Fabric, Handoff};
 use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Forwarding;
@@ -213,7 +213,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Has the limiter of `port` make the CNPs that are due.
     fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { limiters, egress, outboxes, owners, owned, .. } = self;
+        let Self { limiters, egress, ways_out, owners, owned, .. } = self;
         let Some(limiter) = &mut limiters[port.index()] else { return };
         let mut handed_over = 0;
         limiter.notify(now, |port, frame| {
@@ -224,14 +224,13 @@ impl<F: Frame> Fabric<F> {
             }
             // What the other shard has room for is not known here. So it is given what its port can send
             // meanwhile.
-            if handed_over == HANDED_OVER_AT_ONCE {
+            let way = &mut ways_out[owners[port.index()].index()];
+            if handed_over == HANDED_OVER_AT_ONCE || !way.notify(port, frame) {
                 let length = WireBytes::of_frame(frame_length(&frame));
                 let each = program.port(port).rate.serialization().time_of(length);
                 return Offer::Full { until: now + each * HANDED_OVER_AT_ONCE };
             }
             handed_over += 1;
-            let owner = owners[port.index()];
-            outboxes[owner.index()].push(Handoff { egress: port, cargo: Cargo::Notification(frame) });
             Offer::Taken
         });
     }

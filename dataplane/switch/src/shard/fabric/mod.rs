@@ -1,12 +1,16 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
 mod egress;
+mod handoff;
 mod ingress;
 mod lscc;
 mod single;
 mod slot;
 mod watchdog;
 
+pub use handoff::Handoff;
+use handoff::WayOut;
+pub(crate) use ingress::Arrival;
 pub use single::{Departure, Passage};
 
 use crate::admission::Pools;
@@ -22,55 +26,6 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet, Priority};
-use wire::roce::cnp;
-
-/// Something on its way to the shard that owns its egress port.
-pub struct Handoff<F> {
-    egress: PortId,
-    cargo: Cargo<F>,
-}
-
-impl<F> Handoff<F> {
-    /// The frame that it carries, if it carries one, and the port through which that came in.
-    pub(in crate::shard) fn frame(&self) -> Option<(PortId, &F)> {
-        match &self.cargo {
-            Cargo::Frame(_, queued) => Some((queued.ingress, &queued.frame)),
-            Cargo::Notification(_) => None,
-        }
-    }
-
-    /// Whether a frame is lost where this is. Otherwise it is a notification, which nobody misses:
-    /// the next interval makes another.
-    #[inline]
-    pub fn carries_frame(&self) -> bool {
-        matches!(self.cargo, Cargo::Frame(..))
-    }
-}
-
-enum Cargo<F> {
-    /// A frame, charged to the ledger already.
-    Frame(Priority, Queued<F>),
-    /// A direct CNP.
-    Notification(cnp::Frame),
-}
-
-/// Handoffs to one shard for which there is room from the start.
-const OUTBOX: usize = 256;
-
-/// How many handoffs may wait in the outbox to one shard before frames for it are dropped
-/// ([`DropReason::HandoffFull`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandoffRoom {
-    /// Where the next frame is lossless.
-    pub lossless: usize,
-    /// Where it is lossy.
-    pub lossy: usize,
-}
-
-impl HandoffRoom {
-    /// Any number.
-    pub const UNLIMITED: Self = Self { lossless: usize::MAX, lossy: usize::MAX };
-}
 
 pub(super) struct Fabric<F> {
     id: ShardId,
@@ -95,9 +50,8 @@ pub(super) struct Fabric<F> {
     pub(super) limiters: Vec<Option<Box<RateLimiter>>>,
     /// The ports that have one.
     limited: PortSet,
-    outboxes: Vec<Vec<Handoff<F>>>,
-    /// How far each outbox may fill.
-    handoff_rooms: Vec<HandoffRoom>,
+    /// The way to each shard.
+    ways_out: Vec<WayOut<F>>,
 }
 
 impl<F: Frame> Fabric<F> {
@@ -110,7 +64,7 @@ impl<F: Frame> Fabric<F> {
             owned: numbers().filter(|port| owners[port.index()] == id).collect(),
             ingress: numbers().map(|port| IngressPort::new(port, program)).collect(),
             egress: settings.ports.iter().map(EgressPort::new).collect(),
-            store: Store::new(settings.buffer.descriptors, ports * Priority::COUNT),
+            store: Store::new(settings.buffer.packing, ports * Priority::COUNT + ledger.shards()),
             pools: Pools::new(&settings.buffer),
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
@@ -119,8 +73,7 @@ impl<F: Frame> Fabric<F> {
             watchdog_log: WatchdogLog::default(),
             limiters: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
-            outboxes: (0..ledger.shards()).map(|_| Vec::with_capacity(OUTBOX)).collect(),
-            handoff_rooms: vec![HandoffRoom::UNLIMITED; ledger.shards()],
+            ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
         };
@@ -191,31 +144,22 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
-        &mut self.outboxes[to.index()]
-    }
-
-    pub fn set_handoff_room(&mut self, to: ShardId, room: HandoffRoom) {
-        self.handoff_rooms[to.index()] = room;
-    }
-
-    pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
-        self.read_other_shards();
-        self.look_ahead_handed_over(frames);
-        for Handoff { egress, cargo } in frames.drain(..) {
-            match cargo {
-                Cargo::Frame(priority, queued) => self.accept_frame(now, egress, priority, queued),
-                Cargo::Notification(frame) => {
-                    // Nobody misses one that finds no room: the next interval makes another.
-                    let _ = self.egress[egress.index()].notifications.push(frame);
-                }
-            }
+    pub fn set_memory_low(&mut self, low: bool) {
+        if self.pools.memory_low == low {
+            return;
         }
-        self.settle();
-        self.publish();
+        self.pools.memory_low = low;
+        if low {
+            self.owned.iter().for_each(|port| self.ingress[port.index()].pause_for_memory());
+            self.paused = self.owned;
+            self.changed = self.owned;
+        } else {
+            self.resume_where_low();
+        }
     }
 
-    fn accept_frame(&mut self, now: Nanos, egress: PortId, priority: Priority, mut queued: Queued<F>) {
+    fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
+        let Queued { egress, priority, .. } = queued;
         if self.egress[egress.index()].drops(priority) {
             let (ingress, length) = (queued.ingress, queued.length());
             self.drop_at_egress(egress, priority, ingress, length, DropReason::PfcWatchdog);
@@ -224,7 +168,7 @@ impl<F: Frame> Fabric<F> {
         queued.since = now;
         self.changed.insert(egress);
         self.limit_handed_over(egress, priority, &mut queued);
-        self.enqueue(egress, priority, queued);
+        self.enqueue(queued);
     }
 
     /// Remembers that groups of `ingress` have something to settle.
@@ -260,7 +204,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn has_other_shards(&self) -> bool {
-        self.outboxes.len() > 1
+        self.ways_out.len() > 1
     }
 
     /// Lets the other shards know what this one holds of the pools.

@@ -11,7 +11,7 @@ use super::ingress::Arrival;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
-use crate::ledger::Volume;
+use crate::ledger::Load;
 use crate::program::Program;
 use units::{Nanos, PortId};
 use wire::ethernet::EtherType;
@@ -94,22 +94,22 @@ impl<F: Frame> Fabric<F> {
         let (from, to) = (&mut ingress[port.index()], &mut ports[egress.index()]);
         let group = &from.groups[priority.index()];
         let lossless = group.is_lossless();
-        if !to.is_calm() || !group.has_room(length.0, pools) || !to.takes(priority, length, lossless, pools) {
+        let load = Load::of_frame(length);
+        if !to.is_calm() || !group.has_room(load.cells, pools) || !to.takes(priority, length, lossless, pools)
+        {
             return Err(frame);
         }
-        let volume = Volume { frames: 1, bytes: length };
-        if to.is_open(now, priority) {
-            ledger.admit(port, egress, priority, volume);
-            ledger.depart(*id, port, egress, priority, volume);
-            from.pass_within_room(priority, volume, ledger, pools);
+        if to.is_open(now) {
+            ledger.admit(port, egress, priority, load);
+            ledger.depart(*id, port, egress, priority, load);
+            from.pass_within_room(priority, load, ledger, pools);
             let start = to.send_through(now, priority, length, lossless, pools);
             return Ok(Passage::Through { egress, start, frame });
         }
-        let Some(slot) = to.slot(store, priority) else { return Err(frame) };
-        *slot = Some(arrival.queued(frame, lossless));
-        ledger.admit(port, egress, priority, volume);
-        from.charge_within_room(priority, volume, pools);
-        to.end_run(priority, lossless, length.0, pools);
+        to.push(store, arrival.queued(egress, frame, lossless));
+        ledger.admit(port, egress, priority, load);
+        from.charge_within_room(priority, load, pools);
+        to.end_run(priority, lossless, load, pools);
         Ok(Passage::Queued { egress, deadline: to.window_opens_at() })
     }
 
@@ -122,8 +122,7 @@ impl<F: Frame> Fabric<F> {
         let Self { id, ledger, ingress, egress, store, pools, rng, .. } = self;
         let from = &mut egress[port.index()];
         let (priority, start, queued) = from.send_one(now, store, pools, rng)?;
-        let volume = Volume { frames: 1, bytes: queued.length() };
-        ledger.depart(*id, queued.ingress, port, priority, volume);
+        ledger.depart(*id, queued.ingress, port, priority, Load::of_frame(queued.length()));
         ingress[queued.ingress.index()].settle_one(priority, ledger, pools);
         let deadline = if from.is_idle() { Nanos::NEVER } else { from.window_opens_at() };
         Some(Departure { start, frame: queued.frame, deadline })

@@ -1,0 +1,296 @@
+//! Queues of slots, any number of them in one piece of memory.
+//!
+//! A queue is a chain of segments of [`SEGMENT`] slots, so that neighbours in the queue are
+//! neighbours in memory, an empty queue costs nothing, and any queue can take the whole of it.
+//! The memory is reserved as address space and touched only where a queue has grown. Nothing is allocated
+//! after construction, as long as the queues hold no more than was said then.
+
+/// Slots in a segment.
+pub(crate) const SEGMENT: usize = 32;
+/// "No segment."
+const NONE: u32 = u32::MAX;
+
+/// Neighbours in a queue.
+type Segment<T> = [Option<T>; SEGMENT];
+
+/// The segments, and the list of those that are free.
+pub(super) struct Chains<T> {
+    segments: Vec<Segment<T>>,
+    next: Vec<u32>,
+    free: u32,
+}
+
+/// One queue: its chain of segments, and how far its ends are into them.
+#[derive(Debug)]
+pub(super) struct Chain {
+    head: u32,
+    tail: u32,
+    head_offset: u32,
+    tail_offset: u32,
+    length: usize,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: 0, length: 0 }
+    }
+}
+
+impl Chain {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many items it holds.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl<T> Chains<T> {
+    /// Memory for `items` in `queues` queues, each of which can leave a segment partly used at either end, and one
+    /// more in front.
+    pub fn new(items: usize, queues: usize) -> Self {
+        let segments = items.div_ceil(SEGMENT) + 3 * queues;
+        Self { segments: Vec::with_capacity(segments), next: Vec::with_capacity(segments), free: NONE }
+    }
+
+    /// Adds an item at the end of `chain`.
+    #[inline(always)]
+    pub fn push(&mut self, chain: &mut Chain, item: T) {
+        if chain.tail == NONE || chain.tail_offset as usize == SEGMENT {
+            self.extend(chain);
+        }
+        let place = chain.tail_offset as usize % SEGMENT;
+        chain.tail_offset += 1;
+        chain.length += 1;
+        self.segments[chain.tail as usize][place] = Some(item);
+    }
+
+    /// Adds a segment at the end of `chain`.
+    #[inline(never)]
+    fn extend(&mut self, chain: &mut Chain) {
+        let segment = self.take_segment();
+        match chain.tail {
+            NONE => (chain.head, chain.head_offset) = (segment, 0),
+            tail => self.next[tail as usize] = segment,
+        }
+        (chain.tail, chain.tail_offset) = (segment, 0);
+    }
+
+    /// How many items [`Chains::push_front`] puts in front of `chain` at most, one at least.
+    pub fn room_in_front(&self, chain: &Chain) -> usize {
+        if chain.is_empty() || chain.head_offset == 0 { SEGMENT } else { chain.head_offset as usize }
+    }
+
+    /// Puts `items` in front of `chain`, the first of them foremost: no more than there is
+    /// [room](Chains::room_in_front) for.
+    pub fn push_front(&mut self, chain: &mut Chain, items: impl ExactSizeIterator<Item = T>) {
+        if chain.is_empty() {
+            return items.for_each(|item| self.push(chain, item));
+        }
+        if chain.head_offset == 0 {
+            let segment = self.take_segment();
+            self.next[segment as usize] = chain.head;
+            (chain.head, chain.head_offset) = (segment, SEGMENT as u32);
+        }
+        chain.head_offset -= items.len() as u32;
+        chain.length += items.len();
+        let slots = self.segments[chain.head as usize][chain.head_offset as usize..].iter_mut();
+        slots.zip(items).for_each(|(slot, item)| *slot = Some(item));
+    }
+
+    /// The item at the head of `chain`.
+    #[inline]
+    pub fn front(&self, chain: &Chain) -> Option<&T> {
+        if chain.is_empty() {
+            return None;
+        }
+        self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut T> {
+        if chain.is_empty() {
+            return None;
+        }
+        self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_mut()
+    }
+
+    /// The item behind that.
+    pub fn second(&self, chain: &Chain) -> Option<&T> {
+        if chain.length < 2 {
+            return None;
+        }
+        let (segment, offset) = match chain.head_offset as usize + 1 {
+            SEGMENT => (self.next[chain.head as usize], 0),
+            offset => (chain.head, offset),
+        };
+        self.segments[segment as usize][offset].as_ref()
+    }
+
+    /// The item at the end of `chain`.
+    pub fn back_mut(&mut self, chain: &Chain) -> Option<&mut T> {
+        if chain.is_empty() {
+            return None;
+        }
+        self.segments[chain.tail as usize][(chain.tail_offset as usize - 1) % SEGMENT].as_mut()
+    }
+
+    /// Takes the item at the head of `chain`.
+    #[inline]
+    pub fn pop(&mut self, chain: &mut Chain) -> Option<T> {
+        if chain.is_empty() {
+            return None;
+        }
+        let first = self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].take();
+        self.leave(chain, 1);
+        first
+    }
+
+    /// Moves the head of `chain` on over `taken` places of its segment.
+    #[inline(always)]
+    fn leave(&mut self, chain: &mut Chain, taken: usize) {
+        chain.head_offset += taken as u32;
+        chain.length -= taken;
+        if chain.length == 0 {
+            // An empty queue keeps its last segment and starts at its beginning again: a queue
+            // that never builds up stays within one warm segment.
+            (chain.head_offset, chain.tail_offset) = (0, 0);
+        } else if chain.head_offset as usize == SEGMENT {
+            self.release_head(chain);
+        }
+    }
+
+    /// Shows the items of `chain` to `take`, from its head on, until it says that it has not taken one
+    /// out of its slot.
+    #[inline(always)]
+    pub fn pop_while(&mut self, chain: &mut Chain, mut take: impl FnMut(&mut Option<T>) -> bool) {
+        while !chain.is_empty() {
+            let waiting = &mut self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT..];
+            let neighbours = waiting.len().min(chain.length);
+            let all = waiting[..neighbours].iter_mut();
+            let taken = all.map(&mut take).take_while(|taken| *taken).count();
+            self.leave(chain, taken);
+            if taken < neighbours {
+                return;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn release_head(&mut self, chain: &mut Chain) {
+        let segment = chain.head;
+        (chain.head, chain.head_offset) = (self.next[segment as usize], 0);
+        self.next[segment as usize] = self.free;
+        self.free = segment;
+    }
+
+    #[inline(never)]
+    fn take_segment(&mut self) -> u32 {
+        if self.free != NONE {
+            let segment = self.free;
+            self.free = self.next[segment as usize];
+            self.next[segment as usize] = NONE;
+            return segment;
+        }
+        let segment = self.next.len() as u32;
+        self.next.push(NONE);
+        self.segments.push([const { None }; SEGMENT]);
+        segment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(usize),
+        PushFront(usize),
+        Pop(usize),
+        PopWhile(usize),
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        let few = 0..3 * SEGMENT;
+        prop_oneof![
+            few.clone().prop_map(Step::Push),
+            few.clone().prop_map(Step::PushFront),
+            few.clone().prop_map(Step::Pop),
+            few.prop_map(Step::PopWhile),
+        ]
+    }
+
+    /// A queue beside its model.
+    #[derive(Default)]
+    struct Pair {
+        chain: Chain,
+        model: VecDeque<u32>,
+    }
+
+    impl Pair {
+        fn follow(&mut self, step: &Step, chains: &mut Chains<u32>, numbers: &mut core::ops::RangeFrom<u32>) {
+            let Self { chain, model } = self;
+            match *step {
+                Step::Push(items) => numbers.take(items).for_each(|number| {
+                    chains.push(chain, number);
+                    model.push_back(number);
+                }),
+                Step::PushFront(items) => {
+                    let items: Vec<_> = numbers.take(items.min(chains.room_in_front(chain))).collect();
+                    items.iter().rev().for_each(|number| model.push_front(*number));
+                    chains.push_front(chain, items.into_iter());
+                }
+                Step::Pop(items) => {
+                    (0..items).for_each(|_| assert_eq!(chains.pop(chain), model.pop_front()));
+                }
+                Step::PopWhile(items) => {
+                    let mut popped = Vec::new();
+                    chains.pop_while(chain, |slot| {
+                        let wanted = popped.len() < items;
+                        popped.extend(if wanted { slot.take() } else { None });
+                        wanted
+                    });
+                    assert_eq!(popped, model.drain(..model.len().min(items)).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queues_in_one_piece_of_memory_behave_as_queues_of_their_own(
+            steps in proptest::collection::vec((0..3_usize, any_step()), 0..200)
+        ) {
+            let (mut chains, mut numbers) = (Chains::new(100, 3), 0..);
+            let mut pairs = [Pair::default(), Pair::default(), Pair::default()];
+            for (queue, step) in steps {
+                pairs[queue].follow(&step, &mut chains, &mut numbers);
+                let Pair { chain, model } = &pairs[queue];
+                prop_assert_eq!(chain.length(), model.len());
+                prop_assert_eq!((chains.front(chain), chains.second(chain)), (model.front(), model.get(1)));
+                prop_assert_eq!(chains.back_mut(chain).copied(), model.back().copied());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_never_grows_beyond_what_was_said() {
+        let (mut chains, mut long, mut short) = (Chains::new(1_000, 2), Chain::default(), Chain::default());
+        let reserved = (chains.segments.capacity(), chains.next.capacity());
+        for round in 0..10 {
+            (0..999).for_each(|item| chains.push(&mut long, item));
+            chains.push(&mut short, round);
+            chains.pop(&mut short);
+            chains.push_front(&mut long, core::iter::once(round));
+            while chains.pop(&mut long).is_some() {}
+        }
+        assert_eq!((chains.segments.capacity(), chains.next.capacity()), reserved);
+    }
+}

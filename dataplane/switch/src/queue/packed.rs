@@ -1,0 +1,187 @@
+//! Short frames that wait, one behind the other in the memory of some of them.
+//!
+//! A device receives each frame into memory for the longest one. Where many short frames wait, that memory is nearly
+//! all unused, so they are packed: the memory of a frame becomes a *chunk*, which the frames behind it fill. A frame
+//! takes there what it was charged, a cell for what the switch knows of it and whole cells for its bytes, and where
+//! the end of a chunk is too short for it the rest lies at the start of the next. So packed frames leave nothing
+//! unused but the ends of their queue, in whatever order lengths come.
+
+use super::Queued;
+use super::chains::{Chain, Chains};
+use crate::frame::Frame;
+use units::{Bytes, Cells, Nanos, PortId, Priority};
+
+/// Bytes of a cell.
+const CELL: usize = Cells::SIZE as usize;
+
+/// The packed frames of one queue.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    chunks: Chain,
+    /// How far the first chunk has been emptied.
+    read: usize,
+    /// How far the last chunk is filled.
+    write: usize,
+    frames: u32,
+}
+
+/// What is kept of a packed frame beside its bytes: one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    pub since: Nanos,
+    pub length: u16,
+    ingress: PortId,
+    egress: PortId,
+    priority: Priority,
+    ip_offset: u8,
+    lossless: bool,
+}
+
+impl Label {
+    fn of<F>(queued: &Queued<F>) -> Self {
+        let Queued { since, length, ingress, egress, priority, ip_offset, lossless, .. } = *queued;
+        Self { since, length, ingress, egress, priority, ip_offset, lossless }
+    }
+
+    /// `frame` under this label.
+    fn queued<F>(self, frame: F) -> Queued<F> {
+        let Self { since, length, ingress, egress, priority, ip_offset, lossless } = self;
+        Queued { frame, since, length, behind: 0, ingress, egress, priority, ip_offset, lossless }
+    }
+
+    fn emit(self) -> [u8; CELL] {
+        let (since, length) = (self.since.0.to_le_bytes(), self.length.to_le_bytes());
+        let (ingress, egress) = (self.ingress.0.to_le_bytes(), self.egress.0.to_le_bytes());
+        let flags = [self.ip_offset, self.priority.number() << 1 | u8::from(self.lossless)];
+        let mut cell = [0; CELL];
+        let fields = since.into_iter().chain(length).chain(ingress).chain(egress).chain(flags);
+        cell.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
+        cell
+    }
+
+    fn parse(cell: [u8; CELL]) -> Self {
+        let [a, b, c, d, e, f, g, h, length_low, length_high, rest @ ..] = cell;
+        let [ingress_low, ingress_high, egress_low, egress_high, ip_offset, flags] = rest;
+        Self {
+            since: Nanos(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            length: u16::from_le_bytes([length_low, length_high]),
+            ingress: PortId(u16::from_le_bytes([ingress_low, ingress_high])),
+            egress: PortId(u16::from_le_bytes([egress_low, egress_high])),
+            priority: Priority::from_low_bits(flags >> 1),
+            ip_offset,
+            lossless: flags & 1 == 1,
+        }
+    }
+
+    /// What the frame takes with its label.
+    fn size(self) -> usize {
+        Cells::of_frame(Bytes(u64::from(self.length))).bytes().0 as usize
+    }
+}
+
+/// The cells of a chunk, as bytes.
+fn cells<F: Frame>(chunk: &F) -> &[u8] {
+    let memory = chunk.memory().unwrap_or_default();
+    &memory[..memory.len() / CELL * CELL]
+}
+
+impl Packed {
+    /// How many frames it holds.
+    #[inline]
+    pub fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    /// Packs a frame behind the others, or gives it back where its memory cannot hold it with its label.
+    pub fn push<F: Frame>(&mut self, chunks: &mut Chains<F>, queued: Queued<F>) -> Result<(), Queued<F>> {
+        let (label, length) = (Label::of(&queued), usize::from(queued.length));
+        if cells(&queued.frame).len() < label.size() {
+            return Err(queued);
+        }
+        let mut own = queued.frame;
+        let content = own.memory().unwrap_or_default();
+        let room = chunks.back_mut(&self.chunks).and_then(F::memory_mut).unwrap_or_default();
+        let end = room.len() / CELL * CELL;
+        let room = &mut room[self.write.min(end)..end];
+        self.frames += 1;
+        // How much of the frame finds room behind the others; all of it where its own memory is not needed.
+        let there = room.len().saturating_sub(CELL).min(length);
+        if let Some((cell, bytes)) = room.split_first_chunk_mut() {
+            *cell = label.emit();
+            bytes[..there].copy_from_slice(&content[..there]);
+            if there == length {
+                self.write += label.size();
+                return Ok(());
+            }
+            Self::move_within(&mut own, there..length, 0);
+            self.write = (length - there).next_multiple_of(CELL);
+        } else {
+            Self::move_within(&mut own, 0..length, CELL);
+            if let Some(cell) = own.memory_mut().and_then(|memory| memory.first_chunk_mut()) {
+                *cell = label.emit();
+            }
+            self.write = label.size();
+        }
+        chunks.push(&mut self.chunks, own);
+        Ok(())
+    }
+
+    fn move_within<F: Frame>(frame: &mut F, from: core::ops::Range<usize>, to: usize) {
+        if let Some(memory) = frame.memory_mut() {
+            memory.copy_within(from, to);
+        }
+    }
+
+    /// What is known of the first frame.
+    pub fn front<F: Frame>(&self, chunks: &Chains<F>) -> Option<Label> {
+        let first = cells(chunks.front(&self.chunks)?);
+        first.get(self.read..)?.first_chunk().copied().map(Label::parse)
+    }
+
+    /// Takes the first frame, in memory of its own again; `None` where there is none, or no memory for it now.
+    pub fn pop<F: Frame>(&mut self, chunks: &mut Chains<F>) -> Option<Queued<F>> {
+        let label = self.front(chunks)?;
+        let chunk = chunks.front(&self.chunks)?;
+        let (bytes, length) = (&cells(chunk)[self.read + CELL..], usize::from(label.length));
+        let here = bytes.len().min(length);
+        let rest = match length - here {
+            0 => &[],
+            rest => cells(chunks.second(&self.chunks)?).get(..rest)?,
+        };
+        let frame = chunk.gather([&bytes[..here], rest])?;
+        let end = cells(chunk).len();
+        self.read += label.size();
+        self.frames -= 1;
+        if self.read >= end || self.frames == 0 {
+            chunks.pop(&mut self.chunks);
+            self.read = self.read.saturating_sub(end);
+        }
+        if self.frames == 0 {
+            // Where the last frame lay in two chunks, the second is still there.
+            chunks.pop(&mut self.chunks);
+            (self.read, self.write) = (0, 0);
+        }
+        Some(label.queued(frame))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_says_what_was_written_on_it() {
+        let label = Label {
+            since: Nanos(0x0123_4567_89ab_cdef),
+            length: 9_216,
+            ingress: PortId(63),
+            egress: PortId(258),
+            priority: Priority::from_low_bits(6),
+            ip_offset: 22,
+            lossless: true,
+        };
+        assert_eq!(Label::parse(label.emit()), label);
+        let lossy = Label { lossless: false, priority: Priority::from_low_bits(0), ..label };
+        assert_eq!(Label::parse(lossy.emit()), lossy);
+    }
+}
