@@ -10,6 +10,7 @@ use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ip::Dscp;
 
+use crate::file::FileError;
 use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
 
@@ -21,8 +22,8 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
+        /// Why.
+        source: FileError,
     },
     /// It can, and does not hold. One line per problem, errors and warnings, in the order of the
     /// file; at least one is an error.
