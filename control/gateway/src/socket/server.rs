@@ -1,7 +1,7 @@
 //! The gateway's side.
 
 use super::{Request, Response};
-use crate::callers::{ANSWER, Door, Limits, Until, read_to};
+use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -72,7 +72,7 @@ impl Server {
         let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
         let server = Self { path: path.into(), file: file_at(path) };
         let door = Door::new("control socket", limits.at_once);
-        let serve = move |stream: &UnixStream| converse(stream, &events, limits);
+        let serve = move |caller: &Caller<UnixStream>| converse(caller, &events, limits);
         let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
         let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
         spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
@@ -124,9 +124,10 @@ fn say(to: impl Write, response: &Response) -> io::Result<()> {
     to.flush()
 }
 
-fn converse(stream: &UnixStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+    let stream = caller.stream();
     let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
-        Ok(line) => match respond(&line, events, limits.answer) {
+        Ok(line) => match caller.while_it_waits(|| respond(&line, events, limits.answer))? {
             Some(response) => response,
             // Without an answer the gateway is about to end.
             None => return Ok(()),
@@ -169,15 +170,20 @@ mod tests {
         (Server::start(path, 0o600, sender).unwrap(), events)
     }
 
-    /// Answers the next request as a gateway would.
-    fn answer_next(events: Receiver<Event>) -> thread::JoinHandle<Request> {
-        thread::spawn(move || match events.recv().unwrap() {
+    /// Answers a request as a gateway would.
+    fn answer(event: Event) -> Request {
+        match event {
             Event::Request(request, answer) => {
                 answer.send(Response::Reloaded(vec!["port.dc0.rate".into()])).unwrap();
                 request
             }
             other => panic!("{other:?}"),
-        })
+        }
+    }
+
+    /// Answers the next request.
+    fn answer_next(events: Receiver<Event>) -> thread::JoinHandle<Request> {
+        thread::spawn(move || answer(events.recv().unwrap()))
     }
 
     #[test]
@@ -287,21 +293,39 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_comes_when_all_places_are_taken_is_told_so() {
+    fn silent_clients_keep_the_socket_from_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { patience: Duration::from_secs(60), ..LIMITS };
+        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let mut silent: Vec<_> = (0..24).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        let gateway = thread::spawn(move || events.iter().map(answer).count());
+        let served = (0..30).filter(|_| {
+            silent.push(UnixStream::connect(&path).unwrap());
+            matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_)))
+        });
+        assert_eq!(served.count(), 30);
+        drop(gateway);
+    }
+
+    #[test]
+    fn where_all_wait_for_the_gateway_the_next_client_is_told_so() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { at_once: 2, patience: Duration::from_secs(60), ..LIMITS };
         let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
-        let silent = [UnixStream::connect(&path).unwrap(), UnixStream::connect(&path).unwrap()];
+        let clients = [(); 2].map(|()| {
+            let path = path.clone();
+            thread::spawn(move || ask(&path, Request::Reload))
+        });
+        let asked = clients.each_ref().map(|_| events.recv().unwrap());
         assert!(matches!(ask(&path, Request::Show), Ok(Response::Busy(_))));
-        drop(silent);
-        let gateway = answer_next(events);
-        // Their threads have to see that they are gone.
-        while matches!(ask(&path, Request::Reload), Ok(Response::Busy(_))) {
-            thread::yield_now();
+        assert_eq!(asked.map(answer), [Request::Reload; 2]);
+        for client in clients {
+            assert!(matches!(client.join().unwrap(), Ok(Response::Reloaded(_))));
         }
-        assert_eq!(gateway.join().unwrap(), Request::Reload);
     }
 
     #[test]
