@@ -25,8 +25,9 @@ use crate::event::Event;
 use crate::line::{DpdkLine, SEEK_SERVER};
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
+use crate::signals::{self, Leftover};
 use crate::socket::Server;
-use crate::{RunError, memif, metrics, notify, reload, signals};
+use crate::{RunError, memif, metrics, notify, reload};
 
 /// What `longspan run` is told.
 #[derive(Clone, Debug)]
@@ -46,10 +47,13 @@ const CALIBRATION: Duration = Duration::from_millis(200);
 /// [`RunError`]: what keeps it from starting, or went wrong at the end.
 pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (sender, events) = channel();
-    signals::hear(sender.clone()).map_err(RunError::Signals)?;
+    let leftover = Leftover::default();
+    signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
     let (gateway, drawn_seed) = seeded(gateway)?;
     let control = &gateway.runtime.control;
     let socket = Server::start(&control.socket, control.mode, sender.clone())?;
+    // It is empty until here.
+    let _ = leftover.set(socket.file());
     if let Some(address) = control.metrics {
         metrics::serve(address, sender)?;
     }

@@ -257,6 +257,14 @@ extern "C" fn leave_directory() {
     drop(directory().take());
 }
 
+/// Leaves DPDK's directory before the process exits without running what it has registered for that. Waits for
+/// nobody: what is in use by another thread stays.
+pub fn leave_runtime_directory() {
+    if let Ok(mut directory) = DIRECTORY.try_lock() {
+        drop(directory.take());
+    }
+}
+
 fn directory() -> MutexGuard<'static, Option<RuntimeDirectory>> {
     DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -61,7 +61,7 @@ mod runtime_directory;
 mod tsc;
 
 pub use drivers::PfcPassage;
-pub use eal::{Eal, EalError, RegisteredThread, StillInUse};
+pub use eal::{Eal, EalError, RegisteredThread, StillInUse, leave_runtime_directory};
 pub use eal_options::{EalOptions, Memory};
 pub use mbuf::Mbuf;
 pub use permission::Capability;

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -36,9 +37,25 @@ pub enum ServerError {
 
 /// A socket that listens. Dropping it removes its file, if that is still there.
 pub struct Server {
+    file: Arc<SocketFile>,
+}
+
+/// The file of a control socket.
+#[derive(Debug)]
+pub struct SocketFile {
     path: PathBuf,
     /// What tells the file from one that another gateway has put in its place.
-    file: Option<(u64, u64)>,
+    identity: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    /// Removes it, if it is still there.
+    pub fn remove(&self) -> io::Result<()> {
+        if self.identity.is_none() || file_at(&self.path) != self.identity {
+            return Ok(());
+        }
+        fs::remove_file(&self.path)
+    }
 }
 
 /// The device and inode of what is at `path`, if anything is.
@@ -70,7 +87,8 @@ impl Server {
             return Err(ServerError::NoSocket(path.into()));
         }
         let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
-        let server = Self { path: path.into(), file: file_at(path) };
+        let file = Arc::new(SocketFile { path: path.into(), identity: file_at(path) });
+        let server = Self { file };
         let door = Door::new("control socket", limits.at_once);
         let serve = move |caller: &Caller<UnixStream>| converse(caller, &events, limits);
         let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
@@ -78,15 +96,17 @@ impl Server {
         spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
         Ok(server)
     }
+
+    /// Its file, for whoever ends the process without dropping it.
+    pub fn file(&self) -> Arc<SocketFile> {
+        self.file.clone()
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.file.is_none() || file_at(&self.path) != self.file {
-            return;
-        }
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!("{}: the control socket stays behind: {error}", self.path.display());
+        if let Err(error) = self.file.remove() {
+            tracing::warn!("{}: the control socket stays behind: {error}", self.file.path.display());
         }
     }
 }

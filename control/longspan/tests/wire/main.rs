@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
 mod configuration;
+mod control_thread;
 mod examples;
 mod faults;
 mod forwarding;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         pause::tests(),
         reload::tests(),
         faults::tests(),
+        control_thread::tests(),
         peers::tests(),
         long_haul::tests(),
     ];

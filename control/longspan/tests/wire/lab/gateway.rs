@@ -52,10 +52,17 @@ impl Gateway {
 
     /// All that `longspan show` has to show.
     pub fn show(&self) -> Value {
+        self.try_show().unwrap_or_else(|error| panic!("show: {error}"))
+    }
+
+    /// The same, or what `longspan show` says where it gets no answer.
+    pub fn try_show(&self) -> Result<Value, String> {
         let output =
             longspan().args(["show", "ports", "--json", "--socket"]).arg(&self.socket).output().unwrap();
-        assert!(output.status.success(), "show: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        Ok(serde_json::from_slice(&output.stdout).unwrap())
     }
 
     /// All counters of frames and bytes of all ports, by name.
@@ -89,6 +96,10 @@ impl Gateway {
     /// Mbufs that are not in a pool.
     pub fn mbufs_in_use(&self) -> u64 {
         self.show()["memory"]["mbufs_in_use"].as_u64().expect("show counts mbufs")
+    }
+
+    pub fn configuration(&self) -> &Path {
+        &self.configuration
     }
 
     pub fn socket(&self) -> &Path {
@@ -141,6 +152,11 @@ impl Gateway {
     /// Asks it to drain, and returns what it reports.
     pub fn end(self) -> Ended {
         self.process.end()
+    }
+
+    /// Waits for it to end by itself.
+    pub fn ended(self) -> Ended {
+        self.process.ended()
     }
 
     /// Ends it as a crash does.
