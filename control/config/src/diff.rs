@@ -75,7 +75,7 @@ impl Difference {
         match path[..] {
             ["control", key] => !matches!(key, "stall" | "drain"),
             ["port", _, table, _] => matches!(table, "device" | "emulation"),
-            ["dpdk", _] | ["buffer", "descriptors"] => true,
+            ["dpdk" | "process", _] | ["buffer", "descriptors"] => true,
             _ => false,
         }
     }

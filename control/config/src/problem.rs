@@ -309,6 +309,10 @@ pub enum ProblemKind {
     #[error("with mode {mode:o} everybody on this machine can reload the gateway")]
     OpenSocket { mode: u32 },
     #[error(
+        "the gateway keeps every privilege that it is started with, and so does whoever gets hold of it; leave it out"
+    )]
+    PrivilegesKept,
+    #[error(
         "{address} can be reached from other machines, and metrics are neither encrypted nor authenticated"
     )]
     OpenMetrics { address: SocketAddr },

@@ -3,9 +3,11 @@
 use super::{Request, Response};
 use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
-use std::fs::{self, Permissions};
+use crate::ownership::Own;
+use rustix::fs::FileType;
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +40,9 @@ pub enum ServerError {
 /// A socket that listens. Dropping it removes its file, if that is still there.
 pub struct Server {
     file: Arc<SocketFile>,
+    /// Its directory, where it was made for it.
+    directory: Option<PathBuf>,
+    access: Access,
 }
 
 /// The file of a control socket.
@@ -63,21 +68,30 @@ fn file_at(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
+/// Who may use the file of a control socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Its permissions.
+    pub mode: u32,
+    /// The group that it belongs to; `None`: that of the process.
+    pub group: Option<u32>,
+}
+
 impl Server {
-    /// Listens at `path`, whose file gets the permissions `mode`, and hands what clients ask for to
+    /// Listens at `path`, whose file is for those of `access`, and hands what clients ask for to
     /// `events`. A file that a gateway left behind when it was killed is replaced.
     ///
     /// # Errors
     /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
     /// refuses.
-    pub fn start(path: &Path, mode: u32, events: Sender<Event>) -> Result<Self, ServerError> {
-        Self::start_with(LIMITS, path, mode, events)
+    pub fn start(path: &Path, access: Access, events: Sender<Event>) -> Result<Self, ServerError> {
+        Self::start_with(LIMITS, path, access, events)
     }
 
     fn start_with(
         limits: Limits,
         path: &Path,
-        mode: u32,
+        access: Access,
         events: Sender<Event>,
     ) -> Result<Self, ServerError> {
         if UnixStream::connect(path).is_ok() {
@@ -86,20 +100,35 @@ impl Server {
         if fs::symlink_metadata(path).is_ok_and(|file| !file.file_type().is_socket()) {
             return Err(ServerError::NoSocket(path.into()));
         }
-        let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
+        let failed = |source| ServerError::Bind { path: path.into(), source };
+        let directory = make_directory(path).map_err(failed)?;
+        let listener = bind(path, access).map_err(failed)?;
         let file = Arc::new(SocketFile { path: path.into(), identity: file_at(path) });
-        let server = Self { file };
+        let server = Self { file, directory, access };
         let door = Door::new("control socket", limits.at_once);
         let serve = move |caller: &Caller<UnixStream>| converse(caller, &events, limits);
         let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
         let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
-        spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
+        spawned.map_err(failed)?;
         Ok(server)
     }
 
     /// Its file, for whoever ends the process without dropping it.
     pub fn file(&self) -> Arc<SocketFile> {
         self.file.clone()
+    }
+
+    /// Prepares it for a process that goes on as another user, who can then remove it. Its group stays where it was
+    /// stated.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
+        if let Some(directory) = &self.directory {
+            Own::open(directory, FileType::Directory)?.give(Some(uid), Some(gid))?;
+        }
+        let gid = self.access.group.unwrap_or(gid);
+        Own::open(&self.file.path, FileType::Socket)?.give(Some(uid), Some(gid))
     }
 }
 
@@ -111,16 +140,27 @@ impl Drop for Server {
     }
 }
 
+/// Makes the directory of a socket, if there is none. Gives it where it was made.
+fn make_directory(path: &Path) -> io::Result<Option<PathBuf>> {
+    match path.parent() {
+        Some(directory) if !directory.exists() => {
+            fs::create_dir_all(directory)?;
+            Ok(Some(directory.into()))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Takes the place of what is at `path` with its permissions set already, so that nobody ever finds it with
 /// others.
-fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
+fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
     let unfinished = path.with_extension(format!("{}.new", std::process::id()));
     let listener = UnixListener::bind(&unfinished)?;
-    let placed = fs::set_permissions(&unfinished, Permissions::from_mode(mode))
-        .and_then(|()| fs::rename(&unfinished, path));
+    let placed = Own::open(&unfinished, FileType::Socket).and_then(|file| {
+        file.permit(access.mode)?;
+        file.give(None, access.group)
+    });
+    let placed = placed.and_then(|()| fs::rename(&unfinished, path));
     if placed.is_err() {
         // What failed is told; the file is of no use to anybody.
         let _ = fs::remove_file(&unfinished);
@@ -183,11 +223,14 @@ mod tests {
     use super::*;
     use crate::socket::{ClientError, ask, find};
     use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::mpsc::Receiver;
+
+    const PRIVATE: Access = Access { mode: 0o600, group: None };
 
     fn serving(path: &Path) -> (Server, Receiver<Event>) {
         let (sender, events) = channel();
-        (Server::start(path, 0o600, sender).unwrap(), events)
+        (Server::start(path, PRIVATE, sender).unwrap(), events)
     }
 
     /// Answers a request as a gateway would.
@@ -228,7 +271,7 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         let (_server, _events) = serving(&path);
         let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::Taken(_))));
+        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::Taken(_))));
     }
 
     #[test]
@@ -237,7 +280,7 @@ mod tests {
         let path = directory.path().join("gateway.toml");
         fs::write(&path, "[gateway]").unwrap();
         let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::NoSocket(_))));
+        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::NoSocket(_))));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[gateway]");
     }
 
@@ -246,7 +289,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (server, _events) = serving(&path);
-        let other = bind(&path, 0o600).unwrap();
+        let other = bind(&path, PRIVATE).unwrap();
         drop(server);
         assert!(path.exists());
         drop(other);
@@ -267,7 +310,7 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { answer: Duration::from_millis(1), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let error = ask(&path, Request::Reload).unwrap_err();
         assert!(matches!(error, ClientError::Pending { .. }), "{error}");
         let Ok(Event::Request(Request::Reload, answer)) = events.try_recv() else { panic!("it is there") };
@@ -306,7 +349,7 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, _events) = channel();
         let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let mut answer = Vec::new();
         UnixStream::connect(&path).unwrap().read_to_end(&mut answer).unwrap();
         assert_eq!(answer, b"", "the connection ends");
@@ -318,7 +361,7 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { patience: Duration::from_secs(60), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let mut silent: Vec<_> = (0..24).map(|_| UnixStream::connect(&path).unwrap()).collect();
         let gateway = thread::spawn(move || events.iter().map(answer).count());
         let served = (0..30).filter(|_| {
@@ -335,7 +378,7 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { at_once: 2, patience: Duration::from_secs(60), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let clients = [(); 2].map(|()| {
             let path = path.clone();
             thread::spawn(move || ask(&path, Request::Reload))

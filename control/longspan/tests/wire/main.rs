@@ -14,6 +14,7 @@ mod long_haul;
 mod pair;
 mod pause;
 mod peers;
+mod privileges;
 mod reload;
 mod stations;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         reload::tests(),
         faults::tests(),
         control_thread::tests(),
+        privileges::tests(),
         peers::tests(),
         long_haul::tests(),
     ];

@@ -68,7 +68,7 @@ impl Peers {
         let namespaces = [lab.namespace("server"), lab.namespace("client")];
         let hosts =
             [Host::new(lab, 1, &namespaces[SERVER], "dc0"), Host::new(lab, 2, &namespaces[CLIENT], "dc0")];
-        let socket = lab.path("link.memif");
+        let socket = lab.socket("link.memif");
         let socket = socket.to_str().expect("the lab's paths are plain");
         let configurations = [SERVER, CLIENT].map(|end| configuration(end, socket));
         let mut peers = Self { hosts, namespaces, configurations, gateways: [None, None] };
