@@ -15,7 +15,7 @@ pub use capture::{Capture, Frame, read_capture};
 pub use gateway::{Gateway, USER};
 pub use host::Host;
 pub use namespace::Namespace;
-pub use process::Process;
+pub use process::{Ended, Process};
 pub use shown::{pauses_sent, port};
 pub use station::{Flow, Receiver, Sender, Sent};
 pub use tools::{answers, iperf3_bits_per_second, ping, scapy, tcpreplay, tshark, tshark_write};
