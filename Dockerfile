@@ -30,6 +30,8 @@ RUN apt-get update \
         librte-bus-pci23 librte-bus-vdev23 librte-ethdev23 librte-mempool-ring23 \
         librte-net-af-packet23 librte-net-af-xdp23 librte-net-ice23 librte-net-memif23 librte-net-pcap23 \
     && rm -rf /var/lib/apt/lists/*
+# A gateway that is started as root goes on as this user.
+RUN useradd --system --no-create-home --shell /usr/sbin/nologin longspan
 COPY --from=build /src/target/release/longspan /usr/local/bin/longspan
 WORKDIR /usr/share/longspan
 COPY config config

@@ -86,7 +86,7 @@ impl Difference {
         match path[..] {
             ["control", key] => !matches!(key, "stall" | "drain"),
             ["port", _, table, _] => matches!(table, "device" | "emulation"),
-            ["dpdk", _] => true,
+            ["dpdk" | "process", _] => true,
             _ => false,
         }
     }

@@ -14,6 +14,7 @@ mod defaults;
 mod device;
 mod diff;
 mod emulation;
+mod file;
 mod gateway;
 mod headroom;
 mod lscc;
@@ -31,6 +32,7 @@ mod value;
 mod watchdog;
 
 pub use diff::{Change, diff, not_live};
+pub use file::{FileError, read_text};
 pub use gateway::{Gateway, Link};
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};
 pub use lscc_sum::{LsccSum, Protection, StepBounds};
@@ -52,12 +54,12 @@ use schema::Document;
 /// paths begin in the directory of the file.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`] where the file is not there or is no UTF-8;
+/// [`ConfigError::Unreadable`] where the file is not there, is no regular file, has more than 4 MiB or is no UTF-8;
 /// [`ConfigError::Invalid`] with everything that is wrong with it.
 pub fn load(path: impl AsRef<Path>) -> Result<Gateway, ConfigError> {
     let path = path.as_ref();
     let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let text = read_text(path).map_err(unreadable)?;
     gateway(&text, &path.display().to_string(), path.parent())
 }
 

@@ -1,7 +1,5 @@
 //! LSCC on a port: what follows from its link, and what stands beneath it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use switch::program::{Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting};
@@ -11,6 +9,7 @@ use wire::rate_feedback::Key;
 use crate::bifrost;
 use crate::build::or;
 use crate::defaults;
+use crate::file::{FileError, read_at_most};
 use crate::gateway::Link;
 use crate::lscc_sum::{LsccSum, Protection, StepBounds, guided_reference, guided_step};
 use crate::problem::ProblemKind;
@@ -98,11 +97,10 @@ fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) ->
 /// The key in a file of which empty lines and comments (`#`) do not count.
 fn read_key(path: &Path) -> Result<Key, ProblemKind> {
     /// More than any comment needs; less than a wrong file may have.
-    const MOST: u64 = 4_096;
+    const MOST: Bytes = Bytes(4_096);
     let shown = || path.display().to_string();
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
-    read.map_err(|error| ProblemKind::KeyFile { path: shown(), reason: error.to_string() })?;
+    let unreadable = |error: FileError| ProblemKind::KeyFile { path: shown(), reason: error.to_string() };
+    let text = read_at_most(MOST, path).map_err(unreadable)?;
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let only = lines.next().filter(|_| lines.next().is_none());
     let key = only.and_then(hexadecimal).map(Key);

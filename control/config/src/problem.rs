@@ -10,6 +10,7 @@ use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ip::Dscp;
 
+use crate::file::FileError;
 use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
 
@@ -21,8 +22,8 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
+        /// Why.
+        source: FileError,
     },
     /// It can, and does not hold. One line per problem, errors and warnings, in the order of the
     /// file; at least one is an error.
@@ -303,6 +304,10 @@ pub enum ProblemKind {
     DelayBeyondDistance { delay: Interval, distance: Distance, propagation: Interval, least: Distance },
     #[error("with mode {mode:o} everybody on this machine can reload the gateway")]
     OpenSocket { mode: u32 },
+    #[error(
+        "the gateway keeps every privilege that it is started with, and so does whoever gets hold of it; leave it out"
+    )]
+    PrivilegesKept,
     #[error(
         "{address} can be reached from other machines, and metrics are neither encrypted nor authenticated"
     )]

@@ -11,7 +11,9 @@ use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 use wire::rate_feedback::Key;
 
 use crate::gateway::{Gateway, Link};
-use crate::runtime::{Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Runtime};
+use crate::runtime::{
+    Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Privileges, Process, Runtime,
+};
 
 /// The TOML text that [`crate::parse`] reads as the same gateway, LSCC's secret keys in clear.
 ///
@@ -50,6 +52,7 @@ fn write_gateway(out: &mut String, gateway: &Gateway, keys: Keys) -> core::fmt::
     write_forwarding(out, &settings.forwarding, &settings.ports)?;
     write_dpdk(out, &gateway.runtime.dpdk)?;
     write_control(out, &gateway.runtime.control)?;
+    write_process(out, &gateway.runtime.process)?;
     for (index, (port, link)) in settings.ports.iter().zip(&gateway.links).enumerate() {
         write_port(out, port, link, keys)?;
         let Runtime { devices, emulations, .. } = &gateway.runtime;
@@ -85,10 +88,22 @@ fn write_dpdk(out: &mut String, dpdk: &Dpdk) -> core::fmt::Result {
 }
 
 fn write_control(out: &mut String, control: &Control) -> core::fmt::Result {
-    let Control { socket, mode, metrics, stall, drain } = control;
+    let Control { socket, mode, group, metrics, stall, drain } = control;
     let socket = quoted(&socket.display().to_string());
     writeln!(out, "\n[control]\nsocket = {socket}\nmode = \"{mode:03o}\"")?;
+    if let Some(group) = group {
+        writeln!(out, "group = {}", quoted(group))?;
+    }
     writeln!(out, "metrics = \"{}\"\nstall = \"{stall}\"\ndrain = \"{drain}\"", or_none(*metrics))
+}
+
+fn write_process(out: &mut String, process: &Process) -> core::fmt::Result {
+    let privileges = match process.privileges {
+        Privileges::Drop => "drop",
+        Privileges::Keep => "keep",
+    };
+    writeln!(out, "\n[process]\nprivileges = \"{privileges}\"")?;
+    process.user.as_ref().map_or(Ok(()), |user| writeln!(out, "user = {}", quoted(user)))
 }
 
 fn write_device(out: &mut String, device: &Device) -> core::fmt::Result {

@@ -11,7 +11,7 @@ use crate::defaults;
 use crate::device;
 use crate::problem::ProblemKind;
 use crate::reader::Problems;
-use crate::schema::{ControlDecl, Document, DpdkDecl};
+use crate::schema::{ControlDecl, Document, DpdkDecl, ProcessDecl};
 use crate::value::FilePrefix;
 
 /// Everything in one file that only a running gateway needs.
@@ -21,6 +21,8 @@ pub struct Runtime {
     pub dpdk: Dpdk,
     /// `[control]`.
     pub control: Control,
+    /// `[process]`.
+    pub process: Process,
     /// `[port.device]` of each port; `None` where the port has none, and cannot run.
     pub devices: Vec<Option<Device>>,
     /// `[port.emulation]` of each port.
@@ -126,12 +128,33 @@ pub struct Control {
     pub socket: PathBuf,
     /// `mode`: its permissions; default 0o660.
     pub mode: u32,
+    /// `group`: the group that it belongs to; `None`: the gateway's own.
+    pub group: Option<String>,
     /// `metrics`: where Prometheus finds `/metrics`; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
     /// `stall`: a worker that ends no turn for so long is reported; default 100 ms.
     pub stall: Interval,
     /// `drain`: how long frames inside may still leave after SIGTERM; default 1 s.
     pub drain: Interval,
+}
+
+/// `[process]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// `user`: the account that a gateway started as root goes on as; `None`: `longspan`, where there is one.
+    pub user: Option<String>,
+    /// `privileges`: what becomes of those that only the start needs.
+    pub privileges: Privileges,
+}
+
+/// What becomes of the privileges that only the start of a gateway needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privileges {
+    /// It gives them up once its devices run.
+    #[default]
+    Drop,
+    /// It keeps all that it was started with.
+    Keep,
 }
 
 impl Device {
@@ -171,7 +194,8 @@ pub(crate) fn build(
     let dpdk = dpdk(&document.dpdk, name);
     let devices = device::build(document, ports, &dpdk.cores, problems);
     let control = control(&document.control, name, problems);
-    Runtime { dpdk, control, devices, emulations }
+    let process = process(&document.process, problems);
+    Runtime { dpdk, control, process, devices, emulations }
 }
 
 fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
@@ -202,8 +226,17 @@ fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -> Control {
     Control {
         socket: socket.unwrap_or_else(|| defaults::socket(&FilePrefix::of_gateway(name).0)),
         mode: decl.mode.as_ref().map_or(defaults::SOCKET_MODE, |mode| mode.value.0),
+        group: decl.group.as_ref().map(|group| group.value.0.clone()),
         metrics,
         stall: or(&decl.stall, defaults::STALL),
         drain: or(&decl.drain, defaults::DRAIN),
     }
+}
+
+fn process(decl: &ProcessDecl, problems: &Problems<'_>) -> Process {
+    let privileges = or(&decl.privileges, Privileges::default());
+    if let (Privileges::Keep, Some(stated)) = (privileges, &decl.privileges) {
+        problems.warning(&stated.place, ProblemKind::PrivilegesKept);
+    }
+    Process { user: decl.user.as_ref().map(|user| user.value.0.clone()), privileges }
 }

@@ -3,8 +3,8 @@
 mod runtime;
 
 pub(crate) use runtime::{
-    Argument, Core, Driver, FilePrefix, InterfaceName, MemifRole, PciAddress, Permissions, Probability,
-    RingSize, SocketPath, VirtualDevice, name_of,
+    Account, Argument, Core, Driver, FilePrefix, InterfaceName, MemifRole, PciAddress, Permissions,
+    Probability, RingSize, SocketPath, VirtualDevice, name_of,
 };
 
 use core::net::{IpAddr, Ipv4Addr};

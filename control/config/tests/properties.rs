@@ -6,7 +6,9 @@ use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-use config::runtime::{Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Runtime};
+use config::runtime::{
+    Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Privileges, Process, Runtime,
+};
 use config::{Gateway, Link, diff, parse, render};
 use proptest::prelude::*;
 use switch::program::{
@@ -308,14 +310,25 @@ fn control() -> impl Strategy<Value = Control> {
         }
         address
     }));
-    ("/[a-z\"'\\\\]{1,100}", 0_u32..=0o777, metrics, 1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000)
-        .prop_map(|(socket, mode, metrics, stall, drain)| Control {
+    let access = (0_u32..=0o777, prop::option::of(account()));
+    ("/[a-z\"'\\\\]{1,100}", access, metrics, 1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000)
+        .prop_map(|(socket, (mode, group), metrics, stall, drain)| Control {
             socket: socket.into(),
             mode,
+            group,
             metrics,
             stall: Interval(stall),
             drain: Interval(drain),
         })
+}
+
+fn account() -> impl Strategy<Value = String> {
+    "[a-zA-Z_][a-zA-Z0-9._-]{0,31}"
+}
+
+fn process() -> impl Strategy<Value = Process> {
+    let privileges = prop::sample::select(vec![Privileges::Drop, Privileges::Keep]);
+    (prop::option::of(account()), privileges).prop_map(|(user, privileges)| Process { user, privileges })
 }
 
 /// A device of port `index`, on one of `cores` or none in particular.
@@ -358,7 +371,7 @@ fn emulation(longest: Interval) -> impl Strategy<Value = Emulation> {
 /// What fits the ports of [`settings`]: an emulated link where the distance is known, for a delay
 /// would be one, and hold the headroom to it.
 fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
-    (dpdk(), control()).prop_flat_map(move |(dpdk, control)| {
+    (dpdk(), control(), process()).prop_flat_map(move |(dpdk, control, process)| {
         let one = |index: usize, link: &Link| {
             let emulation = match link.distance {
                 Some(distance) => prop::option::of(emulation(distance.propagation())).boxed(),
@@ -366,10 +379,12 @@ fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
             };
             (prop::option::of(device(index, dpdk.cores.clone())), emulation)
         };
-        (Just(dpdk.clone()), Just(control), one(0, &links[0]), one(1, &links[1])).prop_map(
-            |(dpdk, control, first, second)| Runtime {
+        let around = (Just(dpdk.clone()), Just(control), Just(process));
+        (around, one(0, &links[0]), one(1, &links[1])).prop_map(
+            |((dpdk, control, process), first, second)| Runtime {
                 dpdk,
                 control,
+                process,
                 devices: vec![first.0, second.0],
                 emulations: vec![first.1, second.1],
             },
@@ -404,10 +419,10 @@ const KEYS: &str = "
     interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]
-    [dpdk] [control] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
+    [dpdk] [control] [process] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
     hugepages cores idle file_prefix arguments pack_below socket mode metrics stall drain device pci vdev
     interface driver memif core receive_descriptors transmit_descriptors pfc_frames id role emulation
-    delay loss duplicate reorder reorder_by control";
+    delay loss duplicate reorder reorder_by control group user privileges";
 
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
@@ -417,7 +432,7 @@ const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | 
 "é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
 { local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }
 "net_ring0" | "veth0" | "0000:3b:00.0" | 1024 | "660" | "127.0.0.1:9464" | "/run/a.sock" | "server"
-["--log-level=7"] | { delay = "400us" } | { interface = "veth0" }"#;
+"keep" | "nobody" | ["--log-level=7"] | { delay = "400us" } | { interface = "veth0" }"#;
 
 /// A file of pieces that belong in files, so that it gets past the parser.
 fn toml_like() -> impl Strategy<Value = String> {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames};
+use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames, Privileges, Process};
 use config::{Change, Gateway, diff, not_live, parse, render};
 use units::{Bytes, Cells, Distance, Interval, PortId};
 
@@ -45,7 +45,8 @@ fn a_file_that_says_nothing_of_running_gets_the_defaults() {
     assert_eq!(runtime.dpdk.idle, Idle::Poll);
     assert_eq!(runtime.dpdk.file_prefix, "-gw-1-east");
     assert_eq!(runtime.control.socket, Path::new("/run/longspan/-gw-1-east.sock"));
-    assert_eq!(runtime.control.mode, 0o660);
+    assert_eq!((runtime.control.mode, runtime.control.group), (0o660, None));
+    assert_eq!(runtime.process, Process { user: None, privileges: Privileges::Drop });
     assert_eq!(runtime.control.metrics.unwrap().to_string(), "127.0.0.1:9464");
     assert_eq!(
         (runtime.control.stall, runtime.control.drain),
@@ -245,7 +246,10 @@ fn what_is_made_at_start_is_not_changed_by_a_reload() {
         "control.socket"
     );
     assert_eq!(refused("mode = \"660\"", "mode = \"600\""), "control.mode");
+    assert_eq!(refused("mode = \"660\"", "mode = \"660\"\ngroup = \"noc\""), "control.group");
     assert_eq!(refused("127.0.0.1:9464", "127.0.0.1:9999"), "control.metrics");
+    assert_eq!(refused("privileges = \"drop\"", "privileges = \"keep\""), "process.privileges");
+    assert_eq!(refused("[process]", "[process]\nuser = \"nobody\""), "process.user");
     assert_eq!(refused("iface=near0", "iface=near9"), "port.dc0.device.vdev");
     assert_eq!(refused("delay = \"400us\"", "delay = \"399us\""), "port.lh0.emulation.delay");
     assert_eq!(refused("loss = 0.0", "loss = 0.5"), "port.lh0.emulation.loss");

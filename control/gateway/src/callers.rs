@@ -1,11 +1,14 @@
 //! Those who ask the gateway from outside: how many at once, for how long, and how much they may say.
+//!
+//! A caller who keeps the gateway waiting, because it says nothing or does not take its answer, holds its place only
+//! while nobody else wants it: the one that has been there longest makes room for the next.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// What [`Limits::answer`] is for every caller: less than what `longspan show` waits.
@@ -28,107 +31,175 @@ pub struct Limits {
     pub answer: Duration,
 }
 
-/// Lets callers in, up to a number at the same time, and counts those that it turned away.
+/// Lets callers in, up to a number at the same time, and counts those that had to leave and those that it turned away.
 #[derive(Debug)]
-pub struct Door {
+pub struct Door<S> {
     /// What is behind it, for the log.
     name: &'static str,
     at_once: usize,
-    inside: Arc<AtomicUsize>,
+    /// In the order in which they came, each with its thread, which alone keeps the connection.
+    inside: Vec<(Weak<Caller<S>>, JoinHandle<()>)>,
+    evicted: u64,
     turned_away: u64,
 }
 
-/// The place of a caller that was let in; dropping it makes room for the next.
+/// One that was let in.
 #[derive(Debug)]
-struct Caller(Arc<AtomicUsize>);
+pub struct Caller<S> {
+    stream: S,
+    stage: AtomicU8,
+}
 
-impl Door {
+/// Who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Stage {
+    /// The gateway waits for the caller: for its request, or until it has taken its answer.
+    KeepsUsWaiting,
+    /// The caller waits for the gateway.
+    WaitsForUs,
+    /// It had to leave.
+    Evicted,
+}
+
+impl<S: Connection> Caller<S> {
+    fn new(stream: S) -> Self {
+        Self { stream, stage: AtomicU8::new(Stage::KeepsUsWaiting as u8) }
+    }
+
+    /// The connection.
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// What `work` makes of the caller's request. The caller is not sent away while it waits for that.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ConnectionAborted`] where it had to leave.
+    pub fn while_it_waits<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
+        if !self.step(Stage::KeepsUsWaiting, Stage::WaitsForUs) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        let result = work();
+        self.step(Stage::WaitsForUs, Stage::KeepsUsWaiting);
+        Ok(result)
+    }
+
+    /// Sends it away, if it keeps the gateway waiting: whatever its thread does next with the connection ends.
+    fn evict(&self) -> bool {
+        let evicted = self.step(Stage::KeepsUsWaiting, Stage::Evicted);
+        if evicted && let Err(error) = self.stream.hang_up() {
+            tracing::debug!("a caller that had to leave was gone: {error}");
+        }
+        evicted
+    }
+
+    fn step(&self, from: Stage, to: Stage) -> bool {
+        self.stage.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl<S: Connection> Door<S> {
     /// A door to `name` with nobody inside, for `at_once` callers at the same time.
     pub fn new(name: &'static str, at_once: usize) -> Self {
-        Self { name, at_once, inside: Arc::default(), turned_away: 0 }
+        Self { name, at_once, inside: Vec::new(), evicted: 0, turned_away: 0 }
     }
 
     /// Receives all `arrivals`: who finds a place is served on a thread of its own, so that one that says nothing
     /// keeps nobody else waiting, and what goes wrong with one concerns only that one. `turn_away` must not wait.
-    pub fn receive<S: Send + 'static>(
+    pub fn receive(
         mut self,
         arrivals: impl Iterator<Item = io::Result<S>>,
-        serve: impl Fn(&S) -> io::Result<()> + Clone + Send + 'static,
+        serve: impl Fn(&Caller<S>) -> io::Result<()> + Clone + Send + 'static,
         turn_away: impl Fn(&S),
     ) {
         for stream in arrivals {
-            let Ok(stream) = stream else {
-                thread::sleep(RECOVERY);
-                continue;
-            };
-            match self.let_in() {
-                Some(caller) => self.admit(stream, caller, serve.clone()),
-                None => turn_away(&stream),
+            match stream {
+                Ok(stream) if self.has_room() => self.admit(stream, serve.clone()),
+                Ok(stream) => turn_away(&stream),
+                Err(_) => thread::sleep(RECOVERY),
             }
         }
     }
 
-    fn admit<S: Send + 'static>(
-        &self,
-        stream: S,
-        caller: Caller,
-        serve: impl Fn(&S) -> io::Result<()> + Send + 'static,
-    ) {
+    fn admit(&mut self, stream: S, serve: impl FnOnce(&Caller<S>) -> io::Result<()> + Send + 'static) {
         let name = self.name;
+        let caller = Arc::new(Caller::new(stream));
+        let place = Arc::downgrade(&caller);
         let answer = move || {
-            if let Err(error) = serve(&stream) {
+            if let Err(error) = serve(&caller) {
                 tracing::debug!("{name}: a caller went away: {error}");
             }
-            drop(caller);
         };
-        if let Err(error) = thread::Builder::new().name("caller".into()).spawn(answer) {
-            tracing::warn!("{name}: a caller is turned away: {error}");
+        match thread::Builder::new().name("caller".into()).spawn(answer) {
+            Ok(thread) => self.inside.push((place, thread)),
+            Err(error) => tracing::warn!("{name}: a caller is turned away: {error}"),
         }
     }
 
-    /// A place, where there is one. It says so in the log where there is none: for the first time, and each
-    /// time that there were twice as many, so that nobody can fill the log.
-    fn let_in(&mut self) -> Option<Caller> {
-        let caller = Caller(self.inside.clone());
-        // Only this thread adds: the number of those inside can only have fallen meanwhile.
-        if self.inside.fetch_add(1, Ordering::Relaxed) < self.at_once {
-            return Some(caller);
+    /// Whether there is a place, or could be made one. It says so in the log where there is none: for the first time,
+    /// and each time that there were twice as many, so that nobody can fill the log.
+    fn has_room(&mut self) -> bool {
+        self.inside.retain(|(_, thread)| !thread.is_finished());
+        if self.inside.len() < self.at_once || self.make_room() {
+            return true;
         }
         self.turned_away += 1;
         if self.turned_away.is_power_of_two() {
             let Self { name, at_once, turned_away, .. } = self;
-            tracing::warn!(
-                "{name}: {at_once} callers are inside, others are turned away: {turned_away} by now"
-            );
+            tracing::warn!("{name}: {at_once} callers are served, others get no place: {turned_away} by now");
         }
-        None
+        false
+    }
+
+    /// Sends away the one that has been inside longest of those that keep the gateway waiting.
+    fn make_room(&mut self) -> bool {
+        let evict = |(place, _): &(Weak<Caller<S>>, _)| place.upgrade().is_none_or(|caller| caller.evict());
+        let Some(oldest) = self.inside.iter().position(evict) else { return false };
+        let (_, thread) = self.inside.remove(oldest);
+        // Its connection is over, so it has nothing left to wait for. A panic was told where it happened.
+        let _ = thread.join();
+        self.evicted += 1;
+        if self.evicted.is_power_of_two() {
+            let Self { name, evicted, .. } = self;
+            tracing::warn!("{name}: callers that say nothing make room for others: {evicted} by now");
+        }
+        true
     }
 }
 
-impl Drop for Caller {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A connection whose next read and write can be given a limit of time.
-pub trait Timed {
-    /// Reads and writes end after `limit`, which is not zero.
+/// A connection of a caller.
+pub trait Connection: Send + Sync + 'static {
+    /// The next read and the next write end after `limit`, which is not zero.
     ///
     /// # Errors
     /// What the system says.
     fn limit(&self, limit: Duration) -> io::Result<()>;
+
+    /// Ends it in both directions, also for a thread that waits for it.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn hang_up(&self) -> io::Result<()>;
 }
 
-impl Timed for TcpStream {
+impl Connection for TcpStream {
     fn limit(&self, limit: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(limit)).and_then(|()| self.set_write_timeout(Some(limit)))
     }
+
+    fn hang_up(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Both)
+    }
 }
 
-impl Timed for UnixStream {
+impl Connection for UnixStream {
     fn limit(&self, limit: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(limit)).and_then(|()| self.set_write_timeout(Some(limit)))
+    }
+
+    fn hang_up(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Both)
     }
 }
 
@@ -139,7 +210,7 @@ pub struct Until<'a, S> {
     end: Instant,
 }
 
-impl<'a, S: Timed> Until<'a, S> {
+impl<'a, S: Connection> Until<'a, S> {
     /// `stream` for `patience` from now.
     pub fn new(stream: &'a S, patience: Duration) -> Self {
         Self { stream, end: Instant::now() + patience }
@@ -154,7 +225,7 @@ impl<'a, S: Timed> Until<'a, S> {
     }
 }
 
-impl<'a, S: Timed> Read for Until<'a, S>
+impl<'a, S: Connection> Read for Until<'a, S>
 where
     &'a S: Read,
 {
@@ -164,7 +235,7 @@ where
     }
 }
 
-impl<'a, S: Timed> Write for Until<'a, S>
+impl<'a, S: Connection> Write for Until<'a, S>
 where
     &'a S: Write,
 {
@@ -205,17 +276,78 @@ pub fn read_to(end: &[u8], most: usize, from: &mut impl Read) -> io::Result<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// Reads what a caller says, and then has it wait until `gate` is gone.
+    fn serve(caller: &Caller<UnixStream>, gate: &Receiver<()>, asked: &Sender<()>) -> io::Result<()> {
+        if caller.stream().read(&mut [0])? == 0 {
+            return Ok(());
+        }
+        caller.while_it_waits(|| {
+            asked.send(()).unwrap();
+            gate.recv().unwrap_err();
+        })
+    }
+
+    /// Lets a caller in, if there is room. The other end of its connection, and what keeps it waiting for us once it
+    /// has spoken.
+    fn let_in(door: &mut Door<UnixStream>, asked: &Sender<()>) -> Option<(UnixStream, Sender<()>)> {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (gate, shut) = channel();
+        let asked = asked.clone();
+        door.has_room().then(|| door.admit(ours, move |caller| serve(caller, &shut, &asked)))?;
+        Some((theirs, gate))
+    }
+
+    /// Whether the gateway has hung up.
+    fn is_over(mut stream: &UnixStream) -> bool {
+        stream.set_nonblocking(true).unwrap();
+        matches!(stream.read(&mut [0]), Ok(0))
+    }
 
     #[test]
-    fn as_many_are_let_in_as_may_be_inside_and_one_that_leaves_makes_room() {
+    fn whoever_keeps_the_gateway_waiting_longest_makes_room_for_the_next() {
+        let (asked, _has_asked) = channel();
         let mut door = Door::new("test", 2);
-        let first = door.let_in().unwrap();
-        let _second = door.let_in().unwrap();
-        assert!(door.let_in().is_none() && door.let_in().is_none());
-        assert_eq!(door.turned_away, 2);
-        drop(first);
-        let _third = door.let_in().unwrap();
-        assert!(door.let_in().is_none());
+        let mut streams = Vec::new();
+        for came in 1..=5 {
+            streams.push(let_in(&mut door, &asked).unwrap().0);
+            let over: Vec<_> = streams.iter().map(is_over).collect();
+            let left = came - came.min(2);
+            assert_eq!(over, [vec![true; left], vec![false; came.min(2)]].concat());
+        }
+        assert_eq!((door.evicted, door.turned_away, door.inside.len()), (3, 0, 2));
+    }
+
+    #[test]
+    fn callers_that_wait_for_the_gateway_keep_their_places() {
+        let (asked, has_asked) = channel();
+        let mut door = Door::new("test", 2);
+        let (mut waits, gate) = let_in(&mut door, &asked).unwrap();
+        waits.write_all(b"a").unwrap();
+        has_asked.recv().unwrap();
+        let (silent, _) = let_in(&mut door, &asked).unwrap();
+        let (mut other, other_gate) = let_in(&mut door, &asked).unwrap();
+        assert!(is_over(&silent) && !is_over(&waits), "the older one is served");
+        other.write_all(b"a").unwrap();
+        has_asked.recv().unwrap();
+        assert!(let_in(&mut door, &asked).is_none() && let_in(&mut door, &asked).is_none());
+        assert_eq!((door.evicted, door.turned_away), (1, 2));
+        drop(gate);
+        while !is_over(&waits) {
+            thread::yield_now();
+        }
+        assert!(let_in(&mut door, &asked).is_some());
+        drop(other_gate);
+    }
+
+    #[test]
+    fn one_that_had_to_leave_is_not_served() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let caller = Caller::new(ours);
+        assert!(caller.evict() && !caller.evict());
+        let error = caller.while_it_waits(|| panic!("its request reaches nobody")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
     }
 
     #[test]

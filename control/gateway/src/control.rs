@@ -198,7 +198,7 @@ impl<L: Line> Control<L> {
         while self.left_inside() > 0 && Instant::now() < deadline {
             self.crew.drain_late();
             match self.events.recv_timeout(DRAIN_LOOK) {
-                // A second signal, or a client that is told nothing any more.
+                // It drains because its time was over or a worker was lost, and now somebody asks for the end.
                 Ok(Event::Terminate) => break,
                 Ok(Event::Hangup | Event::Request(..)) | Err(_) => {}
             }

@@ -36,6 +36,10 @@ mod metrics;
 #[cfg(feature = "dpdk")]
 mod notify;
 #[cfg(feature = "dpdk")]
+mod ownership;
+#[cfg(feature = "dpdk")]
+mod privileges;
+#[cfg(feature = "dpdk")]
 mod reload;
 #[cfg(feature = "dpdk")]
 mod run_error;

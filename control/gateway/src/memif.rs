@@ -7,6 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use config::runtime::DeviceKind;
+use rustix::fs::FileType;
+
+use crate::ownership::Own;
 
 /// Whether a device is the client end of a memif, which finds its server only when it starts.
 pub fn is_client(kind: &DeviceKind) -> bool {
@@ -20,12 +23,32 @@ pub fn is_client(kind: &DeviceKind) -> bool {
 /// # Errors
 /// It is there, is dead, and cannot be removed.
 pub fn remove_dead_socket(kind: &DeviceKind) -> io::Result<()> {
-    let socket =
-        memif(kind).and_then(|mut arguments| arguments.find_map(|each| each.strip_prefix("socket=")));
-    match socket.map(Path::new) {
+    match socket(kind) {
         Some(socket) if !is_client(kind) && is_dead(socket) => fs::remove_file(socket),
         _ => Ok(()),
     }
+}
+
+/// Makes the socket of a memif's server another user's, who then can remove it, and whose clients can connect.
+///
+/// # Errors
+/// It cannot be given away.
+pub fn hand_over(kind: &DeviceKind, uid: u32, gid: u32) -> io::Result<()> {
+    match socket(kind) {
+        Some(socket) if !is_client(kind) => match Own::open(socket, FileType::Socket) {
+            // An abstract one has a name and no file.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            socket => socket?.give(Some(uid), Some(gid)),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// The socket of a memif, where it has a file.
+fn socket(kind: &DeviceKind) -> Option<&Path> {
+    memif(kind)
+        .and_then(|mut arguments| arguments.find_map(|each| each.strip_prefix("socket=")))
+        .map(Path::new)
 }
 
 /// The arguments of a memif; `None` of any other device.

@@ -1,7 +1,8 @@
 //! `/metrics` for Prometheus, off the data path.
 //!
-//! Each connection gets one answer and ends. Connections are bounded in number, requests in time and length;
-//! who comes when all places are taken is told so with status 503. This is all of HTTP that it takes. Small servers
+//! Each connection gets one answer and ends. Connections are bounded in number, requests in time and length. Where
+//! all places are taken, a reader that says nothing makes room; where all wait for the gateway, the next one gets
+//! status 503. This is all of HTTP that it takes. Small servers
 //! bound neither connections nor requests (`tiny_http` starts a thread for each and waits for heads without end), and
 //! those that do bring an asynchronous runtime with them.
 
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
 
-use crate::callers::{ANSWER, Door, Limits, Until, read_to};
+use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
 use crate::socket::{Request, Response};
 
@@ -55,7 +56,7 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io::Result<()> {
     let door = Door::new("metrics", limits.at_once);
-    let serve = move |stream: &TcpStream| converse(stream, &events, limits);
+    let serve = move |caller: &Caller<TcpStream>| converse(caller, &events, limits);
     let listen = move || door.receive(listener.incoming(), serve, turn_away);
     thread::Builder::new().name("metrics".into()).spawn(listen).map(drop)
 }
@@ -74,10 +75,11 @@ fn turn_away(mut stream: &TcpStream) {
     }
 }
 
-fn converse(stream: &TcpStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+fn converse(caller: &Caller<TcpStream>, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+    let stream = caller.stream();
     let head = read_to(b"\r\n\r\n", limits.request_bytes, &mut Until::new(stream, limits.patience));
     let answer = match head {
-        Ok(head) => respond(&head, events, limits.answer),
+        Ok(head) => caller.while_it_waits(|| respond(&head, events, limits.answer))?,
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             Answer::plain(431, "the request is too long\n")
         }
@@ -252,17 +254,34 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_when_all_places_are_taken_is_told_so_and_finds_one_when_another_leaves() {
-        let (address, events) = serving(Limits { at_once: 2, ..PATIENT });
+    fn silent_readers_keep_the_metrics_from_nobody() {
+        let (address, events) = serving(PATIENT);
         drop(events);
-        let silent = [connect(address), connect(address)];
+        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
+        let mut silent: Vec<_> = (0..24).map(|_| connect(address)).collect();
+        let served = (0..30).filter(|_| {
+            // Whoever had to leave comes back.
+            silent.push(connect(address));
+            answer_to(connect(address), request).ends_with("the gateway does not answer\n")
+        });
+        assert_eq!(served.count(), 30);
+    }
+
+    #[test]
+    fn where_all_wait_for_the_gateway_the_next_reader_is_told_so() {
+        let limits = Limits { at_once: 2, answer: Duration::from_secs(60), ..PATIENT };
+        let (address, events) = serving(limits);
+        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
+        let readers = [connect(address), connect(address)];
+        let asked = readers.each_ref().map(|mut reader| {
+            reader.write_all(request).unwrap();
+            events.recv().unwrap()
+        });
         let answer = answer_to(connect(address), b"");
         assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("at once"), "{answer}");
-        drop(silent);
-        // Their threads have to see that they are gone; until then nobody gets so far as to the gateway.
-        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
-        while !answer_to(connect(address), request).ends_with("the gateway does not answer\n") {
-            thread::yield_now();
+        drop((asked, events));
+        for reader in readers {
+            assert!(answer_to(reader, b"").ends_with("the gateway does not answer\n"));
         }
     }
 }

@@ -6,6 +6,7 @@ use dpdk::{CalibrationError, EalError, PoolError};
 
 use crate::cores::CoreError;
 use crate::metrics::MetricsError;
+use crate::privileges::PrivilegesError;
 use crate::socket::ServerError;
 
 /// Why a gateway does not run.
@@ -23,6 +24,12 @@ pub enum RunError {
     /// There is no control socket.
     #[error("control.socket: {0}")]
     Socket(#[from] ServerError),
+    /// The group of the control socket is not there.
+    #[error("control.group: {0}: {1}")]
+    Group(String, String),
+    /// Privileges cannot be given up.
+    #[error("{0}")]
+    Privileges(#[from] PrivilegesError),
     /// There are no metrics.
     #[error("{0}")]
     Metrics(#[from] MetricsError),

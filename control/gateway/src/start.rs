@@ -25,8 +25,10 @@ use crate::event::Event;
 use crate::line::{DpdkLine, SEEK_SERVER};
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
-use crate::socket::Server;
-use crate::{RunError, memif, metrics, notify, reload, signals};
+use crate::privileges::{self, Privileges};
+use crate::signals::{self, Leftover};
+use crate::socket::{Access, Server};
+use crate::{RunError, memif, metrics, notify, reload};
 
 /// What `longspan run` is told.
 #[derive(Clone, Debug)]
@@ -46,10 +48,14 @@ const CALIBRATION: Duration = Duration::from_millis(200);
 /// [`RunError`]: what keeps it from starting, or went wrong at the end.
 pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (sender, events) = channel();
-    signals::hear(sender.clone()).map_err(RunError::Signals)?;
+    let privileges = Privileges::prepare(&gateway.runtime.process)?;
+    let leftover = Leftover::default();
+    signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
     let (gateway, drawn_seed) = seeded(gateway)?;
     let control = &gateway.runtime.control;
-    let socket = Server::start(&control.socket, control.mode, sender.clone())?;
+    let socket = Server::start(&control.socket, access(control)?, sender.clone())?;
+    // It is empty until here.
+    let _ = leftover.set(socket.file());
     if let Some(address) = control.metrics {
         metrics::serve(address, sender)?;
     }
@@ -60,7 +66,9 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events)?;
     doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
-    let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal };
+    privileges.give_up(&gateway, &options.path, &socket)?;
+    let privileges = Arc::new(privileges);
+    let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
     let (ledger, members) = plan.start(devices)?;
     let ports = lines.len();
     let names = gateway.port_names().map(str::to_owned).collect();
@@ -86,6 +94,16 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let ended = control.run();
     drop(socket);
     Ok(ended)
+}
+
+/// Who may ask the gateway.
+fn access(control: &runtime::Control) -> Result<Access, RunError> {
+    let find = |name: &String| {
+        let found =
+            privileges::group(name).map_err(|error| RunError::Group(name.clone(), error.to_string()))?;
+        found.ok_or_else(|| RunError::Group(name.clone(), "there is no such group on this machine".into()))
+    };
+    Ok(Access { mode: control.mode, group: control.group.as_ref().map(find).transpose()? })
 }
 
 /// Says so where the time stamp counter may change its pace or stand still, by what the kernel knows.
@@ -221,6 +239,7 @@ struct Plan<'a> {
     memory: &'a MemorySum,
     clock: WireClock,
     eal: &'a Eal,
+    privileges: Arc<Privileges>,
 }
 
 impl Plan<'_> {
@@ -278,7 +297,9 @@ impl Plan<'_> {
             runtime::Idle::Sleep => Idle::Sleep,
         };
         let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
+        let privileges = self.privileges.clone();
         let thread = crew::spawn(core, move || {
+            privileges.renounce();
             if !worker::pin(core) {
                 tracing::warn!("the worker of core {core} could not be pinned to it");
             }

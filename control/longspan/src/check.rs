@@ -47,7 +47,7 @@ enum Checked {
 
 /// A file with a `[topology]` is a scenario; every other one is a gateway, which also tells why it cannot be read.
 fn look(file: &Path) -> Result<Checked, ConfigError> {
-    match std::fs::read_to_string(file) {
+    match config::read_text(file) {
         Ok(text) if ScenarioFile::is_scenario(&text) => {
             let scenario = ScenarioFile::load(file)?;
             let warnings = scenario.check()?;

@@ -257,6 +257,29 @@ extern "C" fn leave_directory() {
     drop(directory().take());
 }
 
+/// Leaves DPDK's directory before the process exits without running what it has registered for that. Waits for
+/// nobody: what is in use by another thread stays.
+pub fn leave_runtime_directory() {
+    if let Ok(mut directory) = DIRECTORY.try_lock() {
+        drop(directory.take());
+    }
+}
+
+/// Prepares DPDK's directory for a process that is about to go on as another user, who may remove nothing from its
+/// parent: where it is empty it goes now, for nothing needs it any more. Otherwise it becomes that user's, so that
+/// what is in it goes at the end; the directory itself then stays for the next process of its prefix.
+///
+/// # Errors
+///
+/// It cannot be given away.
+pub fn hand_over_runtime_directory(uid: u32, gid: u32) -> io::Result<()> {
+    let mut directory = directory();
+    if directory.as_ref().is_some_and(RuntimeDirectory::is_empty) {
+        drop(directory.take());
+    }
+    directory.as_ref().map_or(Ok(()), |directory| directory.give_to(uid, gid))
+}
+
 fn directory() -> MutexGuard<'static, Option<RuntimeDirectory>> {
     DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -57,11 +57,15 @@ mod port_settings;
 #[expect(unsafe_code, reason = "hands arrays of mbufs to DPDK")]
 mod queue;
 mod runtime_directory;
+#[expect(unsafe_code, reason = "has a handler of signals")]
+mod threads;
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
 
 pub use drivers::PfcPassage;
-pub use eal::{Eal, EalError, RegisteredThread, StillInUse};
+pub use eal::{
+    Eal, EalError, RegisteredThread, StillInUse, hand_over_runtime_directory, leave_runtime_directory,
+};
 pub use eal_options::{EalOptions, Memory};
 pub use mbuf::Mbuf;
 pub use permission::Capability;
@@ -69,4 +73,5 @@ pub use pool::{Pool, PoolError, PoolSettings};
 pub use port::{Link, Opened, Port, PortError, PortStatistics};
 pub use port_settings::PortSettings;
 pub use queue::{BURST, RxQueue, TxQueue};
+pub use threads::{renounce_capabilities, renounce_capabilities_of_other_threads};
 pub use tsc::{CalibrationError, Sample, Tsc};

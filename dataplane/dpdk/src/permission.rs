@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::eal::{EalError, error_of};
@@ -67,9 +68,29 @@ pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
     {
         return EalError::NotPermitted { what: format!("the device {device}"), capability };
     }
+    if locks_too_much(device) {
+        let what = format!(
+            "locking the rings of the device {device}, which the limit of locked memory does not allow,"
+        );
+        return EalError::NotPermitted { what, capability: Capability::IpcLock };
+    }
     // Many drivers return -1 for whatever went wrong, which is not EPERM.
     let source = if status == -1 { io::Error::other("its driver refuses it") } else { error_of(status) };
     EalError::Device { device: device.to_owned(), source }
+}
+
+/// Whether the rings of an interface behind af_packet take more locked memory than this process may have. The driver
+/// has one ring for each direction.
+fn locks_too_much(device: &str) -> bool {
+    let Some(arguments) = device.strip_prefix("net_af_packet") else { return false };
+    let argument = |key: &str, default: u64| {
+        let stated = arguments.split(',').find_map(|argument| argument.strip_prefix(key)?.strip_prefix('='));
+        stated.and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let ring: u64 = argument("framesz", 2_048).saturating_mul(argument("framecnt", 512));
+    let rings = ring.saturating_mul(2);
+    let allowed = getrlimit(Resource::Memlock).current;
+    Capability::IpcLock.is_missing() && allowed.is_some_and(|allowed| rings > allowed)
 }
 
 /// `address` may have parameters behind it.

@@ -11,7 +11,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, fchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,18 @@ impl RuntimeDirectory {
                 return Some(Self { path: path.to_owned(), lock });
             }
         }
+    }
+}
+
+impl RuntimeDirectory {
+    /// Whether there is nothing in it. One that cannot be read is not.
+    pub fn is_empty(&self) -> bool {
+        fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none())
+    }
+
+    /// Makes it, and nothing in it, another user's.
+    pub fn give_to(&self, uid: u32, gid: u32) -> io::Result<()> {
+        fchown(&self.lock, Some(uid), Some(gid))
     }
 }
 
@@ -126,6 +138,15 @@ mod tests {
         assert!(path.join(TELEMETRY).exists(), "the other one lives");
         drop(other);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn it_is_empty_until_something_is_in_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let claimed = RuntimeDirectory::claim(&parent.path().join("prefix")).unwrap();
+        assert!(claimed.is_empty());
+        drop(UnixListener::bind(parent.path().join("prefix/other")).unwrap());
+        assert!(!claimed.is_empty());
     }
 
     #[test]

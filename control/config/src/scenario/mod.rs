@@ -133,12 +133,12 @@ impl ScenarioFile {
     /// paths begin in its directory.
     ///
     /// # Errors
-    /// [`ConfigError::Unreadable`] where the file is not there or is no UTF-8; [`ConfigError::Invalid`] where it is
-    /// no TOML, or its variants and claims do not hold.
+    /// [`ConfigError::Unreadable`] where the file is not there, is no regular file, has more than 4 MiB or is no
+    /// UTF-8; [`ConfigError::Invalid`] where it is no TOML, or its variants and claims do not hold.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = crate::read_text(path).map_err(unreadable)?;
         Self::read(text, path.display().to_string(), path.parent().map(Into::into))
     }
 

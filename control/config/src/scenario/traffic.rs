@@ -285,7 +285,7 @@ impl Reader<'_> {
 pub(super) fn read_file(directory: Option<&Path>, name: &str) -> Result<String, String> {
     let directory = directory.ok_or("a scenario that is no file has no directory to find it in")?;
     let path: PathBuf = directory.join(name);
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    crate::read_text(&path).map_err(|error| error.to_string())
 }
 
 /// Whether there are so few pairs that each can be kept.

@@ -10,6 +10,7 @@ mod forwarding;
 mod lossless;
 mod lscc;
 mod port;
+mod process;
 mod queue;
 mod watchdog;
 
@@ -22,6 +23,7 @@ pub(crate) use forwarding::{ForwardingDecl, NeighbourDecl, PairDecl, RouteDecl};
 pub(crate) use lossless::LosslessDecl;
 pub(crate) use lscc::{KeyWish, LsccDecl};
 pub(crate) use port::{PfcDecl, PortDecl};
+pub(crate) use process::ProcessDecl;
 pub(crate) use queue::{QueueDecl, RateLimitDecl};
 pub(crate) use watchdog::WatchdogDecl;
 
@@ -45,6 +47,7 @@ pub(crate) struct Document {
     pub forwarding: ForwardingDecl,
     pub dpdk: DpdkDecl,
     pub control: ControlDecl,
+    pub process: ProcessDecl,
     pub ports: Vec<PortDecl>,
 }
 
@@ -65,7 +68,8 @@ impl Document {
             .unwrap_or_else(|| ForwardingDecl::absent(&document.place));
         let dpdk = document.table("dpdk", DpdkDecl::read).unwrap_or_default();
         let control = document.table("control", ControlDecl::read).unwrap_or_default();
-        Self { name, seed, buffer, forwarding, dpdk, control, ports }
+        let process = document.table("process", ProcessDecl::read).unwrap_or_default();
+        Self { name, seed, buffer, forwarding, dpdk, control, process, ports }
     }
 }
 

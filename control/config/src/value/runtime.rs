@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::{Value, integer, text};
 use crate::problem::{ProblemKind, nearest};
-use crate::runtime::{Hugepages, Idle, PfcFrames};
+use crate::runtime::{Hugepages, Idle, PfcFrames, Privileges};
 
 /// A text that `valid` allows.
 fn checked(
@@ -228,6 +228,22 @@ impl Value for Permissions {
     }
 }
 
+/// The name of an account or a group of the system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Account(pub String);
+
+impl Value for Account {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        const WANT: &str = "a name of 1 to 32 letters, digits and any of . _ -, with a letter or _ in front";
+        let valid = |got: &str| {
+            let first = got.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let rest = got.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+            first && rest && got.len() <= 32
+        };
+        checked(value, WANT, valid).map(Self)
+    }
+}
+
 impl Value for Option<SocketAddr> {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const WANT: &str = "an address and a port such as \"127.0.0.1:9464\", or \"none\"";
@@ -257,6 +273,7 @@ super::words! {
     Hugepages { "auto" => Self::Auto, "require" => Self::Require, "never" => Self::Never }
     Idle { "poll" => Self::Poll, "sleep" => Self::Sleep }
     PfcFrames { "require" => Self::Require, "warn" => Self::Warn }
+    Privileges { "drop" => Self::Drop, "keep" => Self::Keep }
     Driver { "af_packet" => Self::AfPacket, "af_xdp" => Self::AfXdp }
     MemifRole { "server" => Self::Server, "client" => Self::Client }
 }

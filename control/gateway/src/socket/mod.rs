@@ -8,4 +8,4 @@ mod server;
 pub use client::{ClientError, ask, find};
 pub use protocol::{Request, Response};
 #[cfg(feature = "dpdk")]
-pub use server::{Server, ServerError};
+pub use server::{Access, Server, ServerError, SocketFile};

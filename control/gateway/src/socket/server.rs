@@ -1,13 +1,16 @@
 //! The gateway's side.
 
 use super::{Request, Response};
-use crate::callers::{ANSWER, Door, Limits, Until, read_to};
+use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
-use std::fs::{self, Permissions};
+use crate::ownership::Own;
+use rustix::fs::FileType;
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -36,9 +39,28 @@ pub enum ServerError {
 
 /// A socket that listens. Dropping it removes its file, if that is still there.
 pub struct Server {
+    file: Arc<SocketFile>,
+    /// Its directory, where it was made for it.
+    directory: Option<PathBuf>,
+    access: Access,
+}
+
+/// The file of a control socket.
+#[derive(Debug)]
+pub struct SocketFile {
     path: PathBuf,
     /// What tells the file from one that another gateway has put in its place.
-    file: Option<(u64, u64)>,
+    identity: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    /// Removes it, if it is still there.
+    pub fn remove(&self) -> io::Result<()> {
+        if self.identity.is_none() || file_at(&self.path) != self.identity {
+            return Ok(());
+        }
+        fs::remove_file(&self.path)
+    }
 }
 
 /// The device and inode of what is at `path`, if anything is.
@@ -46,21 +68,30 @@ fn file_at(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
+/// Who may use the file of a control socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Its permissions.
+    pub mode: u32,
+    /// The group that it belongs to; `None`: that of the process.
+    pub group: Option<u32>,
+}
+
 impl Server {
-    /// Listens at `path`, whose file gets the permissions `mode`, and hands what clients ask for to
+    /// Listens at `path`, whose file is for those of `access`, and hands what clients ask for to
     /// `events`. A file that a gateway left behind when it was killed is replaced.
     ///
     /// # Errors
     /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
     /// refuses.
-    pub fn start(path: &Path, mode: u32, events: Sender<Event>) -> Result<Self, ServerError> {
-        Self::start_with(LIMITS, path, mode, events)
+    pub fn start(path: &Path, access: Access, events: Sender<Event>) -> Result<Self, ServerError> {
+        Self::start_with(LIMITS, path, access, events)
     }
 
     fn start_with(
         limits: Limits,
         path: &Path,
-        mode: u32,
+        access: Access,
         events: Sender<Event>,
     ) -> Result<Self, ServerError> {
         if UnixStream::connect(path).is_ok() {
@@ -69,38 +100,67 @@ impl Server {
         if fs::symlink_metadata(path).is_ok_and(|file| !file.file_type().is_socket()) {
             return Err(ServerError::NoSocket(path.into()));
         }
-        let listener = bind(path, mode).map_err(|source| ServerError::Bind { path: path.into(), source })?;
-        let server = Self { path: path.into(), file: file_at(path) };
+        let failed = |source| ServerError::Bind { path: path.into(), source };
+        let directory = make_directory(path).map_err(failed)?;
+        let listener = bind(path, access).map_err(failed)?;
+        let file = Arc::new(SocketFile { path: path.into(), identity: file_at(path) });
+        let server = Self { file, directory, access };
         let door = Door::new("control socket", limits.at_once);
-        let serve = move |stream: &UnixStream| converse(stream, &events, limits);
+        let serve = move |caller: &Caller<UnixStream>| converse(caller, &events, limits);
         let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
         let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
-        spawned.map_err(|source| ServerError::Bind { path: path.into(), source })?;
+        spawned.map_err(failed)?;
         Ok(server)
+    }
+
+    /// Its file, for whoever ends the process without dropping it.
+    pub fn file(&self) -> Arc<SocketFile> {
+        self.file.clone()
+    }
+
+    /// Prepares it for a process that goes on as another user, who can then remove it. Its group stays where it was
+    /// stated.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
+        if let Some(directory) = &self.directory {
+            Own::open(directory, FileType::Directory)?.give(Some(uid), Some(gid))?;
+        }
+        let gid = self.access.group.unwrap_or(gid);
+        Own::open(&self.file.path, FileType::Socket)?.give(Some(uid), Some(gid))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.file.is_none() || file_at(&self.path) != self.file {
-            return;
+        if let Err(error) = self.file.remove() {
+            tracing::warn!("{}: the control socket stays behind: {error}", self.file.path.display());
         }
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!("{}: the control socket stays behind: {error}", self.path.display());
+    }
+}
+
+/// Makes the directory of a socket, if there is none. Gives it where it was made.
+fn make_directory(path: &Path) -> io::Result<Option<PathBuf>> {
+    match path.parent() {
+        Some(directory) if !directory.exists() => {
+            fs::create_dir_all(directory)?;
+            Ok(Some(directory.into()))
         }
+        _ => Ok(None),
     }
 }
 
 /// Takes the place of what is at `path` with its permissions set already, so that nobody ever finds it with
 /// others.
-fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
+fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
     let unfinished = path.with_extension(format!("{}.new", std::process::id()));
     let listener = UnixListener::bind(&unfinished)?;
-    let placed = fs::set_permissions(&unfinished, Permissions::from_mode(mode))
-        .and_then(|()| fs::rename(&unfinished, path));
+    let placed = Own::open(&unfinished, FileType::Socket).and_then(|file| {
+        file.permit(access.mode)?;
+        file.give(None, access.group)
+    });
+    let placed = placed.and_then(|()| fs::rename(&unfinished, path));
     if placed.is_err() {
         // What failed is told; the file is of no use to anybody.
         let _ = fs::remove_file(&unfinished);
@@ -124,9 +184,10 @@ fn say(to: impl Write, response: &Response) -> io::Result<()> {
     to.flush()
 }
 
-fn converse(stream: &UnixStream, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+    let stream = caller.stream();
     let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
-        Ok(line) => match respond(&line, events, limits.answer) {
+        Ok(line) => match caller.while_it_waits(|| respond(&line, events, limits.answer))? {
             Some(response) => response,
             // Without an answer the gateway is about to end.
             None => return Ok(()),
@@ -162,22 +223,30 @@ mod tests {
     use super::*;
     use crate::socket::{ClientError, ask, find};
     use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::mpsc::Receiver;
+
+    const PRIVATE: Access = Access { mode: 0o600, group: None };
 
     fn serving(path: &Path) -> (Server, Receiver<Event>) {
         let (sender, events) = channel();
-        (Server::start(path, 0o600, sender).unwrap(), events)
+        (Server::start(path, PRIVATE, sender).unwrap(), events)
     }
 
-    /// Answers the next request as a gateway would.
-    fn answer_next(events: Receiver<Event>) -> thread::JoinHandle<Request> {
-        thread::spawn(move || match events.recv().unwrap() {
+    /// Answers a request as a gateway would.
+    fn answer(event: Event) -> Request {
+        match event {
             Event::Request(request, answer) => {
                 answer.send(Response::Reloaded(vec!["port.dc0.rate".into()])).unwrap();
                 request
             }
             other => panic!("{other:?}"),
-        })
+        }
+    }
+
+    /// Answers the next request.
+    fn answer_next(events: Receiver<Event>) -> thread::JoinHandle<Request> {
+        thread::spawn(move || answer(events.recv().unwrap()))
     }
 
     #[test]
@@ -202,7 +271,7 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         let (_server, _events) = serving(&path);
         let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::Taken(_))));
+        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::Taken(_))));
     }
 
     #[test]
@@ -211,7 +280,7 @@ mod tests {
         let path = directory.path().join("gateway.toml");
         fs::write(&path, "[gateway]").unwrap();
         let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, 0o600, sender), Err(ServerError::NoSocket(_))));
+        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::NoSocket(_))));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[gateway]");
     }
 
@@ -220,7 +289,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (server, _events) = serving(&path);
-        let other = bind(&path, 0o600).unwrap();
+        let other = bind(&path, PRIVATE).unwrap();
         drop(server);
         assert!(path.exists());
         drop(other);
@@ -241,7 +310,7 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { answer: Duration::from_millis(1), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let error = ask(&path, Request::Reload).unwrap_err();
         assert!(matches!(error, ClientError::Pending { .. }), "{error}");
         let Ok(Event::Request(Request::Reload, answer)) = events.try_recv() else { panic!("it is there") };
@@ -280,28 +349,46 @@ mod tests {
         let path = directory.path().join("gw.sock");
         let (sender, _events) = channel();
         let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let mut answer = Vec::new();
         UnixStream::connect(&path).unwrap().read_to_end(&mut answer).unwrap();
         assert_eq!(answer, b"", "the connection ends");
     }
 
     #[test]
-    fn a_client_that_comes_when_all_places_are_taken_is_told_so() {
+    fn silent_clients_keep_the_socket_from_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { patience: Duration::from_secs(60), ..LIMITS };
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
+        let mut silent: Vec<_> = (0..24).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        let gateway = thread::spawn(move || events.iter().map(answer).count());
+        let served = (0..30).filter(|_| {
+            silent.push(UnixStream::connect(&path).unwrap());
+            matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_)))
+        });
+        assert_eq!(served.count(), 30);
+        drop(gateway);
+    }
+
+    #[test]
+    fn where_all_wait_for_the_gateway_the_next_client_is_told_so() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
         let limits = Limits { at_once: 2, patience: Duration::from_secs(60), ..LIMITS };
-        let _server = Server::start_with(limits, &path, 0o600, sender).unwrap();
-        let silent = [UnixStream::connect(&path).unwrap(), UnixStream::connect(&path).unwrap()];
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
+        let clients = [(); 2].map(|()| {
+            let path = path.clone();
+            thread::spawn(move || ask(&path, Request::Reload))
+        });
+        let asked = clients.each_ref().map(|_| events.recv().unwrap());
         assert!(matches!(ask(&path, Request::Show), Ok(Response::Busy(_))));
-        drop(silent);
-        let gateway = answer_next(events);
-        // Their threads have to see that they are gone.
-        while matches!(ask(&path, Request::Reload), Ok(Response::Busy(_))) {
-            thread::yield_now();
+        assert_eq!(asked.map(answer), [Request::Reload; 2]);
+        for client in clients {
+            assert!(matches!(client.join().unwrap(), Ok(Response::Reloaded(_))));
         }
-        assert_eq!(gateway.join().unwrap(), Request::Reload);
     }
 
     #[test]

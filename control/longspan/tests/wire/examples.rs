@@ -35,7 +35,7 @@ fn two_gateways(lab: &Lab, scheme: &str) {
     let ports = [(1, 0, "near0"), (2, 0, "near1"), (3, 1, "far0")];
     let [one, other, far] = ports.map(|(number, end, port)| Host::new(lab, number, &namespaces[end], port));
     // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
-    let socket = lab.path("wire.memif").display().to_string();
+    let socket = lab.socket("wire.memif").display().to_string();
     let keys = repository("config/keys").display().to_string();
     let text = |end: &str| {
         let text = example(&format!("wire-memif-{end}{scheme}"));

@@ -131,7 +131,7 @@ impl LongHaul {
         let senders: Vec<Host> =
             (1..=SENDERS).map(|number| Host::new(lab, number, &namespaces[0], &name(number))).collect();
         let receiver = Host::new(lab, RECEIVER, &namespaces[1], &name(RECEIVER));
-        let socket = lab.path("link.memif");
+        let socket = lab.socket("link.memif");
         let socket = socket.to_str().expect("the lab's paths are plain");
         let ports: Vec<(String, &str)> = (1..=SENDERS).map(|number| (name(number), "1G")).collect();
         let configurations = [

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
 mod configuration;
+mod control_thread;
 mod examples;
 mod faults;
 mod forwarding;
@@ -13,6 +14,7 @@ mod long_haul;
 mod pair;
 mod pause;
 mod peers;
+mod privileges;
 mod reload;
 mod stations;
 
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         pause::tests(),
         reload::tests(),
         faults::tests(),
+        control_thread::tests(),
+        privileges::tests(),
         peers::tests(),
         long_haul::tests(),
     ];

@@ -131,10 +131,10 @@ fn killed_starts_again(lab: &Lab) {
     assert_eq!(left_behind(lab), NOTHING);
 }
 
-const NOTHING: [PathBuf; 0] = [];
+pub const NOTHING: [PathBuf; 0] = [];
 
 /// Files of a gateway that no longer runs.
-fn left_behind(lab: &Lab) -> Vec<PathBuf> {
+pub fn left_behind(lab: &Lab) -> Vec<PathBuf> {
     let prefix = lab.unique(NAME);
     let directories = ["/var/run/dpdk", "/dev/hugepages", "/dev/shm", "/run/longspan"].map(Path::new);
     directories.iter().flat_map(|directory| files_in(directory, |name| name.contains(&prefix))).collect()

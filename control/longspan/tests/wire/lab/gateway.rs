@@ -7,11 +7,15 @@ use super::{Lab, Namespace, PYTHON};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use toml::Table;
+
+/// The account that gateways go on as, where a test says nothing else.
+pub const USER: &str = "nobody";
 
 /// The counters of a port that never fall.
 const TOTALS: [&str; 7] =
@@ -30,11 +34,17 @@ impl Gateway {
     /// Starts a gateway in `namespace`; it is ready when this returns. `name` tells it from the
     /// lab's others, and `text` is its configuration, which may leave out what depends on the machine.
     pub fn start(lab: &Lab, namespace: &Namespace, name: &str, text: &str) -> Self {
-        let socket = lab.path(&format!("{name}.sock"));
+        // Buffers cover a worker that is away for a while, but not for as long as a busy machine may keep it.
+        Self::start_by(&["nice", "-n", "-5"], lab, namespace, name, text)
+    }
+
+    /// The same, started by another program, which takes the place of itself by the gateway.
+    pub fn start_by(launcher: &[&str], lab: &Lab, namespace: &Namespace, name: &str, text: &str) -> Self {
+        let socket = lab.socket(&format!("{name}.sock"));
         let configuration = lab.path(&format!("{name}.toml"));
         let file_prefix = lab.unique(name);
         fs::write(&configuration, complete(text, &file_prefix, &socket)).unwrap();
-        let process = start_longspan(lab, namespace, name, &configuration);
+        let process = start_longspan(launcher, lab, namespace, name, &configuration);
         Self { process, configuration, file_prefix, socket }
     }
 
@@ -52,10 +62,17 @@ impl Gateway {
 
     /// All that `longspan show` has to show.
     pub fn show(&self) -> Value {
+        self.try_show().unwrap_or_else(|error| panic!("show: {error}"))
+    }
+
+    /// The same, or what `longspan show` says where it gets no answer.
+    pub fn try_show(&self) -> Result<Value, String> {
         let output =
             longspan().args(["show", "ports", "--json", "--socket"]).arg(&self.socket).output().unwrap();
-        assert!(output.status.success(), "show: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        Ok(serde_json::from_slice(&output.stdout).unwrap())
     }
 
     /// All counters of frames and bytes of all ports, by name.
@@ -89,6 +106,29 @@ impl Gateway {
     /// Mbufs that are not in a pool.
     pub fn mbufs_in_use(&self) -> u64 {
         self.show()["memory"]["mbufs_in_use"].as_u64().expect("show counts mbufs")
+    }
+
+    /// What the kernel says of each of its threads, by the name of the thread: the lines of `status`.
+    pub fn threads(&self) -> Vec<(String, BTreeMap<String, String>)> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
+        let status = |path: PathBuf| fs::read_to_string(path.join("status")).ok();
+        let statuses = threads.flatten().filter_map(|thread| status(thread.path()));
+        let lines = statuses.map(|status| {
+            let pairs = status.lines().filter_map(|line| line.split_once(":\t"));
+            pairs.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect::<BTreeMap<_, _>>()
+        });
+        lines.map(|lines| (lines["Name"].clone(), lines)).collect()
+    }
+
+    /// The most that it may have of something, as the kernel calls it.
+    pub fn limit(&self, what: &str) -> String {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", self.process.id())).unwrap();
+        let line = limits.lines().find_map(|line| line.strip_prefix(what)).expect("the kernel limits it");
+        line.split_whitespace().next().expect("there is a soft limit").to_owned()
+    }
+
+    pub fn configuration(&self) -> &Path {
+        &self.configuration
     }
 
     pub fn socket(&self) -> &Path {
@@ -143,6 +183,11 @@ impl Gateway {
         self.process.end()
     }
 
+    /// Waits for it to end by itself.
+    pub fn ended(self) -> Ended {
+        self.process.ended()
+    }
+
     /// Ends it as a crash does.
     pub fn kill(self) {
         self.signal(Signal::KILL);
@@ -161,16 +206,25 @@ fn complete(text: &str, file_prefix: &str, socket: &Path) -> String {
         let table = document.entry(table).or_insert_with(|| Table::new().into());
         table.as_table_mut().expect("it is a table").insert(key.to_owned(), value.into());
     }
+    // Whatever is tested, it is tested without the privileges of the start.
+    document.entry("process").or_insert_with(|| Table::from_iter([("user".to_owned(), USER.into())]).into());
     document.to_string()
 }
 
-fn start_longspan(lab: &Lab, namespace: &Namespace, name: &str, configuration: &Path) -> Process {
+fn start_longspan(
+    launcher: &[&str],
+    lab: &Lab,
+    namespace: &Namespace,
+    name: &str,
+    configuration: &Path,
+) -> Process {
     let path = lab.path(&format!("{name}.notify"));
     let notifications = UnixDatagram::bind(&path).unwrap();
     notifications.set_nonblocking(true).unwrap();
-    // Buffers cover a worker that is away for a while, but not for as long as a busy machine may keep it.
-    let mut command = namespace.command("nice");
-    command.args(["-n", "-5", env!("CARGO_BIN_EXE_longspan")]);
+    // As systemd's, it is for every user.
+    fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+    let mut command = namespace.command(launcher[0]);
+    command.args(&launcher[1..]).arg(env!("CARGO_BIN_EXE_longspan"));
     command.arg("run").arg("--config").arg(configuration).env("NOTIFY_SOCKET", &path);
     let mut process = Process::start(name, command, lab.directory());
     let mut message = [0; 4096];

@@ -12,14 +12,17 @@ mod tools;
 mod wait;
 
 pub use capture::{Capture, Frame, read_capture};
-pub use gateway::Gateway;
+pub use gateway::{Gateway, USER};
 pub use host::Host;
 pub use namespace::Namespace;
+pub use process::{Ended, Process};
 pub use shown::{pauses_sent, port};
 pub use station::{Flow, Receiver, Sender, Sent};
 pub use tools::{answers, iperf3_bits_per_second, ping, scapy, tcpreplay, tshark, tshark_write};
 pub use wait::wait_until;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,7 +62,10 @@ impl Lab {
         static LABS: AtomicU32 = AtomicU32::new(0);
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("{PREFIX}-{}-{number}", std::process::id());
-        Self { prefix, scratch: tempfile::tempdir().unwrap() }
+        let scratch = tempfile::tempdir().unwrap();
+        // A gateway goes on as another user, and reads its configuration again.
+        fs::set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
+        Self { prefix, scratch }
     }
 
     /// A name that nothing else on this machine has.
@@ -74,6 +80,11 @@ impl Lab {
     /// A file or directory that goes with the lab.
     pub fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
+    }
+
+    /// A socket of a gateway, in a directory that the first gateway makes: so it can remove it as another user.
+    pub fn socket(&self, name: &str) -> PathBuf {
+        self.path("run").join(name)
     }
 
     pub fn directory(&self) -> &Path {

@@ -1,0 +1,254 @@
+//! What a gateway gives up once its devices run.
+//!
+//! Starting takes much: devices, locked memory, raw sockets. Forwarding takes nearly nothing, because what a device
+//! needs is open by then. So between the two the gateway goes on as another user, gives up its capabilities, and has
+//! the kernel refuse every system call that it will not need. To Linux all of these but the user are a matter of each
+//! thread: what can be done before there are others is done first, and the rest is done to all of them.
+
+mod account;
+mod filter;
+
+use std::io;
+use std::path::Path;
+
+use config::Gateway;
+use config::runtime::{self, DeviceKind, Process};
+use rustix::process::{
+    Resource, Rlimit, geteuid, getrlimit, parent_process_death_signal, set_parent_process_death_signal,
+    setrlimit,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs,
+};
+
+use crate::memif;
+use crate::socket::Server;
+use account::{Account, USUAL};
+use filter::FilterError;
+
+pub use account::group;
+
+/// Files that may be open at the same time: far more than 64 ports and all callers need.
+const FILES: u64 = 4_096;
+/// Threads that the user may have in all its processes.
+const THREADS: u64 = 4_096;
+
+/// Why a gateway cannot give up its privileges.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivilegesError {
+    /// The account that the configuration names is not there.
+    #[error("process.user: there is no account \"{0}\" on this machine")]
+    NoAccount(String),
+    /// The gateway is not root, and so cannot go on as somebody else.
+    #[error("process.user: only a gateway that is started as root can go on as \"{0}\"")]
+    NotRoot(String),
+    /// A step on the way failed.
+    #[error("process.privileges: {step}: {source}; with \"keep\" the gateway runs all the same")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no filter of system calls.
+    #[error(
+        "process.privileges: the filter of system calls: {0}; with \"keep\" the gateway runs all the same"
+    )]
+    Filter(#[from] FilterError),
+}
+
+/// What becomes of the privileges of a gateway that starts.
+#[derive(Debug)]
+pub enum Privileges {
+    /// Nothing.
+    Keep,
+    /// They go once the devices run, and the gateway goes on as this account, where there is one.
+    Drop(Option<Account>),
+}
+
+/// Names the step that failed.
+fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> PrivilegesError {
+    move |error| PrivilegesError::Step { step, source: error.into() }
+}
+
+impl Privileges {
+    /// Finds the account, and gives up what not even the start needs: privileges of programs that the gateway might
+    /// call. To be called before there are other threads.
+    ///
+    /// # Errors
+    /// There is no such account, or the system refuses.
+    pub fn prepare(process: &Process) -> Result<Self, PrivilegesError> {
+        if process.privileges == runtime::Privileges::Keep {
+            return Ok(Self::Keep);
+        }
+        let account = account_for(process)?;
+        set_no_new_privs(true).map_err(step("no_new_privs"))?;
+        let effective = capabilities(None).map_err(step("capabilities"))?.effective;
+        if effective.contains(CapabilitySet::SETPCAP) {
+            for capability in CapabilitySet::all().iter() {
+                match remove_capability_from_bounding_set(capability) {
+                    // A kernel that is older than the capability.
+                    Err(rustix::io::Errno::INVAL) => {}
+                    outcome => outcome.map_err(step("the bounding set"))?,
+                }
+            }
+        }
+        Ok(Self::Drop(account))
+    }
+
+    /// Gives up everything that `gateway` does not need once its devices run, for all threads and for good. Files that
+    /// it will remove at its end become those of its new user.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn give_up(&self, gateway: &Gateway, path: &Path, socket: &Server) -> Result<(), PrivilegesError> {
+        let Self::Drop(account) = self else { return Ok(()) };
+        let kept = needed_by(gateway);
+        let permitted = capabilities(None).map_err(step("capabilities"))?.permitted;
+        let kept = kept & permitted;
+        limit_resources().map_err(step("limits of resources"))?;
+        if let Some(account) = account {
+            hand_over(account, gateway, socket).map_err(step("files for its user"))?;
+            go_on_as(account)?;
+        }
+        let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+        set_capabilities(None, sets).map_err(step("capabilities"))?;
+        let others = dpdk::renounce_capabilities_of_other_threads();
+        for thread in others.map_err(step("capabilities of threads"))? {
+            tracing::warn!("the thread {thread} of DPDK keeps its capabilities");
+        }
+        filter::install(calls_of(gateway))?;
+        tell(account.as_ref(), kept);
+        if let Err(error) = config::load(path) {
+            tracing::warn!(
+                "a reload will be refused, because the gateway can no longer read its configuration: {error}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Has the calling thread, a worker, give up what the control thread has kept for devices.
+    pub fn renounce(&self) {
+        let Self::Drop(_) = self else { return };
+        if let Err(error) = dpdk::renounce_capabilities() {
+            tracing::warn!("a worker keeps its capabilities: {error}");
+        }
+    }
+}
+
+/// The account that the gateway is to go on as; `None` where it stays who it is.
+fn account_for(process: &Process) -> Result<Option<Account>, PrivilegesError> {
+    let stated = process.user.as_deref();
+    let found = Account::find(stated.unwrap_or(USUAL)).map_err(step("looking for its user"))?;
+    let is_root = geteuid().is_root();
+    match (found, stated) {
+        (None, Some(name)) => Err(PrivilegesError::NoAccount(name.into())),
+        (Some(account), Some(_)) if account.ids().0 == geteuid().as_raw() => Ok(None),
+        (_, Some(name)) if !is_root => Err(PrivilegesError::NotRoot(name.into())),
+        (_, None) if !is_root => Ok(None),
+        (None, None) => {
+            tracing::warn!(
+                "the gateway stays root, because there is no account \"{USUAL}\" and process.user names none"
+            );
+            Ok(None)
+        }
+        (account, _) => Ok(account),
+    }
+}
+
+/// What the control thread needs for devices until the end; workers need nothing.
+fn needed_by(gateway: &Gateway) -> CapabilitySet {
+    let devices = gateway.runtime.devices.iter().flatten();
+    devices.fold(CapabilitySet::empty(), |needed, device| match &device.kind {
+        // Memory that DPDK adds later is locked for the card, beyond any limit.
+        DeviceKind::Pci(_) => needed | CapabilitySet::IPC_LOCK,
+        // Its program is taken off the interface at the end.
+        DeviceKind::Virtual(vdev) if vdev.starts_with("net_af_xdp") => needed | CapabilitySet::NET_ADMIN,
+        // Sockets and files that are open stay so.
+        DeviceKind::Virtual(_) => needed,
+    })
+}
+
+/// The system calls that the devices need beyond those of every gateway.
+fn calls_of(gateway: &Gateway) -> &'static [i64] {
+    let devices = gateway.runtime.devices.iter().flatten();
+    let is_af_xdp =
+        |kind: &DeviceKind| matches!(kind, DeviceKind::Virtual(vdev) if vdev.starts_with("net_af_xdp"));
+    if devices.map(|device| &device.kind).any(is_af_xdp) { &[libc::SYS_bpf] } else { &[] }
+}
+
+/// Goes on as the account, with the capabilities of this thread, and with what whoever has started the gateway asked
+/// for the case that its parent ends: a change of user would take both.
+fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
+    let at_the_end_of_its_parent = parent_process_death_signal().map_err(step("the signal of its parent"))?;
+    set_keep_capabilities(true).map_err(step("capabilities of its user"))?;
+    account.assume().map_err(step("another user"))?;
+    set_keep_capabilities(false).map_err(step("capabilities of its user"))?;
+    set_parent_process_death_signal(at_the_end_of_its_parent).map_err(step("the signal of its parent"))
+}
+
+/// Gives the account what it must be able to remove, or to connect to.
+fn hand_over(account: &Account, gateway: &Gateway, socket: &Server) -> io::Result<()> {
+    let (uid, gid) = account.ids();
+    socket.hand_over(uid, gid)?;
+    dpdk::hand_over_runtime_directory(uid, gid)?;
+    let devices = gateway.runtime.devices.iter().flatten();
+    devices.map(|device| &device.kind).try_for_each(|kind| memif::hand_over(kind, uid, gid))
+}
+
+/// Nothing of what the gateway holds, keys among it, is written to a file when it crashes.
+fn limit_resources() -> rustix::io::Result<()> {
+    for (resource, most) in [(Resource::Core, 0), (Resource::Nofile, FILES), (Resource::Nproc, THREADS)] {
+        let Rlimit { current, maximum } = getrlimit(resource);
+        let at_most = |limit: Option<u64>| Some(limit.unwrap_or(most).min(most));
+        setrlimit(resource, Rlimit { current: at_most(current), maximum: at_most(maximum) })?;
+    }
+    Ok(())
+}
+
+/// Says what is left.
+fn tell(account: Option<&Account>, kept: CapabilitySet) {
+    let user = account.map_or_else(|| "its user".to_owned(), |account| format!("user {}", account.name));
+    let kept: Vec<_> = kept.iter_names().map(|(name, _)| format!("CAP_{name}")).collect();
+    let kept = if kept.is_empty() { "no capability".to_owned() } else { kept.join(", ") };
+    tracing::info!("privileges: the gateway goes on as {user}, with {kept} and a filter of system calls");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_that_is_not_there_is_refused_by_name() {
+        let process = |user: &str| Process { user: Some(user.into()), privileges: runtime::Privileges::Drop };
+        let error = account_for(&process("no-such-account")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "process.user: there is no account \"no-such-account\" on this machine"
+        );
+        match account_for(&process("root")) {
+            Ok(account) => assert!(geteuid().is_root() && account.is_none(), "root stays who it is"),
+            Err(error) => assert!(!geteuid().is_root() && matches!(error, PrivilegesError::NotRoot(_))),
+        }
+    }
+
+    #[test]
+    fn the_control_thread_keeps_what_its_devices_need_until_the_end_and_nothing_else() {
+        let of = |devices: [&str; 2]| {
+            let port = |(name, device): (&str, &str)| {
+                format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\nmtu = 1500\ndevice = {{ {device} }}\n")
+            };
+            let text: String = ["dc0", "lh0"].into_iter().zip(devices).map(port).collect();
+            let gateway = config::parse(&text, "test").unwrap();
+            (needed_by(&gateway), calls_of(&gateway))
+        };
+        let none = (CapabilitySet::empty(), &[][..]);
+        let (af_packet, af_xdp) = ("interface = \"a\"", "interface = \"b\", driver = \"af_xdp\"");
+        let memif = "memif = { socket = \"/run/l\", role = \"server\" }";
+        assert_eq!(of([af_packet, memif]), none);
+        assert_eq!(of(["vdev = \"net_pcap0,rx_pcap=a\"", "vdev = \"net_ring0\""]), none);
+        assert_eq!(of([af_packet, af_xdp]), (CapabilitySet::NET_ADMIN, &[libc::SYS_bpf][..]));
+        assert_eq!(of(["pci = \"3b:00.0\"", memif]), (CapabilitySet::IPC_LOCK, &[][..]));
+    }
+}

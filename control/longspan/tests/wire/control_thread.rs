@@ -1,0 +1,80 @@
+//! What keeps the control thread from its work, and what must go on nevertheless.
+
+use crate::configuration::two_ports;
+use crate::lab::{Lab, PYTHON, cores, wait_until};
+use crate::on_the_wire;
+use crate::pair::Pair;
+use libtest_mimic::Trial;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::Signal;
+use std::fs;
+use std::os::unix::net::UnixStream;
+
+/// Where `metrics` listens by default.
+const SCRAPES: &str = r#"
+import socket
+silent = [socket.create_connection(("127.0.0.1", 9464)) for _ in range(24)]
+served = 0
+for _ in range(30):
+    with socket.create_connection(("127.0.0.1", 9464)) as scrape:
+        scrape.sendall(b"GET /metrics HTTP/1.1\r\nHost: it\r\n\r\n")
+        answer = b"".join(iter(lambda: scrape.recv(65536), b""))
+    served += answer.startswith(b"HTTP/1.1 200 OK") and b"longspan_" in answer
+print(served)
+"#;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        on_the_wire("silent_callers_keep_the_metrics_from_nobody", silent_metrics),
+        on_the_wire("silent_callers_keep_the_control_socket_from_nobody", silent_socket),
+        on_the_wire("a_fifo_as_configuration_is_refused_and_the_gateway_goes_on", fifo),
+        on_the_wire("a_second_signal_ends_a_gateway_whose_control_thread_waits", second_signal),
+    ]
+}
+
+fn silent_metrics(lab: &Lab) {
+    let pair = Pair::new(lab, &two_ports("1G", "1G"));
+    let served = pair.namespace.run(PYTHON, &["-c", SCRAPES]);
+    assert_eq!(served.trim(), "30", "scrapes that were served, of 30");
+    pair.gateway.end();
+}
+
+fn silent_socket(lab: &Lab) {
+    let pair = Pair::new(lab, &two_ports("1G", "1G"));
+    let silent: Vec<_> = (0..24).map(|_| UnixStream::connect(pair.gateway.socket()).unwrap()).collect();
+    let served = (0..30).filter(|_| pair.gateway.try_show().is_ok()).count();
+    assert_eq!(served, 30, "requests that were answered, of 30");
+    drop(silent);
+    pair.gateway.end();
+}
+
+fn fifo(lab: &Lab) {
+    let pair = Pair::new(lab, &two_ports("1G", "1G"));
+    let configuration = pair.gateway.configuration();
+    fs::remove_file(configuration).unwrap();
+    mknodat(CWD, configuration, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+    pair.gateway.signal(Signal::HUP);
+    wait_until("the hangup to be refused", || pair.gateway.log().contains("it is no regular file"));
+    assert_eq!(pair.gateway.show()["reloads"]["refused"], 1);
+    let ended = pair.gateway.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
+}
+
+fn second_signal(lab: &Lab) {
+    let Some([core, ..]) = cores().first_chunk::<1>().copied() else { return };
+    // For so long the control thread waits for a worker that stands still.
+    let configuration = format!("{}\n[control]\nstall = \"60s\"\ndrain = \"60s\"\n", two_ports("1G", "1G"));
+    let configuration = crate::configuration::on_cores(&configuration, &[("dc0", core), ("lh0", core)]);
+    let pair = Pair::new(lab, &configuration);
+    let stopped = pair.gateway.stop_worker(lab, &pair.namespace, core);
+    pair.gateway.signal(Signal::TERM);
+    wait_until("the first signal to be heard", || pair.gateway.log().contains("draining"));
+    pair.gateway.signal(Signal::TERM);
+    wait_until("the second signal to be heard", || pair.gateway.log().contains("ends at once"));
+    stopped.end();
+    let socket = pair.gateway.socket().to_owned();
+    let ended = pair.gateway.ended();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(!socket.exists(), "the control socket goes");
+    assert!(ended.stdout.is_empty(), "the control thread has reported nothing: {}", ended.stdout);
+}
