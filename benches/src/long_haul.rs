@@ -174,12 +174,11 @@ fn management(flow: u32, outward: bool) -> BenchFrame {
 pub(crate) struct FarEnd {
     ports: u16,
     spoke: Nanos,
-    sequence: u64,
 }
 
 impl FarEnd {
     pub fn new(ports: u16) -> Self {
-        Self { ports, spoke: Nanos::ZERO, sequence: 0 }
+        Self { ports, spoke: Nanos::ZERO }
     }
 
     /// What it says at `now`, to each port.
@@ -188,21 +187,21 @@ impl FarEnd {
             return Vec::new();
         }
         self.spoke = now;
-        self.sequence += 1;
         (1..self.ports).step_by(2).map(|port| (PortId(port), self.message(port))).collect()
     }
 
     fn message(&self, port: u16) -> BenchFrame {
-        let (sequence, timestamp) = (self.sequence, self.spoke);
+        let (rate, sequence) = (BitRate::gigabits(200), self.spoke.0);
+        let content = rate_feedback::Content::Rate { rate, sequence, session: 0 };
         let frame = rate_feedback::Frame {
             source_mac: MacAddress([2, 0, 0, 0, 0, port as u8]),
             source: FAR_END,
             destination: NEAR_END,
             dscp: Dscp::from_low_bits(48),
             identification: 0,
-            message: rate_feedback::Message { port, sequence, timestamp, rate: BitRate::gigabits(200) },
+            message: rate_feedback::Message { port, content },
         };
-        let mut bytes = vec![0; rate_feedback::Frame::length(false)];
+        let mut bytes = vec![0; rate_feedback::FRAME_LEN];
         frame.emit(None, &mut bytes).expect("there is room");
         BenchFrame::new(&bytes, bytes.len() as u64)
     }

@@ -5,7 +5,7 @@
 
 mod input;
 
-use conformance::long_haul::{KEY, LOCAL, PEER, gateway, lscc_of, on_the_wire, told};
+use conformance::long_haul::{KEY, LOCAL, PEER, answer, gateway, lscc_of, on_the_wire, told};
 use conformance::settings::{bridged, lossless};
 use conformance::{A, B, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
 use input::Input;
@@ -19,7 +19,7 @@ use switch::program::{Bifrost, Settings, VirtualIncoming};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
-use wire::rate_feedback::{Key, Received};
+use wire::rate_feedback::{self, Content, Key, Received};
 use wire::roce::cm::{CommunicationId, DATAGRAM_LEN, Message};
 use wire::roce::extended::Deth;
 use wire::roce::{self, Opcode, Psn, QueuePair, bth, cm, icrc};
@@ -75,6 +75,8 @@ const STEPS: [u64; 16] = [
     4_398_046_600_000,
     281_474_976_800_000,
 ];
+/// Of the challenges to the switch.
+const NONCE: u64 = 7;
 /// Syndromes of acknowledgements: positive, receiver not ready, two that refuse, reserved.
 const SYNDROMES: [u8; 4] = [0, 0x20, 0x60, 0x7f];
 
@@ -222,12 +224,23 @@ fn damaged(mut frame: TestFrame, damage: u8) -> TestFrame {
     frame
 }
 
+/// What the far end says.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Rate,
+    /// A rate that answers the last challenge of the switch, if there was one.
+    Answer,
+    Challenge,
+}
+
 /// The switch, and what is known about what it may say.
 struct Run {
     bench: Testbench,
     last: Template,
     /// The highest sequence number of a message to the switch.
     sequence: u64,
+    /// The nonce of the last challenge of the switch.
+    asked: Option<u64>,
     /// Queue pairs that a packet named, by their host.
     named: BTreeSet<(Ipv6Addr, QueuePair)>,
     /// From which host to which packets went.
@@ -254,6 +267,7 @@ impl Run {
             bench: Testbench::new(settings),
             last: Template::default(),
             sequence: 0,
+            asked: None,
             named: BTreeSet::new(),
             ways: BTreeSet::new(),
             told: None,
@@ -346,11 +360,13 @@ impl Run {
     /// A message of the far end, or of somebody who would like to be it.
     fn feed_back(&mut self, rate: u8, sequence: u8, how: u8) {
         let rates = [1_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 400_000_000_000];
-        let sequence = match sequence {
-            0..0xc0 => self.sequence + u64::from(sequence) + 1,
-            0xc0..0xff => self.sequence.saturating_sub((sequence & 0x3f).into()),
-            // After which none is believed.
-            0xff => u64::MAX,
+        let (sequence, kind) = match sequence {
+            0..0xc0 => (self.sequence + u64::from(sequence) + 1, Kind::Rate),
+            0xc0..0xd0 => (self.bench.now().0.max(self.sequence), Kind::Rate),
+            0xd0..0xf0 => (self.sequence.saturating_sub((sequence & 0x1f).into()), Kind::Rate),
+            0xf0..0xf8 => (self.sequence + 1, Kind::Answer),
+            0xf8..0xff => (0, Kind::Challenge),
+            0xff => (u64::MAX, Kind::Rate),
         };
         self.sequence = if sequence == u64::MAX { self.sequence } else { self.sequence.max(sequence) };
         let rate = BitRate::new(pick(rate, 0, &rates)).expect("none is zero");
@@ -358,8 +374,14 @@ impl Run {
         if how & 4 != 0 {
             message.source = LOCAL;
         }
+        if kind == Kind::Challenge {
+            message.message.content = Content::Challenge { nonce: NONCE };
+        }
         let key = pick(how, 0, &[Some(KEY), None, Some(KEY), Some(Key([9; 16]))]);
-        let frame = on_the_wire(&message, key.as_ref());
+        let frame = match self.asked.filter(|_| kind == Kind::Answer) {
+            Some(nonce) => answer(nonce, sequence, rate),
+            None => on_the_wire(&message, key.as_ref()),
+        };
         self.inject(if how & 8 == 0 { B } else { A }, damaged(frame, how & 0xf0));
     }
 
@@ -449,10 +471,19 @@ impl Run {
         assert!(ipv4::View::parse(packet).expect("it was parsed").verify_checksum());
         let lscc = self.bench.shard.program().port(B).lscc.as_ref().expect("it has something to tell");
         match &lscc.feedback.key {
-            Some(key) => assert!(received.verify_tag(key)),
+            Some(key) => assert!(received.verify_tag(key, Some(NONCE))),
             None => assert!(!received.message.is_authenticated()),
         }
-        let sequence = received.message.sequence();
+        let sequence = match received.message.message().content {
+            Content::Challenge { nonce } => {
+                self.asked = Some(nonce);
+                return;
+            }
+            Content::Rate { sequence, rate, .. } => {
+                assert_eq!(rate_feedback::Message::carried(rate), rate);
+                sequence
+            }
+        };
         assert!(self.told.is_none_or(|told| told < sequence), "{sequence} after {:?}", self.told);
         self.told = Some(sequence);
     }

@@ -2,12 +2,12 @@
 
 use crate::frame::TestFrame;
 use crate::settings::{port_mac, two_ports};
-use crate::{A, B};
+use crate::{A, B, Testbench};
 use core::net::Ipv4Addr;
 use switch::program::{Feedback, Lscc, RateCalculation, RateLimiting, Settings};
-use units::{BitRate, Interval, Nanos, Priority, WireBytes};
+use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ip::Dscp;
-use wire::rate_feedback::{Frame, Key, Message};
+use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 
 /// The address of the gateway on its long link.
 pub const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
@@ -64,6 +64,9 @@ pub fn lscc_of(settings: &mut Settings) -> &mut Lscc {
     settings.ports[B.index()].lscc.as_mut().expect("port B has LSCC")
 }
 
+/// The session in which the far end speaks.
+pub const SESSION: u64 = 1;
+
 /// What the far end says: send at `rate`.
 pub fn told(sequence: u64, rate: BitRate) -> Frame {
     Frame {
@@ -72,13 +75,13 @@ pub fn told(sequence: u64, rate: BitRate) -> Frame {
         destination: LOCAL,
         dscp: Dscp::from_low_bits(48),
         identification: sequence as u16,
-        message: Message { port: 1, sequence, timestamp: Nanos(sequence), rate },
+        message: Message { port: 1, content: Content::Rate { rate, sequence, session: SESSION } },
     }
 }
 
 /// The message on the wire.
 pub fn on_the_wire(frame: &Frame, key: Option<&Key>) -> TestFrame {
-    let mut bytes = vec![0; Frame::length(key.is_some())];
+    let mut bytes = vec![0; FRAME_LEN];
     frame.emit(key, &mut bytes).expect("there is room");
     TestFrame::new(bytes)
 }
@@ -86,4 +89,47 @@ pub fn on_the_wire(frame: &Frame, key: Option<&Key>) -> TestFrame {
 /// [`told`], with its tag.
 pub fn feedback(sequence: u64, rate: BitRate) -> TestFrame {
     on_the_wire(&told(sequence, rate), Some(&KEY))
+}
+
+/// [`told`], as an answer to the challenge with `nonce`.
+pub fn answer(nonce: u64, sequence: u64, rate: BitRate) -> TestFrame {
+    let mut bytes = vec![0; FRAME_LEN];
+    told(sequence, rate).emit_answer(&KEY, nonce, &mut bytes).expect("there is room");
+    TestFrame::new(bytes)
+}
+
+/// What a gateway says in `frame`, where that is a feedback message.
+pub fn said_in(frame: &TestFrame) -> Option<Content> {
+    let received = Received::parse(frame.bytes.get(14..)?).ok()?;
+    Some(received.message.message().content)
+}
+
+/// The rate that a gateway tells in `frame`.
+pub fn rate_in(frame: &TestFrame) -> Option<BitRate> {
+    match said_in(frame)? {
+        Content::Rate { rate, .. } => Some(rate),
+        Content::Challenge { .. } => None,
+    }
+}
+
+/// The nonce of the challenge in `frame`.
+pub fn nonce_in(frame: &TestFrame) -> Option<u64> {
+    match said_in(frame)? {
+        Content::Challenge { nonce } => Some(nonce),
+        Content::Rate { .. } => None,
+    }
+}
+
+/// The far end tells the gateway `rate`, and answers its challenge where it has a key.
+///
+/// # Panics
+/// Where the gateway does not adopt the rate.
+pub fn introduce(bench: &mut Testbench, sequence: u64, rate: BitRate) {
+    let key = bench.shard.program().port(B).lscc.as_ref().and_then(|lscc| lscc.feedback.key);
+    bench.inject_singly(B, [on_the_wire(&told(sequence, rate), key.as_ref())]);
+    if let Some(nonce) = bench.sent(B).iter().rev().find_map(|sent| nonce_in(&sent.frame)) {
+        bench.inject_singly(B, [answer(nonce, sequence, rate)]);
+    }
+    let adopted = bench.shard.lscc(B).and_then(|lscc| lscc.told);
+    assert_eq!(adopted, Some(Message::carried(rate)), "the gateway hears its far end");
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::long_haul::{
-    CNP_INTERVAL, INTERVAL, KEY, LOCAL, PEER, ROUND_TRIP, feedback, gateway, lscc, lscc_of, on_the_wire, told,
+    CNP_INTERVAL, INTERVAL, KEY, LOCAL, PEER, ROUND_TRIP, feedback, gateway, introduce, lscc, lscc_of,
+    on_the_wire, told,
 };
 use conformance::settings::{bridged, host_mac, host_v4, lossless, port_mac, routed, two_ports};
 use conformance::{A, B, Connection, Flow, P1, P3, Sent, TestFrame, Testbench};
@@ -13,7 +14,7 @@ use switch::program::Settings;
 use switch::{Consumed, DropReason, FeedbackCounters};
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::ip::Ecn;
-use wire::rate_feedback::{Frame, Key};
+use wire::rate_feedback::{Frame, Key, Received};
 use wire::roce::{QueuePair, bth, cnp, icrc};
 use wire::vlan::{Tag, VlanId};
 use wire::{ethernet, ipv4, ipv6, udp, vlan};
@@ -34,7 +35,7 @@ fn connect(bench: &mut Testbench, connection: &Connection) {
 /// A gateway that was told to send slowly, and has seen the connections being made.
 fn limited(settings: Settings, connections: &[Connection]) -> Testbench {
     let mut bench = Testbench::new(settings);
-    bench.inject_singly(B, [feedback(1, SLOW)]);
+    introduce(&mut bench, 1, SLOW);
     connections.iter().for_each(|it| connect(&mut bench, it));
     bench
 }
@@ -214,6 +215,8 @@ fn a_mark_stays_where_no_direct_cnp_can_take_its_place() {
     let (known, stranger) =
         (Connection::new(flow().ecn(Ecn::Ce), 1), Connection::new(flow().ecn(Ecn::Ce), 2));
     let mut bench = limited(gateway(), &[known]);
+    // The link is still busy with the challenge to the far end.
+    bench.run_for(Interval::from_micros(1));
     bench.inject_singly(A, [stranger.data(0, PAYLOAD)]);
     assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "its sender is not known");
     let mut bench = Testbench::new(gateway());
@@ -221,6 +224,7 @@ fn a_mark_stays_where_no_direct_cnp_can_take_its_place() {
     bench.inject_singly(A, [known.data(0, PAYLOAD)]);
     assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "nothing is limited");
     let mut bench = limited(gateway(), &[known]);
+    bench.run_for(Interval::from_micros(1));
     bench.inject_singly(A, [known.data(0, PAYLOAD)]);
     assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "the pseudo-queue is short");
     assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
@@ -442,16 +446,19 @@ fn refused(message: TestFrame) -> FeedbackCounters {
 
 fn refused_by(settings: Settings, message: TestFrame) -> FeedbackCounters {
     let mut bench = Testbench::new(settings);
-    let key = bench.shard.program().port(B).lscc.as_ref().unwrap().feedback.key;
-    bench.inject_singly(B, [on_the_wire(&told(10, BitRate::gigabits(50)), key.as_ref())]);
+    introduce(&mut bench, 10, BitRate::gigabits(50));
+    let consumed =
+        |bench: &Testbench| bench.shard.ingress_counters(B).consumed[Consumed::RateFeedback.index()].frames;
+    let (before, said) = (consumed(&bench), bench.sent(B).len());
     bench.inject_singly(B, [message]);
     let report = bench.shard.lscc(B).unwrap();
     assert_eq!(report.told, Some(BitRate::gigabits(50)), "nothing has changed");
     assert_eq!(report.feedback.accepted, 1);
-    let consumed = bench.shard.ingress_counters(B).consumed[Consumed::RateFeedback.index()];
-    assert_eq!(consumed.frames, 2);
+    assert_eq!(consumed(&bench), before + 1);
+    assert_eq!(bench.sent(B).len(), said, "it is not answered");
     assert!(bench.sent(A).is_empty(), "and nobody else sees it");
-    report.feedback
+    // The far end was not believed at once.
+    FeedbackCounters { unconfirmed: 0, challenged: 0, ..report.feedback }
 }
 
 #[test]
@@ -476,7 +483,8 @@ proptest! {
         let mut message = feedback(11, SLOW);
         message.bytes[bit / 8] ^= 1 << (bit % 8);
         let counters = refused(message);
-        prop_assert_eq!(counters.malformed + counters.foreign + counters.forged + counters.stale, 1);
+        let refused = counters.malformed + counters.other_version + counters.foreign + counters.forged;
+        prop_assert_eq!(refused, 1);
     }
 
     #[test]
@@ -484,9 +492,7 @@ proptest! {
         let mut message = feedback(11, SLOW);
         message.bytes.truncate(length);
         message.length = length as u64;
-        let mut bench = Testbench::new(gateway());
-        bench.inject_singly(B, [message]);
-        prop_assert_eq!(bench.shard.lscc(B).unwrap().told, None);
+        prop_assert_eq!(refused(message).malformed, 1);
     }
 }
 
@@ -518,20 +524,28 @@ fn what_one_end_says_the_other_believes() {
     let mut far = Testbench::new(far);
     let mut near = Testbench::new(gateway());
     let connection = Connection::new(Flow::new(B, A).at(P3).ecn(Ecn::Ect0), 1);
-    let (mut sequences, mut identifications) = (Vec::new(), BTreeSet::new());
+    let (mut sequences, mut identifications, mut answers) = (Vec::new(), BTreeSet::new(), 0);
     for psn in 0..3_000 {
         far.inject_singly(B, [connection.data(psn, PAYLOAD)]);
         far.run_for(Interval::from_micros(1));
         near.run_until(far.now());
         for sent in far.newly_sent(B).into_iter().filter(|sent| sent.control && sent.pfc().is_none()) {
-            sequences.push(sent.start);
             identifications.insert(ipv4::View::parse(&sent.frame.bytes[14..]).unwrap().identification());
+            match Received::parse(&sent.frame.bytes[14..]).unwrap().message.is_answer() {
+                true => answers += 1,
+                false => sequences.push(sent.start),
+            }
             near.inject_singly(B, [sent.frame]);
+        }
+        for sent in near.newly_sent(B) {
+            far.inject_singly(B, [sent.frame]);
         }
     }
     let report = near.shard.lscc(B).unwrap();
+    // The first rate has it challenge the far end, which tells that rate once more.
+    assert_eq!((report.feedback.unconfirmed, answers), (1, 1));
     assert_eq!(report.feedback.accepted, sequences.len() as u64);
-    assert_eq!(identifications.len(), sequences.len());
+    assert_eq!(identifications.len(), sequences.len() + 1);
     assert_eq!(report.told, far.shard.lscc(B).unwrap().rates.last_rate);
     assert!(sequences.windows(2).all(|pair| pair[1].since(pair[0]).0.abs_diff(INTERVAL.0) < 1_000));
     assert!((28..=30).contains(&sequences.len()), "{} messages in 30 intervals", sequences.len());

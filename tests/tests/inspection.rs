@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::long_haul::{feedback, gateway};
+use conformance::long_haul::{feedback, gateway, introduce};
 use conformance::settings::lossless;
 use conformance::{A, B, Flow, P1, P3, P4, Testbench};
 use core::num::NonZeroU32;
@@ -38,7 +38,8 @@ fn everything() -> Settings {
 /// which frames wait.
 fn busy() -> Testbench {
     let mut bench = Testbench::new(everything());
-    for number in 1..200 {
+    introduce(&mut bench, 1, BitRate::gigabits(20));
+    for number in 2..200 {
         bench.inject(A, Flow::new(A, B).at(P3).udps(32, 4_000));
         bench.inject(B, Flow::new(B, A).at(P1).udps(2, 500));
         bench.inject(B, [feedback(number, BitRate::gigabits(20))]);

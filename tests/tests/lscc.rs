@@ -3,13 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::long_haul::{INTERVAL, ROUND_TRIP, gateway, lscc_of};
+use conformance::long_haul::{INTERVAL, ROUND_TRIP, gateway, lscc_of, rate_in};
 use conformance::settings::lossless;
 use conformance::{A, B, Flow, P3, Testbench};
 use std::collections::VecDeque;
 use switch::program::{Lscc, Settings};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
-use wire::rate_feedback::Received;
 
 const FRAME: usize = 4_170;
 const LINE: BitRate = BitRate::gigabits(20);
@@ -70,8 +69,7 @@ impl Link {
 
     fn listen(&mut self) {
         for sent in self.bench.newly_sent(B).iter().filter(|sent| sent.control && sent.pfc().is_none()) {
-            let received = Received::parse(&sent.frame.bytes[14..]).unwrap();
-            self.told.push_back((sent.start + ROUND_TRIP, received.message.rate()));
+            self.told.push_back((sent.start + ROUND_TRIP, rate_in(&sent.frame).unwrap()));
         }
     }
 

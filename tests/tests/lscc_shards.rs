@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::long_haul::{CNP_INTERVAL, feedback, lscc, lscc_of};
+use conformance::long_haul::{CNP_INTERVAL, answer, feedback, lscc, lscc_of, nonce_in, rate_in};
 use conformance::settings::{host_mac, lossless, port_mac, routed};
 use conformance::{A, B, C, Connection, D, Flow, P3, Sent, Shards};
 use std::collections::BTreeMap;
@@ -13,7 +13,6 @@ use switch::{DataFlows, LimiterCounters, Program, ResolverCounters};
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::ip::Ecn;
-use wire::rate_feedback::Received;
 use wire::roce::{bth, icrc};
 use wire::{ethernet, ipv4};
 
@@ -58,12 +57,20 @@ struct Outcome {
     longest_pseudo_queue: WireBytes,
 }
 
+/// The far end is slow, and answers the challenge of whoever does not believe it yet.
+fn introduce(shards: &mut Shards) {
+    shards.inject(B, [feedback(1, SLOW)]);
+    shards.run_until(shards.now);
+    let nonce = shards.sent[B.index()].iter().find_map(|sent| nonce_in(&sent.frame)).unwrap();
+    shards.inject(B, [answer(nonce, 1, SLOW)]);
+}
+
 /// The same traffic through `count` shards. Halfway the shards are given `changed` settings, one after the
 /// other.
 fn run(count: u16, changed: Option<&Settings>) -> Outcome {
     let mut shards = Shards::new(settings(), count);
     let connections = connections();
-    shards.inject(B, [feedback(1, SLOW)]);
+    introduce(&mut shards);
     for connection in &connections[..MANAGED] {
         shards.inject(connection.flow.from, [connection.request()]);
         shards.run_until(shards.now + STEP);
@@ -109,9 +116,7 @@ fn outcome(shards: &Shards) -> Outcome {
             *cnps.entry((port, queue_pair(frame))).or_default() += 1;
         }
     }
-    let told = own_frames(shards, B)
-        .map(|frame| Received::parse(&frame[ethernet::HEADER_LEN..]).unwrap().message.rate())
-        .collect();
+    let told = shards.sent[B.index()].iter().filter_map(|sent| rate_in(&sent.frame)).collect();
     let left = shards.sent[B.index()].iter().filter(|sent| !sent.control);
     let mut marked: Vec<u64> =
         left.filter(|sent| ecn(sent) == Ecn::Ce).map(|sent| sent.frame.label).collect();
@@ -174,7 +179,7 @@ fn settings_that_change_on_the_way_change_the_same_on_all_shards() {
 #[test]
 fn what_another_shard_admitted_is_limited_when_it_is_accepted() {
     let mut shards = Shards::new(settings(), 2);
-    shards.inject(B, [feedback(1, SLOW)]);
+    introduce(&mut shards);
     let frames: Vec<_> = (0..10).map(|psn| connection(A, 0).data(psn, PAYLOAD)).collect();
     let bytes: u64 = frames.iter().map(|frame| WireBytes::of_frame(units::Bytes(frame.length)).0).sum();
     shards.inject(A, frames);
@@ -193,7 +198,7 @@ fn what_another_shard_admitted_is_limited_when_it_is_accepted() {
 #[test]
 fn what_is_on_its_way_when_lscc_goes_is_neither_limited_nor_lost() {
     let mut shards = Shards::new(settings(), 2);
-    shards.inject(B, [feedback(1, SLOW)]);
+    introduce(&mut shards);
     let frames: Vec<_> = (0..10).map(|psn| connection(A, 0).data(psn, PAYLOAD)).collect();
     shards.inject(A, frames);
     shards.hand_over(0);
@@ -210,7 +215,7 @@ fn addresses(v6: bool, count: u16) -> (MacAddress, MacAddress) {
     let mut shards = Shards::new(settings(), count);
     let mut connection = connection(A, 0);
     connection.flow.v6 = v6;
-    shards.inject(B, [feedback(1, SLOW)]);
+    introduce(&mut shards);
     shards.inject(A, [connection.request()]);
     shards.run_until(Nanos(1_000));
     shards.inject(B, [connection.reply()]);
@@ -238,7 +243,7 @@ fn more_flows_than_another_shards_port_can_tell_at_once_are_all_told() {
     }
     lscc_of(&mut settings).limiting.flows = 1_200;
     let mut shards = Shards::new(settings, 2);
-    shards.inject(B, [feedback(1, SLOW)]);
+    introduce(&mut shards);
     for connection in &connections {
         shards.inject(A, [connection.request()]);
         shards.run_until(shards.now + STEP);

@@ -76,7 +76,7 @@ pub(crate) fn round_trip(
 /// The pause waits for what was handed to the device (`tx_window`) and for a frame that has begun,
 /// travels, and acts on a peer that is allowed a time for it (IEEE 802.3 clause 31B.3.7) and may
 /// have begun a frame; what it then sends travels back, and all passes NICs and PHYs.
-fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
+pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
     let frame = frame_time(port.rate, port.max_frame);
     let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
     Some(link.distance?.propagation() * 2 + ends)

@@ -145,7 +145,7 @@ impl Builder<'_> {
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             bifrost: None,
             lscc: None,
-            watchdog: decl.watchdog.as_ref().map(watchdog::build),
+            watchdog: None,
             int: or(&decl.int, false),
         };
         if let Some(declared) = &decl.bifrost {
@@ -163,6 +163,7 @@ impl Builder<'_> {
         if let Some(pfc) = &decl.pfc {
             self.pfc(pfc, &mut port);
         }
+        port.watchdog = watchdog::build(decl.watchdog.as_ref(), &port, link);
         Some(port)
     }
 

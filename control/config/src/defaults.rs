@@ -59,7 +59,8 @@ pub(crate) fn least_rate(most: BitRate) -> BitRate {
     BitRate::new(least).map_or(most, |least| least.min(most))
 }
 
-/// Detection and restoration time of the watchdog, as `pfcwd start_default` of SONiC has them.
+/// The restoration time of the watchdog, and the shortest detection time that it has unless it is told another, as
+/// `pfcwd start_default` of SONiC has them.
 pub(crate) const WATCHDOG_TIME: Interval = Interval::from_millis(200);
 
 /// Of a ring of a device: 10 us of 60-byte frames at 100G are 1,488.

@@ -17,6 +17,9 @@ use crate::reader::{At, Problems};
 use crate::schema::{KeyWish, LsccDecl, PortDecl};
 use crate::value::{KEY, SizeWish, hexadecimal};
 
+/// The key in `config/keys/example.key`, which is public.
+const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+
 /// What `decl` asks for on a port of which Bifrost is known; `None` where the round trip is not
 /// known, which has been said. Key files are looked for from `directory` on.
 pub(crate) fn build(
@@ -33,7 +36,7 @@ pub(crate) fn build(
     let feedback = Feedback {
         local: decl.local.value,
         peer: decl.peer.value,
-        key: decl.key.as_ref().and_then(|wish| key(wish, directory, problems)),
+        key: key(&decl.key, directory, problems),
         dscp: or(&decl.feedback_dscp, defaults::NETWORK_DSCP),
     };
     let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
@@ -88,6 +91,7 @@ fn size(wish: &Option<At<SizeWish>>) -> Option<WireBytes> {
 fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
     let path = match &wish.value {
         KeyWish::Here(key) => return Some(*key),
+        KeyWish::None => return None,
         KeyWish::File(path) => path,
     };
     let key = directory.ok_or(ProblemKind::KeyFileNowhere).and_then(|it| read_key(&it.join(path)));
@@ -119,8 +123,13 @@ pub(crate) fn check(
     problems: &Problems<'_>,
 ) {
     let Some(declared) = &decl.lscc else { return };
-    if declared.key.is_none() {
-        problems.warning(&declared.place, ProblemKind::LsccUnsigned { peer: lscc.feedback.peer });
+    let place = &declared.key.place;
+    match (&declared.key.value, lscc.feedback.key) {
+        (KeyWish::None, _) => {
+            problems.warning(place, ProblemKind::LsccUnsigned { peer: lscc.feedback.peer });
+        }
+        (_, Some(EXAMPLE_KEY)) => problems.warning(place, ProblemKind::LsccExampleKey),
+        _ => {}
     }
     check_step(sum, declared, problems);
     if let Protection::Short { priority, headroom } = sum.beneath

@@ -42,8 +42,8 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             lscc::check(lscc, port, &sum, decl, problems);
         }
         check.obedience(index, decl);
-        if let Some(settings) = &port.watchdog {
-            watchdog::check(settings, port, decl.watchdog.as_ref(), problems);
+        if let Some(wish) = &decl.watchdog {
+            watchdog::check(wish, port, problems);
         }
         for declared in decl.queues.iter().flatten() {
             check.queue(index, port, declared);

@@ -206,6 +206,10 @@ pub enum ProblemKind {
     )]
     LsccUnsigned { peer: Ipv4Addr },
     #[error(
+        "the key of config/keys/example.key is public: whoever can send into this link can say any rate; make a key of your own with openssl rand -hex 16"
+    )]
+    LsccExampleKey,
+    #[error(
         "without a step the rates of LSCC jump from one end to the other once least or most holds one; leave step out for one that senders can follow"
     )]
     LsccNoStep,
@@ -231,6 +235,10 @@ pub enum ProblemKind {
         "port {port} obeys no pauses, so the watchdog has nothing to watch; make a priority lossless, or leave the watchdog out"
     )]
     NothingWatched { port: String },
+    #[error(
+        "port {port} obeys pauses and has no watchdog: nobody is told of a peer that pauses it without end; leave watchdog out for one that tells and changes nothing"
+    )]
+    Unwatched { port: String },
     #[error(
         "a single pause frame may last {longest} at {rate}, longer than a detection time of {detection}: one that is not followed by XON is taken for a storm"
     )]

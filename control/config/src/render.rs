@@ -165,6 +165,9 @@ fn write_port(out: &mut String, port: &PortSettings, link: &Link, keys: Keys) ->
     writeln!(out, "\n[[port]]\nname = \"{}\"\nmac = \"{}\"\nrate = \"{}\"", port.name, port.mac, port.rate)?;
     writeln!(out, "max_frame = {}\ntx_window = \"{}\"", port.max_frame.0, port.tx_window)?;
     writeln!(out, "int = {}", port.int)?;
+    if port.watchdog.is_none() && !port.pfc.obeyed().is_empty() {
+        writeln!(out, "watchdog = \"none\"")?;
+    }
     if let Some(distance) = link.distance {
         writeln!(out, "distance = \"{distance}\"")?;
     }
@@ -210,11 +213,10 @@ fn write_bifrost(out: &mut String, bifrost: &Bifrost) -> core::fmt::Result {
 fn write_lscc(out: &mut String, lscc: &Lscc, keys: Keys) -> core::fmt::Result {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
     writeln!(out, "\n[port.lscc]\nlocal = \"{}\"\npeer = \"{}\"", feedback.local, feedback.peer)?;
-    if let Some(Key(key)) = feedback.key {
-        match keys {
-            Keys::InClear => writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?,
-            Keys::Hidden => writeln!(out, "key = \"(hidden)\"")?,
-        }
+    match (feedback.key, keys) {
+        (None, _) => writeln!(out, "key = \"none\"")?,
+        (Some(Key(key)), Keys::InClear) => writeln!(out, "key = \"{:032x}\"", u128::from_be_bytes(key))?,
+        (Some(_), Keys::Hidden) => writeln!(out, "key = \"(hidden)\"")?,
     }
     writeln!(out, "interval = \"{interval}\"\nround_trip = \"{round_trip}\"")?;
     writeln!(out, "reference = \"{}\"", Bytes(calculation.reference.0))?;

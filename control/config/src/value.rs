@@ -198,10 +198,14 @@ or_none! {
 }
 
 /// What is wrong with a key is said without showing it.
-impl Value for Key {
+impl Value for Option<Key> {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        let wrong = || ProblemKind::WrongType { got: "this".into(), want: KEY };
-        value.as_str().and_then(hexadecimal).map(Self).ok_or_else(wrong)
+        const WANT: &str = "a key of 32 hexadecimal digits, or \"none\"";
+        let wrong = || ProblemKind::WrongType { got: "this".into(), want: WANT };
+        match value.as_str() {
+            Some("none") => Ok(None),
+            text => text.and_then(hexadecimal).map(Key).map(Some).ok_or_else(wrong),
+        }
     }
 }
 
@@ -311,12 +315,19 @@ pub(crate) enum SchedulingWord {
     Weighted,
 }
 
+/// That there shall be no watchdog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoWatchdog {
+    None,
+}
+
 words! {
     Mode { "patch" => Self::Patch, "bridge" => Self::Bridge, "route" => Self::Route }
     SchedulingWord { "strict" => Self::Strict, "weighted" => Self::Weighted }
     VirtualIncomingWord { "counter" => Self::Counter, "history" => Self::History }
     Trust { "dscp" => Self::Dscp, "pcp" => Self::Pcp, "nothing" => Self::Nothing }
     WatchdogAction { "drop" => Self::Drop, "forward" => Self::Forward, "alert" => Self::Alert }
+    NoWatchdog { "none" => Self::None }
     MarkAt { "dequeue" => Self::Dequeue, "enqueue" => Self::Enqueue }
 }
 

@@ -1,39 +1,64 @@
 //! The PFC watchdog on a port: its defaults, and whether there is anything for it to watch.
 
 use switch::program::{PortSettings, Watchdog};
-use units::PauseQuanta;
+use units::{Interval, PauseQuanta};
 
+use crate::bifrost;
 use crate::build::or;
 use crate::defaults;
+use crate::gateway::Link;
 use crate::problem::ProblemKind;
 use crate::reader::Problems;
-use crate::schema::WatchdogDecl;
+use crate::schema::WatchdogWish;
 
-/// What `decl` asks for.
-pub(crate) fn build(decl: &WatchdogDecl) -> Watchdog {
-    Watchdog {
-        detection: or(&decl.detection, defaults::WATCHDOG_TIME),
-        restoration: or(&decl.restoration, defaults::WATCHDOG_TIME),
-        action: or(&decl.action, Default::default()),
+/// In how many round trips a distant peer resumes what it paused, unless something is wrong with it: it has drained
+/// what was on its way, and that of those which paused it in turn.
+const ROUND_TRIPS: u64 = 4;
+
+/// What `wish` asks for on a port whose pauses are known. Where nothing is said, a port that obeys pauses has a
+/// watchdog that changes nothing and tells.
+pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
+    let detection = || detection(port, link);
+    let restoration = defaults::WATCHDOG_TIME;
+    match wish {
+        Some(WatchdogWish::Off(_)) => None,
+        Some(WatchdogWish::On(decl)) => Some(Watchdog {
+            detection: decl.detection.as_ref().map_or_else(detection, |it| it.value),
+            restoration: or(&decl.restoration, restoration),
+            action: or(&decl.action, Default::default()),
+        }),
+        None if port.pfc.obeyed().is_empty() => None,
+        None => Some(Watchdog { detection: detection(), restoration, action: Default::default() }),
     }
 }
 
-/// Notes where the watchdog of `port` watches nothing, or takes a single pause frame for a storm.
-pub(crate) fn check(
-    watchdog: &Watchdog,
-    port: &PortSettings,
-    decl: Option<&WatchdogDecl>,
-    problems: &Problems<'_>,
-) {
-    let Some(decl) = decl else { return };
-    if port.pfc.obeyed().is_empty() {
-        problems.warning(&decl.place, ProblemKind::NothingWatched { port: port.name.clone() });
-        return;
-    }
-    let (rate, detection) = (port.rate, watchdog.detection);
-    let longest = PauseQuanta::MAX.interval_at(rate);
-    if longest > detection {
-        let place = decl.detection.as_ref().map_or(&decl.place, |detection| &detection.place);
-        problems.warning(place, ProblemKind::ShortDetection { detection, longest, rate });
+/// The detection time of a watchdog that is told none. Neither a pause of a distant peer that does what it should
+/// nor a single pause frame is a storm.
+fn detection(port: &PortSettings, link: &Link) -> Interval {
+    let stated = port.lscc.as_ref().map(|lscc| lscc.round_trip);
+    let stated = stated.max(port.bifrost.map(|bifrost| bifrost.round_trip));
+    let round_trip = stated.max(bifrost::from_distance(port, link)).unwrap_or_default();
+    let longest = PauseQuanta::MAX.interval_at(port.rate);
+    let wanted = defaults::WATCHDOG_TIME.max(round_trip * ROUND_TRIPS).max(longest);
+    wanted.min(*Watchdog::DETECTION.end())
+}
+
+/// Notes where `port` has no watchdog, where that watches nothing, and where it takes a single pause frame for a
+/// storm.
+pub(crate) fn check(wish: &WatchdogWish, port: &PortSettings, problems: &Problems<'_>) {
+    let (name, idle) = (|| port.name.clone(), port.pfc.obeyed().is_empty());
+    let decl = match wish {
+        WatchdogWish::Off(_) if idle => return,
+        WatchdogWish::Off(place) => return problems.warning(place, ProblemKind::Unwatched { port: name() }),
+        WatchdogWish::On(decl) if idle => {
+            return problems.warning(&decl.place, ProblemKind::NothingWatched { port: name() });
+        }
+        WatchdogWish::On(decl) => decl,
+    };
+    let Some(detection) = &decl.detection else { return };
+    let (rate, longest) = (port.rate, PauseQuanta::MAX.interval_at(port.rate));
+    if longest > detection.value {
+        let kind = ProblemKind::ShortDetection { detection: detection.value, longest, rate };
+        problems.warning(&detection.place, kind);
     }
 }

@@ -22,13 +22,15 @@ fn roce() -> usize {
 }
 
 #[test]
-fn every_file_that_we_ship_is_valid_and_gives_no_warning() {
+fn every_file_that_we_ship_is_valid_and_warns_of_nothing_but_the_public_key() {
     let mut count = 0;
     for entry in fs::read_dir(shipped()).unwrap() {
         let path = entry.unwrap().path();
         let gateway = load(&path).unwrap_or_else(|error| panic!("{error}"));
         let warnings: Vec<_> = gateway.warnings.iter().map(ToString::to_string).collect();
-        assert!(warnings.is_empty(), "{}", warnings.join("\n"));
+        let keys = fs::read_to_string(&path).unwrap().matches("/example.key\"").count();
+        let others = warnings.iter().filter(|it| !it.contains("example.key is public")).count();
+        assert_eq!((warnings.len(), others), (keys, 0), "{}", warnings.join("\n"));
         count += 1;
     }
     assert!(count >= 6, "found {count} files");
@@ -162,7 +164,7 @@ fn a_table_of_bifrost_is_taken_from_the_profile_as_a_whole() {
 }
 
 #[test]
-fn the_watchdog_has_the_times_and_the_action_of_sonic_unless_it_is_told_others() {
+fn a_watchdog_tells_after_the_times_of_sonic_unless_it_is_told_others() {
     let watchdog = |gateway: &Gateway, port: &str| gateway.program.port(gateway.port(port).unwrap()).watchdog;
     let times = |detection, restoration, action| {
         let (detection, restoration) = (Interval::from_millis(detection), Interval::from_millis(restoration));
@@ -170,7 +172,9 @@ fn the_watchdog_has_the_times_and_the_action_of_sonic_unless_it_is_told_others()
     };
     let shipped = gateway("longhaul-80km.toml");
     assert_eq!(watchdog(&shipped, "dc0"), times(200, 200, WatchdogAction::Drop));
-    assert_eq!(watchdog(&shipped, "lh0"), None);
+    assert_eq!(watchdog(&shipped, "lh0"), times(200, 200, WatchdogAction::Alert));
+    let no_pauses = gateway("minimal.toml");
+    assert_eq!(watchdog(&no_pauses, "lh0"), None, "it obeys none");
 
     let text = r#"
         [profile.port.rack]
@@ -190,7 +194,7 @@ fn the_watchdog_has_the_times_and_the_action_of_sonic_unless_it_is_told_others()
     "#;
     let gateway = config::parse(text, "profiles.toml").unwrap();
     assert_eq!(watchdog(&gateway, "a"), times(1_000, 200, WatchdogAction::Forward));
-    assert_eq!(watchdog(&gateway, "b"), times(200, 200, WatchdogAction::Drop), "a table as a whole");
+    assert_eq!(watchdog(&gateway, "b"), times(200, 200, WatchdogAction::Alert), "a table as a whole");
     assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
 }
 
@@ -251,4 +255,64 @@ fn what_a_port_says_goes_before_its_profile_and_a_narrow_range_before_a_wide_one
     assert!(!a.lossless().is_empty() && b.lossless().is_empty());
     let priority = |dscp: usize| a.classification.dscp[dscp].number();
     assert_eq!([priority(0), priority(24), priority(26), priority(27), priority(48)], [0, 3, 4, 3, 0]);
+}
+
+/// The watchdog of a port of `rate` that says `keys`, and what is said about it.
+fn watched(rate: &str, keys: &str) -> (Option<Watchdog>, Vec<String>) {
+    let text = format!(
+        r#"
+        [[port]]
+        name = "a"
+        rate = "{rate}"
+        lossless = [{{ priorities = [3], headroom = "16MB" }}]
+        {keys}
+
+        [[port]]
+        name = "b"
+        rate = "{rate}"
+        watchdog = "none"
+
+        [buffer]
+        headroom = "64MB"
+        "#
+    );
+    let gateway = config::parse(&text, "watched.toml").unwrap_or_else(|error| panic!("{error}"));
+    let warnings = gateway.warnings.iter().map(ToString::to_string);
+    let warnings = warnings.filter(|it| it.contains("watchdog") || it.contains("detection")).collect();
+    (gateway.program.settings().ports[0].watchdog, warnings)
+}
+
+#[test]
+fn a_port_that_obeys_pauses_has_a_watchdog_that_changes_nothing() {
+    let (watchdog, warnings) = watched("100G", "");
+    let action = WatchdogAction::Alert;
+    let time = Interval::from_millis(200);
+    assert_eq!(watchdog, Some(Watchdog { detection: time, restoration: time, action }));
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn a_detection_time_that_is_not_stated_leaves_four_round_trips_and_a_whole_pause() {
+    let detection = |rate, keys| {
+        let (watchdog, warnings) = watched(rate, keys);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        watchdog.unwrap().detection
+    };
+    let table = "[port.watchdog]\nrestoration = \"1s\"";
+    assert_eq!(detection("100G", table), Interval::from_millis(200));
+    assert_eq!(detection("100M", ""), Interval(335_539_200), "a single pause frame at that rate");
+    assert_eq!(detection("10M", ""), Interval(3_355_392_000));
+    assert_eq!(detection("5M", ""), Interval::from_millis(5_000), "the longest that is valid");
+    assert_eq!(detection("1G", "bifrost = { round_trip = \"100ms\" }"), Interval::from_millis(400));
+    assert_eq!(detection("1G", "bifrost = { round_trip = \"1s\" }"), Interval::from_millis(4_000));
+    let far = detection("1G", "distance = \"10000km\"");
+    assert!(far > Interval::from_millis(400) && far < Interval::from_millis(410), "{far}");
+}
+
+#[test]
+fn a_watchdog_that_is_turned_off_is_said_where_there_is_something_to_watch() {
+    let (watchdog, warnings) = watched("100G", "watchdog = \"none\"");
+    assert_eq!(watchdog, None);
+    let expected = "watched.toml:6:20: warning: port.watchdog: port a obeys pauses and has no watchdog";
+    assert!(matches!(&warnings[..], [only] if only.starts_with(expected)), "{warnings:?}");
 }

@@ -41,7 +41,7 @@ fn file(keys: &str, lscc: &str, other: &str) -> String {
     )
 }
 
-const KEY: &str = "key = \"000102030405060708090a0b0c0d0e0f\"";
+const KEY: &str = "key = \"00112233445566778899aabbccddeeff\"";
 
 fn valid(text: &str) -> Gateway {
     let gateway = parse(text, "lscc.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -70,9 +70,10 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
         assert!(text.contains(figure), "{figure}");
     }
     let (above, _) = text.split_once("interval = ").unwrap();
-    let defaults = above.replace("key_file = \"../keys/example.key\"", KEY);
-    let again = valid(&defaults);
-    assert_eq!(lscc(&again, "lh0"), long, "the values that it writes out are the defaults");
+    let again = valid(&above.replace("key_file = \"../keys/example.key\"", KEY));
+    let mut again = lscc(&again, "lh0").clone();
+    again.feedback.key = long.feedback.key;
+    assert_eq!(again, *long, "the values that it writes out are the defaults");
 }
 
 #[test]
@@ -290,4 +291,32 @@ fn a_key_file_that_holds_no_key_is_named_and_not_shown() {
 fn a_text_that_is_no_file_names_no_other() {
     let refused = parse(&file("distance = \"80km\"", "key_file = \"/etc/hostname\"", ""), "x.toml");
     assert!(refused.unwrap_err().to_string().contains("port.lscc.key_file: its path begins"));
+}
+
+#[test]
+fn without_a_word_about_a_key_there_is_no_lscc() {
+    let refused = parse(&file("distance = \"80km\"", "", ""), "x.toml").unwrap_err().to_string();
+    assert!(refused.contains("port.lscc.key: is missing; write for example key_file = "), "{refused}");
+}
+
+#[test]
+fn a_link_without_a_key_is_one_that_says_so() {
+    let gateway = parse(&file("distance = \"80km\"", "key = \"none\"", ""), "x.toml").unwrap();
+    assert_eq!(lscc(&gateway, "lh0").feedback.key, None);
+    let warnings: Vec<_> = gateway.warnings.iter().map(ToString::to_string).collect();
+    assert!(matches!(&warnings[..], [only] if only.contains("has no key")), "{warnings:?}");
+    let both = file("distance = \"80km\"", "key = \"none\"\nkey_file = \"x\"", "");
+    assert!(parse(&both, "x.toml").unwrap_err().to_string().contains("port.lscc.key_file"));
+}
+
+#[test]
+fn the_key_that_everybody_has_is_warned_of_wherever_it_is_used() {
+    let example = fs::read_to_string(shipped("../keys/example.key")).unwrap();
+    let digits = example.lines().last().unwrap();
+    let gateway = parse(&file("distance = \"80km\"", &format!("key = \"{digits}\""), ""), "x.toml").unwrap();
+    let files = [load(shipped("longhaul-lscc-80km.toml")).unwrap(), gateway];
+    for gateway in files {
+        let warnings: Vec<_> = gateway.warnings.iter().map(ToString::to_string).collect();
+        assert!(matches!(&warnings[..], [only] if only.contains("example.key is public")), "{warnings:?}");
+    }
 }

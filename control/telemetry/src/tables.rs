@@ -39,7 +39,7 @@ pub fn write_rates<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a Po
             bytes(told.longest_queue_wire_bytes),
             bytes(told.reference_wire_bytes),
             thousands(heard.accepted),
-            thousands(heard.malformed + heard.foreign + heard.forged + heard.stale),
+            thousands(heard.refused()),
             last(heard.last_bits_per_second),
             bytes(queue.longest_wire_bytes),
             bytes(queue.reference_wire_bytes),

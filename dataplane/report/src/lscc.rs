@@ -55,14 +55,33 @@ pub struct FeedbackReport {
     pub malformed: u64,
     /// Messages from somebody else, or to somebody else.
     pub foreign: u64,
+    /// Messages of another version of the format.
+    pub other_version: u64,
     /// Messages with a wrong tag, or without the tag that is asked for.
     pub forged: u64,
+    /// Messages of a session that has answered no challenge: the other end has just started, or they were
+    /// recorded.
+    pub unconfirmed: u64,
     /// Messages that were late or replayed.
     pub stale: u64,
+    /// Messages whose sequence number was further ahead than the time since the last one allows.
+    pub ahead: u64,
+    /// Challenges of the other end.
+    pub challenges: u64,
+    /// Challenges to the other end.
+    pub challenged: u64,
     /// How often a limit was given up because messages failed to come.
     pub lapsed: u64,
     /// The rate that holds; `None` where nothing is limited.
     pub last_bits_per_second: Option<u64>,
+}
+
+impl FeedbackReport {
+    /// Messages that changed nothing.
+    pub fn refused(&self) -> u64 {
+        let bytes = self.malformed + self.other_version;
+        bytes + self.foreign + self.forged + self.unconfirmed + self.stale + self.ahead
+    }
 }
 
 /// The pseudo-queue.
@@ -150,8 +169,13 @@ impl LsccReport {
                 accepted: feedback.accepted,
                 malformed: feedback.malformed,
                 foreign: feedback.foreign,
+                other_version: feedback.other_version,
                 forged: feedback.forged,
+                unconfirmed: feedback.unconfirmed,
                 stale: feedback.stale,
+                ahead: feedback.ahead,
+                challenges: feedback.challenges,
+                challenged: feedback.challenged,
                 lapsed: lscc.lapsed,
                 last_bits_per_second: rate(lscc.told),
             },

@@ -2,6 +2,9 @@
 //! Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B,
 //! deployment). The paper asks for an ICMP message and gives no format. This one is our own, of the ICMP
 //! type for experiments (RFC 4727 section 4); `docs/lscc.md` shows its bytes.
+//!
+//! A message with a tag shows that it is the peer's. That it is a new one, and none that was recorded before
+//! either end started again, the peer shows by answering a challenge.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -11,26 +14,32 @@ use units::{BitRate, Nanos};
 
 use crate::bytes::{checked_head, head, put, u16_at, u32_at, u64_at};
 use crate::checksum::Sum;
-use crate::error::{invalid, truncated};
+use crate::error::invalid;
 use crate::ethernet::{self, EtherType, MacAddress};
 use crate::icmpv4::Type;
 use crate::ip::{Dscp, Ecn, IpProtocol};
 use crate::{BufferTooSmall, ParseError, Protocol, ipv4};
 
-/// Bytes of a message without a tag.
-pub const MESSAGE_LEN: usize = 28;
-/// Bytes of a message with its tag.
-pub const TAGGED_MESSAGE_LEN: usize = MESSAGE_LEN + TAG_LEN;
-/// Bytes of the longest frame: with a tag.
-pub const MAX_FRAME_LEN: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + TAGGED_MESSAGE_LEN;
+/// Bytes of a message.
+pub const MESSAGE_LEN: usize = 36;
+/// Bytes of a frame.
+pub const FRAME_LEN: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + MESSAGE_LEN;
 /// The TTL that it is sent with and must arrive with: nobody but a neighbour can send such a packet (the
 /// generalized TTL security mechanism, RFC 5082).
 pub const TTL: u8 = 255;
 /// Bits per second in a unit of the rate: the paper's Delta F.
 pub const RATE_UNIT: u64 = 1_000_000;
 
-const VERSION: u8 = 1;
+/// The version that is spoken and understood.
+pub const VERSION: u8 = 2;
+/// What [`ParseError::Invalid`] calls the version, to tell a message of another version from one that does not
+/// hold.
+pub const VERSION_FIELD: &str = "version";
+
+const RATE: u8 = 0;
+const CHALLENGE: u8 = 1;
 const AUTHENTICATED: u8 = 0x01;
+const ANSWER: u8 = 0x02;
 const TAG_LEN: usize = 8;
 
 const CODE_AT: usize = 1;
@@ -39,9 +48,10 @@ const VERSION_AT: usize = 4;
 const FLAGS_AT: usize = 5;
 const PORT_AT: usize = 6;
 const SEQUENCE_AT: usize = 8;
-const TIMESTAMP_AT: usize = 16;
+/// The session of a rate, the nonce of a challenge.
+const SESSION_AT: usize = 16;
 const RATE_AT: usize = 24;
-const TAG_AT: usize = MESSAGE_LEN;
+const TAG_AT: usize = MESSAGE_LEN - TAG_LEN;
 
 /// What both ends of a link share, for the tag. It is not shown in debug output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,13 +64,34 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// SipHash-2-4 over both addresses and the message, with its checksum and its tag as zeroes.
-    fn tag(&self, source: Ipv4Addr, destination: Ipv4Addr, message: &[u8; MESSAGE_LEN]) -> u64 {
-        let mut hashed = [0; 8 + TAGGED_MESSAGE_LEN];
+    /// SipHash-2-4 over both addresses and the message, with its checksum and its tag as zeroes; and over the
+    /// nonce of the challenge that it answers, where it answers one.
+    fn tag(
+        &self,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        message: &[u8; MESSAGE_LEN],
+        answers: Option<u64>,
+    ) -> u64 {
+        const NONCE_AT: usize = 8 + MESSAGE_LEN;
+        let mut hashed = [0; NONCE_AT + 8];
         put(&mut hashed, 0, &source.octets());
         put(&mut hashed, 4, &destination.octets());
         put(&mut hashed, 8, message);
         put(&mut hashed, 8 + CHECKSUM_AT, &[0, 0]);
+        put(&mut hashed, 8 + TAG_AT, &[0; TAG_LEN]);
+        put(&mut hashed, NONCE_AT, &answers.unwrap_or_default().to_be_bytes());
+        let length = if answers.is_some() { hashed.len() } else { NONCE_AT };
+        SipHasher24::new_with_key(&self.0).hash(&hashed[..length])
+    }
+
+    /// A number that nobody without the key can foresee: SipHash-2-4 over `purpose`, `seed` and `at`. That is
+    /// shorter than what any tag covers, so no number is a tag.
+    pub fn draw(&self, purpose: [u8; 8], seed: u64, at: Nanos) -> u64 {
+        let mut hashed = [0; 24];
+        put(&mut hashed, 0, &purpose);
+        put(&mut hashed, 8, &seed.to_be_bytes());
+        put(&mut hashed, 16, &at.0.to_be_bytes());
         SipHasher24::new_with_key(&self.0).hash(&hashed)
     }
 }
@@ -74,33 +105,38 @@ impl<T: AsRef<[u8]>> View<T> {
     /// tag are not looked at.
     ///
     /// # Errors
-    /// Truncated below the 28 or 36 bytes that it must have; invalid, where it has more, and where type,
-    /// code, version, flags or rate are not those of this message: a rate is never zero.
+    /// Truncated below the 36 bytes that it has; invalid, where it has more, and where type, code, version,
+    /// flags, or what must be zero are not those of this message. The version is looked at before all that
+    /// another version may have changed, the length included.
     #[inline]
     pub fn parse(bytes: T) -> Result<Self, ParseError> {
-        let available = bytes.as_ref().len();
-        let raw = checked_head::<MESSAGE_LEN>(Protocol::RateFeedback, bytes.as_ref())?;
+        let raw = bytes.as_ref();
         let refused = |field, value| Err(invalid(Protocol::RateFeedback, field, value));
-        if raw[0] != Type::EXPERIMENT_1.0 {
-            return refused("type", raw[0].into());
+        if let Some(&kind) = raw.first().filter(|kind| **kind != Type::EXPERIMENT_1.0) {
+            return refused("type", kind.into());
         }
-        if raw[CODE_AT] != 0 {
-            return refused("code", raw[CODE_AT].into());
+        if let Some(&version) = raw.get(VERSION_AT).filter(|version| **version != VERSION) {
+            return refused(VERSION_FIELD, version.into());
         }
-        if raw[VERSION_AT] != VERSION {
-            return refused("version", raw[VERSION_AT].into());
+        let available = raw.len();
+        let raw = checked_head::<MESSAGE_LEN>(Protocol::RateFeedback, raw)?;
+        if available > MESSAGE_LEN {
+            return refused("length", u32::try_from(available).unwrap_or(u32::MAX));
         }
-        if raw[FLAGS_AT] & !AUTHENTICATED != 0 {
-            return refused("flags", raw[FLAGS_AT].into());
-        }
-        if u32_at(raw, RATE_AT) == 0 {
-            return refused("rate", 0);
-        }
-        let needed = if raw[FLAGS_AT] == 0 { MESSAGE_LEN } else { TAGGED_MESSAGE_LEN };
-        match available {
-            _ if available < needed => Err(truncated(Protocol::RateFeedback, needed, available)),
-            _ if available > needed => refused("length", u32::try_from(available).unwrap_or(u32::MAX)),
-            _ => Ok(Self(bytes)),
+        let (code, flags, rate) = (raw[CODE_AT], raw[FLAGS_AT], u32_at(raw, RATE_AT));
+        let tagged = flags & AUTHENTICATED != 0;
+        match code {
+            _ if !tagged && u64_at(raw, TAG_AT) != 0 => refused("tag", raw[TAG_AT].into()),
+            RATE if !matches!(flags, 0 | AUTHENTICATED) && flags != AUTHENTICATED | ANSWER => {
+                refused("flags", flags.into())
+            }
+            RATE if rate == 0 => refused("rate", 0),
+            RATE => Ok(Self(bytes)),
+            CHALLENGE if flags != AUTHENTICATED => refused("flags", flags.into()),
+            CHALLENGE if rate != 0 => refused("rate", rate),
+            CHALLENGE if u64_at(raw, SEQUENCE_AT) != 0 => refused("sequence", u32_at(raw, SEQUENCE_AT)),
+            CHALLENGE => Ok(Self(bytes)),
+            _ => refused("code", code.into()),
         }
     }
 
@@ -109,39 +145,20 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// The sender's number of its port.
-    #[inline]
-    pub fn port(&self) -> u16 {
-        u16_at(self.raw(), PORT_AT)
-    }
-
-    /// Grows from message to message.
-    #[inline]
-    pub fn sequence(&self) -> u64 {
-        u64_at(self.raw(), SEQUENCE_AT)
-    }
-
-    /// When it was made, by the sender's clock.
-    #[inline]
-    pub fn timestamp(&self) -> Nanos {
-        Nanos(u64_at(self.raw(), TIMESTAMP_AT))
-    }
-
-    /// At which rate to send.
-    #[inline]
-    pub fn rate(&self) -> BitRate {
-        in_bits(u32_at(self.raw(), RATE_AT))
-    }
-
     /// The message as a value.
     #[inline]
     pub fn message(&self) -> Message {
-        Message {
-            port: self.port(),
-            sequence: self.sequence(),
-            timestamp: self.timestamp(),
-            rate: self.rate(),
-        }
+        let raw = self.raw();
+        let mark = u64_at(raw, SESSION_AT);
+        let content = match raw[CODE_AT] {
+            CHALLENGE => Content::Challenge { nonce: mark },
+            _ => Content::Rate {
+                rate: in_bits(u32_at(raw, RATE_AT)),
+                sequence: u64_at(raw, SEQUENCE_AT),
+                session: mark,
+            },
+        };
+        Message { port: u16_at(raw, PORT_AT), content }
     }
 
     /// Whether it has a tag, right or wrong.
@@ -150,18 +167,27 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[FLAGS_AT] & AUTHENTICATED != 0
     }
 
+    /// Whether it answers a challenge, so that its tag covers a nonce.
+    #[inline]
+    pub fn is_answer(&self) -> bool {
+        self.raw()[FLAGS_AT] & ANSWER != 0
+    }
+
     /// Whether the checksum over the whole message is right.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         Sum::ZERO.bytes(self.0.as_ref()).folded() == 0xffff
     }
 
-    /// Whether it has a tag and that is the one of `key` for these addresses. It takes the same time
-    /// whichever bits are wrong.
+    /// Whether it has a tag and that is the one of `key` for these addresses; where it is an answer, the one
+    /// to a challenge with `nonce`. It takes the same time whichever bits are wrong.
     #[inline]
-    pub fn verify_tag(&self, source: Ipv4Addr, destination: Ipv4Addr, key: &Key) -> bool {
-        let tag = self.0.as_ref().get(TAG_AT..).and_then(<[u8]>::first_chunk);
-        tag.is_some_and(|tag| u64::from_be_bytes(*tag) ^ key.tag(source, destination, self.raw()) == 0)
+    pub fn verify_tag(&self, source: Ipv4Addr, destination: Ipv4Addr, key: &Key, nonce: Option<u64>) -> bool {
+        let answers = nonce.filter(|_| self.is_answer());
+        if !self.is_authenticated() || self.is_answer() != answers.is_some() {
+            return false;
+        }
+        u64_at(self.raw(), TAG_AT) ^ key.tag(source, destination, self.raw(), answers) == 0
     }
 }
 
@@ -198,10 +224,11 @@ impl<'a> Received<'a> {
         Ok(Self { source, destination, message: View::parse(ip.into_payload())? })
     }
 
-    /// Whether it has a tag and that is the one of `key`.
+    /// Whether it has a tag and that is the one of `key`; where it is an answer, the one to a challenge with
+    /// `nonce`.
     #[inline]
-    pub fn verify_tag(&self, key: &Key) -> bool {
-        self.message.verify_tag(self.source, self.destination, key)
+    pub fn verify_tag(&self, key: &Key, nonce: Option<u64>) -> bool {
+        self.message.verify_tag(self.source, self.destination, key, nonce)
     }
 }
 
@@ -210,12 +237,29 @@ impl<'a> Received<'a> {
 pub struct Message {
     /// The sender's number of its port.
     pub port: u16,
-    /// Grows from message to message, also when the sender starts again.
-    pub sequence: u64,
-    /// When it was made, by the sender's clock.
-    pub timestamp: Nanos,
-    /// At which rate to send; the message holds what [`Message::carried`] makes of it.
-    pub rate: BitRate,
+    /// What it says.
+    pub content: Content,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// At which rate to send.
+    Rate {
+        /// The rate; the message holds what [`Message::carried`] makes of it.
+        rate: BitRate,
+        /// The sender's clock in nanoseconds, or more where that stood still: it grows from message to
+        /// message.
+        sequence: u64,
+        /// Drawn by a sender when it starts, so that the messages of two of its lives differ; zero without
+        /// a key.
+        session: u64,
+    },
+    /// Asks for a message whose tag covers `nonce`. It needs a key.
+    Challenge {
+        /// Drawn by who asks.
+        nonce: u64,
+    },
 }
 
 impl Message {
@@ -226,20 +270,36 @@ impl Message {
         in_bits(in_units(rate))
     }
 
-    fn emit(&self, source: Ipv4Addr, destination: Ipv4Addr, key: Option<&Key>, out: &mut [u8]) {
+    fn emit(
+        &self,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        seal: Option<(&Key, Option<u64>)>,
+        out: &mut [u8],
+    ) {
+        let (code, sequence, mark, rate) = match self.content {
+            Content::Rate { rate, sequence, session } => (RATE, sequence, session, in_units(rate)),
+            Content::Challenge { nonce } => (CHALLENGE, 0, nonce, 0),
+        };
+        let flags = match seal {
+            None => 0,
+            Some((_, None)) => AUTHENTICATED,
+            Some((_, Some(_))) => AUTHENTICATED | ANSWER,
+        };
         let mut message = [0; MESSAGE_LEN];
-        put(&mut message, 0, &[Type::EXPERIMENT_1.0]);
-        put(&mut message, VERSION_AT, &[VERSION, if key.is_some() { AUTHENTICATED } else { 0 }]);
+        put(&mut message, 0, &[Type::EXPERIMENT_1.0, code]);
+        put(&mut message, VERSION_AT, &[VERSION, flags]);
         put(&mut message, PORT_AT, &self.port.to_be_bytes());
-        put(&mut message, SEQUENCE_AT, &self.sequence.to_be_bytes());
-        put(&mut message, TIMESTAMP_AT, &self.timestamp.0.to_be_bytes());
-        put(&mut message, RATE_AT, &in_units(self.rate).to_be_bytes());
-        put(out, 0, &message);
-        if let Some(key) = key {
-            put(out, TAG_AT, &key.tag(source, destination, &message).to_be_bytes());
+        put(&mut message, SEQUENCE_AT, &sequence.to_be_bytes());
+        put(&mut message, SESSION_AT, &mark.to_be_bytes());
+        put(&mut message, RATE_AT, &rate.to_be_bytes());
+        if let Some((key, answers)) = seal {
+            let tag = key.tag(source, destination, &message, answers);
+            put(&mut message, TAG_AT, &tag.to_be_bytes());
         }
-        let checksum = Sum::ZERO.bytes(out).checksum();
-        put(out, CHECKSUM_AT, &checksum.to_be_bytes());
+        let checksum = Sum::ZERO.bytes(&message).checksum();
+        put(&mut message, CHECKSUM_AT, &checksum.to_be_bytes());
+        put(out, 0, &message);
     }
 }
 
@@ -280,19 +340,30 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Its length in bytes: 62, and 70 with a tag.
-    #[inline]
-    pub const fn length(tagged: bool) -> usize {
-        if tagged { MAX_FRAME_LEN } else { MAX_FRAME_LEN - TAG_LEN }
-    }
-
-    /// Writes the frame, with a tag where there is a `key`; returns [`Frame::length`]. It must not be
+    /// Writes the frame, with a tag where there is a `key`; returns [`FRAME_LEN`]. It must not be
     /// fragmented and its TTL is [`TTL`].
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
     pub fn emit(&self, key: Option<&Key>, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
-        let (needed, available) = (Self::length(key.is_some()), out.len());
+        self.emit_sealed(key.map(|key| (key, None)), out)
+    }
+
+    /// The same as an answer to the challenge with `nonce`, which its tag covers. A challenge is no answer:
+    /// [`View::parse`] refuses one.
+    ///
+    /// # Errors
+    /// As [`Frame::emit`].
+    pub fn emit_answer(&self, key: &Key, nonce: u64, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        self.emit_sealed(Some((key, Some(nonce))), out)
+    }
+
+    fn emit_sealed(
+        &self,
+        seal: Option<(&Key, Option<u64>)>,
+        out: &mut [u8],
+    ) -> Result<usize, BufferTooSmall> {
+        let (needed, available) = (FRAME_LEN, out.len());
         let out = out.get_mut(..needed).ok_or(BufferTooSmall { needed, available })?;
         let link = ethernet::Header {
             destination: MacAddress::NEAREST_NON_TPMR_BRIDGE,
@@ -316,7 +387,7 @@ impl Frame {
         };
         let at = ip.emit(packet)?;
         let (_, message) = packet.split_at_mut(at);
-        self.message.emit(self.source, self.destination, key, message);
+        self.message.emit(self.source, self.destination, seal, message);
         Ok(needed)
     }
 }

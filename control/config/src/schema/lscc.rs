@@ -18,7 +18,7 @@ pub(crate) struct LsccDecl {
     pub local: At<Ipv4Addr>,
     pub peer: At<Ipv4Addr>,
     /// From `key` or `key_file`.
-    pub key: Option<At<KeyWish>>,
+    pub key: At<KeyWish>,
     pub interval: Option<At<Interval>>,
     pub round_trip: Option<At<Interval>>,
     pub reference: Option<At<SizeWish>>,
@@ -39,6 +39,8 @@ pub(crate) struct LsccDecl {
 #[derive(Clone)]
 pub(crate) enum KeyWish {
     Here(Key),
+    /// Messages shall have no tag.
+    None,
     /// In a file, as its path was written.
     File(String),
 }
@@ -72,7 +74,7 @@ impl LsccDecl {
             place: lscc.place.clone(),
             local: local?,
             peer: peer?,
-            key,
+            key: key?,
             interval,
             round_trip,
             reference,
@@ -92,7 +94,14 @@ impl LsccDecl {
 }
 
 fn key(lscc: &mut Section<'_, '_>) -> Option<At<KeyWish>> {
-    let here = lscc.optional::<Key>("key").map(|key| key.map(KeyWish::Here));
+    if !lscc.contains("key_file") {
+        lscc.expect(
+            "key",
+            "key_file = \"link.key\", or key = \"none\" where nobody else can send into the link",
+        );
+    }
+    let wish = |key: Option<Key>| key.map_or(KeyWish::None, KeyWish::Here);
+    let here = lscc.optional::<Option<Key>>("key").map(|key| key.map(wish));
     let file = lscc.optional::<String>("key_file").map(|path| path.map(KeyWish::File));
     if let (Some(_), Some(file)) = (&here, &file) {
         lscc.problems.error(&file.place, ProblemKind::Conflict { other: "key" });

@@ -25,7 +25,7 @@ pub(crate) use lscc::{KeyWish, LsccDecl};
 pub(crate) use port::{PfcDecl, PortDecl};
 pub(crate) use process::ProcessDecl;
 pub(crate) use queue::{QueueDecl, RateLimitDecl};
-pub(crate) use watchdog::WatchdogDecl;
+pub(crate) use watchdog::WatchdogWish;
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

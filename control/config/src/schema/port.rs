@@ -7,7 +7,7 @@ use wire::ethernet::MacAddress;
 
 use super::{
     AllProfiles, BifrostDecl, DeviceDecl, EmulationDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl,
-    WatchdogDecl, classify, profile_of, refuse_second_priorities,
+    WatchdogWish, classify, profile_of, refuse_second_priorities,
 };
 use crate::problem::ProblemKind;
 use crate::reader::{At, Place, Section};
@@ -34,7 +34,7 @@ pub(crate) struct PortDecl {
     pub pfc: Option<PfcDecl>,
     pub bifrost: Option<BifrostDecl>,
     pub lscc: Option<LsccDecl>,
-    pub watchdog: Option<WatchdogDecl>,
+    pub watchdog: Option<WatchdogWish>,
     pub device: Option<DeviceDecl>,
     pub emulation: Option<EmulationDecl>,
 }
@@ -113,7 +113,7 @@ impl PortDecl {
             pfc: section.table("pfc", PfcDecl::read),
             bifrost: section.table("bifrost", BifrostDecl::read),
             lscc: section.table("lscc", LsccDecl::read).flatten(),
-            watchdog: section.table("watchdog", WatchdogDecl::read),
+            watchdog: WatchdogWish::read(section),
             device: None,
             emulation: section.table("emulation", EmulationDecl::read),
         }

@@ -1,10 +1,28 @@
-//! `[port.watchdog]`.
+//! `watchdog` of a port.
 
 use switch::program::{Watchdog, WatchdogAction};
 use units::Interval;
 
 use super::bifrost::time;
 use crate::reader::{At, Place, Section};
+use crate::value::NoWatchdog;
+
+/// What is said of the PFC watchdog of a port.
+#[derive(Clone)]
+pub(crate) enum WatchdogWish {
+    /// There shall be none.
+    Off(Place),
+    On(WatchdogDecl),
+}
+
+impl WatchdogWish {
+    pub fn read(port: &mut Section<'_, '_>) -> Option<Self> {
+        if port.is_single("watchdog") {
+            return port.optional::<NoWatchdog>("watchdog").map(|off| Self::Off(off.place));
+        }
+        port.table("watchdog", WatchdogDecl::read).map(Self::On)
+    }
+}
 
 /// The PFC watchdog of a port.
 #[derive(Clone)]
@@ -16,7 +34,7 @@ pub(crate) struct WatchdogDecl {
 }
 
 impl WatchdogDecl {
-    pub fn read(watchdog: &mut Section<'_, '_>) -> Self {
+    fn read(watchdog: &mut Section<'_, '_>) -> Self {
         Self {
             place: watchdog.place.clone(),
             detection: time(watchdog, "detection", Watchdog::DETECTION, "100ms to 5s"),

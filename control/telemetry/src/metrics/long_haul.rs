@@ -104,11 +104,22 @@ pub static METRICS: &[Metric] = &[
                     ("accepted", Value::Whole(heard.accepted)),
                     ("malformed", Value::Whole(heard.malformed)),
                     ("foreign", Value::Whole(heard.foreign)),
+                    ("other_version", Value::Whole(heard.other_version)),
                     ("forged", Value::Whole(heard.forged)),
+                    ("unconfirmed", Value::Whole(heard.unconfirmed)),
                     ("stale", Value::Whole(heard.stale)),
+                    ("ahead", Value::Whole(heard.ahead)),
+                    ("challenge", Value::Whole(heard.challenges)),
                 ])
             });
         },
+    },
+    Metric {
+        kind: Kind::Counter,
+        name: "lscc_challenges_sent",
+        measure: Measure::Number,
+        help: "Challenges to the far end, to show that what it says is new.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.feedback.challenged))),
     },
     Metric {
         kind: Kind::Counter,

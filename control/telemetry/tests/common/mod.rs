@@ -15,7 +15,7 @@ use telemetry::{
 use units::{BitRate, Interval, Nanos, PortId};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
-use wire::rate_feedback::{Frame, Key, Message};
+use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
 pub const GATEWAY: &str = r#"
@@ -79,8 +79,9 @@ const LH0: PortId = PortId(1);
 const START: Nanos = Nanos(1_700_000_000_000_000_000);
 const SLOT: Interval = Interval::from_micros(50);
 
-/// Takes everything, and lets it go.
-struct Wire;
+/// Takes everything and lets it go, but for the challenge to the far end of LSCC, of which it keeps the nonce.
+#[derive(Default)]
+struct Wire(Option<u64>);
 
 impl Transmitter<OwnedFrame> for Wire {
     fn room(&self) -> usize {
@@ -89,7 +90,13 @@ impl Transmitter<OwnedFrame> for Wire {
 
     fn frame(&mut self, _: Nanos, _: OwnedFrame) {}
 
-    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+    fn control(&mut self, _: Nanos, frame: &ControlFrame) {
+        let content =
+            Received::parse(&frame.bytes()[14..]).map(|received| received.message.message().content);
+        if let Ok(Content::Challenge { nonce }) = content {
+            self.0 = Some(nonce);
+        }
+    }
 }
 
 /// A path in this crate.
@@ -119,34 +126,39 @@ fn pfc() -> Vec<u8> {
     frame
 }
 
-/// What the far end of LSCC says.
-fn feedback(now: Nanos) -> Vec<u8> {
+/// What the far end of LSCC says, as an answer to the challenge with a nonce where there is one.
+fn feedback(now: Nanos, nonce: Option<u64>) -> Vec<u8> {
     let key = Key(core::array::from_fn(|place| place as u8));
+    let rate = BitRate::new(400_000_000).unwrap();
     let frame = Frame {
         source_mac: MacAddress([2, 0, 0, 0, 9, 2]),
         source: Ipv4Addr::new(10, 255, 0, 2),
         destination: Ipv4Addr::new(10, 255, 0, 1),
         dscp: Dscp::from_low_bits(48),
         identification: 1,
-        message: Message { port: 1, sequence: 1, timestamp: now, rate: BitRate::new(400_000_000).unwrap() },
+        message: Message { port: 1, content: Content::Rate { rate, sequence: now.0, session: 1 } },
     };
-    let mut bytes = vec![0; Frame::length(true)];
-    frame.emit(Some(&key), &mut bytes).unwrap();
+    let mut bytes = vec![0; FRAME_LEN];
+    match nonce {
+        Some(nonce) => frame.emit_answer(&key, nonce, &mut bytes).unwrap(),
+        None => frame.emit(Some(&key), &mut bytes).unwrap(),
+    };
     bytes
 }
 
 /// A link of 10G that sends more than one of 1G takes, then a peer that pauses for a second.
 fn driven(gateway: &Gateway) -> (Shard<OwnedFrame>, Nanos) {
     let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
-    let mut now = START;
+    let (mut now, mut wire) = (START, Wire::default());
     let mut turn = |now: Nanos, arrivals: &[(PortId, Vec<u8>)]| {
         for (port, bytes) in arrivals {
             let mut burst = vec![pool.frame(bytes, bytes.len() as u32)];
             shard.ingress(now, *port, &mut burst);
         }
         for port in [DC0, LH0] {
-            shard.egress(now, port, &mut Wire);
+            shard.egress(now, port, &mut wire);
         }
+        wire.0.take()
     };
     for _ in 0..100 {
         let lossless = std::iter::repeat_n((DC0, packet(24, 1_000)), 12);
@@ -158,7 +170,10 @@ fn driven(gateway: &Gateway) -> (Shard<OwnedFrame>, Nanos) {
         turn(now, &[(LH0, pfc())]);
         now += SLOT;
     }
-    turn(now, &[(LH0, feedback(now))]);
+    // It is believed when it has answered a challenge.
+    let nonce = turn(now, &[(LH0, feedback(now, None))]);
+    assert!(nonce.is_some());
+    turn(now, &[(LH0, feedback(now, nonce))]);
     (shard, now)
 }
 

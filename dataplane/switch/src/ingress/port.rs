@@ -65,7 +65,10 @@ impl IngressPort {
             rate: settings.rate,
             lossless: settings.lossless(),
             bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
-            announcer: settings.lscc.as_ref().map(|lscc| RateAnnouncer::at_rest(id, lscc)),
+            announcer: settings
+                .lscc
+                .as_ref()
+                .map(|lscc| RateAnnouncer::at_rest(id, lscc, program.settings().seed)),
             counters: IngressCounters::default(),
             holding: PrioritySet::EMPTY,
             paused: PrioritySet::EMPTY,
@@ -76,7 +79,7 @@ impl IngressPort {
     pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        self.configure_announcer(settings, ledger);
+        self.configure_announcer(settings, program.settings().seed, ledger);
         self.configure_bifrost(now, settings);
         self.pfc.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
@@ -99,7 +102,7 @@ impl IngressPort {
         }
     }
 
-    fn configure_announcer(&mut self, settings: &PortSettings, ledger: &Ledger) {
+    fn configure_announcer(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
         match (&settings.lscc, &mut self.announcer) {
@@ -107,7 +110,7 @@ impl IngressPort {
                 announcer.configure(lscc, departed);
             }
             (lscc, announcer) => {
-                let new = |lscc| RateAnnouncer::new(self.id, lscc, departed);
+                let new = |lscc| RateAnnouncer::new(self.id, lscc, seed, departed);
                 *announcer = lscc.as_ref().map(new);
             }
         }

@@ -26,11 +26,11 @@ impl Watchdog {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchdogAction {
     /// What waits is dropped, and so is what comes.
-    #[default]
     Drop,
     /// It sends in spite of the pause.
     Forward,
-    /// It is only reported.
+    /// It is only reported. The default: to drop lossless frames is a choice.
+    #[default]
     Alert,
 }
 

@@ -1,37 +1,82 @@
 //! What the rate calculation module tells the other end, and when.
 
-use super::rate_calculator::{Advertised, RateCalculator, RateCounters};
+use super::rate_calculator::{RateCalculator, RateCounters};
 use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::{Feedback, Lscc};
-use units::{Nanos, PortId};
+use units::{BitRate, Nanos, PortId};
 use wire::ethernet::MacAddress;
-use wire::rate_feedback::{Frame, Key, Message};
+use wire::rate_feedback::{Content, Frame, Key, Message};
 
-/// The rate calculation module of one port, and the message that waits for the link.
+/// What a session is drawn for.
+const SESSION: [u8; 8] = *b"session\0";
+
+/// The rate calculation module of one port, and what waits for the link.
 #[derive(Debug)]
 pub(crate) struct RateAnnouncer {
     port: PortId,
     settings: Lscc,
+    seed: u64,
     calculator: RateCalculator,
-    /// The newest message, until it is sent: an older one would be stale.
-    due: Option<Message>,
+    /// The newest rate, until it is sent: an older one would be stale.
+    due: Option<BitRate>,
+    /// The nonce of a challenge of the other end, until a rate is sent that answers it.
+    answers: Option<u64>,
+    /// Before this, another challenge is not answered.
+    deaf_until: Nanos,
+    /// The nonce of a challenge to the other end, until it is sent.
+    challenge: Option<u64>,
+    /// Drawn with the first rate.
+    session: Option<u64>,
+    /// The number of the last rate.
+    sequence: u64,
     identification: u16,
 }
 
+/// A message to the other end.
+pub(crate) struct Announcement {
+    frame: Frame,
+    key: Option<Key>,
+    /// The nonce of the challenge that it answers.
+    answers: Option<u64>,
+}
+
+impl Announcement {
+    /// Writes the frame to `out`. Returns whether there was room.
+    pub fn emit(&self, out: &mut [u8]) -> bool {
+        let written = match (&self.key, self.answers) {
+            (Some(key), Some(nonce)) => self.frame.emit_answer(key, nonce, out),
+            (key, _) => self.frame.emit(key.as_ref(), out),
+        };
+        written.is_ok()
+    }
+}
+
 impl RateAnnouncer {
-    /// For a port that starts.
-    pub fn at_rest(port: PortId, settings: &Lscc) -> Self {
-        Self::calculating(port, settings, RateCalculator::at_rest(settings, 0))
+    /// For a port that starts. `seed` goes into its session.
+    pub fn at_rest(port: PortId, settings: &Lscc, seed: u64) -> Self {
+        Self::calculating(port, settings, seed, RateCalculator::at_rest(settings, 0))
     }
 
     /// For a port that runs, through which `departed` lossless frames came that have left the switch.
-    pub fn new(port: PortId, settings: &Lscc, departed: Volume) -> Self {
-        Self::calculating(port, settings, RateCalculator::new(settings, departed.on_the_wire().0))
+    pub fn new(port: PortId, settings: &Lscc, seed: u64, departed: Volume) -> Self {
+        Self::calculating(port, settings, seed, RateCalculator::new(settings, departed.on_the_wire().0))
     }
 
-    fn calculating(port: PortId, settings: &Lscc, calculator: RateCalculator) -> Self {
-        Self { port, settings: settings.clone(), calculator, due: None, identification: 0 }
+    fn calculating(port: PortId, settings: &Lscc, seed: u64, calculator: RateCalculator) -> Self {
+        Self {
+            port,
+            settings: settings.clone(),
+            seed,
+            calculator,
+            due: None,
+            answers: None,
+            deaf_until: Nanos::ZERO,
+            challenge: None,
+            session: None,
+            sequence: 0,
+            identification: 0,
+        }
     }
 
     /// New settings. The calculation starts anew where it is concerned.
@@ -39,6 +84,10 @@ impl RateAnnouncer {
         let (old, new) = (&self.settings, settings);
         let same = (old.interval, old.round_trip, old.calculation)
             == (new.interval, new.round_trip, new.calculation);
+        if old.feedback != new.feedback {
+            // They concern another end.
+            (self.answers, self.challenge) = (None, None);
+        }
         if !same {
             let departed = departed.on_the_wire().0;
             // Silence goes on, and traffic is not cut down.
@@ -66,24 +115,55 @@ impl RateAnnouncer {
     /// have left since the start.
     pub fn end_interval(&mut self, now: Nanos, queue: Volume, departed: Volume) {
         let (queue, departed) = (queue.on_the_wire(), departed.on_the_wire());
-        let Advertised { rate, sequence } = self.calculator.end_interval(now, queue.0, departed.0);
-        self.due = Some(Message { port: self.port.0, sequence, timestamp: now, rate });
+        self.due = Some(self.calculator.end_interval(now, queue.0, departed.0));
+    }
+
+    /// Asks the other end for a message whose tag covers `nonce`.
+    pub fn challenge(&mut self, nonce: u64) {
+        self.challenge = Some(nonce);
+    }
+
+    /// The other end asks for a message whose tag covers `nonce`. It gets the last rate once more, or the first
+    /// one when there is one. At most one challenge is answered in T, so nobody who repeats recorded ones has
+    /// this end send more.
+    pub fn answer(&mut self, now: Nanos, nonce: u64) {
+        if now < self.deaf_until {
+            return;
+        }
+        self.deaf_until = now + self.settings.interval;
+        self.answers = Some(nonce);
+        self.due = self.due.or(self.calculator.counters().last_rate);
     }
 
     /// Whether a message waits.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.due.is_some()
+        self.due.is_some() || self.challenge.is_some()
     }
 
-    /// Takes the message that waits, from the port with address `source_mac`, and the key for its tag.
-    pub fn take_message(&mut self, source_mac: MacAddress) -> Option<(Frame, Option<Key>)> {
-        let message = self.due.take()?;
-        self.identification = self.identification.wrapping_add(1);
+    /// Takes a message that waits, for the port with address `source_mac` to send at `now`.
+    pub fn take_message(&mut self, now: Nanos, source_mac: MacAddress) -> Option<Announcement> {
         let Feedback { local, peer, key, dscp } = self.settings.feedback;
-        let identification = self.identification;
+        let (content, answers) = match self.challenge.take() {
+            Some(nonce) => (Content::Challenge { nonce }, None),
+            None => {
+                let rate = self.due.take()?;
+                let (sequence, session) = self.next(now, key.as_ref());
+                (Content::Rate { rate, sequence, session }, self.answers.take())
+            }
+        };
+        self.identification = self.identification.wrapping_add(1);
+        let (identification, message) = (self.identification, Message { port: self.port.0, content });
         let frame = Frame { source_mac, source: local, destination: peer, dscp, identification, message };
-        Some((frame, key))
+        Some(Announcement { frame, key, answers })
+    }
+
+    /// Sequence number and session of the next rate.
+    fn next(&mut self, now: Nanos, key: Option<&Key>) -> (u64, u64) {
+        self.sequence = now.0.max(self.sequence.saturating_add(1));
+        let Some(key) = key else { return (self.sequence, 0) };
+        let session = *self.session.get_or_insert_with(|| key.draw(SESSION, self.seed, now));
+        (self.sequence, session)
     }
 
     pub fn counters(&self) -> &RateCounters {
@@ -100,7 +180,108 @@ impl RateAnnouncer {
 mod tests {
     use super::*;
     use crate::program::RateCalculation;
-    use units::{BitRate, Interval, WireBytes};
+    use units::{Interval, WireBytes};
+
+    const KEY: Key = Key(*b"sixteen byte key");
+    const T: Interval = Lscc::PLAIN.interval;
+
+    fn announcer(key: Option<Key>) -> RateAnnouncer {
+        let mut settings = Lscc::PLAIN;
+        settings.feedback.key = key;
+        RateAnnouncer::at_rest(PortId(0), &settings, 7)
+    }
+
+    fn interval_ends(announcer: &mut RateAnnouncer, now: Nanos) {
+        announcer.wake(now);
+        announcer.end_interval(now, Volume::ZERO, Volume::ZERO);
+    }
+
+    fn taken(announcer: &mut RateAnnouncer, now: Nanos) -> (Content, Option<u64>) {
+        let told = announcer.take_message(now, MacAddress::default()).unwrap();
+        (told.frame.message.content, told.answers)
+    }
+
+    fn sequence_and_session(announcer: &mut RateAnnouncer, now: Nanos) -> (u64, u64) {
+        interval_ends(announcer, now);
+        let (Content::Rate { sequence, session, .. }, _) = taken(announcer, now) else {
+            panic!("it is a rate")
+        };
+        (sequence, session)
+    }
+
+    #[test]
+    fn a_sequence_number_is_the_clock_and_grows_where_that_stands_still() {
+        let mut announcer = announcer(None);
+        let numbers =
+            [5_000, 5_000, 5_000, 9_000].map(|now| sequence_and_session(&mut announcer, Nanos(now)));
+        assert_eq!(numbers, [(5_000, 0), (5_001, 0), (5_002, 0), (9_000, 0)], "without a key no session");
+    }
+
+    #[test]
+    fn each_life_has_a_session_of_its_own() {
+        let session = |announcer: &mut RateAnnouncer, now| sequence_and_session(announcer, Nanos(now)).1;
+        let mut first = announcer(Some(KEY));
+        let one = session(&mut first, 1_000);
+        assert_eq!(session(&mut first, 2_000), one);
+        assert_ne!(session(&mut announcer(Some(KEY)), 1_001), one, "it begins at another time");
+        let mut settings = Lscc::PLAIN;
+        settings.feedback.key = Some(KEY);
+        let mut seeded = RateAnnouncer::at_rest(PortId(0), &settings, 8);
+        assert_ne!(session(&mut seeded, 1_000), one, "it has another seed");
+    }
+
+    #[test]
+    fn a_challenge_is_answered_with_the_last_rate_and_once_in_an_interval() {
+        let mut announcer = announcer(Some(KEY));
+        interval_ends(&mut announcer, Nanos(1_000));
+        let (Content::Rate { rate, .. }, None) = taken(&mut announcer, Nanos(1_000)) else { panic!() };
+        announcer.answer(Nanos(2_000), 0x77);
+        let (Content::Rate { rate: again, sequence, .. }, answers) = taken(&mut announcer, Nanos(3_000))
+        else {
+            panic!("it is a rate")
+        };
+        assert_eq!((again, sequence, answers), (rate, 3_000, Some(0x77)));
+        announcer.answer(Nanos(2_000) + T - Interval(1), 0x78);
+        assert!(!announcer.has_message(), "it comes too soon");
+        announcer.answer(Nanos(2_000) + T, 0x79);
+        assert_eq!(taken(&mut announcer, Nanos(2_000) + T).1, Some(0x79));
+        interval_ends(&mut announcer, Nanos(900_000));
+        assert_eq!(taken(&mut announcer, Nanos(900_000)).1, None, "it is answered once");
+    }
+
+    #[test]
+    fn who_has_told_no_rate_answers_with_the_first() {
+        let mut announcer = announcer(Some(KEY));
+        announcer.answer(Nanos(1_000), 0x77);
+        assert!(!announcer.has_message());
+        interval_ends(&mut announcer, Nanos(2_000));
+        assert_eq!(taken(&mut announcer, Nanos(2_000)).1, Some(0x77));
+    }
+
+    #[test]
+    fn a_challenge_goes_before_a_rate_and_takes_no_number() {
+        let mut announcer = announcer(Some(KEY));
+        interval_ends(&mut announcer, Nanos(1_000));
+        announcer.challenge(0x99);
+        announcer.answer(Nanos(1_000), 0x77);
+        assert_eq!(taken(&mut announcer, Nanos(1_000)), (Content::Challenge { nonce: 0x99 }, None));
+        let (Content::Rate { sequence, .. }, answers) = taken(&mut announcer, Nanos(1_000)) else { panic!() };
+        assert_eq!((sequence, answers), (1_000, Some(0x77)));
+        assert!(!announcer.has_message());
+    }
+
+    #[test]
+    fn what_waits_for_another_peer_is_not_sent_to_the_new_one() {
+        let mut announcer = announcer(Some(KEY));
+        announcer.challenge(0x99);
+        announcer.answer(Nanos(1_000), 0x77);
+        let mut settings = announcer.settings.clone();
+        settings.feedback.peer = [10, 0, 0, 9].into();
+        announcer.configure(&settings, Volume::ZERO);
+        assert!(!announcer.has_message());
+        interval_ends(&mut announcer, Nanos(2_000));
+        assert_eq!(taken(&mut announcer, Nanos(2_000)).1, None);
+    }
 
     #[test]
     fn new_settings_leave_a_port_at_rest_and_do_not_cut_down_one_with_traffic() {
@@ -114,15 +295,16 @@ mod tests {
             ..Lscc::PLAIN
         };
         let first_rate_after = |wakes_before: bool| {
-            let mut announcer = RateAnnouncer::at_rest(PortId(0), &settings(100));
+            let mut announcer = RateAnnouncer::at_rest(PortId(0), &settings(100), 0);
             if wakes_before {
                 announcer.wake(Nanos(1));
             }
             announcer.configure(&settings(375), Volume::ZERO);
             announcer.wake(Nanos(2));
             announcer.end_interval(announcer.deadline(), Volume::ZERO, Volume::ZERO);
-            let (frame, _) = announcer.take_message(MacAddress::default()).unwrap();
-            frame.message.rate
+            let told = announcer.take_message(Nanos(3), MacAddress::default()).unwrap();
+            let Content::Rate { rate, .. } = told.frame.message.content else { panic!("it is a rate") };
+            rate
         };
         // 275 kB in 1.375 ms.
         assert_eq!(first_rate_after(false), BitRate::new(1_600_000_000).unwrap());

@@ -21,5 +21,6 @@ pub use rate_calculator::RateCounters;
 pub use rate_limiter::LimiterCounters;
 pub use resolver::{DataFlows, ResolverCounters};
 
+pub(crate) use advice::Response;
 pub(crate) use announcer::RateAnnouncer;
 pub(crate) use rate_limiter::{Offer, Outgoing, RateLimiter};

@@ -62,21 +62,10 @@ pub struct RateCounters {
     pub longest_queue: WireBytes,
 }
 
-/// A rate to tell to the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Advertised {
-    /// R, as its message carries it.
-    pub rate: BitRate,
-    /// The sequence number of the message. The first is the time at which it is told, so that a gateway that
-    /// starts again goes on above the numbers of its former life.
-    pub sequence: u64,
-}
-
 /// What was told last.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     at: Nanos,
-    sequence: u64,
     /// Ra: the bottleneck rate less `rate`.
     adjustment: i64,
 }
@@ -169,8 +158,9 @@ impl RateCalculator {
     }
 
     /// Ends the interval at its deadline or later (algorithm 1). `queue` is what is there of the bytes that
-    /// came in through this port, and `departed` the total of those that ever left, both on the wire.
-    pub fn end_interval(&mut self, now: Nanos, queue: u64, departed: u64) -> Advertised {
+    /// came in through this port, and `departed` the total of those that ever left, both on the wire. Returns R, as
+    /// its message carries it.
+    pub fn end_interval(&mut self, now: Nanos, queue: u64, departed: u64) -> BitRate {
         let began = self.began.unwrap_or(now);
         self.lateness.record(now.since(began + self.interval));
         let left = departed.saturating_sub(core::mem::replace(&mut self.departed, departed));
@@ -183,14 +173,13 @@ impl RateCalculator {
         let idle = self.idle >= self.patience;
         let wanted = if idle { self.idle_rate.into() } else { self.wanted(queue, bottleneck) };
         let rate = self.clamp(wanted);
-        let sequence = self.latest.map_or(now.0, |latest| latest.sequence.wrapping_add(1));
-        self.latest = Some(Latest { at: now, sequence, adjustment: bottleneck - rate });
+        self.latest = Some(Latest { at: now, adjustment: bottleneck - rate });
         self.last = rate;
         self.note_interval(queue, bottleneck, rate);
 
         let at_rest = idle && rate == self.idle_rate;
         self.began = (!at_rest).then_some(now);
-        Advertised { rate: as_rate(rate), sequence }
+        as_rate(rate)
     }
 
     /// Lines 1 to 3: `BR - ((Q - Qref) / T - Ra_sent)`.

@@ -15,7 +15,7 @@
 //! - A flow whose sender's queue pair is not known is marked instead, once per interval, however old it
 //!   is: nobody can flag it.
 
-use super::advice::Advice;
+use super::advice::{Advice, Response};
 use super::flow_table::{self, Slot};
 use super::packet::{Hosts, Packet, Way};
 use super::pseudo_queue::PseudoQueue;
@@ -137,7 +137,7 @@ impl RateLimiter {
             settings: settings.limiting,
             flag_lasts: settings.interval,
             most: rate,
-            advice: Advice::new(settings),
+            advice: Advice::new(settings, seed),
             queue: PseudoQueue::new(settings.limiting.reference),
             advanced: None,
             flows: Flows::new(&settings.limiting, seed),
@@ -323,12 +323,12 @@ impl RateLimiter {
         true
     }
 
-    /// A feedback message came in.
-    pub fn receive_feedback(&mut self, now: Nanos, packet: &[u8]) {
+    /// A feedback message came in. Returns what is to be sent to the other end.
+    pub fn receive_feedback(&mut self, now: Nanos, packet: &[u8]) -> Response {
         let rate = self.advice.rate(now, self.most);
         self.queue.drain(now, rate);
-        self.advice.receive(now, packet);
         self.advanced = None;
+        self.advice.receive(now, packet)
     }
 
     /// Moves the pseudo-queue on to `now`, as traffic arrives. Returns the rate that holds.

@@ -2,7 +2,7 @@
 
 use super::ingress::Arrival;
 use super::{Fabric, Handoff};
-use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter};
+use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter, Response};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Forwarding;
 use crate::frame::{ControlFrame, Frame, Transmitter};
@@ -131,8 +131,14 @@ impl<F: Frame> Fabric<F> {
             return;
         };
         let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
-        limiter.receive_feedback(now, packet);
-        let consumed = &mut self.ingress[port.index()].counters.consumed;
+        let response = limiter.receive_feedback(now, packet);
+        let ingress = &mut self.ingress[port.index()];
+        match (response, &mut ingress.announcer) {
+            (Response::Challenge(nonce), Some(announcer)) => announcer.challenge(nonce),
+            (Response::Answer(nonce), Some(announcer)) => announcer.answer(now, nonce),
+            _ => {}
+        }
+        let consumed = &mut ingress.counters.consumed;
         consumed[Consumed::RateFeedback.index()].count(frame.length());
     }
 
@@ -195,17 +201,18 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Tells the other end the rate that was calculated last, once the link is free.
+    /// Sends the other end what waits for it, once the link is free: a challenge, then the rate that was
+    /// calculated last.
     fn send_feedback(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let egress = &mut self.egress[port.index()];
         if egress.window_opens_at() > now {
             return;
         }
         let ingress = &mut self.ingress[port.index()];
-        let message = ingress.announcer.as_mut().and_then(|it| it.take_message(ingress.mac));
-        let Some((frame, key)) = message else { return };
-        let mut control = ControlFrame::zeroed(rate_feedback::Frame::length(key.is_some()) as u8);
-        if frame.emit(key.as_ref(), control.bytes_mut()).is_ok() {
+        let message = ingress.announcer.as_mut().and_then(|it| it.take_message(now, ingress.mac));
+        let Some(message) = message else { return };
+        let mut control = ControlFrame::zeroed(rate_feedback::FRAME_LEN as u8);
+        if message.emit(control.bytes_mut()) {
             let start = egress.send_control(now, control.length());
             out.control(start, &control);
         }
