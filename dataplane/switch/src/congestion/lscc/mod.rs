@@ -22,4 +22,5 @@ pub use rate_limiter::LimiterCounters;
 pub use resolver::{DataFlows, ResolverCounters};
 
 pub(crate) use announcer::RateAnnouncer;
+pub(crate) use packet::Way;
 pub(crate) use rate_limiter::{Offer, Outgoing, RateLimiter};
