@@ -197,9 +197,9 @@ fn pfc_is_enough_beneath_where_its_headroom_holds_the_link() {
 #[test]
 fn a_link_that_holds_more_packets_than_sequence_numbers_tell_apart_is_told_so() {
     let warned = |round_trip: &str| {
-        let text = file("", &format!("{KEY}\nround_trip = \"{round_trip}\""), "");
+        let text = file("distance = \"80km\"", &format!("{KEY}\nround_trip = \"{round_trip}\""), "");
         let gateway = parse(&text, "lscc.toml").unwrap();
-        let port = gateway.settings.ports.iter().find(|port| port.lscc.is_some()).unwrap();
+        let port = gateway.program.settings().ports.iter().find(|it| it.lscc.is_some()).unwrap();
         assert_eq!(port.rate, BitRate::gigabits(100));
         gateway.warnings.iter().map(ToString::to_string).find(|it| it.contains("sequence numbers"))
     };
