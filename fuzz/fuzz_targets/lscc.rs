@@ -1,16 +1,21 @@
 //! A whole switch with LSCC on port B: the first bytes choose its settings, the rest is what happens to it.
 //! Nothing panics, no frame is lost track of, time goes on, and what the switch says of its own is what it may say.
+//!
+//! Two connections are real. Anybody may speak in the name of their hosts, but for two: nobody behind the long link
+//! is their receiver, and nobody in the data center has the station of their sender at its port. A direct CNP that
+//! their packets cause goes to the queue pair that sends them, at that station and port. Any other one goes where packets of its
+//! flow came from, to a queue pair that the far side named in its answers, or both sides to each other.
 
 #![no_main]
 
 mod input;
 
 use conformance::long_haul::{KEY, LOCAL, PEER, answer, gateway, lscc_of, on_the_wire, told};
-use conformance::settings::{bridged, lossless};
-use conformance::{A, B, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
+use conformance::settings::{bridged, host_mac, host_v4, host_v6, lossless};
+use conformance::{A, B, Connection, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
 use input::Input;
 use libfuzzer_sys::fuzz_target;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv6Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -54,6 +59,13 @@ const OPCODES: [Opcode; 16] = [
 ];
 /// Queue pairs, the reserved ones among them.
 const PAIRS: [u32; 8] = [0x11, 0x1f, 0x12, 0x20, 0x2a7, 0xff_ffff, 1, 0];
+/// The hosts of the real connections; their addresses are no single bit away from any other.
+const SENDER: PortId = PortId(67);
+const RECEIVER: PortId = PortId(106);
+/// The station of who speaks in the name of others.
+const FORGER: PortId = PortId(20);
+/// The queue pairs of the real connections, and one more, for who speaks in their name.
+const REAL_PAIRS: [u32; 5] = [0x1051, 0x1052, 0x8051, 0x8052, 0x666];
 /// Where PSNs begin.
 const PSNS: [u32; 8] = [0, 0x70_0000, 0xff_fff0, 0x7f_fff0, 0x10_0000, 0x0f_fff0, 5_000, 0x30_0000];
 /// Steps of time, up to where the clocks of flags and of flows have gone round.
@@ -176,7 +188,16 @@ impl Template {
         if self.hosts & 1 == 0 { A } else { B }
     }
 
+    /// Whether it is made up in the name of a host of the real connections.
+    fn is_forged(&self) -> bool {
+        self.port() == A && self.hosts & 8 != 0
+    }
+
     fn flow(&self) -> Flow {
+        if self.is_forged() {
+            let flow = Flow::new(SENDER, RECEIVER).bridged().at(P3).ecn(Ecn::from_low_bits(self.look & 3));
+            return if self.hosts & 0x10 == 0 { flow } else { flow.reversed() };
+        }
         let near = pick(self.hosts, 1, &[A, PortId(20)]);
         let far = pick(self.hosts, 2, &[B, PortId(21)]);
         let flow = if self.port() == A { Flow::new(near, far) } else { Flow::new(far, near) };
@@ -191,7 +212,11 @@ impl Template {
 
     fn frame(&self) -> TestFrame {
         let opcode = pick(self.opcode, 0, &OPCODES);
-        let pair = QueuePair::from_low_bits(pick(self.pairs, 0, &PAIRS));
+        let pair = match self.is_forged() {
+            true => pick(self.pairs, 0, &REAL_PAIRS),
+            false => pick(self.pairs, 0, &PAIRS),
+        };
+        let pair = QueuePair::from_low_bits(pair);
         let header = bth::Header {
             psn: Psn::from_low_bits(self.psn),
             becn: opcode.is_cnp(),
@@ -205,7 +230,16 @@ impl Template {
         }
         let mut frame = self.flow().roce(&header, &payload);
         frame.length = pick(self.look, 6, &[frame.length, 1_500, 4_200, 9_100]);
-        damaged(frame, self.damage)
+        damaged(self.sent(frame), self.damage)
+    }
+
+    /// The frame, from the forger's station where it is forged.
+    fn sent(&self, mut frame: TestFrame) -> TestFrame {
+        if self.is_forged() {
+            frame.bytes[..6].copy_from_slice(&host_mac(B).0);
+            frame.bytes[6..12].copy_from_slice(&host_mac(FORGER).0);
+        }
+        frame
     }
 }
 
@@ -241,10 +275,15 @@ struct Run {
     sequence: u64,
     /// The nonce of the last challenge of the switch.
     asked: Option<u64>,
-    /// Queue pairs that a packet named, by their host.
-    named: BTreeSet<(Ipv6Addr, QueuePair)>,
-    /// From which host to which packets went.
-    ways: BTreeSet<(Ipv6Addr, Ipv6Addr)>,
+    /// To which queue pair of a near host a far one responded.
+    answered: BTreeSet<(Ipv6Addr, QueuePair, Ipv6Addr)>,
+    /// What hosts said of connections: which side spoke, who asked, who was asked, under which name, whether it is
+    /// the answer, and the queue pair.
+    managed: BTreeSet<(Side, Ipv6Addr, Ipv6Addr, CommunicationId, bool, QueuePair)>,
+    /// Where packets from one host to another came from.
+    origins: BTreeSet<(Ipv6Addr, Ipv6Addr, PortId, MacAddress)>,
+    /// What the real connections send next, and what of it has left and is not acknowledged yet, since when.
+    real: [(u32, VecDeque<(u32, Nanos)>); 2],
     /// The highest sequence number of a message of the switch.
     told: Option<u64>,
     /// The shortest interval of direct CNPs that was ever in force.
@@ -268,8 +307,10 @@ impl Run {
             last: Template::default(),
             sequence: 0,
             asked: None,
-            named: BTreeSet::new(),
-            ways: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            managed: BTreeSet::new(),
+            origins: BTreeSet::new(),
+            real: Default::default(),
             told: None,
             made_before: 0,
             notified: 0,
@@ -285,7 +326,8 @@ impl Run {
                 self.last = Template::read(bytes);
                 self.inject(self.last.port(), self.last.frame());
             }
-            3..6 => self.exchange(operation >> 4, bytes.next()),
+            3..5 => self.exchange(operation >> 4, bytes.next()),
+            5 => self.go_on(usize::from(operation >> 4 & 1), operation >> 5, bytes.next()),
             6 => self.manage(operation >> 4, bytes.next(), bytes.next()),
             7 => self.feed_back(operation >> 4, bytes.next(), bytes.next()),
             8..10 => {
@@ -336,9 +378,34 @@ impl Run {
         }
     }
 
+    /// A real connection sends, is acknowledged, or is made.
+    fn go_on(&mut self, number: usize, what: u8, count: u8) {
+        let connection = real(number);
+        for _ in 0..=count % 32 {
+            match what {
+                0..4 => {
+                    self.inject(A, connection.data(self.real[number].0, 64));
+                    self.real[number].0 += 1;
+                    self.run_for(Interval(400));
+                }
+                4..7 => {
+                    let Some((psn, since)) = self.real[number].1.pop_front() else { return };
+                    // What takes longer than half a second is lost.
+                    if self.bench.now().since(since) < Interval::from_millis(500) {
+                        self.inject(B, connection.acknowledge(psn));
+                    }
+                }
+                _ => {
+                    self.inject(A, connection.request());
+                    return self.inject(B, connection.reply());
+                }
+            }
+        }
+    }
+
     /// A message of the connection manager.
     fn manage(&mut self, which: u8, pairs: u8, damage: u8) {
-        let like = Template { hosts: pairs >> 6, damage, ..self.last };
+        let like = Template { hosts: pairs >> 6 | which & 0x18, damage, ..self.last };
         let (local, remote) =
             (CommunicationId((pairs >> 3 & 3).into()), CommunicationId((which >> 3).into()));
         let qp = QueuePair::from_low_bits(pick(pairs, 0, &PAIRS));
@@ -354,7 +421,7 @@ impl Run {
         let mut payload = [0; Deth::LEN + DATAGRAM_LEN];
         message.emit(7, &mut payload[Deth::LEN..]).expect("there is room");
         let header = bth::Header::new(Opcode::UD_SEND_ONLY, QueuePair::GENERAL_SERVICES);
-        self.inject(like.port(), damaged(like.flow().roce(&header, &payload), damage));
+        self.inject(like.port(), damaged(like.sent(like.flow().roce(&header, &payload)), damage));
     }
 
     /// A message of the far end, or of somebody who would like to be it.
@@ -400,20 +467,51 @@ impl Run {
     }
 
     fn inject(&mut self, port: PortId, frame: TestFrame) {
-        let _ = self.learn(&frame.bytes);
-        self.bench.inject(port, [frame]);
+        if self.learn(port, &frame.bytes).is_none_or(|possible| possible) {
+            self.bench.inject(port, [frame]);
+        }
     }
 
-    /// Notes whom a RoCEv2 packet names.
-    fn learn(&mut self, frame: &[u8]) -> Option<()> {
+    /// Notes what a RoCEv2 packet says, and says whether anybody can send it: not who speaks for the receiver behind the long
+    /// link, or has the sender's station. `None` where it is no such packet.
+    fn learn(&mut self, port: PortId, frame: &[u8]) -> Option<bool> {
         let (source, destination, bth) = transport(frame)?;
-        self.ways.insert((source, destination));
-        self.named.insert((destination, bth.destination_qp()));
-        if let Message::Request { qp, .. } | Message::Reply { qp, .. } = cm::View::in_packet(&bth)?.message()
-        {
-            self.named.insert((source, qp));
+        let station = ethernet::View::parse(frame).ok()?.source();
+        let (sender, receiver) = (addresses(SENDER), addresses(RECEIVER));
+        let as_sender = sender.contains(&source) && station == host_mac(SENDER);
+        let as_receiver = receiver.contains(&source) && port == B;
+        if as_sender && !is_real(frame, port) || as_receiver && !is_real(frame, port) {
+            return Some(false);
         }
-        Some(())
+        let side = if port == B { Side::Far } else { Side::Near };
+        match side {
+            Side::Near => drop(self.origins.insert((source, destination, port, station))),
+            Side::Far if bth.opcode().is_response() => {
+                self.answered.insert((destination, bth.destination_qp(), source));
+            }
+            Side::Far => {}
+        }
+        match cm::View::in_packet(&bth).map(|datagram| datagram.message()) {
+            Some(Message::Request { local, qp, .. }) => {
+                self.managed.insert((side, source, destination, local, false, qp));
+            }
+            Some(Message::Reply { remote, qp, .. }) => {
+                self.managed.insert((side, destination, source, remote, true, qp));
+            }
+            _ => {}
+        }
+        Some(true)
+    }
+
+    /// Whether a near host named its queue pair to a far one, and this one its own, each in the same place.
+    fn is_managed(&self, sender: Ipv6Addr, pair: QueuePair, receiver: Ipv6Addr) -> bool {
+        self.managed.iter().any(|&(side, asking, asked, id, answers, qp)| {
+            let own = if answers { (receiver, sender) } else { (sender, receiver) };
+            let other = |it: &(Side, Ipv6Addr, Ipv6Addr, CommunicationId, bool, QueuePair)| {
+                (it.0, it.1, it.2, it.3, it.4) == (Side::Far, asking, asked, id, !answers)
+            };
+            side == Side::Near && qp == pair && (asking, asked) == own && self.managed.iter().any(other)
+        })
     }
 
     /// Lets time go by, with a call whenever one is due, until that is too much.
@@ -441,8 +539,22 @@ impl Run {
             self.clean = self.bench.now();
         }
         self.bench.egress(port, room);
-        for sent in self.bench.newly_sent(port).iter().filter(|sent| sent.control && sent.pfc().is_none()) {
-            self.check(port, sent);
+        for sent in self.bench.newly_sent(port) {
+            if !sent.control && port == B {
+                self.note_departure(&sent.frame.bytes);
+            } else if sent.control && sent.pfc().is_none() {
+                self.check(port, &sent);
+            }
+        }
+    }
+
+    /// The receiver gets what is really sent to it.
+    fn note_departure(&mut self, frame: &[u8]) {
+        if is_real(frame, A)
+            && let Some((_, _, bth)) = transport(frame)
+            && let Some(number) = (0..2).find(|it| real(*it).destination_qp == bth.destination_qp())
+        {
+            self.real[number].1.push_back((bth.psn().number(), self.bench.now()));
         }
     }
 
@@ -460,7 +572,7 @@ impl Run {
             self.check_feedback(&frame[ethernet::HEADER_LEN..]);
         } else {
             assert_ne!(port, B);
-            self.check_cnp(frame);
+            self.check_cnp(port, frame);
         }
     }
 
@@ -488,15 +600,29 @@ impl Run {
         self.told = Some(sequence);
     }
 
-    fn check_cnp(&mut self, frame: &[u8]) {
+    fn check_cnp(&mut self, port: PortId, frame: &[u8]) {
         let stack = Stack::parse(frame).expect("a frame has a type");
         assert_eq!(icrc::verify(&frame[stack.payload_offset..]), Ok(true));
         let (receiver, sender, bth) = transport(frame).expect("a CNP is a RoCEv2 packet");
         assert!(bth.opcode().is_cnp() && bth.becn());
         let pair = bth.destination_qp();
         assert!(pair > QueuePair::GENERAL_SERVICES);
-        assert!(self.named.contains(&(sender, pair)), "a CNP to {pair:?}, of which nobody has heard");
-        assert!(self.ways.contains(&(sender, receiver)), "a CNP for a flow that is none");
+        let station = ethernet::View::parse(frame).expect("a frame has addresses").destination();
+        assert!(
+            self.origins.contains(&(sender, receiver, port, station)),
+            "a CNP to where nothing came from"
+        );
+        let answered = self.answered.contains(&(sender, pair, receiver));
+        assert!(
+            answered || self.is_managed(sender, pair, receiver),
+            "a CNP to {pair:?}, whom nobody answers"
+        );
+        if addresses(SENDER).contains(&sender) && station == host_mac(SENDER) {
+            let source_port = source_port(frame).expect("a CNP is a UDP datagram");
+            let known = (0..2).map(real).find(|it| it.flow.source_port == source_port);
+            let told = known.expect("the sender sends nothing else").source_qp;
+            assert_eq!((pair, port), (told, A), "a CNP that is meant for another");
+        }
         self.notified += 1;
         assert!(self.notified <= self.made());
         let last = self.last_cnp.insert((sender, pair, receiver), self.clean);
@@ -515,6 +641,58 @@ impl Run {
             assert!(report.data_flows.resolved + report.data_flows.unresolved <= report.known_flows);
         }
     }
+}
+
+/// Which end of the long link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Near,
+    Far,
+}
+
+/// One of the real connections.
+fn real(number: usize) -> Connection {
+    let flow = Flow::new(SENDER, RECEIVER).bridged().at(P3).ecn(Ecn::Ect0);
+    Connection::new(flow, 0x51 + number as u32)
+}
+
+/// Whether the frame, which comes in at `port`, is one of the real connections and as it should be.
+fn is_real(frame: &[u8], port: PortId) -> bool {
+    let (from, to) = if port == B { (RECEIVER, SENDER) } else { (SENDER, RECEIVER) };
+    let Ok(link) = ethernet::View::parse(frame) else { return false };
+    let Some((source, destination, bth)) = transport(frame) else { return false };
+    let host = |port: PortId| host_v4(port).to_ipv6_mapped();
+    let ports = [real(0), real(1)].map(|it| it.flow.source_port);
+    (link.source(), link.destination()) == (host_mac(from), host_mac(to))
+        && (source, destination) == (host(from), host(to))
+        && (port == A || port == B)
+        && source_port(frame).is_some_and(|port| ports.contains(&port))
+        && (real_psns(&bth) || bth.opcode() == Opcode::UD_SEND_ONLY)
+}
+
+/// Whether a packet of a real connection is data or an acknowledgement.
+fn real_psns(bth: &bth::View<&[u8]>) -> bool {
+    let pair = bth.destination_qp();
+    (0..2).map(real).any(|it| match bth.opcode() {
+        Opcode::RC_WRITE_ONLY => pair == it.destination_qp,
+        Opcode::RC_ACKNOWLEDGE => pair == it.source_qp,
+        _ => false,
+    })
+}
+
+fn addresses(host: PortId) -> [Ipv6Addr; 2] {
+    [host_v4(host).to_ipv6_mapped(), host_v6(host)]
+}
+
+/// The UDP source port of a packet.
+fn source_port(frame: &[u8]) -> Option<u16> {
+    let stack = Stack::parse(frame).ok()?;
+    let packet = frame.get(stack.payload_offset..)?;
+    let upper = match stack.ether_type == EtherType::IPV4 {
+        true => packet.get(ipv4::View::parse_head(packet, usize::MAX).ok()?.header_len()..)?,
+        false => packet.get(ipv6::View::parse_head(packet, usize::MAX).ok()?.upper_layer().ok()?.offset..)?,
+    };
+    Some(udp::View::parse_head(upper, usize::MAX).ok()?.source_port())
 }
 
 /// From which host to which a RoCEv2 packet goes, and its transport.

@@ -132,6 +132,11 @@ pub(crate) fn check(
         _ => {}
     }
     check_step(sum, declared, problems);
+    if !lscc.pairs_by_psn(port.rate) {
+        let (in_flight, most) = (lscc.psns_in_flight(port.rate), Lscc::MOST_PSNS);
+        let (port, round_trip) = (port.name.clone(), lscc.round_trip);
+        problems.warning(&declared.place, ProblemKind::LsccPsns { port, in_flight, most, round_trip });
+    }
     if let Protection::Short { priority, headroom } = sum.beneath
         && !port.lossless().is_empty()
     {

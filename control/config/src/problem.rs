@@ -232,6 +232,10 @@ pub enum ProblemKind {
     )]
     LsccAbovePfc { priority: Priority, reference: Bytes, xoff: Bytes },
     #[error(
+        "one queue pair of port {port} can have {in_flight} packets in flight over {round_trip}, and sequence numbers tell at most {most} apart, for at most a second: LSCC finds senders by connection management alone and marks the packets of all others"
+    )]
+    LsccPsns { port: String, in_flight: u64, most: u32, round_trip: Interval },
+    #[error(
         "port {port} obeys no pauses, so the watchdog has nothing to watch; make a priority lossless, or leave the watchdog out"
     )]
     NothingWatched { port: String },

@@ -196,6 +196,22 @@ fn pfc_is_enough_beneath_where_its_headroom_holds_the_link() {
 }
 
 #[test]
+fn a_link_that_holds_more_packets_than_sequence_numbers_tell_apart_is_told_so() {
+    let warned = |round_trip: &str| {
+        let text = file("distance = \"80km\"", &format!("{KEY}\nround_trip = \"{round_trip}\""), "");
+        let gateway = parse(&text, "lscc.toml").unwrap();
+        let port = gateway.program.settings().ports.iter().find(|it| it.lscc.is_some()).unwrap();
+        assert_eq!(port.rate, BitRate::gigabits(100));
+        gateway.warnings.iter().map(ToString::to_string).find(|it| it.contains("sequence numbers"))
+    };
+    assert_eq!(warned("185ms"), None);
+    let warning = warned("200ms").unwrap();
+    // 2.5 GB in packets of 1,106 bytes, twice.
+    assert!(warning.contains("4520796 packets in flight over 200ms"), "{warning}");
+    assert!(warning.contains("at most 4194304 apart"), "{warning}");
+}
+
+#[test]
 fn the_queue_of_lscc_is_not_marked_but_others_are() {
     let marked = |priority: u8| {
         format!("queue = [{{ priorities = [{priority}], ecn = {{ kmin = \"1MB\", kmax = \"4MB\" }} }}]")

@@ -78,6 +78,15 @@ pub struct Feedback {
 }
 
 impl Lscc {
+    /// The most PSNs in flight with which they can tell queue pairs apart: a quarter of all, so that of
+    /// four wrong ones three are noticed.
+    pub const MOST_PSNS: u32 = 1 << 22;
+    /// A packet on the wire whose path MTU is 1,024 bytes, the least that an Ethernet MTU of 1,500 brings
+    /// about: with the headers of RoCEv2 over IPv4, ICRC, FCS, preamble and gap.
+    const SHORT_PACKET: u64 = 1_106;
+    /// Longer than that no packet is in flight where PSNs tell queue pairs apart.
+    const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
+
     /// The most rates that can be on their way at a time.
     pub const MOST_IN_FLIGHT: usize = 1 << 16;
 
@@ -85,6 +94,18 @@ impl Lscc {
     pub fn bdp(&self, rate: BitRate) -> WireBytes {
         let bits = u128::from(rate.bits_per_second()) * u128::from(self.round_trip.0);
         WireBytes(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
+    }
+
+    /// How many PSNs one queue pair can have in flight where it has the link at `rate` to itself: packets of a path MTU
+    /// of 1,024 bytes over two round trips, since queues may take as long as the link.
+    pub fn psns_in_flight(&self, rate: BitRate) -> u64 {
+        self.bdp(rate).0.div_ceil(Self::SHORT_PACKET).saturating_mul(2)
+    }
+
+    /// Whether responses can be told by their PSNs. Where not, connection management alone says who sends a flow.
+    pub fn pairs_by_psn(&self, rate: BitRate) -> bool {
+        self.round_trip.0.saturating_mul(2) <= Self::LONGEST_FLIGHT.0
+            && self.psns_in_flight(rate) <= u64::from(Self::MOST_PSNS)
     }
 
     /// How many rates are on their way at a time: N, the round trip over T, rounded up.
@@ -239,6 +260,17 @@ mod tests {
         // DCQCN's 40 Mb/s every 55 us, two flows.
         let most = lscc.most_step(2, megabits(40), Interval::from_micros(55));
         assert_eq!(most, BitRate::new(290_909_090), "rounded down");
+    }
+
+    #[test]
+    fn psns_tell_queue_pairs_apart_at_100g_up_to_185_ms_and_at_any_rate_up_to_half_a_second() {
+        let link = |millis: u64| lscc(200, millis * 1_000, 0, None);
+        // 1.25 GB in packets of 1,106 bytes, twice.
+        assert_eq!(link(100).psns_in_flight(BitRate::gigabits(100)), 2 * 1_130_199);
+        let covered = |millis, gigabits| link(millis).pairs_by_psn(BitRate::gigabits(gigabits));
+        assert!(covered(185, 100) && !covered(186, 100));
+        assert!(covered(46, 400) && !covered(47, 400));
+        assert!(covered(500, 1) && !covered(501, 1));
     }
 
     #[test]

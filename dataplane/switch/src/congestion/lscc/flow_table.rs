@@ -116,7 +116,7 @@ impl FlowTable {
     #[inline]
     pub fn peek_flow(&self, word: u32) -> u64 {
         let slot = (word & self.slot_mask).wrapping_sub(1);
-        self.hot.get(slot as usize).map_or(0, |hot| hot.sent)
+        self.hot.get(slot as usize).map_or(0, |hot| hot.sent().0)
     }
 
     #[inline]
@@ -157,10 +157,13 @@ impl FlowTable {
     }
 
     /// Takes the next data packet of a flow that is as everybody expects, or one that was sent before and tells
-    /// nothing new; `None` where it is anything else.
+    /// nothing new; `None` where it is anything else, or does not come from an origin with this `digest`.
     #[inline(always)]
-    pub fn go_on(&mut self, hash: u64, key: &FlowKey, now: Nanos, psn: Psn) -> Option<Slot> {
+    pub fn go_on(&mut self, hash: u64, key: &FlowKey, digest: u32, now: Nanos, psn: Psn) -> Option<Slot> {
         let (slot, ageing) = (self.find(hash, key)?, self.ageing);
+        if !self.hot(slot).comes_from(digest) {
+            return None;
+        }
         let usual = self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing);
         (usual || self.repeats(slot, psn, Tick::of(now))).then_some(slot)
     }

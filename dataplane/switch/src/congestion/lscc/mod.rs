@@ -23,4 +23,5 @@ pub use resolver::{DataFlows, ResolverCounters};
 
 pub(crate) use advice::Response;
 pub(crate) use announcer::RateAnnouncer;
+pub(crate) use packet::Way;
 pub(crate) use rate_limiter::{Offer, Outgoing, RateLimiter};

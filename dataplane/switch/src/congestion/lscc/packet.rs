@@ -2,6 +2,8 @@
 
 use crate::descriptor::{Descriptor, Network};
 use core::net::{Ipv4Addr, Ipv6Addr};
+use units::PortId;
+use wire::ethernet::MacAddress;
 use wire::ip::IpProtocol;
 use wire::roce::{self, QueuePair, bth};
 use wire::{ethernet, ipv4, ipv6, udp};
@@ -54,25 +56,69 @@ impl From<Address> for Ipv6Addr {
     }
 }
 
-/// From which host to which.
+/// From which host to which, and which way across the port of the long link. The way is part of it because addresses
+/// can be forged and the way cannot: what a host behind this end says in the name of one behind the other
+/// crosses the wrong way, and so never meets what that host says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hosts {
     pub source: Address,
     pub destination: Address,
+    pub way: Way,
 }
 
 impl Hosts {
-    /// The other direction.
+    /// The other direction: what answers crosses the other way.
     pub const fn reversed(self) -> Self {
-        Self { source: self.destination, destination: self.source }
+        Self { source: self.destination, destination: self.source, way: self.way.reversed() }
     }
 }
 
 /// Which way a packet crosses the port of the long link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Way {
     Out,
     In,
+}
+
+impl Way {
+    /// The other way.
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Out => Self::In,
+            Self::In => Self::Out,
+        }
+    }
+}
+
+/// Where a packet came from, as far as the gateway itself can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The port at which it came in.
+    pub port: PortId,
+    /// The station that sent it.
+    pub mac: MacAddress,
+    /// The VLAN of its outer tag; 0 without one.
+    pub vlan: u16,
+}
+
+impl Origin {
+    /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port`.
+    #[inline(always)]
+    pub fn of(port: PortId, descriptor: &Descriptor, headers: &[u8]) -> Self {
+        let mac = headers.get(6..12).and_then(|mac| mac.first_chunk()).copied().unwrap_or_default();
+        Self { port, mac: MacAddress(mac), vlan: descriptor.vlan }
+    }
+
+    /// 24 bits by which most origins differ, and any two of different ports. Who can choose its station's address
+    /// can choose the very one, so there is nothing to hide in how they are mixed.
+    #[inline(always)]
+    pub const fn digest(self) -> u32 {
+        let [a, b, c, d, e, f] = self.mac.0;
+        let high = u16::from_be_bytes([a, b]) ^ u16::from_be_bytes([c, d]).rotate_left(5);
+        let station = high ^ u16::from_be_bytes([e, f]).rotate_left(11) ^ self.vlan.rotate_left(3);
+        // A switch has at most 64 ports.
+        (self.port.0 as u32 & 0xff) << 16 | station as u32
+    }
 }
 
 /// What tells flows apart: everything that goes to one queue pair of one host, from one host.
@@ -88,41 +134,44 @@ pub(crate) struct FlowKey {
 pub(crate) struct Packet<'a> {
     pub key: FlowKey,
     pub source_port: u16,
+    pub origin: Origin,
     /// BTH, and what there is of what follows.
     pub bth: bth::View<&'a [u8]>,
 }
 
 impl<'a> Packet<'a> {
-    /// Reads `headers`, of which `descriptor` is; `None` for everything else.
+    /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's this
+    /// `way`; `None` for everything else.
     #[inline(always)]
-    pub fn parse(descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
+    pub fn parse(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
         let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
+        let origin = Origin::of(port, descriptor, headers);
         if descriptor.network == Network::Ipv4
             && let Some(head) = roce::Head::parse(packet)
         {
-            let hosts = Hosts { source: head.source().into(), destination: head.destination().into() };
-            return Self::new(hosts, head.source_port(), head.into_bth());
+            let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
+            return Self::new(hosts, origin, head.source_port(), head.into_bth());
         }
-        Self::parse_layers(descriptor, packet)
+        Self::parse_layers(way, origin, descriptor, packet)
     }
 
     /// The key of an untagged packet over IPv4 without options: a first look at nearly every frame.
     #[inline(always)]
-    pub fn usual_key(headers: &[u8]) -> Option<FlowKey> {
+    pub fn usual_key(way: Way, headers: &[u8]) -> Option<FlowKey> {
         let head = roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?;
-        let hosts = Hosts { source: head.source().into(), destination: head.destination().into() };
+        let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
         Some(FlowKey { hosts, qp: bth::View::parse(head.into_bth()).ok()?.destination_qp() })
     }
 
     #[inline(never)]
-    fn parse_layers(descriptor: &Descriptor, packet: &'a [u8]) -> Option<Self> {
+    fn parse_layers(way: Way, origin: Origin, descriptor: &Descriptor, packet: &'a [u8]) -> Option<Self> {
         let (hosts, upper) = match descriptor.network {
             Network::Ipv4 => {
                 let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
                 if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
                     return None;
                 }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into() };
+                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
                 (hosts, packet.get(ip.header_len()..)?)
             }
             Network::Ipv6 => {
@@ -131,7 +180,7 @@ impl<'a> Packet<'a> {
                 if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
                     return None;
                 }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into() };
+                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
                 (hosts, packet.get(upper.offset..)?)
             }
             Network::Other { .. } => return None,
@@ -140,13 +189,13 @@ impl<'a> Packet<'a> {
         if udp.destination_port() != roce::UDP_PORT {
             return None;
         }
-        Self::new(hosts, udp.source_port(), upper.get(udp::HEADER_LEN..)?)
+        Self::new(hosts, origin, udp.source_port(), upper.get(udp::HEADER_LEN..)?)
     }
 
     #[inline(always)]
-    fn new(hosts: Hosts, source_port: u16, bth: &'a [u8]) -> Option<Self> {
+    fn new(hosts: Hosts, origin: Origin, source_port: u16, bth: &'a [u8]) -> Option<Self> {
         let bth = bth::View::parse(bth).ok()?;
-        Some(Self { key: FlowKey { hosts, qp: bth.destination_qp() }, source_port, bth })
+        Some(Self { key: FlowKey { hosts, qp: bth.destination_qp() }, source_port, origin, bth })
     }
 }
 
@@ -155,6 +204,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use units::Bytes;
+
+    #[test]
+    fn stations_ports_and_vlans_have_digests_of_their_own() {
+        let origin = |port, station, vlan| Origin {
+            port: PortId(port),
+            mac: MacAddress([2, 0, 0, 0, 0, station]),
+            vlan,
+        };
+        let origins = (0..64).flat_map(|port| (0..64).map(move |station| origin(port, station, 0)));
+        let digests: std::collections::BTreeSet<_> = origins.map(Origin::digest).collect();
+        assert_eq!(digests.len(), 64 * 64);
+        assert_ne!(origin(1, 1, 7).digest(), origin(1, 1, 8).digest());
+    }
 
     proptest! {
         #[test]
@@ -174,9 +236,11 @@ mod tests {
             let headers = &bytes[..length];
             if let Some(descriptor) = Descriptor::parse(headers, Bytes(length as u64)) {
                 let packet = &headers[usize::from(descriptor.payload_offset)..];
-                let short = Packet::parse(&descriptor, headers);
-                let long = Packet::parse_layers(&descriptor, packet);
-                let fields = |it: Option<Packet>| it.map(|it| (it.key, it.source_port, it.bth.header()));
+                let (way, port) = (Way::In, PortId(3));
+                let short = Packet::parse(way, port, &descriptor, headers);
+                let long = Packet::parse_layers(way, Origin::of(port, &descriptor, headers), &descriptor, packet);
+                let fields =
+                    |it: Option<Packet>| it.map(|it| (it.key, it.origin, it.source_port, it.bth.header()));
                 prop_assert_eq!(fields(short), fields(long));
             }
         }

@@ -13,13 +13,14 @@
 //! - Line 18 takes every mark off. Here a mark stays where no CNP takes its place: the sender's queue
 //!   pair is not known, the other end asks for no rate, or the pseudo-queue is short.
 //! - A flow whose sender's queue pair is not known is marked instead, once per interval, however old it
-//!   is: nobody can flag it.
+//!   is: nobody can flag it. So is each packet of a flow that comes from elsewhere than those before it: whoever sent it is
+//!   told by the receiver, and no CNP goes astray.
 
 use super::advice::{Advice, Response};
-use super::flow_table::{self, Slot};
-use super::packet::{Hosts, Packet, Way};
+use super::flow_table::{self, Hot, Slot};
+use super::packet::{Hosts, Origin, Packet, Way};
 use super::pseudo_queue::PseudoQueue;
-use super::resolver::{Flows, ROLES};
+use super::resolver::{Flows, ROLES, Sighting};
 use crate::descriptor::{Descriptor, Network};
 use crate::program::{Lscc, RateLimiting};
 use core::net::Ipv6Addr;
@@ -140,7 +141,7 @@ impl RateLimiter {
             advice: Advice::new(settings, seed),
             queue: PseudoQueue::new(settings.limiting.reference),
             advanced: None,
-            flows: Flows::new(&settings.limiting, seed),
+            flows: Flows::new(settings, rate, seed),
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
@@ -155,23 +156,24 @@ impl RateLimiter {
         self.advice.configure(settings);
         let (old, new) = (&self.settings, &settings.limiting);
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
-            self.flows = Flows::new(&settings.limiting, seed);
+            self.flows = Flows::new(settings, rate, seed);
             (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
             (self.ends, self.blocked) = (Nanos::NEVER, None);
         }
+        self.flows.configure(settings, rate);
         self.advanced = None;
         self.queue.configure(settings.limiting.reference);
         (self.settings, self.flag_lasts, self.most) = (settings.limiting, settings.interval, rate);
     }
 
-    /// Loads what will be looked up of the frames of a burst, before they are taken one by one, so that the
+    /// Loads what will be looked up of the frames of a burst that cross this `way`, before they are taken one by one, so that the
     /// cache misses of a large table overlap.
     #[inline]
-    pub fn look_ahead<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) {
+    pub fn look_ahead<'a>(&self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
         if self.flows.len() < LARGE_TABLE {
             return;
         }
-        let mut keys = frames.filter_map(Packet::usual_key);
+        let mut keys = frames.filter_map(|headers| Packet::usual_key(way, headers));
         loop {
             let mut words = [0_u32; LOOK_AHEAD];
             let looked_up = words.iter_mut().zip(keys.by_ref());
@@ -196,16 +198,21 @@ impl RateLimiter {
         if outgoing.limited {
             self.queue.arrive(wire_bytes);
         }
-        let packet = Packet::parse(descriptor, headers);
-        let Some(packet) = &packet else { return };
+        let Some(packet) = &Packet::parse(Way::Out, outgoing.port, descriptor, headers) else { return };
         let hash = self.flows.hash(&packet.key);
-        let Some(slot) = self.flows.observe(now, Way::Out, hash, packet) else { return };
         let (source_port, data) = (packet.source_port, ROLES[usize::from(packet.bth.opcode().0)].data);
+        let (slot, origin) = match self.flows.observe(now, hash, packet) {
+            Sighting::Of(slot) => (slot, packet.origin),
+            Sighting::Stranger if data && rate.is_some() && outgoing.limited => {
+                return self.mark_instead(descriptor, headers);
+            }
+            Sighting::Stranger | Sighting::NoFlow => return,
+        };
         if !data {
             return;
         }
         let flow = self.flows.hot_mut(slot);
-        flow.sent += wire_bytes.0;
+        flow.count(wire_bytes);
         if rate.is_none() || !outgoing.limited {
             return;
         }
@@ -213,11 +220,11 @@ impl RateLimiter {
             self.receive_mark(now, slot, descriptor, headers);
         }
         let flow = self.flows.hot(slot);
-        let eligible = flow.sent < self.settings.long_flow.0
+        let eligible = flow.sent() < self.settings.long_flow.min(Hot::MOST_SENT)
             || flow.source().is_none()
             || self.is_flagged(flow.flagged, now);
         if eligible && flow.listed != self.list.interval && !self.is_due(flow.listed) {
-            self.list(now, slot, outgoing.port, source_port, descriptor, headers);
+            self.list(now, slot, origin, source_port, descriptor, headers);
         }
     }
 
@@ -248,11 +255,15 @@ impl RateLimiter {
         &mut self,
         now: Nanos,
         slot: Slot,
-        port: PortId,
+        origin: Origin,
         source_port: u16,
         descriptor: &Descriptor,
         headers: &mut [u8],
     ) {
+        // The digest of another one may be the same.
+        if self.flows.cold(slot).origin() != Some(origin) {
+            return self.mark_instead(descriptor, headers);
+        }
         self.flows.hot_mut(slot).listed = self.list.interval;
         self.list.begun = true;
         self.begin_interval(now);
@@ -268,9 +279,8 @@ impl RateLimiter {
         }
         let Ok(link) = ethernet::View::parse(&*headers) else { return };
         let cold = self.flows.cold_mut(slot);
-        (cold.source, cold.destination) = (link.source(), link.destination());
         cold.tag = flow_table::Tag::new(outer.map(Tag::tci));
-        (cold.ingress, cold.source_port) = (port, source_port);
+        (cold.destination, cold.source_port) = (link.destination(), source_port);
         self.list.slots.push(slot);
     }
 
@@ -290,16 +300,15 @@ impl RateLimiter {
         }
     }
 
-    /// A frame came in from the long link. Returns whether it goes on.
+    /// A frame came in from the long link, behind `port`. Returns whether it goes on.
     #[inline]
-    pub fn receive(&mut self, now: Nanos, descriptor: &Descriptor, headers: &[u8]) -> bool {
-        let packet = Packet::parse(descriptor, headers);
-        let Some(packet) = &packet else { return true };
+    pub fn receive(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, headers: &[u8]) -> bool {
+        let Some(packet) = &Packet::parse(Way::In, port, descriptor, headers) else { return true };
         if packet.bth.opcode().is_cnp() {
             return self.receive_cnp(now, packet);
         }
         let hash = self.flows.hash(&packet.key);
-        self.flows.observe(now, Way::In, hash, packet);
+        self.flows.observe(now, hash, packet);
         true
     }
 

@@ -2,7 +2,7 @@
 
 use super::ingress::Arrival;
 use super::{Fabric, Handoff};
-use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter, Response};
+use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter, Response, Way};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Forwarding;
 use crate::frame::{ControlFrame, Frame, Transmitter};
@@ -49,10 +49,13 @@ impl<F: Frame> Fabric<F> {
     /// Loads what will be looked up of `burst`, which came in at `port`.
     pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
         // From a port without LSCC they may go out through any; usually there is one.
-        let concerned = if self.limited.contains(port) { Some(port) } else { self.limited.iter().next() };
+        let (concerned, way) = match self.limited.contains(port) {
+            true => (Some(port), Way::In),
+            false => (self.limited.iter().next(), Way::Out),
+        };
         let limiter = concerned.and_then(|port| self.limiters[port.index()].as_ref());
         if let Some(limiter) = limiter {
-            limiter.look_ahead(burst.iter().map(Frame::headers));
+            limiter.look_ahead(way, burst.iter().map(Frame::headers));
         }
     }
 
@@ -62,7 +65,7 @@ impl<F: Frame> Fabric<F> {
         let limiter = self.limited.iter().next().and_then(|port| self.limiters[port.index()].as_ref());
         if let Some(limiter) = limiter {
             let frames = handoffs.iter().filter_map(Handoff::frame);
-            limiter.look_ahead(frames.map(|(_, frame)| frame.headers()));
+            limiter.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
         }
     }
 
@@ -108,7 +111,7 @@ impl<F: Frame> Fabric<F> {
     #[inline(never)]
     fn receive_from_far(&mut self, now: Nanos, port: PortId, descriptor: &Descriptor, frame: &F) -> bool {
         let limiter = &mut self.limiters[port.index()];
-        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, descriptor, frame.headers()));
+        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, port, descriptor, frame.headers()));
         if !passes {
             let consumed = &mut self.ingress[port.index()].counters.consumed;
             consumed[Consumed::ThinnedCnp.index()].count(frame.length());
@@ -223,8 +226,10 @@ impl<F: Frame> Fabric<F> {
         let Self { limiters, egress, ways_out, owners, owned, .. } = self;
         let Some(limiter) = &mut limiters[port.index()] else { return };
         let mut handed_over = 0;
-        limiter.notify(now, |port, frame| {
-            let Some((port, frame)) = routed(program, port, frame) else { return Offer::Unreachable };
+        limiter.notify(now, |ingress, frame| {
+            // Nobody behind the long link is notified across it: who is there has not sent through this end.
+            let sender = routed(program, ingress, frame).filter(|(to, _)| *to != port);
+            let Some((port, frame)) = sender else { return Offer::Unreachable };
             if owned.contains(port) {
                 let taken = egress[port.index()].notifications.push(frame);
                 return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };

@@ -1,7 +1,7 @@
 //! What is known of a flow: one cache line that every packet needs, and the rest.
 
-use crate::congestion::lscc::packet::{FlowKey, Hosts};
-use units::{Nanos, PortId};
+use crate::congestion::lscc::packet::{Address, FlowKey, Hosts, Origin, Way};
+use units::{Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::roce::{Psn, QueuePair};
 
@@ -46,13 +46,14 @@ const VACANT: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Hot {
-    hosts: Hosts,
-    /// The receiver's queue pair.
-    qp: QueuePair,
+    hosts: [Address; 2],
+    /// The receiver's queue pair, and the way of the packets.
+    receiver: u32,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
-    /// Bytes on the wire so far, as the rate limiter counts them.
-    pub(crate) sent: u64,
+    /// Bytes on the wire so far, as the rate limiter counts them, up to [`Hot::MOST_SENT`]; above them, the
+    /// digest of where the packets come from.
+    sent: u64,
     /// When the last packet came.
     pub(crate) last_seen: Tick,
     /// When the flow was flagged last, as the rate limiter keeps time.
@@ -65,11 +66,14 @@ pub(crate) struct Hot {
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
+    /// The most bytes that are counted, a terabyte: a flow that has sent so many is old on any link.
+    pub(crate) const MOST_SENT: WireBytes = WireBytes((1 << Self::SENT_BITS) - 1);
+    const SENT_BITS: u32 = 40;
+
     pub(super) const fn new(key: FlowKey, now: Tick) -> Self {
-        let FlowKey { hosts, qp } = key;
         Self {
-            hosts,
-            qp,
+            hosts: [key.hosts.source, key.hosts.destination],
+            receiver: receiver(&key),
             source: UNKNOWN,
             sent: 0,
             last_seen: now,
@@ -81,13 +85,40 @@ impl Hot {
 
     #[inline]
     pub const fn key(&self) -> FlowKey {
-        FlowKey { hosts: self.hosts, qp: self.qp }
+        let [source, destination] = self.hosts;
+        let way = if self.receiver & IN == 0 { Way::Out } else { Way::In };
+        FlowKey {
+            hosts: Hosts { source, destination, way },
+            qp: QueuePair::from_low_bits(self.receiver & !IN),
+        }
     }
 
     /// Whether the flow is the one of `key`.
     #[inline]
     pub fn is_of(&self, key: &FlowKey) -> bool {
-        self.qp == key.qp && self.hosts == key.hosts
+        self.receiver == receiver(key) && self.hosts == [key.hosts.source, key.hosts.destination]
+    }
+
+    /// Bytes on the wire so far, up to [`Hot::MOST_SENT`].
+    #[inline]
+    pub const fn sent(&self) -> WireBytes {
+        WireBytes(self.sent & Self::MOST_SENT.0)
+    }
+
+    /// Counts a packet.
+    #[inline]
+    pub fn count(&mut self, bytes: WireBytes) {
+        self.sent += bytes.0.min(Self::MOST_SENT.0 - self.sent().0);
+    }
+
+    /// Whether packets come from an origin with this digest.
+    #[inline(always)]
+    pub const fn comes_from(&self, digest: u32) -> bool {
+        (self.sent >> Self::SENT_BITS) as u32 == digest
+    }
+
+    pub(in crate::congestion::lscc) const fn set_origin(&mut self, origin: Origin) {
+        self.sent = self.sent & Self::MOST_SENT.0 | (origin.digest() as u64) << Self::SENT_BITS;
     }
 
     /// The sender's queue pair.
@@ -120,6 +151,15 @@ impl Hot {
     pub(super) const fn vacate(&mut self) {
         self.source = VACANT;
     }
+}
+
+/// Above a queue pair's number: the packets come in from the long link.
+const IN: u32 = 1 << 24;
+
+/// A queue pair and a way in one word.
+#[inline(always)]
+const fn receiver(key: &FlowKey) -> u32 {
+    key.qp.number() | if matches!(key.hosts.way, Way::In) { IN } else { 0 }
 }
 
 /// How far the requests of a half-flow have come.
@@ -254,6 +294,14 @@ impl Tag {
         }
     }
 
+    /// The VLAN; 0 without one.
+    pub const fn vlan(self) -> u16 {
+        match self.tci() {
+            Some(tci) => tci & 0x0fff,
+            None => 0,
+        }
+    }
+
     pub const fn tci(self) -> Option<u16> {
         if self.0 == u16::MAX { None } else { Some(self.0) }
     }
@@ -274,18 +322,18 @@ pub(crate) struct Cold {
     pub(in crate::congestion::lscc) other: Link,
     /// The next in the chain of half-flows that are not bound; or of free slots.
     pub(in crate::congestion::lscc) next: Link,
-    /// Where the data frames come from.
+    /// The station from which packets come, where it is pinned.
     pub(crate) source: MacAddress,
     /// Where they go.
     pub(crate) destination: MacAddress,
-    /// Their tag.
+    /// Their tag; its VLAN is pinned with the station.
     pub(crate) tag: Tag,
-    /// The port at which they come in.
+    /// The port at which packets come in, where it is pinned.
     pub(crate) ingress: PortId,
     /// Their UDP source port.
     pub(crate) source_port: u16,
-    /// When it joined its chain, or ended: in units of 2^28 ns.
-    pub(in crate::congestion::lscc) joined: u8,
+    /// When it joined its chain, or ended: in units of 2^20 ns.
+    pub(in crate::congestion::lscc) joined: u16,
     /// Its number in its chain.
     pub(in crate::congestion::lscc) ordinal: u8,
     /// How often `other` has been confirmed.
@@ -298,6 +346,12 @@ pub(crate) struct Cold {
 const _: () = assert!(size_of::<Cold>() <= 56);
 
 impl Cold {
+    /// Where packets come from, if that is known.
+    pub(in crate::congestion::lscc) fn origin(&self) -> Option<Origin> {
+        let origin = Origin { port: self.ingress, mac: self.source, vlan: self.tag.vlan() };
+        self.flags.has(Flags::PINNED).then_some(origin)
+    }
+
     pub(super) const NEW: Self = Self {
         far_cnp: Nanos::ZERO,
         excluded: 0,
@@ -333,6 +387,10 @@ impl Flags {
     pub const MANAGED: Self = Self(8);
     /// The connection manager ended it.
     pub const ENDED: Self = Self(16);
+    /// Packets are taken from one origin alone: `source`, `ingress` and `tag` hold.
+    pub const PINNED: Self = Self(32);
+    /// There were packets of other origins, which were not looked at.
+    pub const STRANGERS: Self = Self(64);
 
     #[inline]
     pub const fn has(self, flag: Self) -> bool {

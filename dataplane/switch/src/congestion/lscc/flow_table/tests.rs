@@ -1,15 +1,16 @@
 //! The table against a naive model of it.
 
 use super::*;
-use crate::congestion::lscc::packet::Address;
+use crate::congestion::lscc::packet::{Address, Way};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use units::WireBytes;
 
 const AGEING: Interval = Interval(100 << Tick::SHIFT);
 
 fn key(number: u32) -> FlowKey {
     let source = Address::numbered(u64::from(number % 7));
-    let hosts = Hosts { source, destination: Address::numbered(100) };
+    let hosts = Hosts { source, destination: Address::numbered(100), way: Way::Out };
     FlowKey { hosts, qp: QueuePair::from_low_bits(number) }
 }
 
@@ -65,10 +66,10 @@ proptest! {
             prop_assert_eq!(new, !model.contains_key(&number));
             let entry = model.entry(number).or_default();
             *entry = (now, entry.1 + 1);
-            table.hot_mut(slot).sent += 1;
+            table.hot_mut(slot).count(WireBytes(1));
             prop_assert_eq!(table.len() as usize, model.len());
             for number in 0..60 {
-                let sent = find(&table, number).map(|slot| table.hot(slot).sent);
+                let sent = find(&table, number).map(|slot| table.hot(slot).sent().0);
                 prop_assert_eq!(sent, model.get(&number).map(|flow| flow.1));
             }
         }
@@ -104,10 +105,10 @@ fn idle_flows_go_as_new_ones_come() {
 fn a_flow_that_comes_back_after_the_ageing_time_is_a_new_one() {
     let mut table = FlowTable::new(4, AGEING, 1);
     let (slot, ..) = show(&mut table, 1, 0);
-    table.hot_mut(slot).sent = 5;
+    table.hot_mut(slot).count(WireBytes(5));
     assert!(!show(&mut table, 1, 100).1, "the ageing time is not over");
     let (slot, new, gone) = show(&mut table, 1, 201);
-    assert_eq!((new, gone, table.hot(slot).sent), (true, vec![1], 0));
+    assert_eq!((new, gone, table.hot(slot).sent().0), (true, vec![1], 0));
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn what_is_sent_again_tells_nothing_of_a_flow_about_which_nothing_is_to_be_found
     let known = *progress;
     let go_on = |table: &mut FlowTable, ticks, psn| {
         let hash = table.hash(&key(1));
-        table.go_on(hash, &key(1), at(ticks), Psn::from_low_bits(psn)).is_some()
+        table.go_on(hash, &key(1), 0, at(ticks), Psn::from_low_bits(psn)).is_some()
     };
     for psn in [11, 50] {
         assert!(go_on(&mut table, 60, psn), "{psn} went by before");

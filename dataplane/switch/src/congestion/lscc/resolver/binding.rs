@@ -3,9 +3,9 @@
 use super::ResolverCounters;
 use super::chains::{self, Chains};
 use super::cm::{Event, Requests};
-use super::correlation::{self, Finding, JUMP, Response};
-use crate::congestion::lscc::flow_table::{Flags, FlowTable, Progress, Slot};
-use crate::congestion::lscc::packet::{FlowKey, Hosts};
+use super::correlation::{self, Finding, QUIET, Response, Windows};
+use crate::congestion::lscc::flow_table::{Flags, FlowTable, Progress, Slot, Tag, Tick};
+use crate::congestion::lscc::packet::{FlowKey, Hosts, Origin};
 use units::Nanos;
 use wire::roce::{Psn, QueuePair};
 
@@ -18,19 +18,32 @@ pub struct DataFlows {
     pub unresolved: u32,
 }
 
+/// What a packet says about the sequence of PSNs that it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said {
+    /// It is a request with this PSN.
+    Request(Psn),
+    /// It is a response that repeats the PSN of a request.
+    Response(Response),
+    /// Nothing.
+    Unnumbered,
+}
+
 /// What finds out who belongs to whom.
 pub(super) struct Resolver {
     chains: Chains,
+    pub windows: Windows,
     pub requests: Requests,
     pub counters: ResolverCounters,
     pub data: DataFlows,
 }
 
 impl Resolver {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(windows: Windows) -> Self {
         Self {
             chains: Chains::new(),
-            requests: Requests::new(seed),
+            windows,
+            requests: Requests::new(),
             counters: ResolverCounters::default(),
             data: DataFlows::default(),
         }
@@ -60,9 +73,9 @@ impl Resolver {
             }
             return;
         }
-        let leap = psn.distance_from(progress.last()) > (Progress::GAP + progress.tail()) as i32;
+        let doubtful = self.doubts_request(table, slot, psn);
         let from_the_start = table.cold(slot).first.distance_from(psn) >= 0;
-        let continues = correlation::widen(table, slot, psn, packets);
+        let continues = correlation::widen(self.windows, table, slot, psn, packets);
         match table.partner(slot) {
             None if continues && !from_the_start => self.settle(table, slot, now),
             None => {
@@ -76,20 +89,29 @@ impl Resolver {
                 if !continues {
                     begin(table, slot, psn, packets);
                 }
-                let other = table.cold(partner);
-                let managed = other.flags.has(Flags::MANAGED);
-                // It must wait for a response of this pair, and where there never was one, not be sent again.
-                let waits = match other.flags.has(Flags::ANSWERED) {
-                    true => {
-                        (1..=(JUMP + progress.tail()) as i32).contains(&psn.distance_from(other.answered))
-                    }
-                    false => psn.distance_from(progress.last()) > 0,
-                };
-                if !managed && (!continues || leap || !waits) {
+                if doubtful && !table.cold(partner).flags.has(Flags::MANAGED) {
                     self.suspend(table, slot, now);
                 }
             }
         }
+    }
+
+    /// Whether a request with this PSN on a half-flow that is bound may come from a queue pair in another life: it leaps,
+    /// or does not wait for a response of this pair.
+    fn doubts_request(&self, table: &FlowTable, slot: Slot, psn: Psn) -> bool {
+        let Some(partner) = table.partner(slot) else { return false };
+        let (progress, other) = (table.hot(slot).progress, table.cold(partner));
+        let ahead = psn.distance_from(progress.last());
+        // Where there never was a response, it must not be sent again.
+        let waits = match other.flags.has(Flags::ANSWERED) {
+            true => {
+                let most = self.windows.jump + progress.tail();
+                (1..=most as i32).contains(&psn.distance_from(other.answered))
+            }
+            false => ahead > 0,
+        };
+        let leaps = ahead > (Progress::GAP + progress.tail()) as i32;
+        leaps || !waits || !correlation::continues(self.windows, progress, psn)
     }
 
     /// A response went by.
@@ -104,23 +126,60 @@ impl Resolver {
     /// A response on a half-flow that is bound: does it fit?
     #[inline]
     fn watch(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, response: Response) {
-        let progress = table.hot(partner).progress;
+        let managed = table.cold(slot).flags.has(Flags::MANAGED);
+        let (contradicts, doubtful) = self.doubts_response(table, slot, partner, &response);
         let cold = table.cold_mut(slot);
-        let managed = cold.flags.has(Flags::MANAGED);
-        let behind =
-            cold.flags.has(Flags::ANSWERED) && response.acknowledged.distance_from(cold.answered) < 0;
-        let late = progress.last().distance_from(response.psn) > JUMP as i32;
         cold.answered = response.acknowledged;
         cold.flags.set(Flags::ANSWERED, true);
-        if progress.has_requests() && response.psn.distance_from(progress.reach()) > 0 {
+        if contradicts {
             self.contradict(table, slot, partner, response.now);
-        } else if !managed && (behind || late || !progress.has_requests()) {
+        } else if !managed && doubtful {
             self.suspend(table, slot, response.now);
+        }
+    }
+
+    /// Whether a response on a half-flow that is bound is about what was never sent, and whether it is about what is not
+    /// under way.
+    #[inline]
+    fn doubts_response(
+        &self,
+        table: &FlowTable,
+        slot: Slot,
+        partner: Slot,
+        response: &Response,
+    ) -> (bool, bool) {
+        let (progress, cold) = (table.hot(partner).progress, table.cold(slot));
+        let behind =
+            cold.flags.has(Flags::ANSWERED) && response.acknowledged.distance_from(cold.answered) < 0;
+        let late = progress.last().distance_from(response.psn) > self.windows.jump as i32;
+        let contradicts = progress.has_requests() && response.psn.distance_from(progress.reach()) > 0;
+        (contradicts, behind || late || !progress.has_requests())
+    }
+
+    /// Whether a packet from another origin than those before it is listened to. On a half-flow that is bound, only one that
+    /// goes on where the others ended; and only when nothing has come from the former origin for about a second.
+    /// Stations move, and routes change; but who speaks in the name of a sender does so beside it.
+    pub fn follows(&self, table: &FlowTable, slot: Slot, now: Nanos, said: Said) -> bool {
+        if Tick::of(now).since(table.hot(slot).last_seen) <= QUIET {
+            return false;
+        }
+        let Some(partner) = table.partner(slot) else { return true };
+        match said {
+            Said::Request(psn) if table.hot(slot).progress.has_requests() => {
+                !self.doubts_request(table, slot, psn)
+            }
+            Said::Response(response) => {
+                self.doubts_response(table, slot, partner, &response) == (false, false)
+            }
+            Said::Request(_) | Said::Unnumbered => table.cold(slot).flags.has(Flags::MANAGED),
         }
     }
 
     #[inline(never)]
     fn look(&mut self, table: &mut FlowTable, slot: Slot, response: Response) {
+        if !self.windows.pairs {
+            return;
+        }
         self.settle(table, slot, response.now);
         let cold = table.cold_mut(slot);
         if !cold.flags.has(Flags::CHAINED) {
@@ -130,12 +189,12 @@ impl Resolver {
         if cold.flags.has(Flags::ENDED) {
             if chains::is_recent(response.now, cold.joined) {
                 // It may still be about what has ended.
-                correlation::note(table, slot, response);
+                correlation::note(self.windows, table, slot, response);
                 return;
             }
             cold.flags.set(Flags::ENDED, false);
         }
-        match correlation::look(&mut self.chains, table, slot, response) {
+        match correlation::look(self.windows, &mut self.chains, table, slot, response) {
             Finding::Nothing => {}
             Finding::Ambiguous => self.counters.ambiguous += 1,
             Finding::Bound(other) => {
@@ -152,8 +211,21 @@ impl Resolver {
         }
     }
 
-    /// What the connection manager says.
-    pub fn manage(&mut self, table: &mut FlowTable, now: Nanos, event: Event) {
+    /// A packet of another origin is not looked at. Nothing can be concluded from what is not known of its half-flow,
+    /// and nothing holds that was.
+    pub fn pass_over(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        let flags = &mut table.cold_mut(slot).flags;
+        if flags.has(Flags::STRANGERS) {
+            return;
+        }
+        flags.set(Flags::STRANGERS, true);
+        if table.partner(slot).is_none() {
+            self.chains.rejoin(table, slot, now);
+        }
+    }
+
+    /// What the connection manager says, in a message from `origin`.
+    pub fn manage(&mut self, table: &mut FlowTable, now: Nanos, origin: Origin, event: Event) {
         match event {
             Event::Bind { hosts, source, destination } => {
                 let [forth, back] = [(hosts, destination), (hosts.reversed(), source)];
@@ -170,7 +242,17 @@ impl Resolver {
             }
             Event::End { hosts, destination } => {
                 let key = FlowKey { hosts, qp: destination };
-                if let Some(slot) = table.find(table.hash(&key), &key) {
+                let Some(slot) = table.find(table.hash(&key), &key) else { return };
+                match table.cold(slot).origin().is_none_or(|known| known == origin) {
+                    true => self.end(table, slot, now),
+                    false => distrust(table, slot),
+                }
+            }
+            Event::Contradict { hosts, source, destination } => {
+                let key = FlowKey { hosts, qp: destination };
+                if let Some(slot) = table.find(table.hash(&key), &key)
+                    && table.hot(slot).source() == Some(source)
+                {
                     self.end(table, slot, now);
                 }
             }
@@ -221,7 +303,9 @@ impl Resolver {
             (self.data.resolved, self.data.unresolved) =
                 (self.data.resolved + moved, self.data.unresolved - moved);
             table.hot_mut(half).progress.set_settled(true);
-            table.cold_mut(half).flags.set(Flags::ENDED, false);
+            let flags = &mut table.cold_mut(half).flags;
+            flags.set(Flags::ENDED, false);
+            flags.set(Flags::STRANGERS, false);
         }
         table.pair(one, other);
     }
@@ -264,7 +348,9 @@ impl Resolver {
 
     /// What has been seen on a half-flow counts for the others as soon as it is no longer bound.
     fn settle_if_seen(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
-        if table.hot(slot).progress.has_requests() || table.cold(slot).flags.has(Flags::ANSWERED) {
+        let flags = table.cold(slot).flags;
+        let seen = flags.has(Flags::ANSWERED) || flags.has(Flags::STRANGERS);
+        if seen || table.hot(slot).progress.has_requests() {
             self.settle(table, slot, now);
         }
     }
@@ -272,7 +358,14 @@ impl Resolver {
     /// A flow goes from the table.
     pub fn release(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         match self.unbind(table, slot) {
-            None => self.chains.leave(table, slot),
+            None => {
+                let hot = table.hot(slot);
+                if hot.progress.has_requests() && Tick::of(now).since(hot.last_seen) <= QUIET {
+                    let hosts = hot.key().hosts;
+                    self.chains.leave_gap(table, &hosts, now);
+                }
+                self.chains.leave(table, slot);
+            }
             Some(partner) => {
                 self.settle_if_seen(table, partner, now);
                 // It may come back, but none of those that are here is it.
@@ -304,8 +397,28 @@ fn begin(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) {
     table.cold_mut(slot).first = psn;
 }
 
-/// What was seen on a half-flow tells nothing about what comes.
+/// What was seen on a half-flow tells nothing about what comes, nor from where.
 fn forget(table: &mut FlowTable, slot: Slot) {
     table.hot_mut(slot).progress.forget();
-    table.cold_mut(slot).flags.set(Flags::ANSWERED, false);
+    let flags = &mut table.cold_mut(slot).flags;
+    for flag in [Flags::ANSWERED, Flags::PINNED, Flags::STRANGERS] {
+        flags.set(flag, false);
+    }
+}
+
+/// The connection manager is said to have ended a pair, by somebody who is not known to speak for it. If that is true, the
+/// PSNs of whoever uses the queue pairs next will show it.
+fn distrust(table: &mut FlowTable, slot: Slot) {
+    for half in [Some(slot), table.partner(slot)].into_iter().flatten() {
+        table.cold_mut(half).flags.set(Flags::MANAGED, false);
+    }
+}
+
+/// From now on packets of `origin` alone are looked at.
+pub(super) fn pin(table: &mut FlowTable, slot: Slot, origin: Origin) {
+    table.hot_mut(slot).set_origin(origin);
+    let cold = table.cold_mut(slot);
+    (cold.source, cold.ingress) = (origin.mac, origin.port);
+    cold.tag = Tag::new((origin.vlan != 0).then_some(origin.vlan));
+    cold.flags.set(Flags::PINNED, true);
 }

@@ -3,23 +3,33 @@
 //! A chain holds the half-flows of a direction between two hosts, and of those that share its hash. Each
 //! has an ordinal in it, by which half-flows of the other direction remember that it cannot be
 //! their other half. Long chains would cost too much: what finds no room is left out, and while
-//! anything is, nothing can be concluded from what the chain does not hold.
+//! anything is, or was forgotten a moment ago, nothing can be concluded from what the chain does not hold.
 
 use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Link, Slot};
-use crate::congestion::lscc::packet::Hosts;
-use units::Nanos;
+use crate::congestion::lscc::packet::{Hosts, Way};
+use units::{Interval, Nanos};
 
+/// What was in flight has come by then.
+pub(super) const ANSWERED_WITHIN: Interval = Interval(1 << 30);
 /// Chains, at least as many as there are busy pairs of hosts on most links.
 const CHAINS: usize = 1 << 14;
 
-/// An instant in units of 2^28 ns (0.27 s), which wraps after 69 s.
-pub(super) const fn stamp(now: Nanos) -> u8 {
-    (now.0 >> 28) as u8
+/// The unit of stamps, as a power of two of nanoseconds: about a millisecond.
+pub(super) const STAMP_SHIFT: u32 = 20;
+
+/// An instant in units of 2^20 ns, which wraps after 69 s.
+pub(super) const fn stamp(now: Nanos) -> u16 {
+    (now.0 >> STAMP_SHIFT) as u16
 }
 
 /// Whether less than about a second has gone by since `stamp`; now and then also long after.
-pub(super) const fn is_recent(now: Nanos, since: u8) -> bool {
-    stamp(now).wrapping_sub(since) < 4
+pub(super) const fn is_recent(now: Nanos, since: u16) -> bool {
+    age(now, since) < 1 << 10
+}
+
+/// How many units ago `stamp` was; less, where it was long ago.
+pub(super) const fn age(now: Nanos, since: u16) -> u16 {
+    stamp(now).wrapping_sub(since)
 }
 
 #[derive(Clone, Copy)]
@@ -27,6 +37,8 @@ struct Chain {
     head: Link,
     /// How many half-flows found no room.
     left_out: u32,
+    /// Until when half-flows that were forgotten may yet be answered.
+    gap_ends: Nanos,
     /// The ordinals that are taken.
     taken: u64,
     /// The ordinals, among the half-flows of the other direction, that some half-flow in it may have noted: as one that
@@ -44,11 +56,12 @@ impl Chains {
 
     /// A power of two of them.
     fn of_number(chains: usize) -> Self {
-        Self(vec![Chain { head: Link::NONE, left_out: 0, taken: 0, noted: 0 }; chains])
+        Self(vec![Chain { head: Link::NONE, left_out: 0, gap_ends: Nanos::ZERO, taken: 0, noted: 0 }; chains])
     }
 
     fn number(&self, table: &FlowTable, hosts: &Hosts) -> usize {
-        table.hash_hosts(hosts) as usize & (self.0.len() - 1)
+        let number = table.hash_hosts(hosts) as usize ^ usize::from(hosts.way == Way::In);
+        number & (self.0.len() - 1)
     }
 
     fn of(&mut self, table: &FlowTable, hosts: &Hosts) -> &mut Chain {
@@ -67,9 +80,16 @@ impl Chains {
         self.0[self.number(table, hosts)].taken
     }
 
-    /// Whether half-flows of `hosts` may have been left out.
-    pub fn leaves_out(&self, table: &FlowTable, hosts: &Hosts) -> bool {
-        self.0[self.number(table, hosts)].left_out > 0
+    /// Whether half-flows of `hosts` may have been left out, or forgotten.
+    pub fn leaves_out(&self, table: &FlowTable, hosts: &Hosts, now: Nanos) -> bool {
+        let chain = &self.0[self.number(table, hosts)];
+        chain.left_out > 0 || now < chain.gap_ends
+    }
+
+    /// A half-flow of `hosts` is forgotten while requests on it may yet be answered: nothing can be concluded from what
+    /// the chain does not hold until that is over, after about a second.
+    pub fn leave_gap(&mut self, table: &FlowTable, hosts: &Hosts, now: Nanos) {
+        self.of(table, hosts).gap_ends = now + ANSWERED_WITHIN;
     }
 
     /// Puts a half-flow that is not bound into its chain, if it is not there and there is room; says whether it is
@@ -213,7 +233,6 @@ mod tests {
     use super::*;
     use crate::congestion::lscc::packet::{Address, FlowKey};
     use proptest::prelude::*;
-    use units::Interval;
     use wire::roce::QueuePair;
 
     #[derive(Clone, Copy, Debug)]
@@ -248,8 +267,11 @@ mod tests {
             let mut table = FlowTable::new(1_000, Interval::from_secs(1), seed);
             let slots = (0..400_u32).map(|number| {
                 let pair = u64::from(number / 2 % 3);
-                let there =
-                    Hosts { source: Address::numbered(pair), destination: Address::numbered(100 + pair % 2) };
+                let there = Hosts {
+                    source: Address::numbered(pair),
+                    destination: Address::numbered(100 + pair % 2),
+                    way: Way::Out,
+                };
                 let hosts = if number % 2 == 0 { there } else { there.reversed() };
                 let key = FlowKey { hosts, qp: QueuePair::from_low_bits(number) };
                 table.find_or_insert(table.hash(&key), &key, Nanos(1), |_, _| {}).0

@@ -1,17 +1,15 @@
 //! Connections as the connection manager makes and ends them: it is in its messages alone that both
 //! queue pairs are written.
 
-use crate::congestion::lscc::packet::{Hosts, Way};
-use core::hash::{BuildHasher, Hasher};
-use foldhash::fast::FixedState;
+use crate::congestion::lscc::packet::{Hosts, Origin};
 use units::{Interval, Nanos};
 use wire::roce::QueuePair;
 use wire::roce::cm::{CommunicationId, Message};
 
 /// Requests that are remembered, in sets of [`WAYS`].
-const CAPACITY: usize = 1_024;
-/// Where a request may stand; the oldest of them makes room.
-const WAYS: usize = 8;
+const CAPACITY: usize = 4_096;
+/// Where a request may stand.
+const WAYS: usize = 16;
 /// How long a request is remembered.
 const AGEING: Interval = Interval::from_secs(60);
 
@@ -21,8 +19,18 @@ pub(super) enum Event {
     /// What goes from the first host to the second one's queue pair comes from the first one's,
     /// and the other way round.
     Bind { hosts: Hosts, source: QueuePair, destination: QueuePair },
-    /// What goes from the first host to the second one's queue pair has ended, and its other half.
+    /// What goes from the first host, who says so, to the second one's queue pair has ended, and its other half.
     End { hosts: Hosts, destination: QueuePair },
+    /// What [`Event::Bind`] said is contradicted by another message.
+    Contradict { hosts: Hosts, source: QueuePair, destination: QueuePair },
+}
+
+/// When a message came, from whom and to whom, and from where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Envelope {
+    pub now: Nanos,
+    pub hosts: Hosts,
+    pub origin: Origin,
 }
 
 /// A REQ, and what was replied to it.
@@ -30,65 +38,64 @@ pub(super) enum Event {
 struct Request {
     /// From whom, to whom.
     hosts: Hosts,
-    way: Way,
+    origin: Origin,
     /// The sender's name for the connection.
     id: CommunicationId,
     qp: QueuePair,
     replied: Option<QueuePair>,
+    /// Two messages say different things about it, so none of them counts.
+    contested: bool,
     since: Nanos,
 }
 
-/// The requests of the last minute.
+impl Request {
+    fn has_aged(&self, now: Nanos) -> bool {
+        now.since(self.since) > AGEING
+    }
+}
+
+type Set = [Option<Request>; WAYS];
+
+/// The requests of the last minute. They cross the port the other way than what answers them, or do not match
+/// ([`Hosts`]).
 pub(super) struct Requests {
-    sets: Vec<[Option<Request>; WAYS]>,
-    state: FixedState,
+    sets: Vec<Set>,
 }
 
 impl Requests {
-    pub fn new(seed: u64) -> Self {
-        Self { sets: vec![[None; WAYS]; CAPACITY / WAYS], state: FixedState::with_seed(seed) }
+    pub fn new() -> Self {
+        Self { sets: vec![[None; WAYS]; CAPACITY / WAYS] }
     }
 
-    /// Takes a message from the first of `hosts` to the second. Only the other side answers a REQ: what comes
-    /// from the same side has been made up.
-    pub fn take(&mut self, now: Nanos, way: Way, hosts: Hosts, message: &Message) -> Option<Event> {
+    /// Takes a message. `hash` must give nobody who sends messages a choice of its results.
+    pub fn take(
+        &mut self,
+        envelope: &Envelope,
+        message: &Message,
+        hash: impl Fn(&Hosts) -> u64,
+    ) -> Option<Event> {
+        let Envelope { now, hosts, .. } = *envelope;
         match *message {
             Message::Request { local, qp, .. } => {
-                self.enter(now, way, hosts, local, qp);
-                None
+                let set = self.set(hash(&hosts), local);
+                enter(set, envelope, local, qp)
             }
             Message::Reply { remote, qp, .. } => {
                 let hosts = hosts.reversed();
-                let request = self.find(now, &hosts, remote)?.as_mut().filter(|it| it.way != way)?;
-                request.replied = Some(qp);
-                Some(Event::Bind { hosts, source: request.qp, destination: qp })
+                let set = self.set(hash(&hosts), remote);
+                reply(find(set, now, &hosts, remote)?.as_mut()?, qp)
             }
             Message::Reject { local, remote, .. } | Message::DisconnectReply { local, remote } => {
-                let request = self.forget(now, hosts, local, remote)?;
-                Some(Event::End { hosts: request.hosts, destination: request.replied? })
+                let request = self.forget(envelope, local, remote, hash)?;
+                let replied = request.replied.filter(|_| !request.contested)?;
+                let destination = if request.hosts == hosts { replied } else { request.qp };
+                Some(Event::End { hosts, destination })
             }
             Message::DisconnectRequest { local, remote, remote_qp } => {
-                self.forget(now, hosts, local, remote);
+                self.forget(envelope, local, remote, hash);
                 Some(Event::End { hosts, destination: remote_qp })
             }
             Message::ReadyToUse { .. } | Message::Other(_) => None,
-        }
-    }
-
-    /// A REQ. The same one again changes nothing; one with another queue pair takes its place.
-    fn enter(&mut self, now: Nanos, way: Way, hosts: Hosts, id: CommunicationId, qp: QueuePair) {
-        if self.find(now, &hosts, id).is_some_and(|known| known.is_some_and(|known| known.qp == qp)) {
-            return;
-        }
-        let request = Request { hosts, way, id, qp, replied: None, since: now };
-        let set = self.set(&hosts, id);
-        let same =
-            |known: &Option<Request>| known.is_some_and(|known| known.hosts == hosts && known.id == id);
-        let way = set.iter().position(same);
-        // Empty ways are the oldest.
-        let oldest = || set.iter().enumerate().min_by_key(|(_, known)| known.map(|known| known.since));
-        if let Some(way) = way.or_else(|| oldest().map(|(way, _)| way)) {
-            set[way] = Some(request);
         }
     }
 
@@ -96,56 +103,130 @@ impl Requests {
     /// is none.
     fn forget(
         &mut self,
-        now: Nanos,
-        hosts: Hosts,
+        envelope: &Envelope,
         local: CommunicationId,
         remote: CommunicationId,
+        hash: impl Fn(&Hosts) -> u64,
     ) -> Option<Request> {
+        let Envelope { now, hosts, .. } = *envelope;
         [(hosts, local), (hosts.reversed(), remote)]
             .into_iter()
             .filter(|(_, id)| id.0 != 0)
-            .find_map(|(hosts, id)| self.find(now, &hosts, id).and_then(Option::take))
+            .find_map(|(hosts, id)| find(self.set(hash(&hosts), id), now, &hosts, id).and_then(Option::take))
     }
 
-    fn find(&mut self, now: Nanos, hosts: &Hosts, id: CommunicationId) -> Option<&mut Option<Request>> {
-        let wanted =
-            |known: &Request| known.hosts == *hosts && known.id == id && now.since(known.since) <= AGEING;
-        self.set(hosts, id).iter_mut().find(|known| known.as_ref().is_some_and(wanted))
-    }
-
-    fn set(&mut self, hosts: &Hosts, id: CommunicationId) -> &mut [Option<Request>; WAYS] {
-        let mut hasher = self.state.build_hasher();
-        hasher.write_u128(hosts.source.number());
-        hasher.write_u128(hosts.destination.number());
-        hasher.write_u32(id.0);
-        let set = hasher.finish() as usize % self.sets.len();
+    fn set(&mut self, hash: u64, id: CommunicationId) -> &mut Set {
+        /// 2^64 by the golden ratio: the high bits of a product with it differ for numbers in a row.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let set = (hash ^ u64::from(id.0)).wrapping_mul(SPREAD) >> 32;
+        let set = set as usize % self.sets.len();
         &mut self.sets[set]
     }
+}
+
+fn find<'a>(
+    set: &'a mut Set,
+    now: Nanos,
+    hosts: &Hosts,
+    id: CommunicationId,
+) -> Option<&'a mut Option<Request>> {
+    let wanted = |known: &Request| known.hosts == *hosts && known.id == id && !known.has_aged(now);
+    set.iter_mut().find(|known| known.as_ref().is_some_and(wanted))
+}
+
+/// A REQ. The same one again changes nothing. One of that name with another queue pair is not from the same sender,
+/// or not about the same connection: neither counts.
+fn enter(set: &mut Set, envelope: &Envelope, id: CommunicationId, qp: QueuePair) -> Option<Event> {
+    let Envelope { now, hosts, origin } = *envelope;
+    if let Some(known) = find(set, now, &hosts, id).and_then(Option::as_mut) {
+        return if known.qp == qp { None } else { contest(known) };
+    }
+    let request = Request { hosts, origin, id, qp, replied: None, contested: false, since: now };
+    let room = set.iter().position(|known| known.is_none_or(|known| known.has_aged(now)));
+    let way = room.unwrap_or_else(|| most_taken(set));
+    set[way] = Some(request);
+    None
+}
+
+/// A REP: the first one counts, and the same one again. Another queue pair in the same place contradicts both.
+fn reply(request: &mut Request, qp: QueuePair) -> Option<Event> {
+    if request.contested {
+        return None;
+    }
+    if request.replied.is_some_and(|replied| replied != qp) {
+        return contest(request);
+    }
+    request.replied = Some(qp);
+    Some(Event::Bind { hosts: request.hosts, source: request.qp, destination: qp })
+}
+
+fn contest(request: &mut Request) -> Option<Event> {
+    request.contested = true;
+    Some(Event::Contradict { hosts: request.hosts, source: request.qp, destination: request.replied? })
+}
+
+/// The place in a full set that is given to a newcomer: the oldest of whoever has taken the most. The port comes
+/// first, which nobody can forge, then the station at it, then the address that it gives. So who asks for more than
+/// its share takes from itself.
+fn most_taken(set: &Set) -> usize {
+    let count = |same: &dyn Fn(&Request) -> bool| set.iter().flatten().filter(|other| same(other)).count();
+    let taken = |request: &Request| {
+        let (port, mac) = (request.origin.port, request.origin.mac);
+        let of_port = count(&|other| other.origin.port == port);
+        let of_station = count(&|other| (other.origin.port, other.origin.mac) == (port, mac));
+        let of_host = count(&|other| {
+            (other.origin.port, other.origin.mac, other.hosts.source) == (port, mac, request.hosts.source)
+        });
+        (of_port, of_station, of_host, core::cmp::Reverse(request.since))
+    };
+    let most = set.iter().enumerate().max_by_key(|(_, request)| request.as_ref().map(taken));
+    most.map_or(0, |(way, _)| way)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::lscc::packet::Address;
+    use crate::congestion::lscc::packet::{Address, Way};
+    use units::PortId;
+    use wire::ethernet::MacAddress;
     use wire::roce::Psn;
 
-    const HOSTS: Hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2) };
+    /// The first is behind this end of the link, the second behind the other.
+    const HOSTS: Hosts = hosts(1);
     const S: QueuePair = QueuePair::from_low_bits(0x11);
     const D: QueuePair = QueuePair::from_low_bits(0x1f);
+    const OTHER: QueuePair = QueuePair::from_low_bits(0x99);
     const BOUND: Option<Event> = Some(Event::Bind { hosts: HOSTS, source: S, destination: D });
-    const ENDED: Option<Event> = Some(Event::End { hosts: HOSTS, destination: D });
+    const CONTRADICTED: Option<Event> = Some(Event::Contradict { hosts: HOSTS, source: S, destination: D });
 
-    /// The first of [`HOSTS`] is behind this end of the link, the second behind the other.
+    const fn hosts(source: u64) -> Hosts {
+        Hosts { source: Address::numbered(source), destination: Address::numbered(2), way: Way::Out }
+    }
+
     fn take(requests: &mut Requests, now: Nanos, hosts: Hosts, message: &Message) -> Option<Event> {
-        requests.take(now, if hosts == HOSTS { Way::Out } else { Way::In }, hosts, message)
+        take_from(requests, now, hosts, (0, 1), message)
+    }
+
+    /// From a station at a port.
+    fn take_from(
+        requests: &mut Requests,
+        now: Nanos,
+        hosts: Hosts,
+        (port, station): (u16, u8),
+        message: &Message,
+    ) -> Option<Event> {
+        let origin = Origin { port: PortId(port), mac: MacAddress([2, 0, 0, 0, 0, station]), vlan: 0 };
+        let hash = |hosts: &Hosts| hosts.source.number() as u64 * 77 + hosts.destination.number() as u64;
+        requests.take(&Envelope { now, hosts, origin }, message, hash)
     }
 
     #[test]
     fn one_side_alone_cannot_make_a_connection() {
-        let mut requests = Requests::new(0);
-        requests.take(Nanos::ZERO, Way::Out, HOSTS, &req(7, S));
-        assert_eq!(requests.take(Nanos::ZERO, Way::Out, HOSTS.reversed(), &rep(7)), None);
-        assert_eq!(requests.take(Nanos::ZERO, Way::In, HOSTS.reversed(), &rep(7)), BOUND);
+        let mut requests = Requests::new();
+        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
+        let forged = Hosts { way: Way::Out, ..HOSTS.reversed() };
+        assert_eq!(take(&mut requests, Nanos::ZERO, forged, &rep(7, OTHER)), None);
+        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7, D)), BOUND);
     }
 
     fn req(id: u32, qp: QueuePair) -> Message {
@@ -153,9 +234,9 @@ mod tests {
         Message::Request { local: CommunicationId(id), service_id: 0, qp, starting_psn, flow_label: 0 }
     }
 
-    fn rep(id: u32) -> Message {
+    fn rep(id: u32, qp: QueuePair) -> Message {
         let (local, remote) = (CommunicationId(90), CommunicationId(id));
-        Message::Reply { local, remote, qp: D, starting_psn: Psn::from_low_bits(0) }
+        Message::Reply { local, remote, qp, starting_psn: Psn::from_low_bits(0) }
     }
 
     fn rej(local: u32, remote: u32) -> Message {
@@ -165,31 +246,42 @@ mod tests {
 
     #[test]
     fn a_reply_binds_what_was_requested_and_again_when_it_is_repeated() {
-        let mut requests = Requests::new(0);
+        let mut requests = Requests::new();
         let now = Nanos::ZERO;
         assert_eq!(take(&mut requests, now, HOSTS, &req(7, S)), None);
-        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(8)), None, "of another connection");
-        assert_eq!(take(&mut requests, now, HOSTS, &rep(7)), None, "from the wrong side");
-        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7)), BOUND);
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(8, D)), None, "of another connection");
+        assert_eq!(take(&mut requests, now, HOSTS, &rep(7, D)), None, "from the wrong side");
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7, D)), BOUND);
         assert_eq!(take(&mut requests, now, HOSTS, &req(7, S)), None);
-        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7)), BOUND);
+        assert_eq!(take(&mut requests, now, HOSTS.reversed(), &rep(7, D)), BOUND);
     }
 
     #[test]
-    fn a_request_with_another_queue_pair_takes_the_place_of_the_first() {
-        let mut requests = Requests::new(0);
-        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, QueuePair::from_low_bits(0x99)));
-        take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
-        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7)), BOUND);
+    fn of_two_requests_or_replies_with_different_queue_pairs_neither_counts() {
+        let (now, back) = (Nanos::ZERO, HOSTS.reversed());
+        let mut requests = Requests::new();
+        take(&mut requests, now, HOSTS, &req(7, OTHER));
+        take(&mut requests, now, HOSTS, &req(7, S));
+        assert_eq!(take(&mut requests, now, back, &rep(7, D)), None);
+        let mut requests = Requests::new();
+        take(&mut requests, now, HOSTS, &req(7, S));
+        assert_eq!(take(&mut requests, now, back, &rep(7, D)), BOUND);
+        assert_eq!(take(&mut requests, now, back, &rep(7, OTHER)), CONTRADICTED);
+        assert_eq!(take(&mut requests, now, back, &rep(7, D)), None);
+        // A name is free again when its connection has ended.
+        take(&mut requests, now, HOSTS, &rej(7, 90));
+        take(&mut requests, now, HOSTS, &req(7, S));
+        assert_eq!(take(&mut requests, now, back, &rep(7, D)), BOUND);
+        assert_eq!(take(&mut requests, now, HOSTS, &req(7, OTHER)), CONTRADICTED);
     }
 
     #[test]
     fn a_request_is_remembered_for_a_minute() {
-        let mut requests = Requests::new(0);
+        let mut requests = Requests::new();
         take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
         let minute = Nanos::ZERO + AGEING;
-        assert_eq!(take(&mut requests, minute, HOSTS.reversed(), &rep(7)), BOUND);
-        assert_eq!(take(&mut requests, minute + Interval(1), HOSTS.reversed(), &rep(7)), None);
+        assert_eq!(take(&mut requests, minute, HOSTS.reversed(), &rep(7, D)), BOUND);
+        assert_eq!(take(&mut requests, minute + Interval(1), HOSTS.reversed(), &rep(7, D)), None);
     }
 
     #[test]
@@ -200,41 +292,78 @@ mod tests {
         };
         let done = Message::DisconnectReply { local: CommunicationId(90), remote: CommunicationId(7) };
         let back = HOSTS.reversed();
+        let ended = Some(Event::End { hosts: HOSTS, destination: D });
         let other_half = Some(Event::End { hosts: back, destination: S });
         for (hosts, message, event) in [
-            (HOSTS, rej(7, 90), ENDED),
-            (back, rej(90, 7), ENDED),
-            (back, rej(0, 7), ENDED),
-            (back, done, ENDED),
-            (HOSTS, disconnect(7, 90, D), ENDED),
+            (HOSTS, rej(7, 90), ended),
+            (back, rej(90, 7), other_half),
+            (back, rej(0, 7), other_half),
+            (back, done, other_half),
+            (HOSTS, disconnect(7, 90, D), ended),
             (back, disconnect(90, 7, S), other_half),
         ] {
-            let mut requests = Requests::new(0);
+            let mut requests = Requests::new();
             take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
-            take(&mut requests, Nanos::ZERO, back, &rep(7));
+            take(&mut requests, Nanos::ZERO, back, &rep(7, D));
+            let forged = Hosts { way: hosts.way.reversed(), ..hosts };
+            let known = |event| matches!(event, Some(Event::End { hosts, .. }) if hosts.way != forged.way);
+            assert!(!known(take(&mut requests, Nanos::ZERO, forged, &message)), "from the wrong side");
             assert_eq!(take(&mut requests, Nanos::ZERO, hosts, &message), event);
-            assert_eq!(take(&mut requests, Nanos::ZERO, back, &rep(7)), None, "a late copy binds nothing");
+            assert_eq!(take(&mut requests, Nanos::ZERO, back, &rep(7, D)), None, "a late copy binds nothing");
         }
     }
 
     #[test]
     fn what_was_never_bound_is_not_ended() {
-        let mut requests = Requests::new(0);
+        let mut requests = Requests::new();
         take(&mut requests, Nanos::ZERO, HOSTS, &req(7, S));
         assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rej(0, 7)), None);
-        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7)), None);
+        assert_eq!(take(&mut requests, Nanos::ZERO, HOSTS.reversed(), &rep(7, D)), None);
     }
 
     #[test]
     fn the_oldest_request_makes_room() {
-        let mut requests = Requests::new(0);
-        for id in 0..4_000 {
+        let mut requests = Requests::new();
+        for id in 0..16_000 {
             take(&mut requests, Nanos(u64::from(id)), HOSTS, &req(id, S));
         }
-        let now = Nanos(4_000);
-        let known = |id: &u32| take(&mut requests, now, HOSTS.reversed(), &rep(*id)).is_some();
-        let known: Vec<u32> = (0..4_000).filter(known).collect();
+        let now = Nanos(16_000);
+        let known = |id: &u32| take(&mut requests, now, HOSTS.reversed(), &rep(*id, D)).is_some();
+        let known: Vec<u32> = (0..16_000).filter(known).collect();
         assert!(known.len() <= CAPACITY && known.len() > CAPACITY * 9 / 10, "{}", known.len());
-        assert!(known.contains(&3_999) && !known.contains(&0));
+        assert!(known.contains(&15_999) && !known.contains(&0));
+    }
+
+    /// Hosts 1 to 400 ask for a connection each, from the same station; then a flood comes from another origin. How many are
+    /// answered all the same?
+    fn answered_after(flood: impl Fn(u32) -> (Hosts, (u16, u8))) -> usize {
+        let mut requests = Requests::new();
+        for host in 100..500 {
+            take_from(&mut requests, Nanos(host), hosts(host), (0, 1), &req(host as u32, S));
+        }
+        for id in 0..20_000 {
+            let (hosts, origin) = flood(id);
+            take_from(&mut requests, Nanos(1_000 + u64::from(id)), hosts, origin, &req(id, OTHER));
+        }
+        let answered = |host: &u64| {
+            let back = hosts(*host).reversed();
+            take_from(&mut requests, Nanos(30_000), back, (1, 2), &rep(*host as u32, D)).is_some()
+        };
+        (100..500).filter(answered).count()
+    }
+
+    #[test]
+    fn who_floods_the_table_takes_from_itself() {
+        assert_eq!(answered_after(|_| (HOSTS, (0, 1))), 400, "one host at the same router");
+        assert_eq!(
+            answered_after(|id| (hosts(1_000 + u64::from(id)), (0, 7))),
+            400,
+            "a station in many names"
+        );
+        let stations = |id: u32| (hosts(1_000 + u64::from(id)), (5, id as u8));
+        assert_eq!(answered_after(stations), 400, "a port with many stations");
+        // Who can choose all that the gateway sees of a host cannot be told from many hosts.
+        let anybody = |id: u32| (hosts(1_000 + u64::from(id)), (0, id as u8));
+        assert!(answered_after(anybody) < 400);
     }
 }

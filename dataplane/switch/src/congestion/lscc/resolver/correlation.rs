@@ -19,6 +19,12 @@
 //! - Contests. While another half-flow has the same only candidate, neither is bound.
 //! - Exclusions are for good. A response that fits nothing has excluded everything that is known by then.
 //!
+//! Who lies must lie in time, too. Half-flows cross the port one way, and only what crosses the other way answers them, so
+//! a host behind this end cannot answer for one behind the other. Responses count only when the half-flow has been there for a
+//! round trip: those that come before it are made up, whoever sends them, and those that are made up later
+//! compete with the true ones. Where packets of several origins came on a half-flow, all but those of the first are
+//! not looked at; so it is excluded by nothing, and no response half-flow of which that is so leaves room for others.
+//!
 //! What cannot be told apart in principle:
 //!
 //! - between the same two hosts, one connection of which only requests pass here and one of which only
@@ -26,9 +32,10 @@
 //! - a queue pair that is used again for another partner, with PSNs where those of its former life were sent and
 //!   not yet acknowledged here. It is taken for its former self until they leave that range.
 
-use super::chains::{Chains, is_recent};
-use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Hot, Link, Slot, Tick};
-use units::Nanos;
+use super::chains::{self, Chains, STAMP_SHIFT, is_recent};
+use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Hot, Link, Progress, Slot, Tick};
+use crate::program::Lscc;
+use units::{BitRate, Nanos};
 use wire::roce::{Psn, source_port_of_queue_pairs};
 
 /// Confirmations when the UDP source port is the one that follows from the two queue pairs.
@@ -41,13 +48,43 @@ const MANY: u8 = 16;
 const NARROW: u32 = 1 << 10;
 /// A PSN less than this from zero is near it.
 const NEAR_ZERO: u32 = 1 << 16;
-/// What lies further ahead or behind is not the same sequence of PSNs. In flight there is less: at 400 Gb/s,
-/// 100 ms and 4 KiB 1.2 million packets.
-pub(super) const JUMP: u32 = 1 << 20;
-/// The widest range of PSNs that is remembered.
-const WIDEST: u32 = 1 << 22;
-/// A half-flow that was quiet for so long, about a second, may be another one.
-const QUIET: u32 = 1 << 14;
+/// The widest range of PSNs that is remembered: as many as can be in flight where PSNs are used at all.
+const WIDEST: u32 = Lscc::MOST_PSNS;
+const _: () = assert!(Windows::LEAST <= WIDEST);
+/// A half-flow that was quiet for so many ticks, about a second, may be another one.
+pub(super) const QUIET: u32 = 1 << 14;
+
+/// What follows from the rate and the round trip of the port for PSNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// What lies further ahead or behind is not the same sequence of PSNs.
+    pub jump: u32,
+    /// Whether PSNs can tell anything: where too many are in flight, they cannot.
+    pub pairs: bool,
+    /// How old a half-flow must be for responses to count, in units of stamps: a round trip at least.
+    wait: u16,
+}
+
+impl Windows {
+    /// Less than that makes nothing more certain, and a queue that is paused for long is forgiven.
+    const LEAST: u32 = 1 << 20;
+
+    pub fn new(lscc: &Lscc, rate: BitRate) -> Self {
+        let in_flight = lscc.psns_in_flight(rate);
+        let wait = lscc.round_trip.0.div_ceil(1 << STAMP_SHIFT);
+        Self {
+            jump: u32::try_from(in_flight).unwrap_or(WIDEST).clamp(Self::LEAST, WIDEST),
+            pairs: lscc.pairs_by_psn(rate),
+            // One more, since the unit in which it began may have been nearly over.
+            wait: if wait == 0 { 0 } else { u16::try_from(wait + 1).unwrap_or(u16::MAX) },
+        }
+    }
+
+    /// Whether responses to a half-flow that joined its chain at `joined` may be true.
+    fn may_answer(self, now: Nanos, joined: u16) -> bool {
+        chains::age(now, joined) >= self.wait
+    }
+}
 
 /// What a response says.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +119,14 @@ enum Place {
 }
 
 /// Looks at a response on a half-flow that stands in its chain.
-pub(super) fn look(chains: &mut Chains, table: &mut FlowTable, slot: Slot, response: Response) -> Finding {
-    let confirms = note(table, slot, response);
+pub(super) fn look(
+    windows: Windows,
+    chains: &mut Chains,
+    table: &mut FlowTable,
+    slot: Slot,
+    response: Response,
+) -> Finding {
+    let confirms = note(windows, table, slot, response);
     let tries = table.cold(slot).tries;
     table.cold_mut(slot).tries = tries.saturating_add(1);
     if tries == u8::MAX && Tick::of(response.now) == response.before {
@@ -91,8 +134,10 @@ pub(super) fn look(chains: &mut Chains, table: &mut FlowTable, slot: Slot, respo
         return Finding::Nothing;
     }
     let hosts = table.hot(slot).key().hosts;
-    let Ok(candidate) = only_candidate(chains, table, slot, response) else { return Finding::Ambiguous };
-    if chains.leaves_out(table, &hosts.reversed()) {
+    let Ok(candidate) = only_candidate(windows, chains, table, slot, response) else {
+        return Finding::Ambiguous;
+    };
+    if chains.leaves_out(table, &hosts.reversed(), response.now) {
         return Finding::Ambiguous;
     }
     let Some(candidate) = candidate else { return Finding::Nothing };
@@ -100,12 +145,20 @@ pub(super) fn look(chains: &mut Chains, table: &mut FlowTable, slot: Slot, respo
     if table.cold(slot).other != Link::to(candidate) {
         chains.claim(table, slot, candidate);
     }
+    // The claim stands, so that whoever was first finds the others there.
+    if !windows.may_answer(response.now, table.cold(candidate).joined) {
+        return Finding::Nothing;
+    }
     let cold = table.cold_mut(slot);
     cold.confirmations = cold.confirmations.saturating_add(u8::from(confirms));
     if cold.confirmations < needed {
         return Finding::Nothing;
     }
-    let contests = |other: Slot| other != slot && table.cold(other).other == Link::to(candidate);
+    let contests = |other: Slot| {
+        let (hot, cold) = (table.hot(other), table.cold(other));
+        let not_heard = cold.flags.has(Flags::STRANGERS) && hot.key().hosts == hosts;
+        other != slot && (not_heard || cold.other == Link::to(candidate))
+    };
     match chains.members(table, &hosts).any(contests) {
         true => Finding::Ambiguous,
         false => Finding::Bound(candidate),
@@ -114,11 +167,11 @@ pub(super) fn look(chains: &mut Chains, table: &mut FlowTable, slot: Slot, respo
 
 /// Notes the response; says whether it is one more than those before it. Where it does not continue them, the queue pair
 /// has been used again: what was found out is forgotten.
-pub(super) fn note(table: &mut FlowTable, slot: Slot, response: Response) -> bool {
+pub(super) fn note(windows: Windows, table: &mut FlowTable, slot: Slot, response: Response) -> bool {
     let quiet = Tick::of(response.now).since(response.before) > QUIET;
     let cold = table.cold_mut(slot);
     let step = response.acknowledged.distance_from(cold.answered);
-    let continues = cold.flags.has(Flags::ANSWERED) && !quiet && (0..=JUMP as i32).contains(&step);
+    let continues = cold.flags.has(Flags::ANSWERED) && !quiet && (0..=windows.jump as i32).contains(&step);
     if !continues {
         (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
     }
@@ -130,6 +183,7 @@ pub(super) fn note(table: &mut FlowTable, slot: Slot, response: Response) -> boo
 /// The only half-flow that the response may be about, if it is within what was sent there; an error where there
 /// are several, or it may yet turn out that there are. Excludes those that it cannot be about.
 fn only_candidate(
+    windows: Windows,
     chains: &mut Chains,
     table: &mut FlowTable,
     slot: Slot,
@@ -142,16 +196,20 @@ fn only_candidate(
     for other in chains.members(table, &hosts) {
         let (hot, cold) = (table.hot(other), table.cold(other));
         let bit = 1 << cold.ordinal;
+        let not_heard = cold.flags.has(Flags::STRANGERS);
         if excluded & bit != 0
             || hot.key().hosts != hosts
-            || !hot.progress.has_requests()
-            || table.has_aged(other, Tick::of(response.now))
+            || !(hot.progress.has_requests() || not_heard)
+            || has_gone(table, other, Tick::of(response.now))
         {
             continue;
         }
-        match place(hot, cold, response) {
+        match place(windows, hot, cold, response) {
+            _ if !hot.progress.has_requests() => rivals += 1,
             Place::Within => (found, rivals) = (Some(other), rivals + 1),
             Place::Before => rivals += 1,
+            // It may be about a packet that was not looked at.
+            Place::Elsewhere if not_heard => rivals += 1,
             Place::Elsewhere => {
                 excluded_now |= bit;
                 if claimed == Link::to(other) {
@@ -171,13 +229,18 @@ fn only_candidate(
     }
 }
 
-fn place(hot: &Hot, cold: &Cold, response: Response) -> Place {
+/// Whether a half-flow has been idle for too long, and nothing on it can be in flight.
+fn has_gone(table: &FlowTable, slot: Slot, now: Tick) -> bool {
+    now.since(table.hot(slot).last_seen) > QUIET && table.has_aged(slot, now)
+}
+
+fn place(windows: Windows, hot: &Hot, cold: &Cold, response: Response) -> Place {
     let offset = distance(cold.first, response.psn);
     if offset <= width(hot, cold) {
         return Place::Within;
     }
     // After a second what was in flight has come.
-    match distance(response.psn, cold.first) <= JUMP && is_recent(response.now, cold.joined) {
+    match distance(response.psn, cold.first) <= windows.jump && is_recent(response.now, cold.joined) {
         true => Place::Before,
         false => Place::Elsewhere,
     }
@@ -203,16 +266,22 @@ fn needed(table: &FlowTable, slot: Slot, candidate: Slot, psn: Psn) -> u8 {
     if from_zero >= NEAR_ZERO && width(hot, cold) < NARROW { FEW } else { MANY }
 }
 
-/// Notes a request on a half-flow that is not bound and comes neither for the first time nor right after the last.
-/// Says whether it still is the same sequence of PSNs.
-pub(super) fn widen(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) -> bool {
-    let progress = table.hot(slot).progress;
+/// Whether a request with this PSN belongs to the same sequence as those before it.
+pub(super) fn continues(windows: Windows, progress: Progress, psn: Psn) -> bool {
     let ahead = psn.distance_from(progress.last());
     let beyond =
         if ahead > 0 { (ahead as u32).saturating_sub(progress.tail()) } else { ahead.unsigned_abs() };
-    if beyond > JUMP {
+    beyond <= windows.jump
+}
+
+/// Notes a request on a half-flow that is not bound and comes neither for the first time nor right after the last.
+/// Says whether it still is the same sequence of PSNs.
+pub(super) fn widen(windows: Windows, table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) -> bool {
+    let progress = table.hot(slot).progress;
+    if !continues(windows, progress, psn) {
         return false;
     }
+    let ahead = psn.distance_from(progress.last());
     if ahead > 0 {
         table.hot_mut(slot).progress.advance(psn, packets);
     }

@@ -5,6 +5,10 @@
 //! pairs: the destination queue pair of each is the source of the other. The connection manager's messages say
 //! it outright ([`cm`]); otherwise the PSNs of responses tell ([`correlation`]). As a CNP to a
 //! wrong queue pair is worse than none, a pair is given up on the first doubt.
+//!
+//! Addresses can be forged. What the gateway itself knows cannot: which way a packet crosses, and from which port,
+//! station and VLAN it came. Half-flows are apart by the first ([`Hosts`]), and pinned to the second: packets that come from
+//! elsewhere are not looked at ([`Sighting::Stranger`]), until those from the former place have stopped.
 
 mod binding;
 mod chains;
@@ -16,11 +20,12 @@ mod tests;
 pub use binding::DataFlows;
 
 use super::flow_table::{Cold, FlowCounters, FlowTable, Hot, Slot, Tick};
-use super::packet::{FlowKey, Packet, Way};
-use crate::program::RateLimiting;
-use binding::Resolver;
-use correlation::Response;
-use units::Nanos;
+use super::packet::{FlowKey, Hosts, Packet};
+use crate::program::{Lscc, RateLimiting};
+use binding::{Resolver, Said};
+use cm::Envelope;
+use correlation::{Response, Windows};
+use units::{BitRate, Nanos};
 use wire::roce::extended::{Aeth, Reth};
 use wire::roce::{Opcode, Psn, QueuePair, Transport, cm as management};
 
@@ -45,6 +50,17 @@ pub struct ResolverCounters {
     pub ended: u64,
 }
 
+/// To which flow a packet belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sighting {
+    Of(Slot),
+    /// To one whose packets come from elsewhere: another port, station or VLAN. Somebody speaks in the name of its sender.
+    Stranger,
+    /// To none: datagrams, those of the connection manager included, CNPs, and transports without a reliable or
+    /// unreliable connection.
+    NoFlow,
+}
+
 /// The flows, and who sends them.
 pub(crate) struct Flows {
     table: FlowTable,
@@ -52,9 +68,16 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A table as large as `settings` ask for. The same `seed` gives the same results.
-    pub fn new(settings: &RateLimiting, seed: u64) -> Self {
-        Self { table: FlowTable::new(settings.flows, settings.ageing, seed), resolver: Resolver::new(seed) }
+    /// A table as large as `settings` of a port at `rate` ask for. The same `seed` gives the same results.
+    pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
+        let RateLimiting { flows, ageing, .. } = settings.limiting;
+        let windows = Windows::new(settings, rate);
+        Self { table: FlowTable::new(flows, ageing, seed), resolver: Resolver::new(windows) }
+    }
+
+    /// The rate or the round trip of the port has changed. What is known stays.
+    pub fn configure(&mut self, settings: &Lscc, rate: BitRate) {
+        self.resolver.windows = Windows::new(settings, rate);
     }
 
     /// What [`Flows::peek`] and [`Flows::observe`] want to know of a packet.
@@ -76,60 +99,74 @@ impl Flows {
     }
 
     /// Takes a packet that goes out to the long-haul link or comes in from it, with the hash of its key: finds or enters
-    /// its flow and learns from it. `None` for what is no flow: datagrams, those of the connection
-    /// manager included, CNPs, and transports without a reliable or unreliable connection.
+    /// its flow and learns from it.
     #[inline(always)]
-    pub fn observe(&mut self, now: Nanos, way: Way, hash: u64, packet: &Packet) -> Option<Slot> {
+    pub fn observe(&mut self, now: Nanos, hash: u64, packet: &Packet) -> Sighting {
         let role = ROLES[usize::from(packet.bth.opcode().0)];
         if role.single
-            && let Some(slot) = self.table.go_on(hash, &packet.key, now, packet.bth.psn())
+            && let Some(slot) =
+                self.table.go_on(hash, &packet.key, packet.origin.digest(), now, packet.bth.psn())
         {
-            return Some(slot);
+            return Sighting::Of(slot);
         }
-        self.look_at(now, way, hash, packet, role)
+        self.look_at(now, hash, packet, role)
     }
 
     /// A packet that is not just the next one of a known flow.
     #[inline(never)]
-    fn look_at(&mut self, now: Nanos, way: Way, hash: u64, packet: &Packet, role: Role) -> Option<Slot> {
+    fn look_at(&mut self, now: Nanos, hash: u64, packet: &Packet, role: Role) -> Sighting {
         let Role { kind, data, .. } = role;
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
-            self.manage(now, way, packet);
-            return None;
+            self.manage(now, packet);
+            return Sighting::NoFlow;
         }
         let Self { table, resolver } = self;
         let (slot, new) =
             table.find_or_insert(hash, &packet.key, now, |table, slot| resolver.release(table, slot, now));
-        let before = core::mem::replace(&mut table.hot_mut(slot).last_seen, Tick::of(now));
+        let before = table.hot(slot).last_seen;
+        let said = match kind {
+            Kind::Request => Said::Request(packet.bth.psn()),
+            Kind::Response => answered(packet).map_or(Said::Unnumbered, |(psn, acknowledged)| {
+                Said::Response(Response { now, psn, acknowledged, before })
+            }),
+            Kind::Unacknowledged | Kind::Other => Said::Unnumbered,
+        };
+        let known = table.cold(slot).origin();
+        if known != Some(packet.origin) {
+            if known.is_some() && !resolver.follows(table, slot, now, said) {
+                resolver.pass_over(table, slot, now);
+                return Sighting::Stranger;
+            }
+            binding::pin(table, slot, packet.origin);
+        }
+        table.hot_mut(slot).last_seen = Tick::of(now);
         if new {
             table.cold_mut(slot).source_port = packet.source_port;
         }
-        match kind {
-            Kind::Request => {
+        match said {
+            Said::Request(psn) => {
                 if !table.hot(slot).progress.has_requests() {
                     table.cold_mut(slot).source_port = packet.source_port;
                 }
-                resolver.request(table, slot, now, packet.bth.psn(), psns(packet));
+                resolver.request(table, slot, now, psn, psns(packet));
             }
-            Kind::Response => {
-                if let Some((psn, acknowledged)) = answered(packet) {
-                    resolver.response(table, slot, Response { now, psn, acknowledged, before });
-                }
-            }
-            Kind::Unacknowledged | Kind::Other => {}
+            Said::Response(response) => resolver.response(table, slot, response),
+            Said::Unnumbered => {}
         }
         if data {
             resolver.carries_data(table, slot);
         }
-        Some(slot)
+        Sighting::Of(slot)
     }
 
     #[cold]
-    fn manage(&mut self, now: Nanos, way: Way, packet: &Packet) {
+    fn manage(&mut self, now: Nanos, packet: &Packet) {
         let Some(datagram) = management::View::in_packet(&packet.bth) else { return };
         let Self { table, resolver } = self;
-        if let Some(event) = resolver.requests.take(now, way, packet.key.hosts, &datagram.message()) {
-            resolver.manage(table, now, event);
+        let hash = |hosts: &Hosts| table.hash_hosts(hosts);
+        let envelope = Envelope { now, hosts: packet.key.hosts, origin: packet.origin };
+        if let Some(event) = resolver.requests.take(&envelope, &datagram.message(), hash) {
+            resolver.manage(table, now, packet.origin, event);
         }
     }
 

@@ -38,6 +38,9 @@ enum Step {
     Repeat { side: usize },
     /// The connection ends in good order, and both queue pairs are used by others at once.
     Replace { plan: Plan },
+    /// Another host of the data center says something in the name of one of the two, to the queue pair of the other
+    /// or to any.
+    Forge { side: usize, what: u8, any: Option<u8>, psn: u32 },
 }
 
 /// One direction of a connection: a requester, and its responder on the other side.
@@ -76,8 +79,8 @@ impl Connection {
 
     /// From this side to the other.
     fn hosts(&self, side: usize) -> Hosts {
-        let hosts = [self.plan.hosts.0, self.plan.hosts.1].map(|host| Address::numbered(host.into()));
-        Hosts { source: hosts[side], destination: hosts[1 - side] }
+        let both = [self.plan.hosts.0, self.plan.hosts.1].map(u64::from);
+        hosts(both[side], both[1 - side])
     }
 
     /// A packet of this side passes the port, if it takes that way.
@@ -154,6 +157,22 @@ impl Connection {
         for _ in 0..count {
             self.send(port, side, None, false, false);
         }
+    }
+
+    /// A host behind this end, at another port, speaks in the name of a side.
+    fn forge(&self, port: &mut Port, side: usize, what: u8, any: Option<u8>, psn: u32) {
+        let hosts = Hosts { way: Way::Out, ..self.hosts(side) };
+        let (own, other) = (self.qps[side], any.map_or(self.qps[1 - side], |qp| 0x10 + u32::from(qp % 0x30)));
+        let psn = add(self.directions[side].next, psn);
+        port.at(1, 9);
+        match what % 8 {
+            0..3 => drop(port.packet(hosts, Opcode::RC_WRITE_ONLY, other, psn, 0xc123, &[])),
+            3..5 => drop(port.packet(hosts, Opcode::RC_ACKNOWLEDGE, other, psn, 0xc123, &[0; 4])),
+            5 => port.request(hosts, other, self.id),
+            6 => port.reply(hosts, other, self.id),
+            _ => port.disconnect(hosts, if any.is_some() { other } else { own }, self.id),
+        }
+        port.at(0, 1);
     }
 
     /// Everything that is under way arrives, and is acknowledged.
@@ -282,6 +301,7 @@ fn run(
                 }
             }
             Step::Repeat { side } => connection.repeat(&mut port, side),
+            Step::Forge { side, what, any, psn } => connection.forge(&mut port, side, what, any, psn),
             Step::Replace { plan } => {
                 // Two connections swap the queue pairs of one side.
                 let other = (number + 1) % connections.len();
@@ -368,6 +388,44 @@ proptest! {
             }
             Ok(())
         })?;
+    }
+}
+
+/// The same of what comes from its sender. Who speaks in its name may be told what is not so, and nobody else.
+fn nothing_is_wrong_for_who_sends(port: &Port, connections: &[Connection]) -> Result<(), TestCaseError> {
+    let forged = |slot: Slot| port.flows.cold(slot).origin().is_some_and(|origin| origin.port != PortId(0));
+    for (hosts, destination, source) in
+        connections.iter().flat_map(|connection| [0, 1].map(|side| connection.truth(side))).flatten()
+    {
+        let Some(slot) = port.slot(hosts, destination) else { continue };
+        if forged(slot) || port.flows.table.partner(slot).is_some_and(forged) {
+            continue;
+        }
+        let found = port.source(hosts, destination);
+        prop_assert!(
+            found.is_none_or(|found| found == source),
+            "{destination:#x} from {found:x?}, not {source:#x}"
+        );
+    }
+    Ok(())
+}
+
+fn forgery() -> impl Strategy<Value = Step> {
+    // Most are near to what is true.
+    let psn = prop_oneof![4 => 0..4_u32, 2 => (0..40_u32).prop_map(|behind| add(0, 0u32.wrapping_sub(behind))), 1 => any::<u32>()];
+    (0..2_usize, any::<u8>(), prop::option::of(any::<u8>()), psn)
+        .prop_map(|(side, what, any, psn)| Step::Forge { side, what, any, psn })
+}
+
+proptest! {
+    #[test]
+    fn no_binding_is_wrong_whatever_a_host_of_the_data_center_says_in_the_name_of_others(
+        plans in prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8),
+        steps in prop::collection::vec(
+            (0..8_usize, prop_oneof![2 => step(plan(zero_or_random(), Just(2))), 1 => forgery()]), 0..250
+        ),
+    ) {
+        run(plans, steps, nothing_is_wrong_for_who_sends)?;
     }
 }
 

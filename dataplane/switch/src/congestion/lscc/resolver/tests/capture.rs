@@ -43,7 +43,11 @@ fn frames() -> impl Iterator<Item = (Nanos, &'static [u8])> {
 fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
     frames().filter_map(|(now, frame)| {
         let descriptor = Descriptor::parse(frame, Bytes(frame.len() as u64))?;
-        Some((now, Packet::parse(&descriptor, frame)?))
+        // The host with the lower address is behind this end.
+        let packet = Packet::parse(Way::Out, PortId(0), &descriptor, frame)?;
+        let Hosts { source, destination, .. } = packet.key.hosts;
+        let way = if source.number() < destination.number() { Way::Out } else { Way::In };
+        Some((now, Packet::parse(way, PortId(0), &descriptor, frame)?))
     })
 }
 
@@ -97,7 +101,7 @@ fn resolve(skip: impl Fn(&Packet) -> bool) -> BTreeMap<(u8, u32), Option<u32>> {
     let mut shown = BTreeMap::new();
     for (now, packet) in packets().filter(|(_, packet)| !skip(packet)) {
         let hash = port.flows.hash(&packet.key);
-        let Some(slot) = port.flows.observe(now, way(&packet.key.hosts), hash, &packet) else { continue };
+        let Sighting::Of(slot) = port.flows.observe(now, hash, &packet) else { continue };
         assert_eq!(port.slot(packet.key.hosts, packet.key.qp.number()), Some(slot));
         shown.insert((last_byte(&packet), packet.key.qp.number()), packet.key.hosts);
         for (half, hosts) in &shown {

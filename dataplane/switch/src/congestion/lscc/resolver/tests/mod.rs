@@ -3,40 +3,62 @@
 mod arbitrary;
 mod capture;
 mod cases;
+mod hostile;
 
 use super::*;
-use crate::congestion::lscc::packet::{Address, Hosts, Way};
-use crate::program::Lscc;
-use units::Interval;
+use crate::congestion::lscc::packet::{Address, Hosts, Origin, Way};
+use units::{Interval, PortId};
+use wire::ethernet::MacAddress;
 use wire::roce::bth;
 
-const X_TO_Y: Hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2) };
+const X_TO_Y: Hosts = hosts(1, 2);
 const Y_TO_X: Hosts = X_TO_Y.reversed();
+const RATE: BitRate = BitRate::gigabits(100);
 
-fn settings(flows: u32) -> RateLimiting {
-    RateLimiting { flows, ..Lscc::PLAIN.limiting }
+/// Of two hosts the one with the lower address is behind this end of the link.
+const fn hosts(source: u64, destination: u64) -> Hosts {
+    let way = if source < destination { Way::Out } else { Way::In };
+    Hosts { source: Address::numbered(source), destination: Address::numbered(destination), way }
+}
+
+/// A link so short that responses are there at once.
+fn settings(flows: u32) -> Lscc {
+    let limiting = RateLimiting { flows, ..Lscc::PLAIN.limiting };
+    Lscc { limiting, round_trip: Interval(0), ..Lscc::PLAIN }
 }
 
 /// A long-haul port: what goes by, a microsecond apart.
 struct Port {
     flows: Flows,
     now: Nanos,
-}
-
-/// Of two hosts the one with the lower address is behind this end of the link.
-fn way(hosts: &Hosts) -> Way {
-    if hosts.source.number() < hosts.destination.number() { Way::Out } else { Way::In }
+    /// From where packets come, other than what their hosts say.
+    station: u8,
+    ingress: PortId,
 }
 
 impl Port {
     fn new() -> Self {
-        Self { flows: Flows::new(&settings(1_000), 7), now: Nanos::ZERO }
+        Self::with(&settings(1_000))
+    }
+
+    fn with(settings: &Lscc) -> Self {
+        let flows = Flows::new(settings, RATE, 7);
+        Self { flows, now: Nanos::ZERO, station: 1, ingress: PortId(0) }
+    }
+
+    /// The same port, for packets of another origin.
+    fn at(&mut self, ingress: u16, station: u8) -> &mut Self {
+        (self.ingress, self.station) = (PortId(ingress), station);
+        self
     }
 
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
         let hash = self.flows.hash(&packet.key);
-        self.flows.observe(self.now, way(&packet.key.hosts), hash, packet)
+        match self.flows.observe(self.now, hash, packet) {
+            Sighting::Of(slot) => Some(slot),
+            Sighting::Stranger | Sighting::NoFlow => None,
+        }
     }
 
     /// Shows a packet with these bytes after its BTH.
@@ -55,7 +77,9 @@ impl Port {
         let at = header.emit(&mut bytes).unwrap();
         bytes[at..at + payload.len()].copy_from_slice(payload);
         let bth = bth::View::parse(&bytes[..at + payload.len()]).unwrap();
-        self.show(&Packet { key: FlowKey { hosts, qp }, source_port, bth })
+        let mac = MacAddress([2, 0, 0, 0, 0, self.station]);
+        let origin = Origin { port: self.ingress, mac, vlan: 0 };
+        self.show(&Packet { key: FlowKey { hosts, qp }, source_port, origin, bth })
     }
 
     fn write(&mut self, hosts: Hosts, qp: u32, psn: u32) -> Slot {
@@ -71,6 +95,22 @@ impl Port {
         self.acknowledge(hosts, qp, psn, 0)
     }
 
+    fn request(&mut self, hosts: Hosts, source: u32, id: u32) {
+        let (local, qp) = (management::CommunicationId(id), QueuePair::from_low_bits(source));
+        let starting_psn = Psn::from_low_bits(0);
+        self.manage(
+            hosts,
+            management::Message::Request { local, service_id: 1, qp, starting_psn, flow_label: 0 },
+        );
+    }
+
+    /// Answers the request that the second of `hosts` sent under this `id`.
+    fn reply(&mut self, hosts: Hosts, destination: u32, id: u32) {
+        let (local, remote) = (management::CommunicationId(id + 0x1000), management::CommunicationId(id));
+        let (qp, starting_psn) = (QueuePair::from_low_bits(destination), Psn::from_low_bits(0));
+        self.manage(hosts, management::Message::Reply { local, remote, qp, starting_psn });
+    }
+
     fn manage(&mut self, hosts: Hosts, message: management::Message) {
         let mut datagram = [0; 8 + management::DATAGRAM_LEN];
         message.emit(1, &mut datagram[8..]).unwrap();
@@ -79,16 +119,8 @@ impl Port {
 
     /// The connection manager connects `source` of the first host and `destination` of the second.
     fn connect(&mut self, hosts: Hosts, source: u32, destination: u32, id: u32) {
-        let starting_psn = Psn::from_low_bits(0);
-        let local = management::CommunicationId(id);
-        let qp = QueuePair::from_low_bits(source);
-        self.manage(
-            hosts,
-            management::Message::Request { local, service_id: 1, qp, starting_psn, flow_label: 0 },
-        );
-        let qp = QueuePair::from_low_bits(destination);
-        let (local, remote) = (management::CommunicationId(id + 0x1000), local);
-        self.manage(hosts.reversed(), management::Message::Reply { local, remote, qp, starting_psn });
+        self.request(hosts, source, id);
+        self.reply(hosts.reversed(), destination, id);
     }
 
     /// The first of `hosts` ends what [`Port::connect`] connected.
