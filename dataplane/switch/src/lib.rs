@@ -20,6 +20,7 @@ mod egress;
 mod flow_control;
 mod forwarding;
 mod frame;
+mod hash;
 mod histogram;
 mod ingress;
 mod ledger;
@@ -28,6 +29,7 @@ mod queue;
 mod reason;
 mod shard;
 mod sync;
+mod table;
 mod watermark;
 
 pub use congestion::lscc::{
@@ -42,6 +44,7 @@ pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use frame::{ControlFrame, Frame, Transmitter};
+pub use hash::HashKey;
 pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
 pub use ledger::{Ledger, ShardId, Volume};

@@ -3,10 +3,11 @@
 
 use super::Verdict;
 use crate::descriptor::Descriptor;
+use crate::hash::{HashKey, KeyedHash};
 use crate::program::ProgramError;
 use crate::reason::DropReason;
-use foldhash::fast::FixedState;
-use schnellru::{ByLength, LruMap};
+use crate::table::{Index, WAYS};
+use core::hash::Hasher;
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
 use wire::vlan;
@@ -14,8 +15,8 @@ use wire::vlan;
 /// How a bridge learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {
-    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, the one that was seen
-    /// longest ago is forgotten.
+    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, a new one takes the
+    /// place of that which was seen longest ago of 16.
     pub capacity: u32,
     /// How long an address is remembered after it was last seen; 300 s by IEEE 802.1Q table 8-6.
     pub ageing: Interval,
@@ -39,34 +40,54 @@ impl BridgeSettings {
     }
 }
 
+/// An address and its VLAN in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name(u64);
+
+impl Name {
+    #[inline]
+    fn new(vlan: u16, MacAddress([a, b, c, d, e, f]): MacAddress) -> Self {
+        let [high, low] = vlan.to_be_bytes();
+        Self(u64::from_be_bytes([high, low, a, b, c, d, e, f]))
+    }
+}
+
 /// A station as the bridge knows it.
 #[derive(Clone, Copy)]
 struct Station {
-    port: PortId,
+    name: Name,
     seen: Nanos,
+    port: PortId,
 }
 
 /// What the bridge has learned, per VLAN and address. Each shard learns from its own ports, and from what
 /// other shards hand over: so who speaks to a station behind its ports is known there, too.
+///
+/// Whatever stations claim to be there, a frame looks at no more than [`WAYS`] places of the index for each of its
+/// addresses, and a new address at as many stations again; see [`Index`].
 pub(crate) struct Bridge {
-    stations: LruMap<(u16, MacAddress), Station, ByLength, FixedState>,
+    index: Index,
+    stations: Vec<Station>,
+    /// Where the search goes on for one that makes room.
+    hand: usize,
     capacity: u32,
     ageing: Interval,
+    keyed: KeyedHash,
 }
 
 impl Bridge {
-    pub fn new(settings: &BridgeSettings) -> Self {
-        let mut stations = LruMap::with_hasher(ByLength::new(settings.capacity), FixedState::with_seed(0));
+    pub fn new(settings: &BridgeSettings, key: HashKey) -> Self {
+        let BridgeSettings { capacity, ageing } = *settings;
         // Learning must not allocate on the turn.
-        stations.reserve_or_panic(settings.capacity as usize);
-        Self { stations, capacity: settings.capacity, ageing: settings.ageing }
+        let stations = Vec::with_capacity(capacity as usize);
+        Self { index: Index::new(capacity), stations, hand: 0, capacity, ageing, keyed: KeyedHash::new(key) }
     }
 
     /// New settings. A table of another size starts empty.
-    pub fn configure(&mut self, settings: &BridgeSettings) {
+    pub fn configure(&mut self, settings: &BridgeSettings, key: HashKey) {
         self.ageing = settings.ageing;
         if self.capacity != settings.capacity {
-            *self = Self::new(settings);
+            *self = Self::new(settings, key);
         }
     }
 
@@ -87,12 +108,13 @@ impl Bridge {
         if destination.is_link_local_control() {
             return Verdict::Drop(DropReason::LinkLocal);
         }
-        self.learn(now, ingress, (descriptor.vlan, source));
+        self.learn(now, ingress, Name::new(descriptor.vlan, source));
         if destination.is_multicast() {
             return Verdict::Flood;
         }
         // Being looked for is not being seen: that alone keeps nobody in the table.
-        match self.stations.peek(&(descriptor.vlan, destination)) {
+        let known = self.find(Name::new(descriptor.vlan, destination)).map(|slot| self.stations[slot]);
+        match known {
             Some(station) if now.since(station.seen) > self.ageing => Verdict::Flood,
             Some(station) if station.port == ingress => Verdict::Drop(DropReason::SamePort),
             Some(station) => Verdict::Forward(station.port),
@@ -106,17 +128,149 @@ impl Bridge {
             return;
         };
         let vlan = stack.outer.map_or(0, |tag| tag.id.number());
-        self.learn(now, ingress, (vlan, frame.source()));
+        self.learn(now, ingress, Name::new(vlan, frame.source()));
     }
 
     #[inline]
-    fn learn(&mut self, now: Nanos, port: PortId, station: (u16, MacAddress)) {
-        let place = Station { port, seen: now };
-        match self.stations.get(&station) {
-            Some(known) => *known = place,
-            None => {
-                self.stations.insert(station, place);
+    fn hash(&self, name: Name) -> u64 {
+        let mut hasher = self.keyed.hasher();
+        hasher.write_u64(name.0);
+        hasher.finish()
+    }
+
+    #[inline]
+    fn find(&self, name: Name) -> Option<usize> {
+        self.find_hashed(self.hash(name), name)
+    }
+
+    #[inline]
+    fn find_hashed(&self, hash: u64, name: Name) -> Option<usize> {
+        self.index.find(hash, |slot| self.stations[slot as usize].name == name).map(|slot| slot as usize)
+    }
+
+    #[inline]
+    fn learn(&mut self, now: Nanos, port: PortId, name: Name) {
+        let hash = self.hash(name);
+        match self.find_hashed(hash, name) {
+            Some(slot) => (self.stations[slot].port, self.stations[slot].seen) = (port, now),
+            None => self.enter(hash, Station { name, seen: now, port }),
+        }
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, hash: u64, station: Station) {
+        let full = self.stations.len() == self.capacity as usize;
+        let crowded = self.oldest(self.index.full_set(hash).map(|slot| slot as usize));
+        let slot = match crowded.or_else(|| if full { self.sweep() } else { None }) {
+            Some(slot) => {
+                let former = self.hash(self.stations[slot].name);
+                self.index.remove(former, slot as u32);
+                self.stations[slot] = station;
+                slot
             }
+            None => {
+                self.stations.push(station);
+                self.stations.len() - 1
+            }
+        };
+        let entered = self.index.insert(hash, slot as u32);
+        debug_assert!(entered, "its set has room");
+    }
+
+    /// Of the next few stations the one that was seen longest ago.
+    fn sweep(&mut self) -> Option<usize> {
+        let stations = self.stations.len();
+        let glance = WAYS.min(stations);
+        let first = self.hand;
+        self.hand = (first + glance) % stations;
+        self.oldest((0..glance).map(|step| (first + step) % stations))
+    }
+
+    fn oldest(&self, slots: impl Iterator<Item = usize>) -> Option<usize> {
+        slots.min_by_key(|slot| self.stations[*slot].seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::hash::BuildHasher;
+    use foldhash::fast::FixedState;
+    use proptest::prelude::*;
+
+    fn station(number: u64) -> MacAddress {
+        let [.., a, b, c, d] = number.to_be_bytes();
+        MacAddress([2, 1, a, b, c, d])
+    }
+
+    fn bridge(capacity: u32, key: HashKey) -> Bridge {
+        Bridge::new(&BridgeSettings { capacity, ..BridgeSettings::default() }, key)
+    }
+
+    /// The mean number of places that a search looks at, where it looks for stations that the bridge has
+    /// learned, and the largest.
+    fn probes(key: HashKey, stations: impl Iterator<Item = MacAddress>) -> (f64, usize) {
+        let mut bridge = bridge(BridgeSettings::default().capacity, key);
+        let names: Vec<_> = stations.take(6_000).map(|mac| Name::new(0, mac)).collect();
+        names.iter().for_each(|name| bridge.learn(Nanos(1), PortId(0), *name));
+        let probes = || names.iter().map(|name| bridge.index.count_probes(bridge.hash(*name)));
+        (probes().sum::<usize>() as f64 / 6_000.0, probes().max().unwrap_or(0))
+    }
+
+    #[test]
+    fn addresses_that_collide_without_a_key_cost_no_more_probes_than_others() {
+        let fixed = FixedState::with_seed(0);
+        let place = |mac: &MacAddress| fixed.hash_one((0_u16, *mac)) & 0xfff;
+        for key in (0..4).map(HashKey::from) {
+            let colliding = (0..).map(station).filter(|mac| place(mac) == 0);
+            let ((chosen, most), (ordinary, _)) = (probes(key, colliding), probes(key, (0..).map(station)));
+            assert!(
+                chosen <= 2.0 * ordinary && most <= WAYS,
+                "{chosen} probes instead of {ordinary}, {most} at most"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_small_table_forgets_the_address_that_was_seen_longest_ago(
+            capacity in 1..=16_u32,
+            seed: u64,
+            frames in proptest::collection::vec((0..24_u64, 0..3_u16), 0..300),
+        ) {
+            let mut bridge = bridge(capacity, HashKey::from(seed));
+            // Stations and their ports, in the order in which they were seen.
+            let mut model: Vec<(u64, PortId)> = Vec::new();
+            for (now, (number, port)) in (1..).zip(frames) {
+                bridge.learn(Nanos(now), PortId(port), Name::new(0, station(number)));
+                model.retain(|(known, _)| *known != number);
+                if model.len() == capacity as usize {
+                    model.remove(0);
+                }
+                model.push((number, PortId(port)));
+                for number in 0..24 {
+                    let slot = bridge.find(Name::new(0, station(number)));
+                    let found = slot.map(|slot| bridge.stations[slot].port);
+                    let known = model.iter().find(|(known, _)| *known == number);
+                    prop_assert_eq!(found, known.map(|(_, port)| *port));
+                }
+            }
+        }
+
+        #[test]
+        fn a_large_table_knows_the_last_address_and_no_more_than_it_may(
+            seed: u64,
+            frames in proptest::collection::vec(0..2_000_u64, 0..1_500),
+        ) {
+            let mut bridge = bridge(100, HashKey::from(seed));
+            for (now, number) in (1..).zip(frames) {
+                let name = Name::new(7, station(number));
+                bridge.learn(Nanos(now), PortId(1), name);
+                prop_assert!(bridge.find(name).is_some());
+                prop_assert!(bridge.stations.len() <= 100);
+            }
+            let findable = bridge.stations.iter().filter(|it| bridge.find(it.name).is_some()).count();
+            prop_assert_eq!(findable, bridge.stations.len());
         }
     }
 }

@@ -49,7 +49,7 @@ impl<F: Frame> Shard<F> {
         assert!(owners.len() == ports && ledger.ports() == ports);
         assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
         Self {
-            bridge: Bridge::new(&bridge_settings(program.settings())),
+            bridge: Bridge::new(&bridge_settings(program.settings()), program.hash_key()),
             fabric: Fabric::new(id, &program, ledger, owners),
             program,
         }
@@ -158,7 +158,7 @@ impl<F: Frame> Shard<F> {
     /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
     pub fn install(&mut self, now: Nanos, program: Arc<Program>) -> Result<Arc<Program>, NotLive> {
         program.can_replace(&self.program)?;
-        self.bridge.configure(&bridge_settings(program.settings()));
+        self.bridge.configure(&bridge_settings(program.settings()), program.hash_key());
         self.fabric.configure(now, &self.program, &program);
         Ok(core::mem::replace(&mut self.program, program))
     }

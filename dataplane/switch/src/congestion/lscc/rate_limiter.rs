@@ -21,6 +21,7 @@ use super::packet::{Hosts, Packet, Way};
 use super::pseudo_queue::PseudoQueue;
 use super::resolver::{Flows, ROLES};
 use crate::descriptor::{Descriptor, Network};
+use crate::hash::HashKey;
 use crate::program::{Lscc, RateLimiting};
 use core::net::Ipv6Addr;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
@@ -132,7 +133,7 @@ pub(crate) struct RateLimiter {
 }
 
 impl RateLimiter {
-    pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
+    pub fn new(settings: &Lscc, rate: BitRate, key: HashKey) -> Self {
         Self {
             settings: settings.limiting,
             flag_lasts: settings.interval,
@@ -140,7 +141,7 @@ impl RateLimiter {
             advice: Advice::new(settings),
             queue: PseudoQueue::new(settings.limiting.reference),
             advanced: None,
-            flows: Flows::new(&settings.limiting, seed),
+            flows: Flows::new(&settings.limiting, key),
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
@@ -151,11 +152,11 @@ impl RateLimiter {
     }
 
     /// New settings. The flows stay; a table of another size or ageing starts empty.
-    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, seed: u64) {
+    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, key: HashKey) {
         self.advice.configure(settings);
         let (old, new) = (&self.settings, &settings.limiting);
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
-            self.flows = Flows::new(&settings.limiting, seed);
+            self.flows = Flows::new(&settings.limiting, key);
             (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
             (self.ends, self.blocked) = (Nanos::NEVER, None);
         }

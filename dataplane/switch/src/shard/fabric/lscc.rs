@@ -28,14 +28,14 @@ fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
 impl<F: Frame> Fabric<F> {
     /// Gives each port of this shard that has LSCC its rate limiting module.
     pub(super) fn configure_limiters(&mut self, program: &Program) {
-        let seed = program.settings().seed;
+        let key = program.hash_key();
         for port in self.owned.iter() {
             let settings = program.port(port);
             let limiter = &mut self.limiters[port.index()];
             match (&settings.lscc, &mut *limiter) {
-                (Some(lscc), Some(limiter)) => limiter.configure(lscc, settings.rate, seed),
+                (Some(lscc), Some(limiter)) => limiter.configure(lscc, settings.rate, key),
                 (Some(lscc), None) => {
-                    *limiter = Some(Box::new(RateLimiter::new(lscc, settings.rate, seed)));
+                    *limiter = Some(Box::new(RateLimiter::new(lscc, settings.rate, key)));
                 }
                 (None, _) => *limiter = None,
             }

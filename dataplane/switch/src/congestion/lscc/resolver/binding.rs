@@ -6,6 +6,7 @@ use super::cm::{Event, Requests};
 use super::correlation::{self, Finding, JUMP, Response};
 use crate::congestion::lscc::flow_table::{Flags, FlowTable, Progress, Slot};
 use crate::congestion::lscc::packet::{FlowKey, Hosts};
+use crate::hash::HashKey;
 use units::Nanos;
 use wire::roce::{Psn, QueuePair};
 
@@ -27,10 +28,10 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(key: HashKey) -> Self {
         Self {
             chains: Chains::new(),
-            requests: Requests::new(seed),
+            requests: Requests::new(key),
             counters: ResolverCounters::default(),
             data: DataFlows::default(),
         }

@@ -2,8 +2,8 @@
 //! queue pairs are written.
 
 use crate::congestion::lscc::packet::{Hosts, Way};
-use core::hash::{BuildHasher, Hasher};
-use foldhash::fast::FixedState;
+use crate::hash::{HashKey, KeyedHash};
+use core::hash::Hasher;
 use units::{Interval, Nanos};
 use wire::roce::QueuePair;
 use wire::roce::cm::{CommunicationId, Message};
@@ -41,12 +41,12 @@ struct Request {
 /// The requests of the last minute.
 pub(super) struct Requests {
     sets: Vec<[Option<Request>; WAYS]>,
-    state: FixedState,
+    keyed: KeyedHash,
 }
 
 impl Requests {
-    pub fn new(seed: u64) -> Self {
-        Self { sets: vec![[None; WAYS]; CAPACITY / WAYS], state: FixedState::with_seed(seed) }
+    pub fn new(key: impl Into<HashKey>) -> Self {
+        Self { sets: vec![[None; WAYS]; CAPACITY / WAYS], keyed: KeyedHash::new(key.into()) }
     }
 
     /// Takes a message from the first of `hosts` to the second. Only the other side answers a REQ: what comes
@@ -114,7 +114,7 @@ impl Requests {
     }
 
     fn set(&mut self, hosts: &Hosts, id: CommunicationId) -> &mut [Option<Request>; WAYS] {
-        let mut hasher = self.state.build_hasher();
+        let mut hasher = self.keyed.hasher();
         hasher.write_u128(hosts.source.number());
         hasher.write_u128(hosts.destination.number());
         hasher.write_u32(id.0);

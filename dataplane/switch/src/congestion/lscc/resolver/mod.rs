@@ -17,6 +17,7 @@ pub use binding::DataFlows;
 
 use super::flow_table::{Cold, FlowCounters, FlowTable, Hot, Slot, Tick};
 use super::packet::{FlowKey, Packet, Way};
+use crate::hash::HashKey;
 use crate::program::RateLimiting;
 use binding::Resolver;
 use correlation::Response;
@@ -52,9 +53,10 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A table as large as `settings` ask for. The same `seed` gives the same results.
-    pub fn new(settings: &RateLimiting, seed: u64) -> Self {
-        Self { table: FlowTable::new(settings.flows, settings.ageing, seed), resolver: Resolver::new(seed) }
+    /// A table as large as `settings` ask for. The same `key` gives the same results.
+    pub fn new(settings: &RateLimiting, key: impl Into<HashKey>) -> Self {
+        let key = key.into();
+        Self { table: FlowTable::new(settings.flows, settings.ageing, key), resolver: Resolver::new(key) }
     }
 
     /// What [`Flows::peek`] and [`Flows::observe`] want to know of a packet.
