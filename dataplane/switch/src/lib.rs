@@ -11,9 +11,10 @@
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
 //! | [`Shard::ingress_one`], [`Shard::egress_one`] | the same for one frame where there is no burst |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
-//! | [`Shard::install`] | another [`Program`] is in force from the next burst on |
+//! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
 mod admission;
+mod allowance;
 mod congestion;
 mod descriptor;
 mod egress;
@@ -42,7 +43,7 @@ pub use egress::{
 pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};
-pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+pub use forwarding::{BridgeCounters, BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use frame::{ControlFrame, Frame, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;
@@ -52,6 +53,6 @@ pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
     Departure, GroupReport, Handoff, HandoffRoom, LsccReport, Passage, PauseState, PoolLevel, PoolReport,
-    PortInspection, QueueReport, Shard,
+    PortInspection, QueueReport, Shard, Successor,
 };
 pub use watermark::Watermark;

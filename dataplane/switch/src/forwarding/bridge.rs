@@ -2,6 +2,7 @@
 //! each frame, aged, and bounded in number; what is unknown is flooded.
 
 use super::Verdict;
+use crate::allowance::Allowance;
 use crate::descriptor::Descriptor;
 use crate::hash::{HashKey, KeyedHash};
 use crate::program::ProgramError;
@@ -50,6 +51,11 @@ impl Name {
         let [high, low] = vlan.to_be_bytes();
         Self(u64::from_be_bytes([high, low, a, b, c, d, e, f]))
     }
+
+    /// The same address without VLAN.
+    fn untagged(self) -> Self {
+        Self(self.0 & (1 << 48) - 1)
+    }
 }
 
 /// A station as the bridge knows it.
@@ -60,11 +66,24 @@ struct Station {
     port: PortId,
 }
 
+/// What stations behind one port did to what the bridge knows of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BridgeCounters {
+    /// Addresses that moved to the port from another one.
+    pub moved: u64,
+    /// Addresses of others that were forgotten to make room for one behind the port.
+    pub displaced: u64,
+    /// Frames from which nothing was learned: the port had done either too often.
+    pub refused: u64,
+}
+
 /// What the bridge has learned, per VLAN and address. Each shard learns from its own ports, and from what
 /// other shards hand over: so who speaks to a station behind its ports is known there, too.
 ///
 /// Whatever stations claim to be there, a frame looks at no more than [`WAYS`] places of the index for each of its
-/// addresses, and a new address at as many stations again; see [`Index`].
+/// addresses, and a new address at as many stations again; see [`Index`]. What stations behind one port may do to what
+/// is known of others is limited ([`Allowance`]): beyond that their frames go on, and nothing is learned from them. The
+/// addresses of the gateway itself are never learned (IEEE 802.1Q clause 8.8.1: a static entry stays).
 pub(crate) struct Bridge {
     index: Index,
     stations: Vec<Station>,
@@ -73,21 +92,42 @@ pub(crate) struct Bridge {
     capacity: u32,
     ageing: Interval,
     keyed: KeyedHash,
+    /// The addresses of the ports.
+    own: Vec<MacAddress>,
+    /// What each port may do yet, and what it did.
+    changes: Vec<(Allowance, BridgeCounters)>,
 }
 
 impl Bridge {
-    pub fn new(settings: &BridgeSettings, key: HashKey) -> Self {
+    /// A bridge over ports with the addresses `own`.
+    pub fn new(settings: &BridgeSettings, own: Vec<MacAddress>, key: HashKey) -> Self {
         let BridgeSettings { capacity, ageing } = *settings;
-        // Learning must not allocate on the turn.
-        let stations = Vec::with_capacity(capacity as usize);
-        Self { index: Index::new(capacity), stations, hand: 0, capacity, ageing, keyed: KeyedHash::new(key) }
+        Self {
+            index: Index::new(capacity),
+            // Learning must not allocate on the turn.
+            stations: Vec::with_capacity(capacity as usize),
+            hand: 0,
+            capacity,
+            ageing,
+            keyed: KeyedHash::new(key),
+            changes: vec![Default::default(); own.len()],
+            own,
+        }
     }
 
-    /// New settings. A table of another size starts empty.
-    pub fn configure(&mut self, settings: &BridgeSettings, key: HashKey) {
-        self.ageing = settings.ageing;
-        if self.capacity != settings.capacity {
-            *self = Self::new(settings, key);
+    /// What stations behind `port` did.
+    pub fn counters(&self, port: PortId) -> BridgeCounters {
+        self.changes[port.index()].1
+    }
+
+    /// Takes the settings of `new`, which knows nobody yet, and its table too where that has another size.
+    pub fn succeed(&mut self, new: &mut Self) {
+        if self.capacity != new.capacity {
+            core::mem::swap(self, new);
+            core::mem::swap(&mut self.changes, &mut new.changes);
+        } else {
+            self.ageing = new.ageing;
+            core::mem::swap(&mut self.own, &mut new.own);
         }
     }
 
@@ -151,20 +191,47 @@ impl Bridge {
     #[inline]
     fn learn(&mut self, now: Nanos, port: PortId, name: Name) {
         let hash = self.hash(name);
-        match self.find_hashed(hash, name) {
-            Some(slot) => (self.stations[slot].port, self.stations[slot].seen) = (port, now),
-            None => self.enter(hash, Station { name, seen: now, port }),
+        let Some(slot) = self.find_hashed(hash, name) else {
+            return self.enter(hash, Station { name, seen: now, port });
+        };
+        let known = self.stations[slot];
+        if known.port == port || self.may_change(now, port, &known, |counters| &mut counters.moved) {
+            self.stations[slot] = Station { name, seen: now, port };
         }
+    }
+
+    /// Whether `port` may take its address or its place from a station that is `known`, which it is counted for.
+    #[cold]
+    fn may_change(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        known: &Station,
+        counter: impl FnOnce(&mut BridgeCounters) -> &mut u64,
+    ) -> bool {
+        let (allowance, counters) = &mut self.changes[port.index()];
+        if now.since(known.seen) > self.ageing {
+            return true;
+        }
+        let may = allowance.take(now);
+        *if may { counter(counters) } else { &mut counters.refused } += 1;
+        may
     }
 
     #[inline(never)]
     fn enter(&mut self, hash: u64, station: Station) {
+        if self.own.iter().any(|own| Name::new(0, *own) == station.name.untagged()) {
+            return;
+        }
         let full = self.stations.len() == self.capacity as usize;
         let crowded = self.oldest(self.index.full_set(hash).map(|slot| slot as usize));
         let slot = match crowded.or_else(|| if full { self.sweep() } else { None }) {
             Some(slot) => {
-                let former = self.hash(self.stations[slot].name);
-                self.index.remove(former, slot as u32);
+                let former = self.stations[slot];
+                if !self.may_change(station.seen, station.port, &former, |it| &mut it.displaced) {
+                    return;
+                }
+                self.index.remove(self.hash(former.name), slot as u32);
                 self.stations[slot] = station;
                 slot
             }
@@ -204,7 +271,8 @@ mod tests {
     }
 
     fn bridge(capacity: u32, key: HashKey) -> Bridge {
-        Bridge::new(&BridgeSettings { capacity, ..BridgeSettings::default() }, key)
+        let own = (0..3).map(|port| MacAddress([2, 0, 0, 0, 0, port])).collect();
+        Bridge::new(&BridgeSettings { capacity, ..BridgeSettings::default() }, own, key)
     }
 
     /// The mean number of places that a search looks at, where it looks for stations that the bridge has
@@ -228,6 +296,52 @@ mod tests {
                 chosen <= 2.0 * ordinary && most <= WAYS,
                 "{chosen} probes instead of {ordinary}, {most} at most"
             );
+        }
+    }
+
+    #[test]
+    fn an_address_that_two_ports_claim_moves_so_often_and_no_more() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        let name = Name::new(0, station(1));
+        for frame in 0..20_000 {
+            bridge.learn(Nanos(1), PortId(frame % 2), name);
+        }
+        let [one, other] = [0, 1].map(|port| bridge.counters(PortId(port)));
+        assert_eq!((one.moved, other.moved), (Allowance::BURST, Allowance::BURST));
+        assert!(one.refused + other.refused > 8_000, "{one:?} {other:?}");
+        // A port that has taken no part still may.
+        bridge.learn(Nanos(1), PortId(2), name);
+        assert_eq!(bridge.find(name).map(|slot| bridge.stations[slot].port), Some(PortId(2)));
+        // And so may the others when some time has gone by.
+        let later = Nanos(1) + Interval::from_millis(10);
+        bridge.learn(later, PortId(0), name);
+        assert_eq!(bridge.counters(PortId(0)).moved, Allowance::BURST + 1);
+    }
+
+    #[test]
+    fn a_flood_of_addresses_displaces_so_many_others_and_no_more() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        (0..64).for_each(|number| bridge.learn(Nanos(1), PortId(0), Name::new(0, station(number))));
+        for number in 64..10_064 {
+            bridge.learn(Nanos(2), PortId(1), Name::new(0, station(number)));
+        }
+        let counters = bridge.counters(PortId(1));
+        assert_eq!(counters.displaced + counters.refused, 10_000);
+        assert_eq!(counters.displaced, Allowance::BURST);
+        assert_eq!(bridge.counters(PortId(0)), BridgeCounters::default());
+        // What has aged is nobody's any more.
+        let aged = Nanos(2) + BridgeSettings::default().ageing + Interval(1);
+        (0..64).for_each(|number| bridge.learn(aged, PortId(1), Name::new(0, station(number))));
+        assert_eq!(bridge.counters(PortId(1)).displaced, Allowance::BURST);
+    }
+
+    #[test]
+    fn the_address_of_a_port_is_not_learned_in_any_vlan() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        for vlan in [0, 7] {
+            let name = Name::new(vlan, MacAddress([2, 0, 0, 0, 0, 1]));
+            bridge.learn(Nanos(1), PortId(0), name);
+            assert_eq!(bridge.find(name), None);
         }
     }
 
@@ -265,7 +379,8 @@ mod tests {
             let mut bridge = bridge(100, HashKey::from(seed));
             for (now, number) in (1..).zip(frames) {
                 let name = Name::new(7, station(number));
-                bridge.learn(Nanos(now), PortId(1), name);
+                // As often as addresses may take the place of others.
+                bridge.learn(Nanos(now * 1_000_000), PortId(1), name);
                 prop_assert!(bridge.find(name).is_some());
                 prop_assert!(bridge.stations.len() <= 100);
             }

@@ -151,13 +151,15 @@ impl RateLimiter {
         }
     }
 
-    /// New settings. The flows stay; a table of another size or ageing starts empty.
-    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, key: HashKey) {
+    /// New settings. The flows stay; where their table has another size or ageing, that of `spare`, which is made for
+    /// these settings and has seen nothing, takes its place, and the old one goes there.
+    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, spare: &mut Self) {
         self.advice.configure(settings);
         let (old, new) = (&self.settings, &settings.limiting);
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
-            self.flows = Flows::new(&settings.limiting, key);
-            (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
+            core::mem::swap(&mut self.flows, &mut spare.flows);
+            core::mem::swap(&mut self.list, &mut spare.list);
+            core::mem::swap(&mut self.due, &mut spare.due);
             (self.ends, self.blocked) = (Nanos::NEVER, None);
         }
         self.advanced = None;

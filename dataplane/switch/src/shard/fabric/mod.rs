@@ -15,7 +15,7 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
-use crate::program::Program;
+use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
 use crate::reason::DropReason;
 use rand_core::SeedableRng;
@@ -52,6 +52,17 @@ enum Cargo<F> {
     Frame(Priority, Queued<F>),
     /// A direct CNP.
     Notification(cnp::Frame),
+}
+
+/// The rate limiting modules, by port, of those ports that have LSCC.
+pub(in crate::shard) type Limiters = Vec<Option<Box<RateLimiter>>>;
+
+/// The modules of all ports of `program`.
+pub(in crate::shard) fn limiters_of(program: &Program) -> Limiters {
+    let key = program.hash_key();
+    let limiter =
+        |port: &PortSettings| port.lscc.as_ref().map(|lscc| Box::new(RateLimiter::new(lscc, port.rate, key)));
+    program.settings().ports.iter().map(limiter).collect()
 }
 
 /// Handoffs to one shard for which there is room from the start.
@@ -92,7 +103,7 @@ pub(super) struct Fabric<F> {
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
     /// The rate limiting modules of this shard's ports.
-    pub(super) limiters: Vec<Option<Box<RateLimiter>>>,
+    pub(super) limiters: Limiters,
     /// The ports that have one.
     limited: PortSet,
     outboxes: Vec<Vec<Handoff<F>>>,
@@ -124,7 +135,7 @@ impl<F: Frame> Fabric<F> {
             ledger,
             owners,
         };
-        fabric.configure_limiters(program);
+        fabric.configure_limiters(program, &mut limiters_of(program));
         fabric
     }
 
@@ -163,7 +174,7 @@ impl<F: Frame> Fabric<F> {
         self.egress[port.index()].deadline()
     }
 
-    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program) {
+    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program, spare: &mut Limiters) {
         self.settle();
         self.pools.configure(&new.settings().buffer);
         let settings = old.settings().ports.iter().zip(&new.settings().ports);
@@ -176,7 +187,7 @@ impl<F: Frame> Fabric<F> {
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
-        self.configure_limiters(new);
+        self.configure_limiters(new, spare);
         self.changed = self.owned;
         // Only now is it known what is left of the pools.
         self.paused = self.owned;
