@@ -27,6 +27,11 @@ impl BenchFrame {
         room[..headers.len()].copy_from_slice(headers);
         Self { headers: room, length }
     }
+
+    /// Writes other `headers` over those that it has.
+    pub(crate) fn restart(&mut self, headers: &[u8]) {
+        self.headers[..headers.len()].copy_from_slice(headers);
+    }
 }
 
 impl Frame for BenchFrame {
@@ -70,6 +75,13 @@ impl Transmitter<BenchFrame> for Recycler {
 
     fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
         self.control += 1;
+    }
+}
+
+impl Recycler {
+    /// The frames that have left.
+    pub(crate) fn frames_mut(&mut self) -> &mut Vec<BenchFrame> {
+        &mut self.frames
     }
 }
 
@@ -189,7 +201,7 @@ fn settings(load: &Load, rate: BitRate) -> Settings {
     settings
 }
 
-fn bare_settings(ports: u16, rate: BitRate) -> Settings {
+pub(crate) fn bare_settings(ports: u16, rate: BitRate) -> Settings {
     let pairs = (0..ports).step_by(2).map(|port| (PortId(port), PortId(port + 1)));
     Settings {
         ports: (0..ports).map(|port| port_settings(port, rate)).collect(),

@@ -9,8 +9,8 @@ use etherparse::{
     EtherType, Icmpv4Type, Icmpv6Type, NetHeaders, PacketBuilder, PacketHeaders, TransportHeader,
     icmpv6::NeighborAdvertisementHeader,
 };
-use switch::Consumed;
-use units::PortId;
+use switch::{Consumed, DropReason};
+use units::{Interval, PortId, Priority};
 use wire::arp::{Operation, Packet};
 use wire::ethernet::MacAddress;
 use wire::icmpv6::NeighbourSolicitation;
@@ -253,4 +253,53 @@ fn an_answer_is_charged_and_scheduled_like_the_frame_that_asked() {
     assert!(group.paused.is_some(), "who asks too much is paused like anybody else");
     assert_eq!(bench.shard.ingress_counters(A).answers[3].frames, 200);
     assert!(bench.dropped_in_all().frames > 0);
+}
+
+/// How many frames were dropped at A for `reason`, whatever their priority.
+fn dropped(bench: &Testbench, reason: DropReason) -> u64 {
+    Priority::all().map(|priority| bench.dropped(A, priority, reason).frames).sum()
+}
+
+#[test]
+fn a_port_answers_a_thousand_times_at_once_and_then_a_thousand_times_a_second() {
+    let mut bench = Testbench::new(routed(2));
+    let ask = |bench: &mut Testbench, count: usize| {
+        let (arp, echo) = (arp_request(port_v4(A)), echo_v4(host_v4(A), port_v4(A), &[]));
+        bench.inject_singly(A, (0..count).flat_map(|_| [arp.clone(), echo.clone()]));
+        bench.run_for(Interval::from_micros(1));
+    };
+    ask(&mut bench, 1_500);
+    let answers = bench.shard.ingress_counters(A).answers.iter().map(|volume| volume.frames).sum::<u64>();
+    assert_eq!((answers, dropped(&bench, DropReason::AnswerLimit)), (1_000, 2_000));
+    // Some 10 ms later there are some ten more.
+    bench.run_for(Interval::from_millis(10));
+    ask(&mut bench, 100);
+    let answers = bench.shard.ingress_counters(A).answers.iter().map(|volume| volume.frames).sum::<u64>();
+    assert!((1_009..=1_012).contains(&answers), "{answers}");
+    assert_eq!(answers + dropped(&bench, DropReason::AnswerLimit), 3_200);
+    bench.run_dry();
+}
+
+#[test]
+fn who_claims_an_address_of_the_gateway_by_arp_is_not_passed_on() {
+    let mut bench = Testbench::new({
+        let mut settings = bridged(2);
+        settings.ports[0].addresses = routed(2).ports[0].addresses.clone();
+        settings
+    });
+    for operation in [Operation::REQUEST, Operation::REPLY] {
+        let mut claim = arp_request(host_v4(B));
+        let packet = Packet {
+            operation,
+            sender_mac: host_mac(A),
+            sender_ip: port_v4(A),
+            target_mac: host_mac(B),
+            target_ip: host_v4(B),
+        };
+        packet.emit(&mut claim.bytes[14..]).unwrap();
+        bench.inject(A, [claim]);
+    }
+    bench.run_dry();
+    assert_eq!(dropped(&bench, DropReason::SpoofedAddress), 2);
+    assert!(bench.sent(A).is_empty() && bench.sent(B).is_empty());
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::long_haul::{feedback, lscc};
+use conformance::long_haul::{feedback, introduce, lscc};
 use conformance::settings::{bridged, host_mac, routed};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ impl Scene {
         let mut bench = Testbench::new(settings);
         // A bridge learns where its stations are.
         bench.inject_singly(B, [Flow::new(B, A).bridged().udp(64)]);
+        introduce(&mut bench, 1, SLOW);
         Self { bench, connection, sent: 0 }
     }
 

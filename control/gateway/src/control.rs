@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
-use switch::Ledger;
+use switch::{HashKey, Ledger};
 use telemetry::{HardwareReport, MemoryReport, ReloadsReport, Snapshot, WireDevice};
 use units::{Nanos, PortId, Priority};
 use worker::Inspection;
@@ -47,6 +47,8 @@ pub struct Control<L> {
     pub gateway: Gateway,
     /// The seed that was drawn at the start, where the file has none.
     pub drawn_seed: Option<u64>,
+    /// The key of the tables, drawn at the start.
+    pub hash_key: HashKey,
     /// The workers.
     pub crew: Crew,
     /// The devices, by port.
@@ -128,19 +130,20 @@ impl<L: Line> Control<L> {
     /// Reads the configuration again, and puts it in force; all of it or nothing.
     fn reload(&mut self) -> Result<Vec<String>, Vec<String>> {
         notify::reloading();
-        let result = reload::read(&self.path, &self.gateway, self.drawn_seed).map(|successor| {
-            for warning in &successor.gateway.warnings {
-                tracing::warn!("{warning}");
-            }
-            for core in self.crew.install(&successor.gateway.program) {
-                tracing::warn!(
-                    "the worker on core {core} is stalled: it changes its configuration when it goes on"
-                );
-            }
-            self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
-            self.gateway = successor.gateway;
-            successor.changes
-        });
+        let result =
+            reload::read(&self.path, &self.gateway, self.drawn_seed, self.hash_key).map(|successor| {
+                for warning in &successor.gateway.warnings {
+                    tracing::warn!("{warning}");
+                }
+                for core in self.crew.install(&successor.gateway.program) {
+                    tracing::warn!(
+                        "the worker on core {core} is stalled: it changes its configuration when it goes on"
+                    );
+                }
+                self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
+                self.gateway = successor.gateway;
+                successor.changes
+            });
         match &result {
             Ok(changes) if changes.is_empty() => tracing::info!("reloaded: nothing is different"),
             Ok(changes) => tracing::info!("reloaded: {}", changes.join("; ")),

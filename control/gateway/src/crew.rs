@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use switch::Program;
+use switch::{Program, Successor};
 use units::PortId;
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage};
 
@@ -52,7 +52,7 @@ impl Member {
 
     /// Has it put `program` in force: where its mailbox has no room, as soon as it has.
     fn tell_program(&mut self, program: Arc<Program>) -> bool {
-        let told = self.tell(Command::Install(program.clone()));
+        let told = self.tell(Command::Install(Box::new(Successor::new(program.clone()))));
         self.untold = (!told).then_some(program);
         told
     }
@@ -407,7 +407,7 @@ mod tests {
         let (one, _other, mut crew, program) = crew();
         one.stall();
         crew.patience = Duration::from_millis(1);
-        while crew.members[0].tell(Command::Install(program.clone())) {}
+        while crew.members[0].tell(Command::Install(Box::new(Successor::new(program.clone())))) {}
         crew.drain();
         assert!(crew.members[0].undrained && !crew.members[1].undrained);
         one.go_on();
@@ -416,7 +416,7 @@ mod tests {
             crew.drain_late();
         }
         one.stall();
-        while crew.members[0].tell(Command::Install(program.clone())) {}
+        while crew.members[0].tell(Command::Install(Box::new(Successor::new(program.clone())))) {}
         one.go_on();
         crew.patience = Duration::from_secs(60);
         let monitor = crew.members[0].monitor.clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use config::{ConfigError, Gateway};
-use switch::Program;
+use switch::{HashKey, Program};
 
 /// A configuration that can take the place of the one in force.
 pub struct Successor {
@@ -15,19 +15,21 @@ pub struct Successor {
 }
 
 /// Reads the file at `path` again, as a successor of `running`, which had `seed` drawn where its file has
-/// none.
+/// none, and `hash_key` whatever its file has.
 ///
 /// # Errors
 /// Lines that say what is wrong with the file, or name what cannot change while the gateway runs.
-pub fn read(path: &Path, running: &Gateway, seed: Option<u64>) -> Result<Successor, Vec<String>> {
+pub fn read(
+    path: &Path,
+    running: &Gateway,
+    seed: Option<u64>,
+    hash_key: HashKey,
+) -> Result<Successor, Vec<String>> {
     let gateway = config::load(path).map_err(|error| match &error {
         ConfigError::Invalid { problems } => problems.iter().map(ToString::to_string).collect(),
         ConfigError::Unreadable { .. } => vec![error.to_string()],
     })?;
-    let gateway = match seed {
-        Some(seed) if !gateway.seed_stated => with_seed(gateway, seed),
-        _ => gateway,
-    };
+    let gateway = with_drawn(gateway, seed, hash_key);
     let changes = |changes: Vec<config::Change>| changes.iter().map(ToString::to_string).collect();
     let mut refused: Vec<String> = changes(config::not_live(running, &gateway));
     refused.extend(gateway.program.can_replace(&running.program).err().map(|reason| reason.to_string()));
@@ -41,11 +43,13 @@ pub fn read(path: &Path, running: &Gateway, seed: Option<u64>) -> Result<Success
     Ok(Successor { gateway, changes })
 }
 
-/// The same gateway with another seed.
-pub fn with_seed(mut gateway: Gateway, seed: u64) -> Gateway {
+/// The same gateway with what was drawn at the start: a seed, where its file has none, and the key of its tables.
+pub fn with_drawn(mut gateway: Gateway, seed: Option<u64>, hash_key: HashKey) -> Gateway {
     let mut settings = gateway.program.settings().clone();
-    settings.seed = seed;
+    if let Some(seed) = seed.filter(|_| !gateway.seed_stated) {
+        settings.seed = seed;
+    }
     let program = Program::new(settings).expect("its settings hold, and any seed does");
-    gateway.program = Arc::new(program);
+    gateway.program = Arc::new(program.with_hash_key(hash_key));
     gateway
 }

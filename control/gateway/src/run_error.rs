@@ -19,7 +19,7 @@ pub enum RunError {
     #[error("signals: {0}")]
     Signals(io::Error),
     /// The system gives no random numbers.
-    #[error("no seed can be drawn, state gateway.seed: {0}")]
+    #[error("no key for the tables can be drawn: {0}")]
     Seed(String),
     /// There is no control socket.
     #[error("control.socket: {0}")]

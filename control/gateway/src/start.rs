@@ -11,7 +11,7 @@ use std::time::Instant;
 use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
 use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
-use switch::{ForwardingSettings, Ledger, Shard, ShardId};
+use switch::{ForwardingSettings, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use worker::{DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
@@ -51,7 +51,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let privileges = Privileges::prepare(&gateway.runtime.process)?;
     let leftover = Leftover::default();
     signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
-    let (gateway, drawn_seed) = seeded(gateway)?;
+    let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
     let control = &gateway.runtime.control;
     let socket = Server::start(&control.socket, access(control)?, sender.clone())?;
     // It is empty until here.
@@ -81,6 +81,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         path: options.path,
         gateway,
         drawn_seed,
+        hash_key,
         crew,
         lines,
         ledger,
@@ -115,17 +116,16 @@ fn doubt_counter() {
     }
 }
 
-/// The gateway with a seed that nobody can guess, where its file has none: who knows the seed can choose
-/// flows that share a place in a table. Returns the seed that was drawn.
-fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>), RunError> {
-    if gateway.seed_stated {
-        return Ok((gateway, None));
-    }
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| RunError::Seed(error.to_string()))?;
+/// The gateway with a key for its tables that nobody can know, and with a seed of its own, where its file has none.
+/// Returns the seed, if it was drawn, and the key.
+fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError> {
+    let (mut seed, mut key) = ([0; 8], [0; 16]);
+    let drawn = getrandom::fill(&mut seed).and_then(|()| getrandom::fill(&mut key));
+    drawn.map_err(|error| RunError::Seed(error.to_string()))?;
     // As large as a seed in a file may be.
-    let seed = u64::from_ne_bytes(bytes) >> 1;
-    Ok((reload::with_seed(gateway, seed), Some(seed)))
+    let seed = Some(u64::from_ne_bytes(seed) >> 1).filter(|_| !gateway.seed_stated);
+    let key = HashKey::new(key);
+    Ok((reload::with_drawn(gateway, seed, key), seed, key))
 }
 
 /// The ports that have no device, by name.

@@ -11,15 +11,17 @@
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
 //! | [`Shard::ingress_one`], [`Shard::egress_one`] | the same for one frame where there is no burst |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
-//! | [`Shard::install`] | another [`Program`] is in force from the next burst on |
+//! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
 mod admission;
+mod allowance;
 mod congestion;
 mod descriptor;
 mod egress;
 mod flow_control;
 mod forwarding;
 mod frame;
+mod hash;
 mod histogram;
 mod ingress;
 mod ledger;
@@ -28,6 +30,7 @@ mod queue;
 mod reason;
 mod shard;
 mod sync;
+mod table;
 mod watermark;
 
 pub use congestion::lscc::{
@@ -40,8 +43,9 @@ pub use egress::{
 pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::pfc::{PauseCause, PausesSent};
-pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+pub use forwarding::{BridgeCounters, BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use frame::{ControlFrame, Frame, Transmitter};
+pub use hash::HashKey;
 pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
 pub use ledger::{Ledger, Load, ShardId, Volume};
@@ -49,6 +53,6 @@ pub use program::{Program, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
     Departure, GroupReport, Handoff, LsccReport, Passage, PauseState, PoolLevel, PoolReport, PortInspection,
-    QueueReport, Shard,
+    QueueReport, Shard, Successor,
 };
 pub use watermark::Watermark;

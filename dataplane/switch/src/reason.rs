@@ -67,6 +67,10 @@ reasons! {
         NoNeighbour = "no_neighbour",
         /// Addressed to the gateway itself, which does not serve that protocol.
         LocalUnserved = "local_unserved",
+        /// Asked of the gateway itself, more often than it answers through one port.
+        AnswerLimit = "answer_limit",
+        /// Another station claims an address of the gateway, by ARP or neighbour discovery.
+        SpoofedAddress = "spoofed_address",
         /// The shared pool has no room for a lossy frame.
         SharedPoolFull = "shared_pool_full",
         /// A lossless priority group used up its headroom: a sender did not obey PFC in time, or

@@ -3,8 +3,8 @@
 //! A [`Worker`] owns a shard and the devices of its ports. In each turn it reads the clock once, gives
 //! the shard what arrived, takes over what other cores admitted for its ports, lets leave what is due,
 //! and looks once at its mailbox. Nothing in a turn allocates, logs, locks or makes a system call of
-//! its own; following a command may allocate. It does not know what a device is: DPDK ports, memory
-//! in tests and benches.
+//! its own. Following a command may allocate, but makes and frees no table. It does not know what a device
+//! is: DPDK ports, memory in tests and benches.
 
 mod clock;
 mod device;

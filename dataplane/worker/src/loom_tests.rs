@@ -16,7 +16,9 @@ use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
     QueueSettings, Scheduling, Settings, Threshold,
 };
-use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId, Transmitter};
+use switch::{
+    ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId, Successor, Transmitter,
+};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
@@ -327,7 +329,10 @@ fn a_worker_sees_each_program_once_in_order_and_lets_go_of_the_old_one_on_the_co
             worker.shard().program().clone()
         });
         let mut replaced = Vec::new();
-        let mut commands: Vec<_> = programs[1..].iter().cloned().map(Command::Install).collect();
+        let mut commands: Vec<_> = programs[1..]
+            .iter()
+            .map(|program| Command::Install(Box::new(Successor::new(program.clone()))))
+            .collect();
         commands.push(Command::Stop);
         for command in commands {
             let mut command = command;
@@ -344,8 +349,9 @@ fn a_worker_sees_each_program_once_in_order_and_lets_go_of_the_old_one_on_the_co
         }
         for (reply, program) in replaced.into_iter().zip(&programs) {
             let Reply::Installed(Ok(old)) = reply else { panic!("{reply:?}") };
-            assert!(Arc::ptr_eq(&old, program));
-            assert_eq!(Arc::strong_count(&old), 2, "what came back and what the test holds");
+            let old = old.program();
+            assert!(Arc::ptr_eq(old, program));
+            assert_eq!(Arc::strong_count(old), 2, "what came back and what the test holds");
         }
         assert!(Arc::ptr_eq(&thread.join().unwrap(), &programs[3]));
     });

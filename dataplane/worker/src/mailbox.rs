@@ -1,18 +1,17 @@
 //! What the control thread asks of a worker, and what comes back. Everything is allocated and freed
-//! by the control thread: boxes and programs travel to the worker and back.
+//! by the control thread: boxes travel to the worker and back.
 
 use crate::DeviceCounters;
 use crate::ring::{Consumer, Producer, ring};
-use std::sync::Arc;
-use switch::program::{NotLive, Program};
-use switch::{DelayHistogram, PoolReport, PortInspection, Volume};
+use switch::program::NotLive;
+use switch::{DelayHistogram, PoolReport, PortInspection, Successor, Volume};
 use units::PortId;
 
 /// What a worker is asked to do, at the end of a turn.
 #[derive(Debug)]
 pub enum Command {
     /// Put another configuration in force.
-    Install(Arc<Program>),
+    Install(Box<Successor>),
     /// Fill in what there is to see of a port of its own, and of its share of the pools. Of a port of
     /// another worker nothing is filled in.
     Inspect(PortId, Box<Inspection>),
@@ -31,8 +30,8 @@ pub enum Command {
 /// are not answered.
 #[derive(Debug)]
 pub enum Reply {
-    /// The configuration that was in force, or the one that cannot be, with the reason: to be dropped.
-    Installed(Result<Arc<Program>, (Arc<Program>, NotLive)>),
+    /// What was in force, or the configuration that cannot be, with the reason: to be dropped.
+    Installed(Result<Box<Successor>, (Box<Successor>, NotLive)>),
     /// What was asked for.
     Inspected(PortId, Box<Inspection>),
 }

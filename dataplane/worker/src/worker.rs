@@ -9,8 +9,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
-use switch::program::Program;
-use switch::{DelayHistogram, Handoff, Shard};
+use switch::{DelayHistogram, Handoff, Shard, Successor};
 use units::{Interval, Nanos, PortId};
 
 /// What a worker does while nothing comes or goes.
@@ -244,8 +243,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
     fn follow(&mut self, command: Command) -> ControlFlow<()> {
         self.monitor.enter(Stage::Command);
         match command {
-            Command::Install(program) => {
-                let reply = self.install(program);
+            Command::Install(successor) => {
+                let reply = self.install(successor);
                 self.mailbox.answer(reply);
             }
             Command::Inspect(port, mut inspection) => {
@@ -264,12 +263,11 @@ impl<D: Device, C: Clock> Worker<D, C> {
         ControlFlow::Continue(())
     }
 
-    fn install(&mut self, program: Arc<Program>) -> Reply {
-        // The clone sees to it that a program that is refused is not dropped here.
-        match self.shard.install(self.now, program.clone()) {
-            Ok(old) => Reply::Installed(Ok(old)),
-            Err(why) => Reply::Installed(Err((program, why))),
-        }
+    fn install(&mut self, mut successor: Box<Successor>) -> Reply {
+        Reply::Installed(match self.shard.succeed(self.now, &mut successor) {
+            Ok(()) => Ok(successor),
+            Err(why) => Err((successor, why)),
+        })
     }
 
     fn inspect(&self, id: PortId, into: &mut Inspection) {

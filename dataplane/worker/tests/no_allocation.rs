@@ -7,8 +7,12 @@ mod common;
 
 use common::*;
 use std::collections::VecDeque;
-use switch::program::Watchdog;
-use units::{Interval, PortId, Priority};
+use std::sync::Arc;
+use switch::program::{Feedback, Lscc, RateCalculation, RateLimiting, Watchdog};
+use switch::{BridgeSettings, ForwardingSettings, Program, Successor};
+use units::{BitRate, Interval, PortId, Priority, WireBytes};
+use wire::ip::Dscp;
+use worker::{Command, Reply};
 
 /// Frames that leave at each port come in there again, and what controls left is forgotten.
 fn turn_around(cables: &[Cable], spare: &mut VecDeque<TestFrame>) {
@@ -59,5 +63,65 @@ fn no_turn_costs_an_allocation_once_the_worker_is_warm() {
         // That allocations are counted: asking for an inspection makes one.
         let counted = allocation_counter::measure(|| drop(benches[0].inspect(PortId(0))));
         assert!(counted.count_total > 0);
+    }
+}
+
+fn lscc(rate: BitRate, flows: u32) -> Lscc {
+    let interval = Interval::from_micros(400);
+    Lscc {
+        interval,
+        round_trip: interval,
+        calculation: RateCalculation {
+            reference: WireBytes(1_000_000),
+            step: BitRate::new(1_000_000),
+            least: BitRate::gigabits(1),
+            most: rate,
+        },
+        limiting: RateLimiting {
+            reference: WireBytes(1_000_000),
+            cnp_interval: Interval::from_micros(50),
+            long_flow: WireBytes(rate.bytes_in(interval)),
+            far_cnp_interval: None,
+            flows,
+            ageing: Interval::from_secs(3_600),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
+        feedback: Feedback {
+            local: [10, 255, 0, 1].into(),
+            peer: [10, 255, 0, 2].into(),
+            key: None,
+            dscp: Dscp::from_low_bits(48),
+        },
+    }
+}
+
+/// A bridge with a long link, and tables of these sizes.
+fn program(capacity: u32, flows: u32) -> Arc<Program> {
+    let mut settings = settings(2);
+    settings.forwarding =
+        ForwardingSettings::Bridge(BridgeSettings { capacity, ..BridgeSettings::default() });
+    let long = &mut settings.ports[1];
+    long.lscc = Some(lscc(long.rate, flows));
+    Arc::new(Program::new(settings).unwrap())
+}
+
+#[test]
+fn a_configuration_that_resizes_tables_is_put_in_force_without_an_allocation() {
+    let clock = TestClock::at(START);
+    let (mut benches, _cables) = workers(program(64, 1_000).settings().clone(), 1, || clock.clone());
+    let bench = &mut benches[0];
+    for (capacity, flows) in [(8_192, 100_000), (64, 100), (64, 5_000), (1 << 16, 5_000)] {
+        bench.send(Command::Install(Box::new(Successor::new(program(capacity, flows)))));
+        let counted = allocation_counter::measure(|| {
+            clock.advance(Interval(1_000));
+            assert!(bench.worker.turn().is_continue());
+        });
+        assert_eq!((counted.count_total, counted.count_current, counted.bytes_current), (0, 0, 0));
+        let Some(Reply::Installed(Ok(old))) = bench.controls.receive() else { panic!("it holds") };
+        assert_ne!(bench.worker.shard().program().settings(), old.program().settings());
+        // What was replaced is freed here, and the worker has the new tables.
+        let freed = allocation_counter::measure(|| drop(old));
+        assert!(freed.bytes_current < 0, "{} bytes", freed.bytes_current);
     }
 }

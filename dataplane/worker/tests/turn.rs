@@ -8,7 +8,7 @@ mod common;
 use common::*;
 use std::sync::Arc;
 use switch::program::{GroupSettings, Threshold};
-use switch::{Program, Volume};
+use switch::{Program, Successor, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId};
 use worker::{BURST, Command, Reply, Stage};
 
@@ -80,11 +80,11 @@ fn a_program_installed_while_frames_are_inside_costs_none_and_the_old_one_comes_
     turns(&mut bench, &clock, 1);
     a.inject(frames(P3, 100));
     turns(&mut bench, &clock, 1);
-    bench.send(Command::Install(new.clone()));
+    bench.send(Command::Install(Box::new(Successor::new(new.clone()))));
     turns(&mut bench, &clock, 10);
     assert!(Arc::ptr_eq(bench.worker.shard().program(), &new));
     match bench.controls.receive() {
-        Some(Reply::Installed(Ok(back))) => assert!(Arc::ptr_eq(&back, &old)),
+        Some(Reply::Installed(Ok(back))) => assert!(Arc::ptr_eq(back.program(), &old)),
         reply => panic!("{reply:?}"),
     }
     assert_eq!(b.outside().outbound.len(), 0);
@@ -100,11 +100,11 @@ fn a_program_that_cannot_be_installed_comes_back_with_the_reason_and_changes_not
     let (mut bench, clock, ..) = one_worker(settings(2));
     let running = bench.worker.shard().program().clone();
     let new = Arc::new(Program::new(settings(4)).unwrap());
-    bench.send(Command::Install(new.clone()));
+    bench.send(Command::Install(Box::new(Successor::new(new.clone()))));
     turns(&mut bench, &clock, 1);
     match bench.controls.receive() {
         Some(Reply::Installed(Err((back, why)))) => {
-            assert!(Arc::ptr_eq(&back, &new));
+            assert!(Arc::ptr_eq(back.program(), &new));
             assert_eq!(why, switch::program::NotLive::PortCount { running: 2, wanted: 4 });
         }
         reply => panic!("{reply:?}"),

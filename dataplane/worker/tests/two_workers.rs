@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use switch::program::{GroupSettings, Threshold};
-use switch::{DropReason, Ledger, Program, Settings};
+use switch::{DropReason, Ledger, Program, Settings, Successor};
 use units::{Bytes, Cells, PauseQuanta, PortId, Priority};
 use worker::{Command, Controls, Idle, MonotonicClock, Reply};
 
@@ -128,10 +128,10 @@ fn programs_installed_while_frames_cross_cost_none_and_all_come_back() {
             let program = Arc::new(Program::new(settings).unwrap());
             programs.push(Arc::downgrade(&program));
             for controls in controls.iter_mut() {
-                controls.send(Command::Install(program.clone())).unwrap();
+                controls.send(Command::Install(Box::new(Successor::new(program.clone())))).unwrap();
                 wait_until("the worker answers", || match controls.receive() {
                     Some(Reply::Installed(Ok(old))) => {
-                        assert!(!Arc::ptr_eq(&old, &program));
+                        assert!(!Arc::ptr_eq(old.program(), &program));
                         returned += 1;
                         true
                     }

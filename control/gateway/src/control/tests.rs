@@ -138,6 +138,7 @@ impl Running {
             crew: Crew::new(vec![member], names, Duration::from_secs(5)),
             gateway,
             drawn_seed: Some(7),
+            hash_key: 7.into(),
             lines: vec![line.clone(), line.clone()],
             ledger,
             memory: Box::new(MemoryReport::default),

@@ -2,11 +2,13 @@
 //! each frame, aged, and bounded in number; what is unknown is flooded.
 
 use super::Verdict;
+use crate::allowance::Allowance;
 use crate::descriptor::Descriptor;
+use crate::hash::{HashKey, KeyedHash};
 use crate::program::ProgramError;
 use crate::reason::DropReason;
-use foldhash::fast::FixedState;
-use schnellru::{ByLength, LruMap};
+use crate::table::{Index, WAYS};
+use core::hash::Hasher;
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
 use wire::vlan;
@@ -14,8 +16,8 @@ use wire::vlan;
 /// How a bridge learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {
-    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, the one that was seen
-    /// longest ago is forgotten.
+    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, a new one takes the
+    /// place of that which was seen longest ago of 16.
     pub capacity: u32,
     /// How long an address is remembered after it was last seen; 300 s by IEEE 802.1Q table 8-6.
     pub ageing: Interval,
@@ -39,34 +41,93 @@ impl BridgeSettings {
     }
 }
 
+/// An address and its VLAN in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name(u64);
+
+impl Name {
+    #[inline]
+    fn new(vlan: u16, MacAddress([a, b, c, d, e, f]): MacAddress) -> Self {
+        let [high, low] = vlan.to_be_bytes();
+        Self(u64::from_be_bytes([high, low, a, b, c, d, e, f]))
+    }
+
+    /// The same address without VLAN.
+    fn untagged(self) -> Self {
+        Self(self.0 & (1 << 48) - 1)
+    }
+}
+
 /// A station as the bridge knows it.
 #[derive(Clone, Copy)]
 struct Station {
-    port: PortId,
+    name: Name,
     seen: Nanos,
+    port: PortId,
+}
+
+/// What stations behind one port did to what the bridge knows of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BridgeCounters {
+    /// Addresses that moved to the port from another one.
+    pub moved: u64,
+    /// Addresses of others that were forgotten to make room for one behind the port.
+    pub displaced: u64,
+    /// Frames from which nothing was learned: the port had done either too often.
+    pub refused: u64,
 }
 
 /// What the bridge has learned, per VLAN and address. Each shard learns from its own ports, and from what
 /// other shards hand over: so who speaks to a station behind its ports is known there, too.
+///
+/// Whatever stations claim to be there, a frame looks at no more than [`WAYS`] places of the index for each of its
+/// addresses, and a new address at as many stations again; see [`Index`]. What stations behind one port may do to what
+/// is known of others is limited ([`Allowance`]): beyond that their frames go on, and nothing is learned from them. The
+/// addresses of the gateway itself are never learned (IEEE 802.1Q clause 8.8.1: a static entry stays).
 pub(crate) struct Bridge {
-    stations: LruMap<(u16, MacAddress), Station, ByLength, FixedState>,
+    index: Index,
+    stations: Vec<Station>,
+    /// Where the search goes on for one that makes room.
+    hand: usize,
     capacity: u32,
     ageing: Interval,
+    keyed: KeyedHash,
+    /// The addresses of the ports.
+    own: Vec<MacAddress>,
+    /// What each port may do yet, and what it did.
+    changes: Vec<(Allowance, BridgeCounters)>,
 }
 
 impl Bridge {
-    pub fn new(settings: &BridgeSettings) -> Self {
-        let mut stations = LruMap::with_hasher(ByLength::new(settings.capacity), FixedState::with_seed(0));
-        // Learning must not allocate on the turn.
-        stations.reserve_or_panic(settings.capacity as usize);
-        Self { stations, capacity: settings.capacity, ageing: settings.ageing }
+    /// A bridge over ports with the addresses `own`.
+    pub fn new(settings: &BridgeSettings, own: Vec<MacAddress>, key: HashKey) -> Self {
+        let BridgeSettings { capacity, ageing } = *settings;
+        Self {
+            index: Index::new(capacity),
+            // Learning must not allocate on the turn.
+            stations: Vec::with_capacity(capacity as usize),
+            hand: 0,
+            capacity,
+            ageing,
+            keyed: KeyedHash::new(key),
+            changes: vec![Default::default(); own.len()],
+            own,
+        }
     }
 
-    /// New settings. A table of another size starts empty.
-    pub fn configure(&mut self, settings: &BridgeSettings) {
-        self.ageing = settings.ageing;
-        if self.capacity != settings.capacity {
-            *self = Self::new(settings);
+    /// What stations behind `port` did.
+    pub fn counters(&self, port: PortId) -> BridgeCounters {
+        self.changes[port.index()].1
+    }
+
+    /// Takes the settings of `new`, which knows nobody yet, and its table too where that has another size.
+    pub fn succeed(&mut self, new: &mut Self) {
+        if self.capacity != new.capacity {
+            core::mem::swap(self, new);
+            core::mem::swap(&mut self.changes, &mut new.changes);
+        } else {
+            self.ageing = new.ageing;
+            core::mem::swap(&mut self.own, &mut new.own);
         }
     }
 
@@ -87,12 +148,13 @@ impl Bridge {
         if destination.is_link_local_control() {
             return Verdict::Drop(DropReason::LinkLocal);
         }
-        self.learn(now, ingress, (descriptor.vlan, source));
+        self.learn(now, ingress, Name::new(descriptor.vlan, source));
         if destination.is_multicast() {
             return Verdict::Flood;
         }
         // Being looked for is not being seen: that alone keeps nobody in the table.
-        match self.stations.peek(&(descriptor.vlan, destination)) {
+        let known = self.find(Name::new(descriptor.vlan, destination)).map(|slot| self.stations[slot]);
+        match known {
             Some(station) if now.since(station.seen) > self.ageing => Verdict::Flood,
             Some(station) if station.port == ingress => Verdict::Drop(DropReason::SamePort),
             Some(station) => Verdict::Forward(station.port),
@@ -106,17 +168,224 @@ impl Bridge {
             return;
         };
         let vlan = stack.outer.map_or(0, |tag| tag.id.number());
-        self.learn(now, ingress, (vlan, frame.source()));
+        self.learn(now, ingress, Name::new(vlan, frame.source()));
     }
 
     #[inline]
-    fn learn(&mut self, now: Nanos, port: PortId, station: (u16, MacAddress)) {
-        let place = Station { port, seen: now };
-        match self.stations.get(&station) {
-            Some(known) => *known = place,
-            None => {
-                self.stations.insert(station, place);
+    fn hash(&self, name: Name) -> u64 {
+        let mut hasher = self.keyed.hasher();
+        hasher.write_u64(name.0);
+        hasher.finish()
+    }
+
+    #[inline]
+    fn find(&self, name: Name) -> Option<usize> {
+        self.find_hashed(self.hash(name), name)
+    }
+
+    #[inline]
+    fn find_hashed(&self, hash: u64, name: Name) -> Option<usize> {
+        self.index.find(hash, |slot| self.stations[slot as usize].name == name).map(|slot| slot as usize)
+    }
+
+    #[inline]
+    fn learn(&mut self, now: Nanos, port: PortId, name: Name) {
+        let hash = self.hash(name);
+        let Some(slot) = self.find_hashed(hash, name) else {
+            return self.enter(hash, Station { name, seen: now, port });
+        };
+        let known = self.stations[slot];
+        if known.port == port || self.may_change(now, port, &known, |counters| &mut counters.moved) {
+            self.stations[slot] = Station { name, seen: now, port };
+        }
+    }
+
+    /// Whether `port` may take its address or its place from a station that is `known`, which it is counted for.
+    #[cold]
+    fn may_change(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        known: &Station,
+        counter: impl FnOnce(&mut BridgeCounters) -> &mut u64,
+    ) -> bool {
+        let (allowance, counters) = &mut self.changes[port.index()];
+        if now.since(known.seen) > self.ageing {
+            return true;
+        }
+        let may = allowance.take(now);
+        *if may { counter(counters) } else { &mut counters.refused } += 1;
+        may
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, hash: u64, station: Station) {
+        if self.own.iter().any(|own| Name::new(0, *own) == station.name.untagged()) {
+            return;
+        }
+        let full = self.stations.len() == self.capacity as usize;
+        let crowded = self.oldest(self.index.full_set(hash).map(|slot| slot as usize));
+        let slot = match crowded.or_else(|| if full { self.sweep() } else { None }) {
+            Some(slot) => {
+                let former = self.stations[slot];
+                if !self.may_change(station.seen, station.port, &former, |it| &mut it.displaced) {
+                    return;
+                }
+                self.index.remove(self.hash(former.name), slot as u32);
+                self.stations[slot] = station;
+                slot
             }
+            None => {
+                self.stations.push(station);
+                self.stations.len() - 1
+            }
+        };
+        let entered = self.index.insert(hash, slot as u32);
+        debug_assert!(entered, "its set has room");
+    }
+
+    /// Of the next few stations the one that was seen longest ago.
+    fn sweep(&mut self) -> Option<usize> {
+        let stations = self.stations.len();
+        let glance = WAYS.min(stations);
+        let first = self.hand;
+        self.hand = (first + glance) % stations;
+        self.oldest((0..glance).map(|step| (first + step) % stations))
+    }
+
+    fn oldest(&self, slots: impl Iterator<Item = usize>) -> Option<usize> {
+        slots.min_by_key(|slot| self.stations[*slot].seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::hash::BuildHasher;
+    use foldhash::fast::FixedState;
+    use proptest::prelude::*;
+
+    fn station(number: u64) -> MacAddress {
+        let [.., a, b, c, d] = number.to_be_bytes();
+        MacAddress([2, 1, a, b, c, d])
+    }
+
+    fn bridge(capacity: u32, key: HashKey) -> Bridge {
+        let own = (0..3).map(|port| MacAddress([2, 0, 0, 0, 0, port])).collect();
+        Bridge::new(&BridgeSettings { capacity, ..BridgeSettings::default() }, own, key)
+    }
+
+    /// The mean number of places that a search looks at, where it looks for stations that the bridge has
+    /// learned, and the largest.
+    fn probes(key: HashKey, stations: impl Iterator<Item = MacAddress>) -> (f64, usize) {
+        let mut bridge = bridge(BridgeSettings::default().capacity, key);
+        let names: Vec<_> = stations.take(6_000).map(|mac| Name::new(0, mac)).collect();
+        names.iter().for_each(|name| bridge.learn(Nanos(1), PortId(0), *name));
+        let probes = || names.iter().map(|name| bridge.index.count_probes(bridge.hash(*name)));
+        (probes().sum::<usize>() as f64 / 6_000.0, probes().max().unwrap_or(0))
+    }
+
+    #[test]
+    fn addresses_that_collide_without_a_key_cost_no_more_probes_than_others() {
+        let fixed = FixedState::with_seed(0);
+        let place = |mac: &MacAddress| fixed.hash_one((0_u16, *mac)) & 0xfff;
+        for key in (0..4).map(HashKey::from) {
+            let colliding = (0..).map(station).filter(|mac| place(mac) == 0);
+            let ((chosen, most), (ordinary, _)) = (probes(key, colliding), probes(key, (0..).map(station)));
+            assert!(
+                chosen <= 2.0 * ordinary && most <= WAYS,
+                "{chosen} probes instead of {ordinary}, {most} at most"
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_that_two_ports_claim_moves_so_often_and_no_more() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        let name = Name::new(0, station(1));
+        for frame in 0..20_000 {
+            bridge.learn(Nanos(1), PortId(frame % 2), name);
+        }
+        let [one, other] = [0, 1].map(|port| bridge.counters(PortId(port)));
+        assert_eq!((one.moved, other.moved), (Allowance::BURST, Allowance::BURST));
+        assert!(one.refused + other.refused > 8_000, "{one:?} {other:?}");
+        // A port that has taken no part still may.
+        bridge.learn(Nanos(1), PortId(2), name);
+        assert_eq!(bridge.find(name).map(|slot| bridge.stations[slot].port), Some(PortId(2)));
+        // And so may the others when some time has gone by.
+        let later = Nanos(1) + Interval::from_millis(10);
+        bridge.learn(later, PortId(0), name);
+        assert_eq!(bridge.counters(PortId(0)).moved, Allowance::BURST + 1);
+    }
+
+    #[test]
+    fn a_flood_of_addresses_displaces_so_many_others_and_no_more() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        (0..64).for_each(|number| bridge.learn(Nanos(1), PortId(0), Name::new(0, station(number))));
+        for number in 64..10_064 {
+            bridge.learn(Nanos(2), PortId(1), Name::new(0, station(number)));
+        }
+        let counters = bridge.counters(PortId(1));
+        assert_eq!(counters.displaced + counters.refused, 10_000);
+        assert_eq!(counters.displaced, Allowance::BURST);
+        assert_eq!(bridge.counters(PortId(0)), BridgeCounters::default());
+        // What has aged is nobody's any more.
+        let aged = Nanos(2) + BridgeSettings::default().ageing + Interval(1);
+        (0..64).for_each(|number| bridge.learn(aged, PortId(1), Name::new(0, station(number))));
+        assert_eq!(bridge.counters(PortId(1)).displaced, Allowance::BURST);
+    }
+
+    #[test]
+    fn the_address_of_a_port_is_not_learned_in_any_vlan() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        for vlan in [0, 7] {
+            let name = Name::new(vlan, MacAddress([2, 0, 0, 0, 0, 1]));
+            bridge.learn(Nanos(1), PortId(0), name);
+            assert_eq!(bridge.find(name), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_small_table_forgets_the_address_that_was_seen_longest_ago(
+            capacity in 1..=16_u32,
+            seed: u64,
+            frames in proptest::collection::vec((0..24_u64, 0..3_u16), 0..300),
+        ) {
+            let mut bridge = bridge(capacity, HashKey::from(seed));
+            // Stations and their ports, in the order in which they were seen.
+            let mut model: Vec<(u64, PortId)> = Vec::new();
+            for (now, (number, port)) in (1..).zip(frames) {
+                bridge.learn(Nanos(now), PortId(port), Name::new(0, station(number)));
+                model.retain(|(known, _)| *known != number);
+                if model.len() == capacity as usize {
+                    model.remove(0);
+                }
+                model.push((number, PortId(port)));
+                for number in 0..24 {
+                    let slot = bridge.find(Name::new(0, station(number)));
+                    let found = slot.map(|slot| bridge.stations[slot].port);
+                    let known = model.iter().find(|(known, _)| *known == number);
+                    prop_assert_eq!(found, known.map(|(_, port)| *port));
+                }
+            }
+        }
+
+        #[test]
+        fn a_large_table_knows_the_last_address_and_no_more_than_it_may(
+            seed: u64,
+            frames in proptest::collection::vec(0..2_000_u64, 0..1_500),
+        ) {
+            let mut bridge = bridge(100, HashKey::from(seed));
+            for (now, number) in (1..).zip(frames) {
+                let name = Name::new(7, station(number));
+                // As often as addresses may take the place of others.
+                bridge.learn(Nanos(now * 1_000_000), PortId(1), name);
+                prop_assert!(bridge.find(name).is_some());
+                prop_assert!(bridge.stations.len() <= 100);
+            }
+            let findable = bridge.stations.iter().filter(|it| bridge.find(it.name).is_some()).count();
+            prop_assert_eq!(findable, bridge.stations.len());
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The gateway's own addresses: ARP, neighbour solicitation and echo, answered in place.
 //!
 //! The answer is written over the question and leaves through the port by which that came, so
-//! that answering neither allocates nor waits for a buffer.
+//! that answering neither allocates nor waits for a buffer. How often a port answers is limited where frames are taken
+//! in ([`Allowance`](crate::allowance::Allowance)). Nothing is learned from what anybody says, and whoever claims one of
+//! the addresses for a station of their own is not passed on.
 
 use super::address::readdress;
 use super::{ForwardingSettings, Verdict};
 use crate::descriptor::{Descriptor, Network};
 use crate::program::Settings;
-use crate::reason::Consumed;
+use crate::reason::{Consumed, DropReason};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::PortId;
 use wire::ethernet::{EtherType, MacAddress, View};
@@ -55,6 +57,9 @@ impl Addresses {
         }
         let to_us = destination == self.mac;
         let packet = headers.get_mut(usize::from(descriptor.payload_offset)..)?;
+        if self.is_claimed(descriptor, packet) {
+            return Some(Verdict::Drop(DropReason::SpoofedAddress));
+        }
         let consumed = match descriptor.network {
             Network::Other { .. } if descriptor.ether_type == EtherType::ARP => self.answer_arp(packet)?,
             Network::Ipv4 if to_us => self.answer_echo_v4(packet)?,
@@ -74,6 +79,30 @@ impl Addresses {
         };
         readdress(headers, self.mac, source);
         Some(Verdict::Answer(consumed))
+    }
+
+    /// Whether `packet` tells its receivers that an address of the gateway is somebody else's (RFC 826, RFC 4861
+    /// section 4.4). What the gateway says of its addresses never comes in.
+    #[inline]
+    fn is_claimed(&self, descriptor: &Descriptor, packet: &[u8]) -> bool {
+        match descriptor.network {
+            Network::Other { .. } if descriptor.ether_type == EtherType::ARP => {
+                arp::View::parse(packet).is_ok_and(|arp| self.is_ours(arp.sender_ip().into()))
+            }
+            Network::Ipv6 => self.is_claimed_by_neighbour(packet).unwrap_or(false),
+            _ => false,
+        }
+    }
+
+    fn is_claimed_by_neighbour(&self, packet: &[u8]) -> Option<bool> {
+        let ip = ipv6::View::parse(packet).ok()?;
+        if ip.next_header() != IpProtocol::ICMPV6 {
+            return None;
+        }
+        match icmpv6::View::parse(ip.payload()).ok()?.message().ok()? {
+            icmpv6::Message::NeighbourAdvertisement(claim) => Some(self.is_ours(claim.target.into())),
+            _ => None,
+        }
     }
 
     fn answer_arp(&self, packet: &mut [u8]) -> Option<Consumed> {

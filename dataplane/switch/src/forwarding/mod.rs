@@ -8,7 +8,7 @@ mod local;
 mod patch;
 mod route;
 
-pub use bridge::BridgeSettings;
+pub use bridge::{BridgeCounters, BridgeSettings};
 pub use route::{Neighbour, Route, RouteSettings};
 
 pub(crate) use bridge::Bridge;

@@ -1,6 +1,7 @@
 //! One port's ingress.
 
 use crate::admission::{Group, Pools};
+use crate::allowance::Allowance;
 use crate::congestion::lscc::RateAnnouncer;
 use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
 use crate::flow_control::pfc::Generator;
@@ -48,6 +49,8 @@ pub(crate) struct IngressPort {
     bifrost: Option<Bifrost>,
     pub announcer: Option<RateAnnouncer>,
     pub counters: IngressCounters,
+    /// Answers of the gateway itself.
+    pub may_answer: Allowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
     /// Groups that are paused.
@@ -70,6 +73,7 @@ impl IngressPort {
                 .as_ref()
                 .map(|lscc| RateAnnouncer::at_rest(id, lscc, program.settings().seed)),
             counters: IngressCounters::default(),
+            may_answer: Allowance::default(),
             holding: PrioritySet::EMPTY,
             paused: PrioritySet::EMPTY,
         }

@@ -22,6 +22,7 @@ pub use port::{
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
+use crate::hash::HashKey;
 use core::net::IpAddr;
 use units::{Bytes, PortId, PortSet};
 
@@ -81,6 +82,7 @@ pub struct Program {
     /// What each port answers for.
     addresses: Vec<Addresses>,
     has_lscc: bool,
+    hash_key: HashKey,
 }
 
 impl core::fmt::Debug for Program {
@@ -101,8 +103,16 @@ impl Program {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
             has_lscc: settings.ports.iter().any(|port| port.lscc.is_some()),
+            hash_key: HashKey::from(settings.seed),
             settings,
         })
+    }
+
+    /// The same with tables that are hashed with `key`, which a switch on the wire keeps to itself. Otherwise the key
+    /// follows from the seed.
+    #[must_use]
+    pub fn with_hash_key(self, key: HashKey) -> Self {
+        Self { hash_key: key, ..self }
     }
 
     /// What it consists of.
@@ -126,6 +136,10 @@ impl Program {
 
     pub(crate) fn forwarding(&self) -> &Forwarding {
         &self.forwarding
+    }
+
+    pub(crate) fn hash_key(&self) -> HashKey {
+        self.hash_key
     }
 
     /// Whether any port runs LSCC.

@@ -91,7 +91,7 @@ impl<T> Chains<T> {
         if chain.is_empty() {
             return items.for_each(|item| self.push(chain, item));
         }
-        if chain.head_offset == 0 {
+        if chain.head_offset == 0 && items.len() > 0 {
             let segment = self.take_segment();
             self.next[segment as usize] = chain.head;
             (chain.head, chain.head_offset) = (segment, SEGMENT as u32);

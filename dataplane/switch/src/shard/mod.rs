@@ -7,6 +7,9 @@
 
 mod fabric;
 mod inspect;
+mod successor;
+
+pub use successor::Successor;
 
 pub(crate) use fabric::Arrival;
 pub use fabric::{Departure, Handoff, Passage};
@@ -15,7 +18,7 @@ pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, Po
 use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Ledger, ShardId};
-use crate::program::{NotLive, Program, Settings};
+use crate::program::{NotLive, Program};
 use fabric::Fabric;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet};
@@ -49,11 +52,7 @@ impl<F: Frame> Shard<F> {
         let ports = program.settings().ports.len();
         assert!(owners.len() == ports && ledger.ports() == ports);
         assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
-        Self {
-            bridge: Bridge::new(&bridge_settings(program.settings())),
-            fabric: Fabric::new(id, &program, ledger, owners),
-            program,
-        }
+        Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }
     }
 
     /// The configuration in force.
@@ -152,16 +151,29 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Swaps the configuration between two bursts. Frames inside, counters, learned addresses and known
-    /// flows stay. Returns the old one, to be dropped where dropping may take its time. A bridge table
-    /// or a flow table of another size is made, and the old one dropped, within the call.
+    /// flows stay. Returns the old one. Tables are made, and old ones dropped, within the call: a shard that must
+    /// not wait calls [`Shard::succeed`].
     ///
     /// # Errors
     /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
     pub fn install(&mut self, now: Nanos, program: Arc<Program>) -> Result<Arc<Program>, NotLive> {
+        let mut successor = Successor::new(program);
+        self.succeed(now, &mut successor)?;
+        Ok(successor.program)
+    }
+
+    /// The same with tables that were made before. Where the table of the bridge or of flows has another size, they
+    /// are exchanged; `successor` then holds what is to be dropped.
+    ///
+    /// # Errors
+    /// [`NotLive`], with nothing changed, where the configuration differs in what cannot change live.
+    pub fn succeed(&mut self, now: Nanos, successor: &mut Successor) -> Result<(), NotLive> {
+        let Successor { program, bridge, limiters } = successor;
         program.can_replace(&self.program)?;
-        self.bridge.configure(&bridge_settings(program.settings()));
-        self.fabric.configure(now, &self.program, &program);
-        Ok(core::mem::replace(&mut self.program, program))
+        self.bridge.succeed(bridge);
+        self.fabric.configure(now, &self.program, program, limiters);
+        core::mem::swap(&mut self.program, program);
+        Ok(())
     }
 
     /// Says whether memory for frames that devices receive runs low. While it does, all lossless priorities are paused
@@ -202,10 +214,15 @@ impl<F: Frame> Shard<F> {
     }
 }
 
-/// The settings of the learning table: as small as can be where the switch is no bridge.
-fn bridge_settings(settings: &Settings) -> BridgeSettings {
+/// The bridge of `program`: as small as can be where the switch is none.
+fn bridge_of(program: &Program) -> Bridge {
+    let settings = program.settings();
+    let own = settings.ports.iter().map(|port| port.mac).collect();
     match &settings.forwarding {
-        ForwardingSettings::Bridge(bridge) => *bridge,
-        _ => BridgeSettings { capacity: 1, ..BridgeSettings::default() },
+        ForwardingSettings::Bridge(bridge) => Bridge::new(bridge, own, program.hash_key()),
+        _ => {
+            let least = BridgeSettings { capacity: 1, ..BridgeSettings::default() };
+            Bridge::new(&least, own, program.hash_key())
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! The flow table: who sends to whom, and what the rate limiter counts for each (LSCC, table I).
 //!
-//! It is bounded, and its memory is reserved when it is made and touched only as it fills. An index of
-//! one word per bucket leads to the flows by linear probing; a word has the flow's slot and some bits of its
+//! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
+//! [`Index`] of one word per place leads to the flows; a word has the flow's slot and some bits of its
 //! hash, so that a lookup costs two cache misses, the word and the flow's line, which a burst overlaps by
 //! [`FlowTable::peek`]. Flows that have been idle for too long go as new ones come: each insertion looks at a few
-//! slots from a hand that moves round, and nothing is ever done for an idle flow otherwise.
+//! slots from a hand that moves round, and nothing is ever done for an idle flow otherwise. Where the set of a new
+//! flow is full, the idlest of the set makes room. So nothing that anybody sends costs more than some
+//! 40 places and slots looked at; and as the hash is keyed, nobody can choose what shares a set.
 
 mod entry;
 #[cfg(test)]
@@ -13,8 +15,9 @@ mod tests;
 pub(crate) use entry::{Cold, Flags, Hot, Link, Progress, Slot, Tag, Tick};
 
 use super::packet::{FlowKey, Hosts};
-use core::hash::{BuildHasher, Hasher};
-use foldhash::fast::FixedState;
+use crate::hash::{HashKey, KeyedHash};
+use crate::table::Index;
+use core::hash::Hasher;
 use units::{Interval, Nanos};
 use wire::roce::{Psn, QueuePair};
 
@@ -36,40 +39,36 @@ pub struct FlowCounters {
 
 /// The flows.
 pub(crate) struct FlowTable {
-    /// Per bucket zero, or bits of the hash above the slot plus one.
-    index: Vec<u32>,
+    index: Index,
     hot: Vec<Hot>,
     cold: Vec<Cold>,
     capacity: u32,
-    /// The bits of an index word that are the slot's.
-    slot_mask: u32,
     /// Slots that were given back, chained by `next`.
     free: Link,
     live: u32,
     hand: u32,
     /// In ticks.
     ageing: u32,
-    state: FixedState,
+    keyed: KeyedHash,
     counters: FlowCounters,
 }
 
 impl FlowTable {
     /// Room for `capacity` flows, one at least, which are forgotten when idle for `ageing`. The same
-    /// `seed` gives the same order of everything.
-    pub fn new(capacity: u32, ageing: Interval, seed: u64) -> Self {
-        let capacity = capacity.clamp(1, u32::MAX >> 2);
+    /// `key` gives the same order of everything.
+    pub fn new(capacity: u32, ageing: Interval, key: impl Into<HashKey>) -> Self {
+        let capacity = capacity.clamp(1, Index::MOST_SLOTS);
         let slots = capacity as usize;
         Self {
-            index: vec![0; (2 * slots).next_power_of_two()],
+            index: Index::new(capacity),
             hot: Vec::with_capacity(slots),
             cold: Vec::with_capacity(slots),
             capacity,
-            slot_mask: u32::MAX >> capacity.leading_zeros(),
             free: Link::NONE,
             live: 0,
             hand: 0,
             ageing: u32::try_from(ageing.0 >> Tick::SHIFT).unwrap_or(u32::MAX),
-            state: FixedState::with_seed(seed),
+            keyed: KeyedHash::new(key.into()),
             counters: FlowCounters::default(),
         }
     }
@@ -99,61 +98,29 @@ impl FlowTable {
 
     #[inline]
     fn hasher(&self, hosts: &Hosts) -> impl Hasher {
-        let mut hasher = self.state.build_hasher();
+        let mut hasher = self.keyed.hasher();
         hasher.write_u128(hosts.source.number());
         hasher.write_u128(hosts.destination.number());
         hasher
     }
 
-    /// Loads the index word where the search for `hash` starts. Called for a whole burst first, it lets the
-    /// cache misses of the burst overlap.
+    /// See [`Index::peek`].
     #[inline]
     pub fn peek(&self, hash: u64) -> u32 {
-        self.index[self.home(hash)]
+        self.index.peek(hash)
     }
 
     /// Loads the flow's line to which `word` leads, for the same reason, when the words of the burst are there.
     #[inline]
     pub fn peek_flow(&self, word: u32) -> u64 {
-        let slot = (word & self.slot_mask).wrapping_sub(1);
-        self.hot.get(slot as usize).map_or(0, |hot| hot.sent().0)
-    }
-
-    #[inline]
-    fn home(&self, hash: u64) -> usize {
-        hash as usize & (self.index.len() - 1)
-    }
-
-    /// The bucket after `at`.
-    #[inline]
-    fn after(&self, at: usize) -> usize {
-        (at + 1) & (self.index.len() - 1)
-    }
-
-    #[inline]
-    fn tag(&self, hash: u64) -> u32 {
-        (hash >> 32) as u32 & !self.slot_mask
+        let slot = self.index.slot_of(word);
+        slot.and_then(|slot| self.hot.get(slot as usize)).map_or(0, |hot| hot.sent().0)
     }
 
     /// Where the flow `key` with this `hash` is.
     #[inline(always)]
     pub fn find(&self, hash: u64, key: &FlowKey) -> Option<Slot> {
-        let tag = self.tag(hash);
-        let mut at = self.home(hash);
-        // Half of the buckets are empty, so this ends.
-        loop {
-            let word = self.index[at];
-            if word == 0 {
-                return None;
-            }
-            if word & !self.slot_mask == tag {
-                let slot = Slot((word & self.slot_mask) - 1);
-                if self.hot(slot).is_of(key) {
-                    return Some(slot);
-                }
-            }
-            at = self.after(at);
-        }
+        self.index.find(hash, |slot| self.hot(Slot(slot)).is_of(key)).map(Slot)
     }
 
     /// Takes the next data packet of a flow that is as everybody expects, or one that was sent before and tells
@@ -218,20 +185,24 @@ impl FlowTable {
             self.counters.aged += 1;
             remove(self, slot);
         }
-        self.sweep(tick, &mut remove);
+        let idlest = self.sweep(tick, &mut remove);
+        let crowded = self.idlest_of_full_set(hash, tick);
+        // The slot that is given up last is the one that is taken: who enters two flows and finds one slot knows.
+        if let Some(slot) = crowded.or(idlest.filter(|_| self.live == self.capacity)) {
+            self.counters.evicted += 1;
+            remove(self, slot);
+        }
         self.counters.inserted += 1;
         self.live += 1;
         let slot = self.take_slot(Hot::new(*key, tick));
-        let mut at = self.home(hash);
-        while self.index[at] != 0 {
-            at = self.after(at);
-        }
-        self.index[at] = self.tag(hash) | (slot.0 + 1);
+        let entered = self.index.insert(hash, slot.0);
+        debug_assert!(entered, "its set has room");
         slot
     }
 
-    /// Frees what has aged of the next few slots; where the table is full and none has, the idlest of them.
-    fn sweep(&mut self, now: Tick, remove: &mut impl FnMut(&mut Self, Slot)) {
+    /// Frees what has aged of the next few slots, more of them where the table is full. Returns the idlest of the
+    /// others.
+    fn sweep(&mut self, now: Tick, remove: &mut impl FnMut(&mut Self, Slot)) -> Option<Slot> {
         let full = self.live == self.capacity;
         let mut idlest: Option<(u32, Slot)> = None;
         for _ in 0..if full { SEARCH } else { GLANCE }.min(self.hot.len() as u32) {
@@ -248,12 +219,12 @@ impl FlowTable {
                 idlest = Some((idle, slot));
             }
         }
-        if self.live == self.capacity
-            && let Some((_, slot)) = idlest
-        {
-            self.counters.evicted += 1;
-            remove(self, slot);
-        }
+        idlest.map(|(_, slot)| slot)
+    }
+
+    /// The idlest flow in the set of `hash`, where that has no room for another one.
+    fn idlest_of_full_set(&self, hash: u64, now: Tick) -> Option<Slot> {
+        self.index.full_set(hash).map(Slot).max_by_key(|slot| self.idle(*slot, now))
     }
 
     fn take_slot(&mut self, hot: Hot) -> Slot {
@@ -273,23 +244,7 @@ impl FlowTable {
     /// Forgets a flow.
     fn remove(&mut self, slot: Slot) {
         let hash = self.hash(&self.hot(slot).key());
-        let mut hole = self.home(hash);
-        while self.index[hole] & self.slot_mask != slot.0 + 1 {
-            hole = self.after(hole);
-        }
-        // What stands behind it and would be found only across it moves up.
-        let mask = self.index.len() - 1;
-        let mut at = self.after(hole);
-        while self.index[at] != 0 {
-            let moved = Slot((self.index[at] & self.slot_mask) - 1);
-            let home = self.home(self.hash(&self.hot(moved).key()));
-            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
-                self.index[hole] = self.index[at];
-                hole = at;
-            }
-            at = self.after(at);
-        }
-        self.index[hole] = 0;
+        self.index.remove(hash, slot.0);
         self.live -= 1;
         self.hot_mut(slot).vacate();
         let free = self.free;

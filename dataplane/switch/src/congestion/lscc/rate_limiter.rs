@@ -22,6 +22,7 @@ use super::packet::{Hosts, Origin, Packet, Way};
 use super::pseudo_queue::PseudoQueue;
 use super::resolver::{Flows, ROLES, Sighting};
 use crate::descriptor::{Descriptor, Network};
+use crate::hash::HashKey;
 use crate::program::{Lscc, RateLimiting};
 use core::net::Ipv6Addr;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
@@ -133,7 +134,7 @@ pub(crate) struct RateLimiter {
 }
 
 impl RateLimiter {
-    pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
+    pub fn new(settings: &Lscc, rate: BitRate, key: HashKey, seed: u64) -> Self {
         Self {
             settings: settings.limiting,
             flag_lasts: settings.interval,
@@ -141,7 +142,7 @@ impl RateLimiter {
             advice: Advice::new(settings, seed),
             queue: PseudoQueue::new(settings.limiting.reference),
             advanced: None,
-            flows: Flows::new(settings, rate, seed),
+            flows: Flows::new(settings, rate, key),
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
@@ -151,13 +152,15 @@ impl RateLimiter {
         }
     }
 
-    /// New settings. The flows stay; a table of another size or ageing starts empty.
-    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, seed: u64) {
+    /// New settings. The flows stay; where their table has another size or ageing, that of `spare`, which is made for
+    /// these settings and has seen nothing, takes its place, and the old one goes there.
+    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, spare: &mut Self) {
         self.advice.configure(settings);
         let (old, new) = (&self.settings, &settings.limiting);
         if (new.flows, new.ageing) != (old.flows, old.ageing) {
-            self.flows = Flows::new(settings, rate, seed);
-            (self.list, self.due) = (List::new(NOT_LISTED + 2), List::new(NOT_LISTED + 1));
+            core::mem::swap(&mut self.flows, &mut spare.flows);
+            core::mem::swap(&mut self.list, &mut spare.list);
+            core::mem::swap(&mut self.due, &mut spare.due);
             (self.ends, self.blocked) = (Nanos::NEVER, None);
         }
         self.flows.configure(settings, rate);

@@ -186,8 +186,13 @@ impl<F: Frame> Fabric<F> {
 
     #[cold]
     fn carry_out(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) {
-        let Arrival { port, priority, length, .. } = arrival;
-        let counters = &mut self.ingress[port.index()].counters;
+        let Arrival { now, port, priority, length, .. } = arrival;
+        let ingress = &mut self.ingress[port.index()];
+        let verdict = match verdict {
+            Verdict::Answer(_) if !ingress.may_answer.take(now) => Verdict::Drop(DropReason::AnswerLimit),
+            verdict => verdict,
+        };
+        let counters = &mut ingress.counters;
         match verdict {
             Verdict::Forward(egress) => {
                 counters.received[priority.index()].count(length);

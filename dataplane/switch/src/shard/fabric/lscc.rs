@@ -1,8 +1,8 @@
 //! LSCC at its ports: what goes out to the long link, what comes in from it, and what is told.
 
 use super::ingress::Arrival;
-use super::{Fabric, Handoff};
-use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, RateLimiter, Response, Way};
+use super::{Fabric, Handoff, Limiters};
+use crate::congestion::lscc::{Offer, Outgoing, RateAnnouncer, Response, Way};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Forwarding;
 use crate::frame::{ControlFrame, Frame, Transmitter};
@@ -26,18 +26,14 @@ fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
 }
 
 impl<F: Frame> Fabric<F> {
-    /// Gives each port of this shard that has LSCC its rate limiting module.
-    pub(super) fn configure_limiters(&mut self, program: &Program) {
-        let seed = program.settings().seed;
+    /// Gives each port of this shard that has LSCC its rate limiting module, or takes what it needs out of one of
+    /// `spare`, which are made for `program`; what is no longer needed is there afterwards.
+    pub(super) fn configure_limiters(&mut self, program: &Program, spare: &mut Limiters) {
         for port in self.owned.iter() {
             let settings = program.port(port);
-            let limiter = &mut self.limiters[port.index()];
-            match (&settings.lscc, &mut *limiter) {
-                (Some(lscc), Some(limiter)) => limiter.configure(lscc, settings.rate, seed),
-                (Some(lscc), None) => {
-                    *limiter = Some(Box::new(RateLimiter::new(lscc, settings.rate, seed)));
-                }
-                (None, _) => *limiter = None,
+            match (&settings.lscc, &mut self.limiters[port.index()], &mut spare[port.index()]) {
+                (Some(lscc), Some(limiter), Some(spare)) => limiter.configure(lscc, settings.rate, spare),
+                (_, limiter, spare) => core::mem::swap(limiter, spare),
             }
             match settings.lscc {
                 Some(_) => self.limited.insert(port),

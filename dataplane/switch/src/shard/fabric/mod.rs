@@ -19,13 +19,25 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
-use crate::program::Program;
+use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
 use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet, Priority};
+
+/// The rate limiting modules, by port, of those ports that have LSCC.
+pub(in crate::shard) type Limiters = Vec<Option<Box<RateLimiter>>>;
+
+/// The modules of all ports of `program`.
+pub(in crate::shard) fn limiters_of(program: &Program) -> Limiters {
+    let (key, seed) = (program.hash_key(), program.settings().seed);
+    let limiter = |port: &PortSettings| {
+        port.lscc.as_ref().map(|lscc| Box::new(RateLimiter::new(lscc, port.rate, key, seed)))
+    };
+    program.settings().ports.iter().map(limiter).collect()
+}
 
 pub(super) struct Fabric<F> {
     id: ShardId,
@@ -47,7 +59,7 @@ pub(super) struct Fabric<F> {
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
     /// The rate limiting modules of this shard's ports.
-    pub(super) limiters: Vec<Option<Box<RateLimiter>>>,
+    pub(super) limiters: Limiters,
     /// The ports that have one.
     limited: PortSet,
     /// The way to each shard.
@@ -77,7 +89,7 @@ impl<F: Frame> Fabric<F> {
             ledger,
             owners,
         };
-        fabric.configure_limiters(program);
+        fabric.configure_limiters(program, &mut limiters_of(program));
         fabric
     }
 
@@ -116,7 +128,7 @@ impl<F: Frame> Fabric<F> {
         self.egress[port.index()].deadline()
     }
 
-    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program) {
+    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program, spare: &mut Limiters) {
         self.settle();
         self.pools.configure(&new.settings().buffer);
         let settings = old.settings().ports.iter().zip(&new.settings().ports);
@@ -129,7 +141,7 @@ impl<F: Frame> Fabric<F> {
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
-        self.configure_limiters(new);
+        self.configure_limiters(new, spare);
         self.changed = self.owned;
         // Only now is it known what is left of the pools.
         self.paused = self.owned;

@@ -21,6 +21,7 @@ pub use binding::DataFlows;
 
 use super::flow_table::{Cold, FlowCounters, FlowTable, Hot, Slot, Tick};
 use super::packet::{FlowKey, Hosts, Packet};
+use crate::hash::HashKey;
 use crate::program::{Lscc, RateLimiting};
 use binding::{Resolver, Said};
 use cm::Envelope;
@@ -68,11 +69,11 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A table as large as `settings` of a port at `rate` ask for. The same `seed` gives the same results.
-    pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
+    /// A table as large as `settings` of a port at `rate` ask for. The same `key` gives the same results.
+    pub fn new(settings: &Lscc, rate: BitRate, key: impl Into<HashKey>) -> Self {
         let RateLimiting { flows, ageing, .. } = settings.limiting;
         let windows = Windows::new(settings, rate);
-        Self { table: FlowTable::new(flows, ageing, seed), resolver: Resolver::new(windows) }
+        Self { table: FlowTable::new(flows, ageing, key), resolver: Resolver::new(windows) }
     }
 
     /// The rate or the round trip of the port has changed. What is known stays.
