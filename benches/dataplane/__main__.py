@@ -61,6 +61,14 @@ def contenders(names, binaries):
     return tuple(makers[name]() for name in names)
 
 
+def expect_installed(chosen):
+    """Every contender is there, before time is spent on the others."""
+    for contender in chosen:
+        for program in contender.programs:
+            if shutil.which(program) is None:
+                sys.exit(f"scripts/bench-dataplane: {contender.name} needs {program} ({contender.origin})")
+
+
 def say(text):
     print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
 
@@ -72,9 +80,11 @@ def main():
     cores = chosen.cores or tuple(sorted(os.sched_getaffinity(0)))
     if len(cores) < 2:
         sys.exit("scripts/bench-dataplane: needs two cores, one of them for housekeeping")
+    chosen_contenders = contenders(chosen.contenders, chosen.binaries)
+    expect_installed(chosen_contenders)
     directory = tempfile.mkdtemp(prefix="longspan-bench.", dir="/dev/shm")
     plan = Plan(
-        contenders=contenders(chosen.contenders, chosen.binaries),
+        contenders=chosen_contenders,
         directory=directory,
         maker=os.path.join(chosen.binaries, "examples", "make_capture"),
         probe=os.path.join(chosen.binaries, "latency_probe"),

@@ -19,10 +19,12 @@ TEMPLATES = os.path.dirname(os.path.abspath(__file__))
 class Longspan:
     """A contender: `forwarding` alone, or `everything` on."""
 
+    origin = "cargo build --release"
     transmit_queues = 1
 
     def __init__(self, program, variant):
         self.name = f"longspan-{variant}"
+        self.programs = (program,)
         self.program, self.variant = program, variant
 
     @staticmethod

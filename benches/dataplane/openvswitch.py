@@ -26,6 +26,8 @@ class OpenVSwitch:
     caches are set; where another way is taken, they are: EMC for few flows, SMC for more than EMC holds."""
 
     name = "ovs-dpdk"
+    programs = (DAEMON, "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
+    origin = "package openvswitch-switch-dpdk"
     # Its main thread has one too.
     transmit_queues = 2
     EMC_FLOWS = 4096

@@ -8,6 +8,7 @@ import subprocess
 import machine
 from process import child, log_of, wait_until
 
+PROGRAM = "dpdk-testpmd"
 # What is under way in rings and caches, beside the frames that net_pcap keeps.
 SPARE_BUFFERS = 16_384
 BUFFER_OVERHEAD_BYTES = 320
@@ -16,6 +17,8 @@ BUFFER_OVERHEAD_BYTES = 320
 class Testpmd:
     """A contender."""
 
+    programs = (PROGRAM,)
+    origin = "package dpdk-dev"
     transmit_queues = 1
 
     def __init__(self, mode):
@@ -44,7 +47,7 @@ class Testpmd:
         devices = [f"--vdev={device}" for device in devices]
         # The output is read while it runs, so lines must not wait in a buffer.
         return [
-            "stdbuf", "-oL", "dpdk-testpmd", f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry",
+            "stdbuf", "-oL", PROGRAM, f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry",
             *devices, "--", "--interactive", "--disable-link-check", f"--forward-mode={self.mode}",
             f"--nb-cores={len(setting.workers)}", f"--mbuf-size={workload.room_bytes}",
             f"--total-num-mbufs={self.buffers(workload)}",

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::settings::{bridged, host_mac, host_v4, host_v6, port_mac, port_v4, port_v6, routed};
+use conformance::settings::{
+    HEADROOM, XOFF, bridged, host_mac, host_v4, host_v6, port_mac, port_v4, port_v6, routed,
+};
 use conformance::{A, B, TestFrame, Testbench};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use etherparse::{
@@ -252,7 +254,11 @@ fn an_answer_is_charged_and_scheduled_like_the_frame_that_asked() {
     let group = bench.shard.group(bench.now(), A, conformance::P3);
     assert!(group.paused.is_some(), "who asks too much is paused like anybody else");
     assert_eq!(bench.shard.ingress_counters(A).answers[3].frames, 200);
-    assert!(bench.dropped_in_all().frames > 0);
+    // Answers wait as long as the group may hold them, and are dropped beyond that.
+    let waiting = bench.shard.ledger().ingress_queue(A, conformance::P3);
+    assert_eq!(waiting.frames + bench.dropped_in_all().frames, 200);
+    let bytes = XOFF..=XOFF + HEADROOM;
+    assert!(bytes.contains(&(waiting.frames * request.length)), "{waiting:?}");
 }
 
 /// How many frames were dropped at A for `reason`, whatever their priority.

@@ -115,7 +115,17 @@ fn buckets_rise_and_the_last_one_is_the_count() {
         assert!(before.unwrap_or(0.0) <= bucket.value);
     }
     let counts: Vec<_> = samples.iter().filter(|sample| sample.name.ends_with("_count")).collect();
-    assert!(counts.len() == last.len() && counts.iter().any(|count| count.value > 0.0));
+    assert_eq!(counts.len(), last.len());
+    // Whatever left waited first, so delays are counted as often as frames.
+    let of_port = |name: &str, port: &str, direction: &str| -> f64 {
+        let key = (name, port, direction);
+        let of_port = samples.iter().filter(|it| (it.name, it.label("port"), it.label("direction")) == key);
+        of_port.map(|sample| sample.value).sum()
+    };
+    for (port, left) in [("dc0", 100.0), ("lh0", 127.0)] {
+        assert_eq!(of_port("longspan_port_frames_total", port, "transmit"), left, "{port}");
+        assert_eq!(of_port("longspan_queue_delay_seconds_count", port, ""), left, "{port}");
+    }
     for count in counts {
         assert_eq!(last[&series(count, "_count")], count.value);
     }
@@ -154,7 +164,9 @@ fn pause_time_is_that_of_the_report() {
         assert_eq!(shown.next(), Some((port.port.name.as_str(), "receive", received as f64 / 1e9)));
         assert_eq!(shown.next(), Some((port.port.name.as_str(), "transmit", sent as f64 / 1e9)));
     }
-    assert!(snapshot.ports[1].port.priorities[3].pauses_received.paused_ns > 0);
+    // The peer of the second port repeats its pause every 50 us, 4,000 times.
+    let paused_ns = snapshot.ports[1].port.priorities[3].pauses_received.paused_ns;
+    assert_eq!(paused_ns, 4_000 * 50_000);
 }
 
 #[test]

@@ -294,6 +294,38 @@ mod tests {
     use crate::testing::*;
 
     #[test]
+    fn the_lowest_bit_of_the_first_byte_tells_groups_from_stations() {
+        let station = MacAddress([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff]);
+        let group = MacAddress([0x01, 0, 0x5e, 0, 0, 1]);
+        let all = MacAddress([0xff; 6]);
+        for (mac, multicast, broadcast) in [(station, false, false), (group, true, false), (all, true, true)]
+        {
+            assert_eq!((mac.is_multicast(), mac.is_broadcast()), (multicast, broadcast), "{mac}");
+        }
+        assert!(station.is_unicast() && !group.is_unicast() && !all.is_unicast());
+        assert!(!MacAddress([0; 6]).is_unicast(), "nobody has it");
+    }
+
+    #[test]
+    fn below_0x600_the_type_is_a_length() {
+        assert!(EtherType(0).is_length() && EtherType(0x05ff).is_length());
+        assert!(!EtherType(0x0600).is_length() && !EtherType::IPV4.is_length());
+        assert_eq!(
+            (EtherType::ARP.to_string(), format!("{:?}", EtherType(8))),
+            ("0x0806".into(), "0x0008".into())
+        );
+    }
+
+    #[test]
+    fn what_follows_the_header_is_the_payload_however_it_is_asked_for() {
+        let mut frame = [7; HEADER_LEN + 3];
+        let view = View::parse(&frame[..]).unwrap();
+        assert_eq!((view.payload(), view.into_payload()), (&[7; 3][..], &[7; 3][..]));
+        View::parse(&mut frame[..]).unwrap().payload_mut().copy_from_slice(&[1, 2, 3]);
+        assert_eq!(frame[HEADER_LEN - 1..], [7, 1, 2, 3]);
+    }
+
+    #[test]
     fn an_address_is_read_as_it_is_written() {
         let mac = MacAddress([0x02, 0, 0x5e, 0x10, 0, 0xff]);
         assert_eq!(mac.to_string(), "02:00:5e:10:00:ff");

@@ -228,6 +228,13 @@ mod tests {
     }
 
     #[test]
+    fn behind_the_tag_is_the_payload() {
+        let bytes = hex("60640800c0ffee");
+        let view = View::parse(&bytes[..]).unwrap();
+        assert_eq!((view.ether_type(), view.payload()), (EtherType::IPV4, &hex("c0ffee")[..]));
+    }
+
+    #[test]
     fn two_tags_are_walked_and_a_third_is_left() {
         let mut frame = [0; 30];
         frame[12..28].copy_from_slice(&hex("88a8e064810010c8810000010800ffff"));

@@ -37,7 +37,12 @@ pub struct Run {
 }
 
 pub fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
-    let output: Output = longspan().args(arguments).output().unwrap();
+    ended(longspan().args(arguments))
+}
+
+/// What a command left behind that ran to its end.
+pub fn ended(command: &mut Command) -> Run {
+    let output: Output = command.stdin(Stdio::null()).output().unwrap();
     Run {
         status: output.status.code().expect("it was not killed"),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -54,8 +59,12 @@ pub fn replayed(arguments: &[&str]) -> Run {
 
 /// `replay` with these arguments, which fails with one line.
 pub fn refused(status: i32, arguments: &[&str]) -> String {
-    let run = run([&["replay"], arguments].concat());
-    assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
+    complaint(status, &run([&["replay"], arguments].concat()))
+}
+
+/// The one line with which a run failed.
+pub fn complaint(status: i32, run: &Run) -> String {
+    assert_eq!(run.status, status, "{}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     run.stderr.strip_prefix("longspan: ").expect("the line says who complains").trim_end().to_owned()
 }
@@ -184,24 +193,16 @@ pub fn frames_of(path: impl AsRef<Path>) -> Vec<Kept> {
     frames
 }
 
-/// `tshark -T fields` of a capture, one line a frame; `None`, with a message, where there is no
-/// tshark.
-pub fn tshark(capture: impl AsRef<Path>, fields: &[&str]) -> Option<Vec<String>> {
+/// `tshark -T fields` of a capture, one line a frame.
+pub fn tshark(capture: impl AsRef<Path>, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(capture.as_ref()).args(["-T", "fields"]);
     for field in fields {
         command.args(["-e", field]);
     }
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
-        }
-        Err(error) => {
-            println!("skipped: tshark cannot be run: {error}");
-            None
-        }
-    }
+    let output = command.output().expect("tshark can be run (package tshark)");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 /// The report of `--json`.

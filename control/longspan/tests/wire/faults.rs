@@ -2,9 +2,9 @@
 
 use crate::configuration::{LOSSLESS, on_cores, two_ports};
 use crate::lab::{Flow, Lab, Receiver, Sender, answers, cores, pauses_sent, port, scapy, wait_until};
-use crate::on_the_wire;
 use crate::pair::Pair;
 use crate::pause::PAUSE_PRIORITY_3;
+use crate::{on_the_wire, on_the_wire_with_cores};
 use libtest_mimic::Trial;
 
 const LINK_BPS: u64 = 1_000_000_000;
@@ -12,13 +12,18 @@ const LINK_BPS: u64 = 1_000_000_000;
 pub fn tests() -> Vec<Trial> {
     vec![
         on_the_wire("a_gateway_that_stood_still_for_50_ms_loses_nothing", stands_still),
-        on_the_wire("a_worker_that_stands_still_is_reported_and_its_frames_wait", worker_stands_still),
+        on_the_wire_with_cores(
+            2,
+            "a_worker_that_stands_still_is_reported_and_its_frames_wait",
+            worker_stands_still,
+        ),
         on_the_wire("a_link_that_was_down_carries_again", link_goes_down),
         on_the_wire(
             "a_gateway_without_descriptors_counts_what_it_drops_and_goes_on",
             runs_out_of_descriptors,
         ),
-        on_the_wire(
+        on_the_wire_with_cores(
+            2,
             "a_backlog_without_room_for_a_worker_that_stands_still_is_counted_and_goes_on",
             backlog_fills_up,
         ),
@@ -74,9 +79,7 @@ fn stands_still(lab: &Lab) {
 fn worker_stands_still(lab: &Lab) {
     /// A ring between two workers has room for so many.
     const RING: u64 = 1_024;
-    let Some([receiving, sending]) = cores().first_chunk().copied() else {
-        return eprintln!("one core only: there is one worker, and no ring");
-    };
+    let [receiving, sending] = *cores().first_chunk().expect("two were asked for");
     let configuration = two_ports("1G", "1G").replace("64KiB", "512KiB").replace("32KiB", "256KiB");
     let configuration = on_cores(&configuration, &[("dc0", receiving), ("lh0", sending)]);
     let pair = Pair::new(lab, &configuration);
@@ -146,9 +149,7 @@ fn runs_out_of_descriptors(lab: &Lab) {
 }
 
 fn backlog_fills_up(lab: &Lab) {
-    let Some([receiving, sending]) = cores().first_chunk().copied() else {
-        return eprintln!("one core only: there is one worker, and no backlog");
-    };
+    let [receiving, sending] = *cores().first_chunk().expect("two were asked for");
     // Room for a few frames only in front of the ring, and for more bytes than these ever have.
     let configuration = two_ports("1G", "1G").replace("64KiB", "1MiB").replace("32KiB", "512KiB");
     let configuration = configuration.replace("[buffer]", "[buffer]\ndescriptors = 256");

@@ -2,7 +2,7 @@
 
 use crate::configuration::{priority, two_ports};
 use crate::lab::{
-    Capture, Frame, Lab, iperf3_bits_per_second, ping, read_capture, repository, tcpreplay, tshark_write,
+    Capture, Frame, IPERF3_BLOCK, Lab, iperf3, ping, read_capture, repository, tcpreplay, tshark_write,
 };
 use crate::on_the_wire;
 use crate::pair::Pair;
@@ -26,10 +26,15 @@ fn hosts_ping(lab: &Lab) {
 }
 
 fn tcp_runs(lab: &Lab) {
-    const BYTES: u64 = 20_000_000;
+    /// More than twice what the buffers of both ends hold: Linux grows them to 4 and 6 MiB.
+    const BYTES: u64 = 40_000_000;
     let pair = Pair::new(lab, &two_ports("10G", "10G"));
     for (from, to) in [(&pair.near, &pair.far), (&pair.far, &pair.near)] {
-        assert!(iperf3_bits_per_second(lab, from, to, BYTES) > 0.0);
+        let carried = iperf3(lab, from, to, BYTES);
+        // It stops after the block that reaches the sum.
+        assert!((BYTES..BYTES + 2 * IPERF3_BLOCK).contains(&carried.sent), "{carried:?}");
+        // What the buffers of both ends hold when the client has sent everything may never be read.
+        assert!(carried.received <= carried.sent && carried.received >= carried.sent / 2, "{carried:?}");
     }
     pair.gateway.end();
 }

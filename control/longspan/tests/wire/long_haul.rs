@@ -198,7 +198,16 @@ fn congest(lab: &Lab, scheme_name: &'static str, scheme: &Scheme) {
         }
     }
     assert!(held <= bound, "{held} of {bound} bytes");
-    assert_ne!(told, Some(0), "LSCC tells the senders");
+    expect_told(scheme_name, told, &sent);
+}
+
+/// LSCC, and nothing else, tells the senders. Together they offer three times what the bottleneck carries, so each of
+/// them is told at least once, and hears of it.
+fn expect_told(scheme: &str, told: Option<u64>, sent: &[Sent]) {
+    assert_eq!(told.is_some(), scheme == "LSCC");
+    let Some(told) = told else { return };
+    assert!(told >= sent.len() as u64, "{told} direct CNPs to {} senders", sent.len());
+    assert!(sent.iter().all(|sent| sent.cnps.values().all(|cnps| *cnps > 0)), "{sent:?}");
 }
 
 /// What a scheme came to.

@@ -51,9 +51,17 @@ fn main() -> ExitCode {
 
 /// A test in a laboratory of its own.
 fn on_the_wire(name: &'static str, test: fn(&Lab)) -> Trial {
+    on_the_wire_with_cores(1, name, test)
+}
+
+/// The same, of a gateway whose workers need `count` cores to themselves.
+fn on_the_wire_with_cores(count: usize, name: &'static str, test: fn(&Lab)) -> Trial {
     Trial::ignorable_test(name, move || {
         if let Some(reason) = &*WHY_NOT {
             return Ok(Completion::ignored_with(reason));
+        }
+        if lab::cores().len() < count {
+            return Ok(Completion::ignored_with(format!("needs {count} cores")));
         }
         test(&Lab::new());
         Ok(Completion::Completed)

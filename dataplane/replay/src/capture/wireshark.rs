@@ -1,5 +1,4 @@
-//! What Wireshark's tools make of the same captures. Skipped, with a message, where they are not
-//! installed.
+//! What Wireshark's tools (Debian's package tshark) make of the same captures.
 
 use super::testing::*;
 use super::{CaptureFile, CaptureWriter};
@@ -8,23 +7,18 @@ use std::process::Command;
 use tempfile::TempDir;
 use units::Nanos;
 
-/// The standard output of a tool, or `None` where it is not installed.
-fn run(tool: &str, arguments: &[&str], files: &[&Path]) -> Option<String> {
-    let output = match Command::new(tool).args(arguments).args(files).output() {
-        Ok(output) => output,
-        Err(error) => {
-            println!("skipped: {tool} cannot be run: {error}");
-            return None;
-        }
-    };
+/// The standard output of a tool.
+fn run(tool: &str, arguments: &[&str], files: &[&Path]) -> String {
+    let output = Command::new(tool).args(arguments).args(files).output();
+    let output = output.unwrap_or_else(|error| panic!("{tool} cannot be run (package tshark): {error}"));
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Instant, captured length and original length of each frame, as tshark sees them.
-fn dissected(path: &Path) -> Option<Vec<(u64, usize, u32)>> {
+fn dissected(path: &Path) -> Vec<(u64, usize, u32)> {
     let fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.cap_len", "-e", "frame.len", "-r"];
-    let table = run("tshark", &fields, &[path])?;
+    let table = run("tshark", &fields, &[path]);
     let row = |line: &str| {
         let cells: Vec<_> = line.split('\t').collect();
         let (seconds, nanos) = cells[0].split_once('.').unwrap();
@@ -32,7 +26,7 @@ fn dissected(path: &Path) -> Option<Vec<(u64, usize, u32)>> {
         let at = seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap();
         (at, cells[1].parse().unwrap(), cells[2].parse().unwrap())
     };
-    Some(table.lines().map(row).collect())
+    table.lines().map(row).collect()
 }
 
 fn ours(path: &Path) -> Vec<Kept> {
@@ -87,7 +81,7 @@ fn many_interfaces() -> Vec<u8> {
 fn tshark_sees_the_same_instants_and_lengths_in_a_capture_of_many_resolutions() {
     let directory = tempfile::tempdir().unwrap();
     let path = saved(&directory, "many.pcapng", &many_interfaces());
-    let Some(dissected) = dissected(&path) else { return };
+    let dissected = dissected(&path);
     assert_eq!(dissected.len(), 16);
     assert_eq!(summary(&ours(&path)), dissected);
 }
@@ -102,8 +96,7 @@ fn tshark_reads_what_we_write() {
         writer.write(at, &vec![1; number as usize], number + 5).unwrap();
     }
     assert_eq!(writer.finish().unwrap(), 300);
-    let Some(dissected) = dissected(&path) else { return };
-    assert_eq!(summary(&ours(&path)), dissected);
+    assert_eq!(summary(&ours(&path)), dissected(&path));
 }
 
 #[test]
@@ -115,13 +108,11 @@ fn a_capture_that_editcap_converted_has_the_same_frames_in_every_format() {
     let original = saved(&directory, "original.pcap", &bytes);
     for format in ["pcap", "nsecpcap", "pcapng"] {
         let converted = directory.path().join(format);
-        if run("editcap", &["-F", format], &[&original, &converted]).is_none() {
-            return;
-        }
+        run("editcap", &["-F", format], &[&original, &converted]);
         assert_eq!(ours(&converted), ours(&original), "{format}");
     }
     let cut = directory.path().join("cut");
-    run("editcap", &["-F", "pcapng", "-s", "30"], &[&original, &cut]).unwrap();
+    run("editcap", &["-F", "pcapng", "-s", "30"], &[&original, &cut]);
     let shortened = ours(&original).into_iter().map(|(at, mut data, original)| {
         data.truncate(30);
         (at, data, original)
@@ -142,9 +133,7 @@ fn a_capture_that_mergecap_merged_is_the_one_that_we_merge() {
     };
     let (left, right) = (capture("left.pcap", 700), capture("right.pcap", 1_101));
     let merged = directory.path().join("merged.pcapng");
-    if run("mergecap", &["-w"], &[&merged, &left, &right]).is_none() {
-        return;
-    }
+    run("mergecap", &["-w"], &[&merged, &left, &right]);
     let sources = [&left, &right].map(|path| (CaptureFile::open(path).unwrap(), Pace::AsCaptured));
     let mut merge = Merge::new(sources).unwrap();
     let mut frames = Vec::new();

@@ -308,13 +308,9 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "needs Linux's /dev/full")]
     fn a_file_on_a_full_device_reports_what_the_system_says() {
-        let full = Path::new("/dev/full");
-        if !full.exists() {
-            println!("skipped: there is no /dev/full");
-            return;
-        }
-        let error = CaptureWriter::create(full).unwrap().finish().unwrap_err();
+        let error = CaptureWriter::create(Path::new("/dev/full")).unwrap().finish().unwrap_err();
         assert!(error.to_string().starts_with("/dev/full: cannot be written after 0 frames: No space"));
     }
 

@@ -44,6 +44,20 @@ fn cnp() -> cnp::Frame {
 }
 
 #[test]
+fn a_sequence_number_is_replaced_and_nothing_beside_it() {
+    let before = bth::Header {
+        psn: Psn::from_low_bits(5),
+        ..bth::Header::new(Opcode::RC_SEND_ONLY, QueuePair::from_low_bits(0x118))
+    };
+    let mut bytes = [0; bth::HEADER_LEN];
+    before.emit(&mut bytes).unwrap();
+    let mut view = bth::View::parse(&mut bytes[..]).unwrap();
+    view.set_psn(Psn::from_low_bits(0xab_cdef));
+    assert_eq!(view.header(), bth::Header { psn: Psn::from_low_bits(0xab_cdef), ..before });
+    assert_eq!(before.destination_qp.to_string(), "0x118");
+}
+
+#[test]
 fn every_captured_packet_verifies_its_icrc_and_a_flipped_bit_does_not() {
     let packets = [roce_packets(VECTORS), roce_packets(SOFT_ROCE)].concat();
     assert_eq!(packets.len(), 5 + 643);
@@ -93,6 +107,45 @@ fn the_icrc_outlives_what_switches_add_to_telemetry_and_covers_what_an_acknowled
     let mut packet = packet(Telemetry::Collected);
     packet[40 + int::LEN] ^= 1;
     assert_eq!(icrc::verify(&packet), Ok(false), "what follows is covered");
+}
+
+/// A packet of nothing but a BTH.
+fn bare(telemetry: Telemetry) -> Vec<u8> {
+    let mut packet = vector(VECTOR_WRITE)[14..].to_vec();
+    packet.truncate(28 + bth::HEADER_LEN + icrc::LEN);
+    let mut header = bth::View::parse(&packet[28..]).unwrap().header();
+    header.telemetry = telemetry;
+    header.emit(&mut packet[28..]).unwrap();
+    let length = packet.len() as u16;
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    ipv4::View::parse(&mut packet[..]).unwrap().fill_checksum();
+    packet[24..26].copy_from_slice(&(length - 20).to_be_bytes());
+    packet
+}
+
+#[test]
+fn a_packet_without_a_payload_has_an_icrc_and_a_shorter_one_has_none() {
+    for telemetry in [Telemetry::None, Telemetry::Collected] {
+        let mut packet = bare(telemetry);
+        icrc::fill(&mut packet).unwrap();
+        assert_eq!(icrc::verify(&packet), Ok(true));
+        // Eight bytes of ones, then the headers with ones where they change on the way.
+        let mut covered = [&[0xff; 8][..], &packet[..40]].concat();
+        [1, 8, 10, 11, 20 + 6, 20 + 7, 28 + 4].iter().for_each(|at| covered[8 + at] = 0xff);
+        assert_eq!(last_four(&packet), crc32fast::hash(&covered).to_le_bytes());
+        packet[30] ^= 1;
+        assert_eq!(icrc::verify(&packet), Ok(false));
+    }
+    let mut packet = bare(Telemetry::None);
+    packet.pop();
+    packet[3] -= 1;
+    packet[25] -= 1;
+    ipv4::View::parse(&mut packet[..]).unwrap().fill_checksum();
+    assert!(
+        matches!(icrc::verify(&packet), Err(ParseError::Truncated { .. })),
+        "{:?}",
+        icrc::verify(&packet)
+    );
 }
 
 #[test]

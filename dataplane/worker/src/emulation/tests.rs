@@ -382,8 +382,9 @@ fn a_line_that_is_dropped_gives_its_memory_back() {
 fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
     let bad = EmulationSettings { loss: 0.1, duplicate: 0.5, reorder: 0.5, control: true, ..GOOD };
     for settings in [GOOD, bad] {
-        let (near, mut far) = (NearEnd::default(), FarEnd::new(20_000));
-        let traffic = steady(10_000);
+        // Two and a half times as long as the delay: the line is filled three times.
+        let (near, mut far) = (NearEnd::default(), FarEnd::new(200_000));
+        let traffic = steady(100_000);
         let mut made = None;
         let new = allocation_counter::measure(|| made = Some(DelayLine::new(&settings, 500)));
         assert_eq!(new.bytes_total, DelayLine::<Numbered>::memory(&settings, 500).0);
@@ -397,6 +398,10 @@ fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
         });
         assert_eq!(used.count_total, 0);
         let counters = line.counters();
-        assert!(counters.overflowed > 0 && counters.delivered > 0, "the line was full, and wrapped around");
+        // It was full, and wrapped around, and every frame is accounted for.
+        assert!(counters.most_in_flight >= 500, "{counters:?}");
+        assert!(counters.delivered > 2 * counters.most_in_flight, "{counters:?}");
+        let lost = counters.entered + counters.duplicated - counters.delivered - counters.lost;
+        assert!(counters.overflowed > 0 && counters.overflowed == lost, "{counters:?}");
     }
 }

@@ -18,7 +18,7 @@ pub use namespace::Namespace;
 pub use process::{Ended, Process};
 pub use shown::{pauses_sent, port};
 pub use station::{Flow, Receiver, Sender, Sent};
-pub use tools::{answers, iperf3_bits_per_second, ping, scapy, tcpreplay, tshark, tshark_write};
+pub use tools::{IPERF3_BLOCK, answers, iperf3, ping, scapy, tcpreplay, tshark, tshark_write};
 pub use wait::wait_until;
 
 use std::fs::{self, Permissions};

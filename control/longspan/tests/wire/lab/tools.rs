@@ -20,8 +20,18 @@ pub fn answers(to: &Host, from: &Host) -> bool {
     command.status().unwrap().success()
 }
 
-/// Carries `bytes` over TCP and returns the receiver's rate in bits per second.
-pub fn iperf3_bits_per_second(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> f64 {
+/// What `iperf3` writes at a time, in bytes.
+pub const IPERF3_BLOCK: u64 = 128 * 1024;
+
+/// Bytes that one end of a TCP connection wrote, and the other one read.
+#[derive(Debug)]
+pub struct Carried {
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// Carries `bytes` over TCP, rounded up to blocks.
+pub fn iperf3(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> Carried {
     let mut command = to.namespace.command("iperf3");
     command.args(["--server", "--one-off", "--forceflush"]);
     let mut server = Process::start(&format!("iperf3-{}", to.address), command, lab.directory());
@@ -30,7 +40,8 @@ pub fn iperf3_bits_per_second(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> 
     let told = from.namespace.run("iperf3", &["--client", &to.address, "--bytes", &bytes, "--json"]);
     server.ended();
     let told: Value = serde_json::from_str(&told).unwrap();
-    told["end"]["sum_received"]["bits_per_second"].as_f64().expect("iperf3 tells a rate")
+    let sum = |end: &str| told["end"][end]["bytes"].as_u64().expect("iperf3 counts bytes");
+    Carried { sent: sum("sum_sent"), received: sum("sum_received") }
 }
 
 /// Sends every frame of a capture, `frames_per_second` of them.

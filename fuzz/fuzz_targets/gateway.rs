@@ -1,0 +1,355 @@
+//! A whole gateway between two hosts that obey it: the first bytes choose its configuration, the rest is frames, pauses,
+//! time, and other configurations that are put in force meanwhile. Nothing panics, every frame is accounted for, nothing
+//! lossless is dropped, what the gateway says of its own is well-formed, and every pause ends.
+
+#![no_main]
+
+mod input;
+
+use conformance::{A, B, P3, Sent, TestFrame, Testbench};
+use input::Input;
+use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
+use switch::program::NotLive;
+use switch::{DropReason, Program};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
+use wire::ethernet::MacAddress;
+use wire::rate_feedback::{Frame, Key, Message, Received};
+use wire::roce::{bth, icrc};
+use wire::vlan::Stack;
+use wire::{ipv4, ipv6, udp};
+
+/// Bytes that choose a configuration.
+const CHOICES: usize = 4;
+/// Operations of one input.
+const OPERATIONS: usize = 200;
+/// Frames that follow each other at line rate.
+const BURST: u8 = 32;
+/// Calls at one instant, after which time is said to stand still.
+const CALLS_AT_ONCE: usize = 64;
+/// Steps of time, in nanoseconds.
+const STEPS: [u64; 8] = [0, 1, 90, 1_000, 10_000, 50_000, 200_000, 1_000_000];
+/// How long the storm of an input lasts: beyond the detection of the watchdog.
+const STORM: Interval = Interval::from_millis(250);
+/// In which everything has left, and every pause has ended.
+const LONG_ENOUGH: Interval = Interval::from_millis(20);
+/// Of both ends of the long link.
+const KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+/// The longest frame, without FCS.
+const LONGEST: u64 = 9_216;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choices, rest)) = data.split_first_chunk::<CHOICES>() else { return };
+    let mut bytes = Input(rest);
+    let mut run = Run::new(*choices);
+    for _ in 0..OPERATIONS {
+        if bytes.0.is_empty() {
+            break;
+        }
+        run.operate(&mut bytes);
+    }
+    run.finish();
+});
+
+/// What can change while the gateway runs; `choices[0]` holds what cannot, or not without loss.
+fn program(choices: [u8; CHOICES]) -> Arc<Program> {
+    let text = configuration(choices);
+    match config::parse(&text, "fuzzed.toml") {
+        Ok(gateway) => gateway.program,
+        Err(error) => panic!("every choice makes a gateway: {error}\n{text}"),
+    }
+}
+
+fn configuration([fixed, forwarding, thresholds, schemes]: [u8; CHOICES]) -> String {
+    let pick = |choice: u8, words: &[&'static str]| words[usize::from(choice) % words.len()];
+    let forwarding = pick(
+        forwarding,
+        &[
+            "mode = \"patch\"\npairs = [[\"dc0\", \"lh0\"]]",
+            "mode = \"bridge\"",
+            "mode = \"route\"\n\
+             neighbour = [{ address = \"10.0.0.2\", mac = \"52:54:00:00:00:02\", port = \"lh0\" },\n\
+             { address = \"10.0.1.2\", mac = \"52:54:00:00:00:01\", port = \"dc0\" }]\n\
+             route = [{ prefix = \"0.0.0.0/0\", next_hops = [\"10.0.0.2\"] },\n\
+             { prefix = \"10.0.9.0/24\", next_hops = [\"10.0.1.2\", \"10.0.0.2\"] }]",
+        ],
+    );
+    let rate = pick(fixed, &["10G", "25G", "100G"]);
+    let shared = pick(fixed >> 2, &["1MiB", "256KiB"]);
+    let bifrost = match fixed & 0x10 {
+        0 => format!("{}\nheadroom = \"64KiB\"", pick(thresholds >> 2, &XOFFS)),
+        _ => String::new(),
+    };
+    let with = |bit: u8, section: &'static str| if schemes & bit == 0 { "" } else { section };
+    let slots =
+        if fixed & 0x10 == 0 { "" } else { "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n" };
+    format!(
+        r#"
+[buffer]
+shared = "{shared}"
+
+[forwarding]
+{forwarding}
+
+[[port]]
+name = "dc0"
+rate = "100G"
+mac = "52:54:00:00:00:aa"
+addresses = ["10.0.1.1/24"]
+[[port.lossless]]
+priorities = [3]
+{near}
+headroom = "64KiB"
+{near_watchdog}
+
+[[port]]
+name = "lh0"
+rate = "{rate}"
+mac = "52:54:00:00:00:bb"
+addresses = ["10.0.0.1/24"]
+tx_window = "{tx_window}"
+[[port.lossless]]
+priorities = [3]
+{bifrost}
+[[port.queue]]
+priorities = [3]
+{queue}
+ecn = {{ kmin = "2kB", kmax = "9kB", pmax = 0.5 }}
+{slots}{lscc}{far_watchdog}"#,
+        near = pick(thresholds, &XOFFS),
+        near_watchdog = with(1, "[port.watchdog]\ndetection = \"200ms\"\naction = \"alert\"\n"),
+        far_watchdog = with(2, "[port.watchdog]\ndetection = \"200ms\"\naction = \"drop\"\n"),
+        tx_window = pick(thresholds >> 4, &["0us", "2us", "20us"]),
+        queue = pick(thresholds >> 6, &["scheduling = \"strict\"", "weight = 3"]),
+        lscc = with(4, LSCC),
+    )
+}
+
+const XOFFS: [&str; 3] =
+    ["xoff = \"24kB\"\nxon = \"16kB\"", "xoff = \"3kB\"\nxon = \"2kB\"", "xoff = \"60kB\"\nxon = \"60kB\""];
+
+const LSCC: &str = r#"[port.lscc]
+local = "10.255.0.1"
+peer = "10.255.0.2"
+key = "000102030405060708090a0b0c0d0e0f"
+interval = "100us"
+round_trip = "400us"
+reference = "20kB"
+step = "100M"
+least = "1M"
+pseudo_reference = "10kB"
+flows = 64
+"#;
+
+/// A host, which sends nothing while it is paused, and hears of a pause when its frame leaves the gateway.
+#[derive(Clone, Copy, Default)]
+struct Host {
+    paused_until: Nanos,
+}
+
+struct Run {
+    bench: Testbench,
+    choices: [u8; CHOICES],
+    hosts: [Host; 2],
+    /// The frame that came last, to come again.
+    last: (PortId, Vec<u8>, u64),
+    /// The number of the next message of the far end.
+    sequence: u64,
+    stormed: bool,
+}
+
+impl Run {
+    fn new(choices: [u8; CHOICES]) -> Self {
+        Self {
+            bench: Testbench::new(program(choices).settings().clone()),
+            choices,
+            hosts: [Host::default(); 2],
+            last: (A, Vec::new(), 0),
+            sequence: 0,
+            stormed: false,
+        }
+    }
+
+    fn operate(&mut self, bytes: &mut Input) {
+        let operation = bytes.next();
+        let more = operation >> 3;
+        let port = if more & 1 == 0 { A } else { B };
+        match operation & 7 {
+            0..3 => {
+                let length = u16::from_le_bytes([bytes.next(), bytes.next()]);
+                let frame = bytes.take(length.into()).to_vec();
+                // The rest of a payload need not be there.
+                let length = [frame.len() as u64, 1_500, 4_200, LONGEST][usize::from(more >> 1 & 3)];
+                self.last = (port, frame, length);
+                self.send(1);
+            }
+            3 => self.send(1 + bytes.next() % BURST),
+            4 => self.run_for(Interval(STEPS[usize::from(more) % STEPS.len()])),
+            5 => {
+                let priorities = PrioritySet::from_bits(bytes.next());
+                self.bench.inject_pfc(port, priorities, PauseQuanta(u16::from(bytes.next()) << 8));
+            }
+            6 => self.install([bytes.next(), bytes.next(), bytes.next()]),
+            _ => match more & 3 {
+                0 if !self.stormed => self.storm(),
+                _ => self.feed_back(bytes.next()),
+            },
+        }
+    }
+
+    /// The last frame, so many times at line rate, unless its host is paused meanwhile.
+    fn send(&mut self, times: u8) {
+        let (port, bytes, length) = self.last.clone();
+        for _ in 0..times {
+            if self.bench.now() < self.hosts[port.index()].paused_until {
+                return;
+            }
+            let frame = TestFrame { length: length.max(bytes.len() as u64), ..TestFrame::new(bytes.clone()) };
+            let on_wire = WireBytes::of_frame(Bytes(frame.length));
+            self.bench.inject(port, [frame]);
+            self.run_for(self.rate(port).serialization().time_of(on_wire));
+        }
+    }
+
+    fn rate(&self, port: PortId) -> BitRate {
+        self.bench.shard.program().port(port).rate
+    }
+
+    /// Puts another configuration in force, of which what may cost frames stays as it is. One that needs another number
+    /// of descriptors is refused, and changes nothing.
+    fn install(&mut self, changed: [u8; CHOICES - 1]) {
+        let [forwarding, thresholds, schemes] = changed;
+        let choices = [self.choices[0], forwarding, thresholds, schemes];
+        match self.bench.shard.install(self.bench.now(), program(choices)) {
+            Ok(_) => self.choices = choices,
+            Err(refused) => assert!(matches!(refused, NotLive::Descriptors { .. }), "{refused}"),
+        }
+        self.bench.assert_conserved();
+    }
+
+    /// Behind the long link somebody pauses without end.
+    fn storm(&mut self) {
+        self.stormed = true;
+        let end = self.bench.now() + STORM;
+        while self.bench.now() < end {
+            self.bench.inject_pfc(B, PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
+            self.run_for(Interval::from_micros(300));
+        }
+    }
+
+    /// The far end of LSCC tells a rate.
+    fn feed_back(&mut self, rate: u8) {
+        self.sequence += 1;
+        let rate = BitRate::new(1_000_000 << (rate % 18)).expect("none is zero");
+        let message = Message { port: 1, sequence: self.sequence, timestamp: Nanos(self.sequence), rate };
+        let frame = Frame {
+            source_mac: MacAddress([2, 0, 0, 0, 9, 2]),
+            source: "10.255.0.2".parse().expect("it is an address"),
+            destination: "10.255.0.1".parse().expect("it is an address"),
+            dscp: wire::ip::Dscp::from_low_bits(48),
+            identification: self.sequence as u16,
+            message,
+        };
+        let mut bytes = vec![0; Frame::length(true)];
+        frame.emit(Some(&KEY), &mut bytes).expect("there is room");
+        self.bench.inject(B, [TestFrame::new(bytes)]);
+    }
+
+    /// Lets time go by, with a call whenever one is due, as a driver does that is never late.
+    fn run_for(&mut self, step: Interval) {
+        let until = self.bench.now() + step;
+        let (mut since, mut at_once) = (self.bench.now(), 0);
+        while self.bench.shard.next_deadline() <= until {
+            self.bench.run_clock_to(self.bench.shard.next_deadline());
+            at_once = if self.bench.now() == since { at_once + 1 } else { 0 };
+            assert!(at_once < CALLS_AT_ONCE, "{since}: time stands still");
+            since = self.bench.now();
+            for port in [A, B] {
+                if self.bench.shard.port_deadline(port) <= self.bench.now() {
+                    self.bench.egress(port, usize::MAX);
+                    self.hear(port);
+                }
+            }
+        }
+        self.bench.run_clock_to(until);
+    }
+
+    /// The host behind `port` hears its pauses, and what else the gateway made is looked at.
+    fn hear(&mut self, port: PortId) {
+        let rate = self.rate(port);
+        for sent in self.bench.newly_sent(port).iter().filter(|sent| sent.control) {
+            match sent.pfc() {
+                Some(times) => {
+                    assert!(times.iter().flatten().count() > 0, "a pause for nobody");
+                    if let Some(quanta) = times[P3.index()] {
+                        self.hosts[port.index()].paused_until = sent.start + quanta.interval_at(rate);
+                    }
+                }
+                None => check_made(sent),
+            }
+        }
+    }
+
+    /// Nothing lossless was dropped, and once nobody sends any more, everything leaves and all pauses end.
+    fn finish(&mut self) {
+        self.run_for(LONG_ENOUGH);
+        for port in [A, B] {
+            for reason in DropReason::ALL.into_iter().filter(|reason| is_loss(*reason)) {
+                let dropped = self.bench.dropped(port, P3, reason);
+                assert_eq!(dropped.frames, 0, "{port}: {reason:?}\n{}", configuration(self.choices));
+            }
+            let queue = self.bench.shard.queue(self.bench.now(), port, P3);
+            assert_eq!(queue.waiting.frames, 0, "{port} is stuck");
+            let group = self.bench.shard.group(self.bench.now(), port, P3);
+            assert_eq!(
+                (group.occupancy, group.paused),
+                (Bytes::ZERO, None),
+                "{port} still pauses its sender"
+            );
+            assert!(
+                self.hosts[port.index()].paused_until <= self.bench.now(),
+                "{port}: a host was never resumed"
+            );
+        }
+    }
+}
+
+/// Whether frames of a lossless priority must never be dropped for it, as long as their senders obey.
+fn is_loss(reason: DropReason) -> bool {
+    use DropReason::{
+        EgressPoolFull, HandoffFull, HeadroomExceeded, HeadroomPoolFull, NoBuffer, NoDescriptor,
+        QueueThreshold, SharedPoolFull,
+    };
+    matches!(
+        reason,
+        EgressPoolFull
+            | HandoffFull
+            | HeadroomExceeded
+            | HeadroomPoolFull
+            | NoBuffer
+            | NoDescriptor
+            | QueueThreshold
+            | SharedPoolFull
+    )
+}
+
+/// A control frame that is no pause is a message to the far end, or a CNP.
+fn check_made(sent: &Sent) {
+    let frame = &sent.frame.bytes[..];
+    let stack = Stack::parse(frame).expect("a frame has a type");
+    let packet = &frame[stack.payload_offset..];
+    if let Ok(received) = Received::parse(packet) {
+        assert!(received.message.verify_checksum() && received.verify_tag(&KEY));
+        return;
+    }
+    assert_eq!(icrc::verify(packet), Ok(true));
+    let upper = match ipv4::View::parse(packet) {
+        Ok(ip) => {
+            assert!(ip.verify_checksum());
+            &packet[ip.header_len()..]
+        }
+        Err(_) => &packet[ipv6::HEADER_LEN..],
+    };
+    let header = bth::View::parse(&upper[udp::HEADER_LEN..]).expect("a CNP is a RoCEv2 packet").header();
+    assert!(header.opcode.is_cnp() && header.becn);
+}
