@@ -23,7 +23,12 @@ pub use network::Network;
 pub use peer::Peer;
 pub use shards::Shards;
 
-use units::{PortId, Priority};
+use units::{Bytes, Cells, PortId, Priority};
+
+/// What a frame of `length` bytes costs of the buffer, in bytes of it: 1,024 for one of 1,000.
+pub const fn cost(length: u64) -> u64 {
+    Cells::of_frame(Bytes(length)).bytes().0
+}
 
 /// Port 0: where most tests let frames in.
 pub const A: PortId = PortId(0);

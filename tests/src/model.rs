@@ -4,10 +4,11 @@
 //! It keeps no running sum that it could get wrong: every level is added up anew when it is asked
 //! for.
 
+use crate::cost;
 use std::collections::VecDeque;
 use switch::DropReason;
 use switch::program::{GroupSettings, LosslessGroup, Settings, Threshold};
-use units::{Bytes, Cells, PortId, Priority};
+use units::{PortId, Priority};
 
 /// A frame that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +30,6 @@ impl Held {
     pub fn cost(&self) -> u64 {
         cost(self.length)
     }
-}
-
-/// What a frame of `length` bytes costs of the buffer.
-fn cost(length: u64) -> u64 {
-    Cells::of_frame(Bytes(length)).bytes().0
 }
 
 /// What a priority group holds, by where it is charged, and its highest levels.

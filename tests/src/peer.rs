@@ -1,5 +1,6 @@
 //! A neighbour that sends as fast as it may and obeys PFC.
 
+use crate::cost;
 use crate::frame::TestFrame;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, PauseQuanta, Priority, WireBytes};
@@ -68,10 +69,12 @@ impl Peer {
     }
 
     /// The most that can arrive after the frame that crossed XOFF, while the way back is idle: a
-    /// round trip, the PFC frame, a frame that had just begun, and the one that crossed.
+    /// round trip, the PFC frame, a frame that had just begun, and the one that crossed. In bytes of buffer, for
+    /// frames of one length.
     pub fn headroom(rate: BitRate, delay: Interval, frame: Bytes) -> u64 {
         let pfc = WireBytes::of_frame(Bytes(60)).0;
-        rate.bytes_in(delay * 2) + pfc + 2 * frame.0
+        let frames = (rate.bytes_in(delay * 2) + pfc).div_ceil(WireBytes::of_frame(frame).0);
+        (frames + 2) * cost(frame.0)
     }
 
     /// When something happens here next.

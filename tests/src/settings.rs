@@ -10,14 +10,14 @@ use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings
 use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
-use crate::{P3, P4};
+use crate::{P3, P4, cost};
 
-/// XOFF of the lossless groups here.
-pub const XOFF: u64 = 100_000;
-/// Their XON.
-pub const XON: u64 = 40_000;
-/// Their headroom.
-pub const HEADROOM: u64 = 50_000;
+/// XOFF of the lossless groups here: what 100 frames of 1,000 bytes cost.
+pub const XOFF: u64 = 100 * cost(1_000);
+/// Their XON: 40 such frames.
+pub const XON: u64 = 40 * cost(1_000);
+/// Their headroom: 50 such frames.
+pub const HEADROOM: u64 = 50 * cost(1_000);
 
 /// The address of the gateway's port `port`.
 pub fn port_mac(port: PortId) -> MacAddress {

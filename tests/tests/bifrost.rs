@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{lossless, two_ports};
-use conformance::{A, B, Flow, Network, P3, Peer, Testbench};
+use conformance::{A, B, Flow, Network, P3, Peer, Testbench, cost};
 use core::num::NonZeroU32;
 use switch::program::{Bifrost, Settings, VirtualIncoming};
 use switch::{PauseCause, SlotCounters};
@@ -139,7 +139,7 @@ fn figure_2(xoff: u64) -> (u64, Nanos, Interval) {
     settings.buffer.shared = Bytes(32_000_000);
     let headroom = Peer::headroom(RATE, ONE_WAY, Bytes(FRAME));
     settings.buffer.headroom = Bytes(2 * headroom);
-    settings.ports[0].groups[3] = lossless(xoff, xoff - FRAME, headroom);
+    settings.ports[0].groups[3] = lossless(xoff, xoff - cost(FRAME), headroom);
     let mut network = network(settings, Nanos(9_000_000));
     stop_drain(&mut network, Nanos(2_000_000), Nanos(5_000_000));
     network.run_until(Nanos(9_000_000));
@@ -157,8 +157,9 @@ fn figure_2(xoff: u64) -> (u64, Nanos, Interval) {
 #[test]
 fn pfc_needs_two_bdp_where_bifrost_needs_one_and_pauses_more_than_one_way_later() {
     let (bdp, frame) = (RATE.bytes_in(ONE_WAY * 2), Interval(336));
-    // XOFF of one BDP, and one of headroom: no loss and no gap, at the price of two.
-    let (held, paused, gap) = figure_2(bdp);
+    // XOFF of one BDP, and one of headroom: no loss and no gap, at the price of two. Beside the BDP are the two
+    // frames by which XON is passed, the one that is sent first, and the PFC frame.
+    let (held, paused, gap) = figure_2(bdp + 4 * cost(FRAME));
     assert!(held > 2 * bdp - bdp / 100 && held < 2 * bdp + bdp / 100, "two BDP: {held}");
     assert!(gap <= frame, "the drain starved for {gap}");
 

@@ -1,14 +1,14 @@
-//! The buffer: thresholds, headroom, pools and watermarks, to the byte (items 1 to 6).
+//! The buffer: thresholds, headroom, pools and watermarks, to the cell (items 1 to 6).
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{
     HEADROOM, XOFF, XON, alpha, group_of, lossless, patched, routed, switch, two_ports,
 };
-use conformance::{A, B, C, D, Flow, P1, P3, P4, TestFrame, Testbench};
+use conformance::{A, B, C, D, Flow, P1, P3, P4, TestFrame, Testbench, cost};
 use switch::program::{GroupSettings, LosslessGroup, LossyQueue, Settings, Threshold};
 use switch::{DropReason, ForwardingSettings, PauseCause};
-use units::{BitRate, Bytes, PauseQuanta, PortId, Priority};
+use units::{BitRate, Bytes, Cells, PauseQuanta, PortId, Priority};
 
 /// A bench whose port B is paused for the lossless priorities.
 fn blocked(settings: Settings) -> Testbench {
@@ -22,6 +22,9 @@ fn blocked(settings: Settings) -> Testbench {
 fn frames(count: u64, length: usize) -> impl Iterator<Item = TestFrame> {
     Flow::new(A, B).at(P3).udps(count, length)
 }
+
+/// What a frame of 1,000 bytes costs.
+const COST: u64 = cost(1_000);
 
 /// What the group of `priority` on `port` holds.
 fn held(bench: &Testbench, port: PortId, priority: Priority) -> u64 {
@@ -44,18 +47,17 @@ fn frames_until_xoff(bench: &mut Testbench, length: usize) -> u64 {
 
 #[test]
 fn the_first_pause_leaves_with_the_frame_that_reaches_xoff_and_not_one_earlier() {
-    for (length, xoff) in
-        [(1_000, 100_000), (1_000, 99_999), (1_000, 100_001), (64, 64), (64, 65), (9_216, 92_160)]
-            .into_iter()
-            .chain((1_490..1_500).map(|length| (length, 100_000)))
-    {
+    let at = |length, frames: u64| (length, frames * cost(length));
+    let levels = [at(1_000, 100), at(64, 1), at(9_216, 10)].into_iter();
+    let around = levels.flat_map(|(length, xoff)| [xoff - 1, xoff, xoff + 1].map(|xoff| (length, xoff)));
+    for (length, xoff) in around.chain((1_490..1_500).map(|length| (length, 100_000))) {
         let mut settings = two_ports();
         settings.ports[0].groups[3] = lossless(xoff, xoff / 2, HEADROOM);
         let mut bench = blocked(settings);
-        let count = frames_until_xoff(&mut bench, length);
-        assert_eq!(count, xoff.div_ceil(length as u64), "XOFF {xoff}, frames of {length}");
+        let count = frames_until_xoff(&mut bench, length as usize);
+        assert_eq!(count, xoff.div_ceil(cost(length)), "XOFF {xoff}, frames of {length}");
         assert_eq!(bench.pauses(A, P3), [(bench.now(), PauseQuanta::MAX)]);
-        assert_eq!(headroom_held(&bench, A, P3), (count * length as u64).saturating_sub(xoff));
+        assert_eq!(headroom_held(&bench, A, P3), (count * cost(length)).saturating_sub(xoff));
         assert_eq!(bench.dropped_in_all().frames, 0);
     }
 }
@@ -80,23 +82,32 @@ fn a_dynamic_threshold_pauses_when_the_group_holds_alpha_times_what_is_free() {
 
 #[test]
 fn an_eighth_of_an_18_mb_pool_is_reached_at_exactly_2_mb() {
-    let mut settings = two_ports();
-    group_of(&mut settings, A, P3).xoff = alpha(-3);
-    let mut bench = blocked(settings);
-    bench.inject(A, frames(1_999, 1_000));
+    let almost = || {
+        let mut settings = two_ports();
+        group_of(&mut settings, A, P3).xoff = alpha(-3);
+        let mut bench = blocked(settings);
+        bench.inject(A, frames(1_952, 1_000));
+        bench.turn();
+        assert!(bench.pauses(A, P3).is_empty(), "1,998,848 bytes held, an eighth of 16,001,152 free");
+        bench
+    };
+    let mut bench = almost();
+    bench.inject(A, frames(1, 1_120));
     bench.turn();
-    assert!(bench.pauses(A, P3).is_empty(), "1,999,000 bytes held, an eighth of 16,001,000 free");
-    bench.inject(A, frames(1, 999));
-    bench.turn();
-    assert!(
-        bench.pauses(A, P3).is_empty(),
-        "1,999,999 bytes held, an eighth of 16,000,001 free is 2,000,000"
-    );
+    assert_eq!(bench.shard.pools().shared.held, Bytes(2_000_000 - 16), "a cell less");
+    assert!(bench.pauses(A, P3).is_empty(), "an eighth of 16,000,016 free is 2,000,002");
     bench.inject(A, frames(1, 60));
     bench.turn();
     assert_eq!(bench.pauses(A, P3).len(), 1);
+    assert_eq!(bench.shard.pools().shared.held, Bytes(2_000_002));
+    assert_eq!(headroom_held(&bench, A, P3), cost(60) - 18);
+
+    let mut bench = almost();
+    bench.inject(A, frames(1, 1_136));
+    bench.turn();
+    assert_eq!(bench.pauses(A, P3).len(), 1);
     assert_eq!(bench.shard.pools().shared.held, Bytes(2_000_000));
-    assert_eq!(headroom_held(&bench, A, P3), 59);
+    assert_eq!(headroom_held(&bench, A, P3), 0);
 }
 
 /// The listing of appendix A of "Empowering Azure Storage with RDMA".
@@ -122,16 +133,16 @@ fn azure(ports: u16) -> Settings {
 #[test]
 fn the_azure_profile_pauses_takes_headroom_and_resumes_where_its_paper_says() {
     let mut bench = blocked(azure(2));
-    bench.inject_singly(A, frames(2_001, 1_000));
-    assert_eq!(held(&bench, A, P3), 2_001_000);
-    assert!(bench.pauses(A, P3).is_empty(), "1,999,752 of the pool: an eighth of what is free is 2,000,031");
-    bench.inject_singly(A, frames(1, 248));
+    bench.inject_singly(A, frames(1_954, 1_000));
+    assert_eq!(held(&bench, A, P3), 2_000_896);
+    assert!(bench.pauses(A, P3).is_empty(), "1,999,648 of the pool: an eighth of what is free is 2,000,044");
+    bench.inject_singly(A, frames(1, 336));
     assert_eq!(bench.pauses(A, P3).len(), 1, "the reserved 1,248 and 2,000,000 of the pool");
     assert_eq!(headroom_held(&bench, A, P3), 0);
     assert_eq!(bench.shard.pools().shared.held, Bytes(2_000_000));
 
-    bench.inject_singly(A, frames(96, 1_000));
-    bench.inject_singly(A, frames(1, 928));
+    bench.inject_singly(A, frames(94, 1_000));
+    bench.inject_singly(A, frames(1, 656));
     assert_eq!(headroom_held(&bench, A, P3), 96_928, "all of the headroom");
     assert_eq!(bench.dropped_in_all().frames, 0);
     bench.inject_singly(A, frames(1, 60));
@@ -157,33 +168,33 @@ fn the_azure_profile_lets_a_lossy_queue_have_a_third_of_its_pool() {
     let mut bench = Testbench::new(settings);
     bench.inject_global_pause(B, PauseQuanta::MAX);
     bench.inject(A, Flow::new(A, B).at(P1).udps(6_000, 1_000));
-    // A frame enters while pool bytes + 1,000 <= (14 MB - pool bytes) / 2. The second frame straddles
+    // A frame enters while pool bytes + 1,024 <= (14 MB - pool bytes) / 2. The second frame straddles
     // the 1,664 reserved bytes.
-    let inside = bench.shard.queue(bench.now(), B, P1).waiting.bytes.0;
-    let pool = inside - 1_664;
-    assert!(pool <= (14_000_000 - (pool - 1_000)) / 2 && pool + 1_000 > (14_000_000 - pool) / 2);
-    assert_eq!(inside, 4_668_000);
-    assert_eq!(bench.dropped(B, P1, DropReason::QueueThreshold).frames, 6_000 - 4_668);
-    assert_eq!(bench.shard.pools().egress_lossy.held, Bytes(4_668_000 - 1_664));
+    let inside = bench.shard.queue(bench.now(), B, P1).waiting.frames;
+    let pool = inside * COST - 1_664;
+    assert!(pool <= (14_000_000 - (pool - COST)) / 2 && pool + COST > (14_000_000 - pool) / 2);
+    assert_eq!(inside, 4_559);
+    assert_eq!(bench.dropped(B, P1, DropReason::QueueThreshold).frames, 6_000 - 4_559);
+    assert_eq!(bench.shard.pools().egress_lossy.held, Bytes(pool));
 }
 
 #[test]
 fn a_paused_group_is_resumed_below_xon_and_not_at_it_and_nothing_flaps_in_between() {
     for length in [1_000, 999, 1_498] {
         let mut bench = blocked(two_ports());
-        let count = frames_until_xoff(&mut bench, length);
+        let count = frames_until_xoff(&mut bench, length as usize);
         // Up and down between the thresholds.
         for _ in 0..5 {
             bench.release(B, P3);
-            while held(&bench, A, P3) >= XON + length as u64 {
+            while held(&bench, A, P3) >= XON + cost(length) {
                 bench.egress(B, 1);
                 bench.run_until(bench.shard.port_deadline(B).max(bench.now()));
                 bench.turn();
             }
             bench.block(B, P3);
             assert!(held(&bench, A, P3) >= XON);
-            let room = (HEADROOM - headroom_held(&bench, A, P3)) / length as u64;
-            bench.inject_singly(A, frames(room, length));
+            let room = (HEADROOM - headroom_held(&bench, A, P3)) / cost(length);
+            bench.inject_singly(A, frames(room, length as usize));
         }
         assert_eq!(bench.pauses(A, P3).len(), 1, "{count} frames of {length}: one XOFF and no XON");
 
@@ -196,7 +207,7 @@ fn a_paused_group_is_resumed_below_xon_and_not_at_it_and_nothing_flaps_in_betwee
         assert_eq!(time, PauseQuanta::ZERO);
         assert_eq!(at, bench.now(), "XON leaves with the frame that fell below");
         let below = held(&bench, A, P3);
-        assert!(below < XON && below + length as u64 >= XON, "{below}");
+        assert!(below < XON && below + cost(length) >= XON, "{below}");
         assert_eq!(bench.dropped_in_all().frames, 0);
     }
 }
@@ -216,19 +227,18 @@ fn a_group_that_holds_exactly_xon_stays_paused() {
 }
 
 #[test]
-fn after_xoff_exactly_the_headroom_is_accepted_and_the_next_byte_is_dropped_by_name() {
-    for (length, last) in [(1_000, 1_000), (999, 50), (64, 16)] {
+fn after_xoff_exactly_the_headroom_is_accepted_and_the_next_cell_is_dropped_by_name() {
+    for length in [1_000, 983, 64, 1_500, 9_216] {
         let mut bench = blocked(two_ports());
         frames_until_xoff(&mut bench, 1_000);
         assert_eq!(headroom_held(&bench, A, P3), 0);
-        bench.inject_singly(A, frames(HEADROOM / length, length as usize));
-        let rest = (HEADROOM % length) as usize;
-        if rest >= 60 {
-            bench.inject_singly(A, frames(1, rest));
-            assert_eq!(headroom_held(&bench, A, P3), HEADROOM);
-        } else {
-            assert!(HEADROOM - headroom_held(&bench, A, P3) <= last);
+        bench.inject_singly(A, frames(HEADROOM / cost(length), length as usize));
+        // Into what those leave goes one frame more, which costs a cell beside its bytes.
+        let rest = HEADROOM % cost(length);
+        if rest > 0 {
+            bench.inject_singly(A, frames(1, (rest - Cells::SIZE) as usize));
         }
+        assert_eq!(headroom_held(&bench, A, P3), HEADROOM);
         assert_eq!(bench.dropped_in_all().frames, 0);
         bench.inject_singly(A, frames(3, 64));
         assert_eq!(bench.dropped_in_all().frames, 3);
@@ -245,17 +255,17 @@ fn what_the_headroom_gives_back_can_be_taken_again_and_is_given_back_first() {
     bench.release(B, P3);
     bench.turn();
     bench.block(B, P3);
-    assert_eq!(held(&bench, A, P3), XOFF + HEADROOM - 1_000);
-    assert_eq!(headroom_held(&bench, A, P3), HEADROOM - 1_000);
+    assert_eq!(held(&bench, A, P3), XOFF + HEADROOM - COST);
+    assert_eq!(headroom_held(&bench, A, P3), HEADROOM - COST);
     bench.inject_singly(A, frames(2, 1_000));
     assert_eq!(bench.dropped_in_all().frames, 1);
     assert_eq!(headroom_held(&bench, A, P3), HEADROOM);
 }
 
-/// Four ports in two pairs, with a headroom pool of 80,000 for groups of 50,000 each.
+/// Four ports in two pairs, with a headroom pool of 80 frames of 1,000 bytes for groups of 50 each.
 fn oversubscribed() -> Testbench {
     let mut settings = patched(4);
-    settings.buffer.headroom = Bytes(80_000);
+    settings.buffer.headroom = Bytes(80 * COST);
     let mut bench = blocked(settings);
     bench.block(D, P3);
     bench
@@ -271,10 +281,10 @@ fn an_oversubscribed_headroom_pool_holds_to_its_sum_and_each_group_to_its_own_li
     bench.inject_singly(A, frames(51, 1_000));
     assert_eq!(bench.dropped(A, P3, DropReason::HeadroomExceeded).frames, 1, "its own limit comes first");
     bench.inject_singly(C, from_c().udps(31, 1_000));
-    assert_eq!(headroom_held(&bench, C, P3), 30_000);
+    assert_eq!(headroom_held(&bench, C, P3), 30 * COST);
     assert_eq!(bench.dropped(C, P3, DropReason::HeadroomPoolFull).frames, 1);
     let pool = bench.shard.pools().headroom;
-    assert_eq!((pool.held, pool.watermark.persistent()), (Bytes(80_000), Bytes(80_000)));
+    assert_eq!((pool.held, pool.watermark.persistent()), (Bytes(80 * COST), Bytes(80 * COST)));
 
     // What one group gives back, the other may take: up to the pool, then up to its own limit.
     bench.release(B, P3);
@@ -283,19 +293,19 @@ fn an_oversubscribed_headroom_pool_holds_to_its_sum_and_each_group_to_its_own_li
     let freed = HEADROOM - headroom_held(&bench, A, P3);
     bench.block(B, P3);
     bench.inject_singly(C, from_c().udps(21, 1_000));
-    assert_eq!(headroom_held(&bench, C, P3), 30_000 + freed);
-    assert_eq!(bench.shard.pools().headroom.watermark.persistent(), Bytes(80_000));
+    assert_eq!(headroom_held(&bench, C, P3), 30 * COST + freed);
+    assert_eq!(bench.shard.pools().headroom.watermark.persistent(), Bytes(80 * COST));
 }
 
 #[test]
 fn reserved_bytes_are_there_when_the_shared_pool_is_used_up() {
     let mut settings = patched(4);
-    settings.buffer.shared = Bytes(200_000);
-    settings.buffer.egress_lossy = Bytes(200_000);
+    settings.buffer.shared = Bytes(200 * COST);
+    settings.buffer.egress_lossy = Bytes(200 * COST);
     *group_of(&mut settings, A, P3) = LosslessGroup {
-        reserved: Bytes(10_000),
-        xoff: Threshold::Static(Bytes(60_000)),
-        xon: Bytes(20_000),
+        reserved: Bytes(10 * COST),
+        xoff: Threshold::Static(Bytes(60 * COST)),
+        xon: Bytes(20 * COST),
         xon_offset: Bytes::ZERO,
         headroom: Bytes(HEADROOM),
     };
@@ -304,18 +314,18 @@ fn reserved_bytes_are_there_when_the_shared_pool_is_used_up() {
     bench.inject_global_pause(D, PauseQuanta::MAX);
     bench.inject(C, Flow::new(C, D).at(P1).udps(201, 1_000));
     assert_eq!(bench.dropped(C, P1, DropReason::SharedPoolFull).frames, 1);
-    assert_eq!(bench.shard.pools().shared.held, Bytes(200_000));
+    assert_eq!(bench.shard.pools().shared.held, Bytes(200 * COST));
 
     bench.inject_singly(A, frames(10, 1_000));
     assert!(bench.pauses(A, P3).is_empty(), "the reserved bytes are its own");
-    assert_eq!(held(&bench, A, P3), 10_000);
+    assert_eq!(held(&bench, A, P3), 10 * COST);
     bench.inject_singly(A, frames(1, 1_000));
     assert_eq!(bench.shard.group(bench.now(), A, P3).paused, Some(PauseCause::PoolFull));
     assert_eq!(bench.pauses(A, P3).len(), 1);
-    assert_eq!(headroom_held(&bench, A, P3), 1_000, "and beyond them it lives on headroom");
+    assert_eq!(headroom_held(&bench, A, P3), COST, "and beyond them it lives on headroom");
     bench.inject_singly(A, frames(50, 1_000));
     assert_eq!(bench.dropped(A, P3, DropReason::HeadroomExceeded).frames, 1);
-    assert_eq!(bench.shard.pools().shared.held, Bytes(200_000));
+    assert_eq!(bench.shard.pools().shared.held, Bytes(200 * COST));
 }
 
 #[test]
@@ -334,22 +344,22 @@ fn watermarks_are_exact_persist_and_start_again_from_the_present_level_when_clea
             pools.egress_lossy.watermark,
         ]
     };
-    let at_peak = [100_000, 30_000, 130_000, 100_000, 30_000, 0].map(Bytes);
+    let at_peak = [100 * COST, 30 * COST, 130_000, 100 * COST, 30 * COST, 0].map(Bytes);
     assert_eq!(marks(&bench).map(|mark| mark.since_cleared()), at_peak);
     bench.release(B, P3);
-    while held(&bench, A, P3) > 90_000 {
+    while held(&bench, A, P3) > 90 * COST {
         bench.run_until(bench.shard.next_deadline());
     }
     assert_eq!(marks(&bench).map(|mark| mark.since_cleared()), at_peak, "what left does not lower them");
     bench.shard.clear_watermarks();
-    let now = [90_000, 0, 90_000, 90_000, 0, 0].map(Bytes);
+    let now = [90 * COST, 0, 90_000, 90 * COST, 0, 0].map(Bytes);
     assert_eq!(marks(&bench).map(|mark| mark.since_cleared()), now);
     assert_eq!(marks(&bench).map(|mark| mark.persistent()), at_peak);
     bench.run_dry();
     bench.shard.clear_watermarks();
     assert_eq!(marks(&bench).map(|mark| mark.since_cleared()), [Bytes::ZERO; 6]);
     bench.inject(A, frames(3, 1_000));
-    assert_eq!(marks(&bench)[0].since_cleared(), Bytes(3_000));
+    assert_eq!(marks(&bench)[0].since_cleared(), Bytes(3 * COST));
     assert_eq!(marks(&bench).map(|mark| mark.persistent()), at_peak);
 }
 
@@ -358,16 +368,16 @@ fn a_lossy_queue_drops_at_egress_beyond_its_static_threshold_and_takes_no_headro
     let mut settings = two_ports();
     settings.ports[1].pfc.obey_global_pause = true;
     settings.ports[1].queues[1].lossy =
-        LossyQueue { reserved: Bytes(2_000), threshold: Threshold::Static(Bytes(50_000)) };
+        LossyQueue { reserved: Bytes(2 * COST), threshold: Threshold::Static(Bytes(50 * COST)) };
     let mut bench = Testbench::new(settings);
     bench.inject_global_pause(B, PauseQuanta::MAX);
     bench.inject_singly(A, Flow::new(A, B).at(P1).udps(60, 1_000));
     assert_eq!(bench.shard.queue(bench.now(), B, P1).waiting.frames, 50);
     assert_eq!(bench.dropped(B, P1, DropReason::QueueThreshold).frames, 10);
     assert_eq!(bench.shard.ledger().discarded(A, B, P1).frames, 10);
-    assert_eq!(bench.shard.pools().egress_lossy.held, Bytes(48_000));
+    assert_eq!(bench.shard.pools().egress_lossy.held, Bytes(48 * COST));
     assert_eq!(bench.shard.pools().headroom.watermark.persistent(), Bytes::ZERO);
-    assert_eq!(held(&bench, A, P1), 50_000, "what was dropped at egress is no longer charged");
+    assert_eq!(held(&bench, A, P1), 50 * COST, "what was dropped at egress is no longer charged");
     assert!(bench.sent(A).is_empty(), "nobody is paused for a lossy priority");
 }
 
@@ -378,7 +388,7 @@ fn lossy_queues_share_their_pool_by_dynamic_thresholds() {
     for queue in &mut settings.ports[1].queues {
         queue.lossy.threshold = alpha(0);
     }
-    settings.buffer.egress_lossy = Bytes(900_000);
+    settings.buffer.egress_lossy = Bytes(900 * COST);
     let mut bench = Testbench::new(settings);
     bench.inject_global_pause(B, PauseQuanta::MAX);
     let waiting = |bench: &Testbench, priority| bench.shard.queue(bench.now(), B, priority).waiting.bytes;
@@ -396,7 +406,7 @@ fn lossy_queues_share_their_pool_by_dynamic_thresholds() {
 fn a_full_egress_pool_drops_lossy_frames_by_name() {
     let mut settings = two_ports();
     settings.ports[1].pfc.obey_global_pause = true;
-    settings.buffer.egress_lossy = Bytes(10_500);
+    settings.buffer.egress_lossy = Bytes(10 * COST + COST / 2);
     let mut bench = Testbench::new(settings);
     bench.inject_global_pause(B, PauseQuanta::MAX);
     bench.inject_singly(A, Flow::new(A, B).at(P1).udps(12, 1_000));
@@ -422,11 +432,11 @@ fn a_group_whose_headroom_is_not_drained_stays_paused_when_its_threshold_rises()
     // Port A is paused at a low dynamic threshold, because C holds most of the pool, and its headroom
     // fills with what was on the way. Then C drains: A's threshold rises far above what A holds.
     let mut settings = switch(4, BitRate::gigabits(100), ForwardingSettings::Patch(vec![(A, B), (C, D)]));
-    settings.buffer.shared = Bytes(1_000_000);
-    settings.buffer.egress_lossy = Bytes(1_000_000);
+    settings.buffer.shared = Bytes(1_000 * COST);
+    settings.buffer.egress_lossy = Bytes(1_000 * COST);
     for port in [A, C] {
         let group = group_of(&mut settings, port, P3);
-        (group.xoff, group.xon, group.headroom) = (alpha(0), Bytes(1_000), Bytes(HEADROOM));
+        (group.xoff, group.xon, group.headroom) = (alpha(0), Bytes(COST), Bytes(HEADROOM));
     }
     group_of(&mut settings, C, P3).xoff = alpha(6);
     let mut bench = blocked(settings);
@@ -434,7 +444,7 @@ fn a_group_whose_headroom_is_not_drained_stays_paused_when_its_threshold_rises()
     bench.inject(C, Flow::new(C, D).at(P3).udps(980, 1_000));
     bench.turn();
     bench.inject_singly(A, frames(60, 1_000));
-    assert_eq!((held(&bench, A, P3), headroom_held(&bench, A, P3)), (60_000, HEADROOM));
+    assert_eq!((held(&bench, A, P3), headroom_held(&bench, A, P3)), (60 * COST, HEADROOM));
     bench.release(D, P3);
     while held(&bench, C, P3) > 0 {
         bench.run_until(bench.shard.next_deadline());
@@ -448,7 +458,7 @@ fn a_group_whose_headroom_is_not_drained_stays_paused_when_its_threshold_rises()
         while xoffs(&bench) == before {
             bench.inject_singly(A, frames(1, 1_000));
         }
-        bench.inject_singly(A, frames(HEADROOM / 1_000, 1_000));
+        bench.inject_singly(A, frames(HEADROOM / COST, 1_000));
     }
     assert_eq!(bench.dropped_in_all().frames, 0, "a lossless frame was dropped");
 }
@@ -456,9 +466,9 @@ fn a_group_whose_headroom_is_not_drained_stays_paused_when_its_threshold_rises()
 #[test]
 fn a_full_pool_never_resumes_a_group_that_still_needs_its_headroom() {
     let mut settings = patched(4);
-    settings.buffer.shared = Bytes(200_000);
-    settings.buffer.egress_lossy = Bytes(200_000);
-    settings.ports[0].groups[3] = lossless(XOFF, 90_000, HEADROOM);
+    settings.buffer.shared = Bytes(200 * COST);
+    settings.buffer.egress_lossy = Bytes(200 * COST);
+    settings.ports[0].groups[3] = lossless(XOFF, 90 * COST, HEADROOM);
     settings.ports[3].pfc.obey_global_pause = true;
     let mut bench = blocked(settings);
     bench.inject_global_pause(D, PauseQuanta::MAX);

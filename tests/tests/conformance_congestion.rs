@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::settings::{group_of, lossless, routed};
-use conformance::{A, B, C, D, Flow, Network, P1, P3, Peer, Testbench};
+use conformance::settings::{HEADROOM, XOFF, XON, group_of, lossless, routed};
+use conformance::{A, B, C, D, Flow, Network, P1, P3, Peer, Testbench, cost};
 use switch::program::{LossyQueue, Settings, Threshold};
 use switch::{DropReason, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, WireBytes};
@@ -82,12 +82,12 @@ fn many_to_one_under_a_dynamic_threshold_loses_nothing() {
     let headroom = Peer::headroom(RATE, DELAY, Bytes(1_082));
     for exponent in [-6, -1, 3] {
         let mut settings = with_headroom(9, headroom);
-        settings.buffer.shared = Bytes(2_000_000);
-        settings.buffer.egress_lossy = Bytes(2_000_000);
+        settings.buffer.shared = Bytes(1_848 * cost(1_082));
+        settings.buffer.egress_lossy = settings.buffer.shared;
         for port in (0..9).map(PortId) {
             let group = group_of(&mut settings, port, P3);
             group.xoff = conformance::settings::alpha(exponent);
-            (group.xon, group.xon_offset) = (Bytes(1_000), Bytes(5_000));
+            (group.xon, group.xon_offset) = (Bytes(1_000), Bytes(5_000 * cost(1_082) / 1_082));
         }
         let mut network = incast(settings, 8, 1_082, P3, Nanos(2_000_000));
         network.run_dry();
@@ -203,7 +203,7 @@ fn a_threshold_that_falls_below_what_a_group_holds_pauses_it_at_once() {
     bench.inject(A, Flow::new(A, B).at(P3).udps(90, 1_000));
     bench.run_until(Nanos(5_000));
     assert!(bench.pauses(A, P3).is_empty());
-    bench.install(|settings| settings.ports[0].groups[3] = lossless(50_000, 20_000, 50_000));
+    bench.install(|settings| settings.ports[0].groups[3] = lossless(XOFF / 2, XON / 2, HEADROOM));
     bench.turn();
     assert_eq!(bench.pauses(A, P3), [(Nanos(5_000), units::PauseQuanta::MAX)]);
     bench.inject(A, Flow::new(A, B).at(P3).udps(50, 1_000));
@@ -217,7 +217,7 @@ fn a_threshold_that_rises_while_headroom_is_used_costs_no_frame() {
     let mut bench = Testbench::new(routed(2));
     bench.block(B, P3);
     bench.inject_singly(A, Flow::new(A, B).at(P3).udps(150, 1_000));
-    bench.install(|settings| settings.ports[0].groups[3] = lossless(300_000, 200_000, 50_000));
+    bench.install(|settings| settings.ports[0].groups[3] = lossless(3 * XOFF, 2 * XOFF, HEADROOM));
     bench.turn();
     let resumed = bench.pauses(A, P3).last().unwrap().1 == units::PauseQuanta::ZERO;
     if resumed {
@@ -251,12 +251,12 @@ fn a_group_becomes_lossy_and_lossless_again_with_frames_inside() {
         "nobody is paused for it any more"
     );
     assert_eq!(bench.shard.pools().headroom.held, Bytes::ZERO);
-    assert_eq!(bench.shard.pools().shared.held, Bytes(120_000));
+    assert_eq!(bench.shard.pools().shared.held, Bytes(120 * cost(1_000)));
     let labelled = Flow::new(A, B).at(P3).udps(150, 1_000).skip(120);
     bench.inject(A, labelled);
-    bench.install(|settings| settings.ports[0].groups[3] = lossless(100_000, 40_000, 50_000));
+    bench.install(|settings| settings.ports[0].groups[3] = lossless(XOFF, XON, HEADROOM));
     bench.run_for(Interval(10));
-    assert_eq!(bench.pauses(A, P3).last().unwrap().1, units::PauseQuanta::MAX, "150,000 are above XOFF");
+    assert_eq!(bench.pauses(A, P3).last().unwrap().1, units::PauseQuanta::MAX, "150 frames are above XOFF");
     bench.run_dry();
     assert_eq!(bench.labels(B), (0..150).collect::<Vec<_>>());
     assert_eq!(bench.dropped_in_all().frames, 0);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{bridged, host_mac, host_v4, host_v6, patched, port_mac, routed};
-use conformance::{A, B, C, D, Flow, P3, TestFrame, Testbench};
+use conformance::{A, B, C, D, Flow, P3, TestFrame, Testbench, cost};
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 use switch::program::Settings;
@@ -211,11 +211,11 @@ fn a_flood_charges_every_copy_to_the_port_it_came_from() {
         bench.block(port, P3);
     }
     bench.inject(A, between(A, B).at(P3).udps(30, 1_000));
-    assert_eq!(bench.shard.group(bench.now(), A, P3).occupancy, Bytes(90_000));
+    assert_eq!(bench.shard.group(bench.now(), A, P3).occupancy, Bytes(90 * cost(1_000)));
     assert_eq!(bench.shard.ingress_counters(A).received[3].frames, 30);
     bench.inject(A, between(A, B).at(P3).udps(4, 1_000));
     bench.turn();
-    assert_eq!(bench.pauses(A, P3).len(), 1, "102,000 are above XOFF");
+    assert_eq!(bench.pauses(A, P3).len(), 1, "102 copies are above XOFF");
 }
 
 /// A router with these routes besides those of `routed(4)`.

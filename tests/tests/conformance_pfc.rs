@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{bridged, lossless, patched, port_mac, two_ports};
-use conformance::{A, B, C, D, Flow, P1, P3, P4, TestFrame, Testbench};
+use conformance::{A, B, C, D, Flow, P1, P3, P4, TestFrame, Testbench, cost};
 use switch::program::{LossyQueue, Threshold};
 use switch::{Consumed, DropReason, PauseCause};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
@@ -416,8 +416,8 @@ fn pause_time_is_accounted_once_and_ends_with_the_frame_that_says_so() {
     // The group is resumed and stopped again, for another cause, before the neighbour hears of it: for
     // the neighbour it is one pause.
     let mut settings = patched(4);
-    settings.buffer.shared = Bytes(120_000);
-    settings.buffer.egress_lossy = Bytes(120_000);
+    settings.buffer.shared = Bytes(120 * cost(1_000));
+    settings.buffer.egress_lossy = settings.buffer.shared;
     settings.ports[3].pfc.obey_global_pause = true;
     settings.ports[3].queues[1].lossy =
         LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) };

@@ -6,7 +6,7 @@
 use conformance::bench::Recorder;
 use conformance::settings::{bridged, lossless, routed};
 use conformance::shards::by_priority;
-use conformance::{Flow, Shards, TestFrame, Testbench};
+use conformance::{Flow, Shards, TestFrame, Testbench, cost};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -237,6 +237,15 @@ fn shards_install_one_after_the_other_with_frames_in_between() {
     assert!(shards.dropped().is_empty());
 }
 
+/// Injects all of `frames` at `port`, and hands them over before too many lossy ones wait for that.
+fn inject_and_hand_over(shards: &mut Shards, port: PortId, frames: impl Iterator<Item = TestFrame>) {
+    let mut frames = frames.peekable();
+    while frames.peek().is_some() {
+        shards.inject(port, frames.by_ref().take(1_000));
+        shards.hand_over(port.index());
+    }
+}
+
 #[test]
 fn a_shard_that_only_looks_gives_the_pool_back_to_the_others() {
     let mut settings = routed(2);
@@ -245,11 +254,10 @@ fn a_shard_that_only_looks_gives_the_pool_back_to_the_others() {
     for port in &mut settings.ports {
         port.queues[0].lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(all) };
     }
-    let frames = all.0 / 1_000;
+    let frames = all.0 / cost(1_000);
     let mut shards = Shards::new(settings, 2);
     let (a, b) = (PortId(0), PortId(1));
-    shards.inject(a, Flow::new(a, b).udps(frames, 1_000));
-    shards.hand_over(0);
+    inject_and_hand_over(&mut shards, a, Flow::new(a, b).udps(frames, 1_000));
     let mut arrived = core::mem::take(&mut shards.rings[1]);
     shards.shards[1].accept(shards.now, &mut arrived);
     while shards.shards[1].port_deadline(b) != Nanos::NEVER {
@@ -258,6 +266,6 @@ fn a_shard_that_only_looks_gives_the_pool_back_to_the_others() {
     }
     // The first shard has nothing to accept and nothing to send.
     shards.shards[0].look_at_other_shards();
-    shards.inject(b, Flow::new(b, a).udps(frames, 1_000));
+    inject_and_hand_over(&mut shards, b, Flow::new(b, a).udps(frames, 1_000));
     assert!(shards.dropped().is_empty(), "the pool is free: {:?}", shards.dropped());
 }

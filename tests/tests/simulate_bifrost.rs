@@ -5,7 +5,7 @@
 
 use conformance::settings::{lossless, routed};
 use conformance::simulated::{PACKET, Plan, assert_lossless, endless, flow, host_behind, options};
-use conformance::{A, B, C, P3, P4};
+use conformance::{A, B, C, P3, P4, cost};
 use core::num::NonZeroU32;
 use simulation::{FlowRecord, NodeId, Observer, Options, Outcome, Simulation, Tap};
 use switch::program::{Bifrost, Settings, VirtualIncoming};
@@ -92,7 +92,7 @@ impl Case {
     fn with_pfc(&self, xoff: u64) -> Settings {
         let mut settings = self.gateway();
         let headroom = self.bdp() + 84 + 3 * PACKET;
-        settings.ports[0].groups[3] = lossless(xoff, xoff - STORED, headroom);
+        settings.ports[0].groups[3] = lossless(xoff, xoff - cost(STORED), headroom);
         settings
     }
 
@@ -219,7 +219,8 @@ fn pfc_needs_twice_the_buffer_and_pauses_one_way_later() {
     let (rate, one_way) = (BitRate::gigabits(100), Interval::from_micros(400));
     let case = Case { rate, one_way, slot: Interval(10_000), kind: HISTORY };
     let bdp = case.bdp();
-    let pfc = case.run(case.with_pfc(bdp));
+    // Beside the BDP are the two frames by which XON is passed, the one that is sent first, and the PFC frame.
+    let pfc = case.run(case.with_pfc(bdp + 4 * cost(STORED)));
     assert!(pfc.held() > 2 * bdp - bdp / 50 && pfc.held() < 2 * bdp + bdp / 50, "{} of {bdp}", pfc.held());
     assert!(pfc.drain.starved <= case.packet() + Interval(1));
 

@@ -91,7 +91,11 @@ impl<T> Chains<T> {
         if chain.is_empty() {
             return items.for_each(|item| self.push(chain, item));
         }
-        if chain.head_offset == 0 && items.len() > 0 {
+        if items.len() == 0 {
+            // A segment for nothing would hide what is behind it.
+            return;
+        }
+        if chain.head_offset == 0 {
             let segment = self.take_segment();
             self.next[segment as usize] = chain.head;
             (chain.head, chain.head_offset) = (segment, SEGMENT as u32);
@@ -278,6 +282,24 @@ mod tests {
                 prop_assert_eq!(chains.back_mut(chain).copied(), model.back().copied());
             }
         }
+    }
+
+    #[test]
+    fn nothing_put_in_front_of_a_queue_leaves_it_as_it_was() {
+        let (mut chains, mut chain) = (Chains::new(100, 1), Chain::default());
+        chains.push(&mut chain, 7);
+        chains.push_front(&mut chain, core::iter::empty());
+        assert_eq!((chains.front(&chain), chain.length()), (Some(&7), 1));
+        assert_eq!(chains.pop(&mut chain), Some(7));
+    }
+
+    #[test]
+    fn to_put_nothing_in_front_hides_nothing_behind_it() {
+        let (mut chains, mut chain) = (Chains::new(1, 1), Chain::default());
+        chains.push(&mut chain, 7);
+        chains.push_front(&mut chain, core::iter::empty());
+        assert_eq!(chains.front(&chain), Some(&7));
+        assert_eq!(chains.pop(&mut chain), Some(7));
     }
 
     #[test]

@@ -171,3 +171,6 @@ impl<F: Frame> Store<F> {
         whole.push_front(&mut fifo.whole, unpacked.drain(..));
     }
 }
+
+#[cfg(test)]
+mod tests;
