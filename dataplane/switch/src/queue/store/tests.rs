@@ -3,7 +3,7 @@
 use super::*;
 use core::cell::Cell;
 use proptest::prelude::*;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 use std::rc::Rc;
