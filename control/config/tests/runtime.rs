@@ -272,7 +272,7 @@ fn the_sums_in_the_docs_and_in_the_file_of_the_e810_are_what_comes_out() {
     let sum = shipped("wire-memif-far.toml").memory().unwrap();
     assert!(text("docs/configuration.md").contains(&sum.to_string()), "{sum}");
     let sum = shipped("wire-e810.toml").memory().unwrap().to_string();
-    assert!(sum.contains("1,128,196,608 bytes in all") && sum.contains("110,728 frames"), "{sum}");
+    assert!(sum.contains("172,217,664 bytes in all") && sum.contains("10,049 for frames"), "{sum}");
     let file = text("config/gateways/wire-e810.toml");
-    assert!(file.contains("1,128,196,608 bytes") && file.contains("110,728 frames"));
+    assert!(file.contains("172,217,664 bytes") && file.contains("10,049 frames"));
 }
