@@ -11,7 +11,8 @@ import machine
 from process import child, output_of, wait_until
 
 # What is under way, beside the frames that net_pcap keeps.
-SPARE_DESCRIPTORS = 65_536
+SPARE_MBUFS = 65_536
+SHARED_BYTES = 32 << 20
 BUFFER_OVERHEAD_BYTES = 512
 TEMPLATES = os.path.dirname(os.path.abspath(__file__))
 
@@ -32,11 +33,17 @@ class Longspan:
         return None
 
     @staticmethod
-    def descriptors(workload):
-        return workload.ports * workload.frames_per_port + SPARE_DESCRIPTORS
+    def mbufs(workload):
+        return workload.ports * workload.frames_per_port + SPARE_MBUFS
+
+    def pack_below(self, workload):
+        """So short that the gateway reserves at least that many mbufs for its buffer: a frame costs up to 31 bytes more
+        than it is long."""
+        return min(max(SHARED_BYTES // self.mbufs(workload) - 31, 60), 9216)
 
     def memory_bytes(self, workload):
-        return self.descriptors(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
+        mbufs = max(self.mbufs(workload), SHARED_BYTES // (self.pack_below(workload) + 16))
+        return mbufs * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
 
     def configuration(self, workload, devices, setting, socket):
         gateway = self.template("toml.in").substitute(
@@ -44,7 +51,8 @@ class Longspan:
             metrics=machine.free_address(),
             hugepages="require" if setting.huge else "never",
             cores=", ".join(map(str, setting.workers)),
-            descriptors=self.descriptors(workload),
+            shared=SHARED_BYTES,
+            pack_below=self.pack_below(workload),
             pairs=", ".join(f'["near{pair}", "far{pair}"]' for pair in range(workload.pairs)),
         )
         ports = [

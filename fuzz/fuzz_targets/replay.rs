@@ -100,7 +100,6 @@ fn gateway(choices: &[u8; CHOICES]) -> String {
 [buffer]
 shared = "{shared}"
 headroom = "64KiB"
-descriptors = 4096
 
 [forwarding]
 {forwarding}

@@ -82,12 +82,14 @@ fn many_to_one_under_a_dynamic_threshold_loses_nothing() {
     let headroom = Peer::headroom(RATE, DELAY, Bytes(1_082));
     for exponent in [-6, -1, 3] {
         let mut settings = with_headroom(9, headroom);
-        settings.buffer.shared = Bytes(1_848 * cost(1_082));
+        // Two MB of frames, by what those cost.
+        let scaled = |bytes: u64| Bytes(bytes * cost(1_082) / 1_082);
+        settings.buffer.shared = scaled(2_000_000);
         settings.buffer.egress_lossy = settings.buffer.shared;
         for port in (0..9).map(PortId) {
             let group = group_of(&mut settings, port, P3);
             group.xoff = conformance::settings::alpha(exponent);
-            (group.xon, group.xon_offset) = (Bytes(1_000), Bytes(5_000 * cost(1_082) / 1_082));
+            (group.xon, group.xon_offset) = (scaled(1_000), scaled(5_000));
         }
         let mut network = incast(settings, 8, 1_082, P3, Nanos(2_000_000));
         network.run_dry();

@@ -356,8 +356,7 @@ mod tests {
 
     fn program(shared: &str) -> Arc<Program> {
         let port = |name: &str| format!("[[port]]\nname = \"{name}\"\nrate = \"10G\"\n");
-        let text =
-            format!("[buffer]\nshared = \"{shared}\"\ndescriptors = 4096\n{}{}", port("dc0"), port("lh0"));
+        let text = format!("[buffer]\nshared = \"{shared}\"\n{}{}", port("dc0"), port("lh0"));
         config::parse(&text, "test").unwrap().program
     }
 

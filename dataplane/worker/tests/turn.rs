@@ -8,9 +8,9 @@ mod common;
 use common::*;
 use std::sync::Arc;
 use switch::program::{GroupSettings, Threshold};
-use switch::{Program, Successor, Volume};
-use units::{Bytes, Interval, Nanos, PauseQuanta, PortId};
-use worker::{BURST, Command, Reply, Stage};
+use switch::{DropReason, PauseCause, Program, Successor, Volume};
+use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority};
+use worker::{BURST, Clock as _, Command, Reply, Stage};
 
 /// So long takes a turn here: a minimum frame takes 6.72 ns of it.
 const TURN: Interval = Interval(1_000);
@@ -123,6 +123,49 @@ fn shallow() -> switch::Settings {
         }
     }
     settings
+}
+
+#[test]
+fn while_memory_is_low_lossless_senders_of_all_ports_are_paused_and_lossy_frames_dropped_by_name() {
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    let flow = |flow, priority, numbers: core::ops::Range<u64>| {
+        numbers.map(move |number| frame(flow, priority, 100, number))
+    };
+    let low = |low| [&a, &b].iter().for_each(|cable| cable.outside().memory_is_low = low);
+    let dropped = |bench: &Bench<TestClock>, port, priority: Priority| {
+        bench.worker.shard().ingress_counters(port).dropped[priority.index()]
+    };
+    a.inject(flow(1, P3, 0..10).chain(flow(2, P0, 0..10)));
+    turns(&mut bench, &clock, 2);
+    assert!(a.outside().control.is_empty() && b.outside().control.is_empty());
+
+    low(true);
+    turns(&mut bench, &clock, 1);
+    assert_eq!([&a, &b].map(|cable| cable.outside().pauses()), [[PauseQuanta::MAX], [PauseQuanta::MAX]]);
+    // Both ports have frames of both kinds on the way.
+    a.inject(flow(1, P3, 10..60).chain(flow(2, P0, 10..60)));
+    b.inject(flow(3, P3, 0..50).chain(flow(4, P0, 0..50)));
+    turns(&mut bench, &clock, 20);
+    assert_eq!(b.outside().numbers(), [(1, all(60)), (2, all(10))].into());
+    assert_eq!(a.outside().numbers(), [(3, all(50))].into());
+    for port in [A, B] {
+        let lossy = dropped(&bench, port, P0);
+        assert_eq!(lossy[DropReason::MemoryLow.index()].frames, 50);
+        assert_eq!(lossy.iter().copied().sum::<Volume>().frames, 50, "for no other reason");
+        assert_eq!(dropped(&bench, port, P3).iter().copied().sum::<Volume>(), Volume::ZERO);
+        let group = bench.worker.shard().group(clock.clone().now(), port, P3);
+        assert_eq!(group.paused, Some(PauseCause::MemoryLow), "as long as it is low, whatever has left");
+    }
+
+    low(false);
+    turns(&mut bench, &clock, 1);
+    for cable in [&a, &b] {
+        assert_eq!(cable.outside().pauses(), [PauseQuanta::MAX, PauseQuanta::ZERO]);
+    }
+    b.inject(flow(3, P3, 50..60).chain(flow(4, P0, 50..60)));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(a.outside().numbers(), [(3, all(60)), (4, (50..60).collect())].into());
+    assert_nothing_inside(bench.worker.shard().ledger());
 }
 
 #[test]

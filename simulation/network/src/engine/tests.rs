@@ -281,7 +281,7 @@ fn a_ledger_that_knows_more_than_an_egress_queue_is_found() {
 fn a_ledger_that_knows_more_than_a_priority_group_is_found() {
     let broken = with_a_strange_ledger(0).check_everything().unwrap_err();
     let (node, port, priority) = (NodeId(2), PortId(0), P3);
-    assert_eq!(broken, Broken::Group { node, port, priority, group: Bytes::ZERO, ledger: Bytes(1_082) });
+    assert_eq!(broken, Broken::Group { node, port, priority, group: Bytes::ZERO, ledger: COST });
 }
 
 #[test]
@@ -316,6 +316,9 @@ fn a_host_without_a_free_queue_pair_ends_the_run_when_a_flow_is_to_start_there()
         assert_eq!((outcome.ending, outcome.flows_started), (expected, 0));
     }
 }
+
+/// What a frame of 1,082 bytes costs of a buffer.
+const COST: Bytes = Bytes(1_104);
 
 /// What `fill` breaks in a switch of these settings, once it has no more than what `shrink` leaves.
 fn overfilled(
@@ -361,13 +364,13 @@ fn each_pool_of_a_switch_is_held_to_its_own_size() {
         other => panic!("{other:?}"),
     };
     let shared = overfilled(patched(&[(0, 1)]), paused(3), |buffer| {
-        (buffer.shared, buffer.egress_lossy) = (Bytes(3_245), Bytes(3_245));
+        (buffer.shared, buffer.egress_lossy) = (Bytes(3_311), Bytes(3_311));
     });
-    assert_eq!(pool(shared), (Pool::Shared, Bytes(3_246), Bytes(3_245)));
+    assert_eq!(pool(shared), (Pool::Shared, Bytes(3 * COST.0), Bytes(3_311)));
 
-    // 93 frames are 100,626 bytes, of which 100,000 are below XOFF.
-    let headroom = overfilled(patched(&[(0, 1)]), paused(93), |buffer| buffer.headroom = Bytes(625));
-    assert_eq!(pool(headroom), (Pool::Headroom, Bytes(626), Bytes(625)));
+    // 91 frames cost 100,464 bytes, of which 100,000 are below XOFF.
+    let headroom = overfilled(patched(&[(0, 1)]), paused(91), |buffer| buffer.headroom = Bytes(463));
+    assert_eq!(pool(headroom), (Pool::Headroom, Bytes(464), Bytes(463)));
 
     let mut slow = patched(&[(0, 1)]);
     let limit = RateLimit { rate: BitRate::new(8_000).unwrap(), burst: Bytes(1) };
@@ -375,8 +378,8 @@ fn each_pool_of_a_switch_is_held_to_its_own_size() {
     let lossy = |engine: &mut Engine| {
         (0..4).for_each(|number| inject(engine, (0, 0), 100 * number, &headers(0), None));
     };
-    let egress = overfilled(slow, lossy, |buffer| buffer.egress_lossy = Bytes(3_245));
-    assert_eq!(pool(egress), (Pool::EgressLossy, Bytes(3_246), Bytes(3_245)));
+    let egress = overfilled(slow, lossy, |buffer| buffer.egress_lossy = Bytes(3_311));
+    assert_eq!(pool(egress), (Pool::EgressLossy, Bytes(3 * COST.0), Bytes(3_311)));
 }
 
 #[test]
