@@ -9,12 +9,16 @@
 #![no_main]
 
 mod input;
+mod lscc_senders;
+mod lscc_template;
 
 use conformance::long_haul::{KEY, LOCAL, PEER, answer, gateway, lscc_of, on_the_wire, told};
 use conformance::settings::{bridged, host_mac, host_v4, host_v6, lossless};
 use conformance::{A, B, Connection, Flow, P1, P3, P4, Sent, TestFrame, Testbench};
 use input::Input;
 use libfuzzer_sys::fuzz_target;
+use lscc_senders::{Side, addresses, is_real, real, source_port, transport};
+use lscc_template::{Template, damaged};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv6Addr;
 use std::num::NonZeroU32;
@@ -163,99 +167,6 @@ fn with_bifrost(settings: &mut Settings) {
     settings.ports[B.index()].groups[P3.index()] =
         lossless(bifrost.buffer.0 + bifrost.overrun(rate, Bytes(9_216)).0, 1_000_000, 0);
     settings.ports[B.index()].bifrost = Some(bifrost);
-}
-
-/// A packet, as the input describes it.
-#[derive(Clone, Copy, Default)]
-struct Template {
-    hosts: u8,
-    look: u8,
-    opcode: u8,
-    pairs: u8,
-    psn: u32,
-    damage: u8,
-}
-
-impl Template {
-    fn read(bytes: &mut Input) -> Self {
-        let [hosts, look, opcode, pairs, psn, damage] = core::array::from_fn(|_| bytes.next());
-        let psn = pick(psn, 5, &PSNS) + u32::from(psn & 0x1f);
-        Self { hosts, look, opcode, pairs, psn, damage }
-    }
-
-    /// The port at which it comes in: A's data center is on the near side.
-    fn port(&self) -> PortId {
-        if self.hosts & 1 == 0 { A } else { B }
-    }
-
-    /// Whether it is made up in the name of a host of the real connections.
-    fn is_forged(&self) -> bool {
-        self.port() == A && self.hosts & 8 != 0
-    }
-
-    fn flow(&self) -> Flow {
-        if self.is_forged() {
-            let flow = Flow::new(SENDER, RECEIVER).bridged().at(P3).ecn(Ecn::from_low_bits(self.look & 3));
-            return if self.hosts & 0x10 == 0 { flow } else { flow.reversed() };
-        }
-        let near = pick(self.hosts, 1, &[A, PortId(20)]);
-        let far = pick(self.hosts, 2, &[B, PortId(21)]);
-        let flow = if self.port() == A { Flow::new(near, far) } else { Flow::new(far, near) };
-        let priority = if self.look & 4 == 0 { P3 } else { P1 };
-        let mut flow = flow.bridged().at(priority).ecn(Ecn::from_low_bits(self.look & 3));
-        flow.v6 = self.look & 8 != 0;
-        flow.tag = (self.look & 0x10 != 0).then_some(Tag::from_tci(0x6005));
-        // The second is what Linux derives from the first two queue pairs.
-        flow.source_port = pick(self.look, 5, &[0xc000, 0xc20f]);
-        flow
-    }
-
-    fn frame(&self) -> TestFrame {
-        let opcode = pick(self.opcode, 0, &OPCODES);
-        let pair = match self.is_forged() {
-            true => pick(self.pairs, 0, &REAL_PAIRS),
-            false => pick(self.pairs, 0, &PAIRS),
-        };
-        let pair = QueuePair::from_low_bits(pair);
-        let header = bth::Header {
-            psn: Psn::from_low_bits(self.psn),
-            becn: opcode.is_cnp(),
-            ..bth::Header::new(opcode, pair)
-        };
-        let mut payload = [0; 28];
-        if opcode.is_read_request() {
-            payload[12..16].copy_from_slice(&pick(self.opcode, 4, &[0, 256, 9_000, u32::MAX]).to_be_bytes());
-        } else {
-            payload[0] = pick(self.opcode, 4, &SYNDROMES);
-        }
-        let mut frame = self.flow().roce(&header, &payload);
-        frame.length = pick(self.look, 6, &[frame.length, 1_500, 4_200, 9_100]);
-        damaged(self.sent(frame), self.damage)
-    }
-
-    /// The frame, from the forger's station where it is forged.
-    fn sent(&self, mut frame: TestFrame) -> TestFrame {
-        if self.is_forged() {
-            frame.bytes[..6].copy_from_slice(&host_mac(B).0);
-            frame.bytes[6..12].copy_from_slice(&host_mac(FORGER).0);
-        }
-        frame
-    }
-}
-
-/// The frame, cut short or with a bit wrong.
-fn damaged(mut frame: TestFrame, damage: u8) -> TestFrame {
-    let at = usize::from(damage & 0x3f) * 2;
-    match damage >> 6 {
-        1 if at < frame.bytes.len() => frame.bytes[at] ^= 1 << (damage & 7),
-        2 => {
-            frame.bytes.truncate(at);
-            frame.length = at as u64;
-        }
-        3 => frame.bytes.truncate(at),
-        _ => {}
-    }
-    frame
 }
 
 /// What the far end says.
@@ -641,74 +552,4 @@ impl Run {
             assert!(report.data_flows.resolved + report.data_flows.unresolved <= report.known_flows);
         }
     }
-}
-
-/// Which end of the long link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
-    Near,
-    Far,
-}
-
-/// One of the real connections.
-fn real(number: usize) -> Connection {
-    let flow = Flow::new(SENDER, RECEIVER).bridged().at(P3).ecn(Ecn::Ect0);
-    Connection::new(flow, 0x51 + number as u32)
-}
-
-/// Whether the frame, which comes in at `port`, is one of the real connections and as it should be.
-fn is_real(frame: &[u8], port: PortId) -> bool {
-    let (from, to) = if port == B { (RECEIVER, SENDER) } else { (SENDER, RECEIVER) };
-    let Ok(link) = ethernet::View::parse(frame) else { return false };
-    let Some((source, destination, bth)) = transport(frame) else { return false };
-    let host = |port: PortId| host_v4(port).to_ipv6_mapped();
-    let ports = [real(0), real(1)].map(|it| it.flow.source_port);
-    (link.source(), link.destination()) == (host_mac(from), host_mac(to))
-        && (source, destination) == (host(from), host(to))
-        && (port == A || port == B)
-        && source_port(frame).is_some_and(|port| ports.contains(&port))
-        && (real_psns(&bth) || bth.opcode() == Opcode::UD_SEND_ONLY)
-}
-
-/// Whether a packet of a real connection is data or an acknowledgement.
-fn real_psns(bth: &bth::View<&[u8]>) -> bool {
-    let pair = bth.destination_qp();
-    (0..2).map(real).any(|it| match bth.opcode() {
-        Opcode::RC_WRITE_ONLY => pair == it.destination_qp,
-        Opcode::RC_ACKNOWLEDGE => pair == it.source_qp,
-        _ => false,
-    })
-}
-
-fn addresses(host: PortId) -> [Ipv6Addr; 2] {
-    [host_v4(host).to_ipv6_mapped(), host_v6(host)]
-}
-
-/// The UDP source port of a packet.
-fn source_port(frame: &[u8]) -> Option<u16> {
-    let stack = Stack::parse(frame).ok()?;
-    let packet = frame.get(stack.payload_offset..)?;
-    let upper = match stack.ether_type == EtherType::IPV4 {
-        true => packet.get(ipv4::View::parse_head(packet, usize::MAX).ok()?.header_len()..)?,
-        false => packet.get(ipv6::View::parse_head(packet, usize::MAX).ok()?.upper_layer().ok()?.offset..)?,
-    };
-    Some(udp::View::parse_head(upper, usize::MAX).ok()?.source_port())
-}
-
-/// From which host to which a RoCEv2 packet goes, and its transport.
-fn transport(frame: &[u8]) -> Option<(Ipv6Addr, Ipv6Addr, bth::View<&[u8]>)> {
-    let stack = Stack::parse(frame).ok()?;
-    let packet = frame.get(stack.payload_offset..)?;
-    let (source, destination, upper) = if stack.ether_type == EtherType::IPV4 {
-        let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
-        let upper = packet.get(ip.header_len()..)?;
-        (ip.source().to_ipv6_mapped(), ip.destination().to_ipv6_mapped(), upper)
-    } else {
-        let ip = ipv6::View::parse_head(packet, usize::MAX).ok()?;
-        let upper = ip.upper_layer().ok().filter(|upper| upper.protocol == IpProtocol::UDP)?;
-        (ip.source(), ip.destination(), packet.get(upper.offset..)?)
-    };
-    let udp = udp::View::parse_head(upper, usize::MAX).ok()?;
-    let bth = bth::View::parse(upper.get(udp::HEADER_LEN..)?).ok()?;
-    (udp.destination_port() == roce::UDP_PORT).then_some((source, destination, bth))
 }
