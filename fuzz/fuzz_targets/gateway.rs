@@ -6,15 +6,15 @@
 
 mod input;
 
+use conformance::long_haul::{SESSION, nonce_in};
 use conformance::{A, B, P3, Sent, TestFrame, Testbench};
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
-use switch::program::NotLive;
 use switch::{DropReason, Program};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
-use wire::rate_feedback::{Frame, Key, Message, Received};
+use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 use wire::roce::{bth, icrc};
 use wire::vlan::Stack;
 use wire::{ipv4, ipv6, udp};
@@ -155,6 +155,8 @@ struct Run {
     last: (PortId, Vec<u8>, u64),
     /// The number of the next message of the far end.
     sequence: u64,
+    /// The nonce of the gateway's last challenge that is not answered.
+    asked: Option<u64>,
     stormed: bool,
 }
 
@@ -166,6 +168,7 @@ impl Run {
             hosts: [Host::default(); 2],
             last: (A, Vec::new(), 0),
             sequence: 0,
+            asked: None,
             stormed: false,
         }
     }
@@ -215,15 +218,13 @@ impl Run {
         self.bench.shard.program().port(port).rate
     }
 
-    /// Puts another configuration in force, of which what may cost frames stays as it is. One that needs another number
-    /// of descriptors is refused, and changes nothing.
+    /// Puts another configuration in force, of which what may cost frames stays as it is.
     fn install(&mut self, changed: [u8; CHOICES - 1]) {
         let [forwarding, thresholds, schemes] = changed;
         let choices = [self.choices[0], forwarding, thresholds, schemes];
-        match self.bench.shard.install(self.bench.now(), program(choices)) {
-            Ok(_) => self.choices = choices,
-            Err(refused) => assert!(matches!(refused, NotLive::Descriptors { .. }), "{refused}"),
-        }
+        let installed = self.bench.shard.install(self.bench.now(), program(choices)).map(|_old| ());
+        assert_eq!(installed, Ok(()), "ports and their names are the same");
+        self.choices = choices;
         self.bench.assert_conserved();
     }
 
@@ -237,11 +238,13 @@ impl Run {
         }
     }
 
-    /// The far end of LSCC tells a rate.
+    /// The far end of LSCC tells a rate, and so answers the challenge if there is one.
     fn feed_back(&mut self, rate: u8) {
         self.sequence += 1;
         let rate = BitRate::new(1_000_000 << (rate % 18)).expect("none is zero");
-        let message = Message { port: 1, sequence: self.sequence, timestamp: Nanos(self.sequence), rate };
+        // The far end's clock.
+        let sequence = self.bench.now().0 + self.sequence;
+        let message = Message { port: 1, content: Content::Rate { rate, sequence, session: SESSION } };
         let frame = Frame {
             source_mac: MacAddress([2, 0, 0, 0, 9, 2]),
             source: "10.255.0.2".parse().expect("it is an address"),
@@ -250,8 +253,11 @@ impl Run {
             identification: self.sequence as u16,
             message,
         };
-        let mut bytes = vec![0; Frame::length(true)];
-        frame.emit(Some(&KEY), &mut bytes).expect("there is room");
+        let mut bytes = vec![0; FRAME_LEN];
+        match self.asked.take() {
+            Some(nonce) => frame.emit_answer(&KEY, nonce, &mut bytes).expect("there is room"),
+            None => frame.emit(Some(&KEY), &mut bytes).expect("there is room"),
+        };
         self.bench.inject(B, [TestFrame::new(bytes)]);
     }
 
@@ -285,7 +291,10 @@ impl Run {
                         self.hosts[port.index()].paused_until = sent.start + quanta.interval_at(rate);
                     }
                 }
-                None => check_made(sent),
+                None => {
+                    check_made(sent);
+                    self.asked = nonce_in(&sent.frame).or(self.asked);
+                }
             }
         }
     }
@@ -317,8 +326,8 @@ impl Run {
 /// Whether frames of a lossless priority must never be dropped for it, as long as their senders obey.
 fn is_loss(reason: DropReason) -> bool {
     use DropReason::{
-        EgressPoolFull, HandoffFull, HeadroomExceeded, HeadroomPoolFull, NoBuffer, NoDescriptor,
-        QueueThreshold, SharedPoolFull,
+        EgressPoolFull, HandoffFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold,
+        SharedPoolFull,
     };
     matches!(
         reason,
@@ -326,8 +335,8 @@ fn is_loss(reason: DropReason) -> bool {
             | HandoffFull
             | HeadroomExceeded
             | HeadroomPoolFull
+            | MemoryLow
             | NoBuffer
-            | NoDescriptor
             | QueueThreshold
             | SharedPoolFull
     )
@@ -339,7 +348,7 @@ fn check_made(sent: &Sent) {
     let stack = Stack::parse(frame).expect("a frame has a type");
     let packet = &frame[stack.payload_offset..];
     if let Ok(received) = Received::parse(packet) {
-        assert!(received.message.verify_checksum() && received.verify_tag(&KEY));
+        assert!(received.message.verify_checksum() && received.verify_tag(&KEY, None));
         return;
     }
     assert_eq!(icrc::verify(packet), Ok(true));

@@ -53,7 +53,7 @@ mod tests {
         ) {
             let (mut allowance, mut now, mut granted) = (Allowance::default(), Nanos(1), 0);
             for step in steps {
-                now = now + Interval(step);
+                now += Interval(step);
                 granted += u64::from(allowance.take(now));
                 prop_assert!(granted <= Allowance::BURST + now.0 / Allowance::EACH.0);
             }

@@ -155,7 +155,7 @@ mod tests {
 
     /// Hashes of a few sets, ways and tags, so that they meet.
     fn hash() -> impl Strategy<Value = u64> {
-        (0..3_u64, 0..4_u64, 0..3_u64).prop_map(|(set, way, tag)| set | way * 5 << 60 | tag << 50)
+        (0..3_u64, 0..4_u64, 0..3_u64).prop_map(|(set, way, tag)| set | (way * 5) << 60 | tag << 50)
     }
 
     fn step() -> impl Strategy<Value = Step> {

@@ -1,13 +1,17 @@
 //! What goes wrong around a gateway: it goes on, keeps its promises or counts by name, and leaks no mbuf.
 
-use crate::configuration::{LOSSLESS, on_cores, two_ports};
+use crate::configuration::{LOSSLESS, LOSSY, on_cores, two_ports};
 use crate::lab::{Flow, Lab, Receiver, Sender, answers, cores, pauses_sent, port, scapy, wait_until};
 use crate::pair::Pair;
 use crate::pause::PAUSE_PRIORITY_3;
 use crate::{on_the_wire, on_the_wire_with_cores};
 use libtest_mimic::Trial;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 const LINK_BPS: u64 = 1_000_000_000;
+/// Why a lossy queue drops that is full.
+const LOSSY_LIMITS: [&str; 2] = ["queue_threshold", "egress_pool_full"];
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -18,13 +22,10 @@ pub fn tests() -> Vec<Trial> {
             worker_stands_still,
         ),
         on_the_wire("a_link_that_was_down_carries_again", link_goes_down),
-        on_the_wire(
-            "a_gateway_without_descriptors_counts_what_it_drops_and_goes_on",
-            runs_out_of_descriptors,
-        ),
+        on_the_wire("a_flood_of_short_best_effort_frames_costs_no_lossless_frame", flooded_by_short_frames),
         on_the_wire_with_cores(
             2,
-            "a_backlog_without_room_for_a_worker_that_stands_still_is_counted_and_goes_on",
+            "best_effort_frames_for_a_worker_that_stands_still_are_dropped_by_name_and_lossless_ones_wait",
             backlog_fills_up,
         ),
     ]
@@ -121,55 +122,82 @@ fn link_goes_down(lab: &Lab) {
     expect_sound(lab, pair, idle_mbufs);
 }
 
-fn runs_out_of_descriptors(lab: &Lab) {
-    // Room for a few frames only: short ones use it up long before the bytes.
-    let configuration = two_ports("1G", "100M").replace("64KiB", "1MiB").replace("32KiB", "512KiB");
-    let configuration = configuration.replace("[buffer]", "[buffer]\ndescriptors = 256");
-    let pair = Pair::new(lab, &configuration);
-    let idle_mbufs = pair.gateway.mbufs_in_use();
-    let sender = Sender::start(lab, &pair.near, &pair.far, 100, LINK_BPS, &fast_flow());
-    wait_until("the gateway to run out of descriptors", || {
-        // Held for a third of a second each time.
-        scapy(&pair.far.namespace, &format!("{PAUSE_PRIORITY_3}'eth0')"));
-        let shown = pair.gateway.show();
-        let memory = |what: &str| shown["memory"][what].as_u64().expect("it is counted");
-        // Rings and bursts have mbufs of their own, so that a full buffer never keeps frames from arriving.
-        assert!(memory("mbufs_in_use") < memory("mbufs"));
-        let queue = &port(&shown, "lh0")["priorities"][usize::from(LOSSLESS.1)]["egress"];
-        queue["dropped"]["no_descriptor"]["frames"].as_u64().is_some_and(|frames| frames > 0)
-    });
+/// How many frames of `priority` were dropped, by reason, where `port` let them in or out (`side`).
+fn dropped(shown: &Value, name: &str, priority: u8, side: &str) -> BTreeMap<String, u64> {
+    let dropped = &port(shown, name)["priorities"][usize::from(priority)][side]["dropped"];
+    let reasons = dropped.as_object().expect("reasons are keys").iter();
+    reasons.map(|(reason, of)| (reason.clone(), of["frames"].as_u64().expect("it is counted"))).collect()
+}
+
+/// Asserts that no lossless frame was dropped, and that there was memory for all that came.
+fn assert_lossless(pair: &Pair) {
+    let shown = pair.gateway.show();
+    for (name, side) in [("dc0", "ingress"), ("lh0", "egress")] {
+        assert_eq!(dropped(&shown, name, LOSSLESS.1, side), BTreeMap::new(), "{name}");
+    }
+    let memory = |what: &str| shown["memory"][what].as_u64().expect("it is counted");
+    assert!(memory("mbufs_in_use") < memory("mbufs"));
     let hardware = pair.gateway.totals();
     for counter in ["dc0.counters.missed", "dc0.counters.no_mbuf"] {
         assert_eq!(hardware[counter], 0, "{counter}");
     }
-    sender.end();
-    // What still waits leaves once the pause is over.
+}
+
+fn flooded_by_short_frames(lab: &Lab) {
+    /// As short as a numbered frame can be.
+    const LENGTH: usize = 64;
+    // 5,600 such frames a second leave, and room for some 5,000 best-effort ones.
+    let configuration = two_ports("1G", "4M").replace("8MiB", "512KiB");
+    let pair = Pair::new(lab, &configuration);
+    let idle_mbufs = pair.gateway.mbufs_in_use();
+    let mut receiver = Receiver::start(lab, &pair.far);
+    let [lossless] = flow(None);
+    let (dscp, priority) = LOSSY;
+    let flood = Flow { port: 2, dscp, priority, bps: 20_000_000, count: None };
+    let flows = [Flow { bps: 1_000_000, ..lossless }, flood];
+    let sender = Sender::start(lab, &pair.near, &pair.far, LENGTH, LINK_BPS, &flows);
+    wait_until("best-effort frames to be dropped and the lossless sender to be paused", || {
+        // Held for a third of a second each time, so that lossless frames wait beside the flood.
+        scapy(&pair.far.namespace, &format!("{PAUSE_PRIORITY_3}'eth0')"));
+        assert_lossless(&pair);
+        let shown = pair.gateway.show();
+        let flooded = dropped(&shown, "lh0", LOSSY.1, "egress");
+        assert!(flooded.keys().all(|reason| LOSSY_LIMITS.contains(&reason.as_str())), "{flooded:?}");
+        flooded.values().any(|frames| *frames > 1_000) && pauses_sent(&shown, "dc0") > 0
+    });
+    let sent = sender.end();
+    receiver.wait_for_flow(1, sent.sent[&1]);
+    receiver.end().expect_complete(1, &sent);
+    assert_lossless(&pair);
+    // What still waits leaves.
     wait_until("all mbufs to come back", || pair.gateway.mbufs_in_use() == idle_mbufs);
     expect_sound(lab, pair, idle_mbufs);
 }
 
 fn backlog_fills_up(lab: &Lab) {
     let [receiving, sending] = *cores().first_chunk().expect("two were asked for");
-    // Room for a few frames only in front of the ring, and for more bytes than these ever have.
-    let configuration = two_ports("1G", "1G").replace("64KiB", "1MiB").replace("32KiB", "512KiB");
-    let configuration = configuration.replace("[buffer]", "[buffer]\ndescriptors = 256");
-    let configuration = on_cores(&configuration, &[("dc0", receiving), ("lh0", sending)]);
+    let configuration = on_cores(&two_ports("1G", "1G"), &[("dc0", receiving), ("lh0", sending)]);
     let pair = Pair::new(lab, &configuration);
     let idle_mbufs = pair.gateway.mbufs_in_use();
     let mut receiver = Receiver::start(lab, &pair.far);
-    let sender = Sender::start(lab, &pair.near, &pair.far, 100, LINK_BPS, &fast_flow());
+    let [lossless] = fast_flow();
+    let (dscp, priority) = LOSSY;
+    let flows = [lossless, Flow { port: 2, dscp, priority, bps: 8_000_000, count: None }];
+    let sender = Sender::start(lab, &pair.near, &pair.far, 100, LINK_BPS, &flows);
     receiver.wait_for_flow(1, 100);
     let stopped = pair.gateway.stop_worker(lab, &pair.namespace, sending);
-    wait_until("the backlog to be full", || {
+    wait_until("best-effort frames to be dropped and the lossless sender to be paused", || {
+        assert_lossless(&pair);
         let shown = pair.gateway.show();
-        let memory = |what: &str| shown["memory"][what].as_u64().expect("it is counted");
-        assert!(memory("mbufs_in_use") < memory("mbufs"), "there are mbufs for what arrives");
-        let group = &port(&shown, "dc0")["priorities"][usize::from(LOSSLESS.1)]["ingress"];
-        group["dropped"]["handoff_full"]["frames"].as_u64().is_some_and(|frames| frames > 0)
+        let dropped = dropped(&shown, "dc0", LOSSY.1, "ingress");
+        assert!(dropped.keys().all(|reason| reason == "handoff_full"), "{dropped:?}");
+        !dropped.is_empty() && pauses_sent(&shown, "dc0") > 0
     });
     stopped.end();
-    sender.end();
-    receiver.end();
+    let sent = sender.end();
+    receiver.wait_for_flow(1, sent.sent[&1]);
+    receiver.end().expect_complete(1, &sent);
+    assert_lossless(&pair);
     wait_until("all mbufs to come back", || pair.gateway.mbufs_in_use() == idle_mbufs);
     expect_sound(lab, pair, idle_mbufs);
 }

@@ -81,7 +81,6 @@ name = "side-{side}"
 shared = "8MiB"
 
 [dpdk]
-mean_frame = "1000B"
 cores = [{core}]
 idle = "sleep"
 

@@ -44,7 +44,6 @@ name = "{role}"
 drain = "100ms"
 
 [dpdk]
-mean_frame = "1000B"
 cores = [{core}]
 idle = "sleep"
 

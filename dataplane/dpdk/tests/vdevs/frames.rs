@@ -42,6 +42,38 @@ fn a_duplicate_is_a_frame_of_its_own_in_the_same_pool() {
 }
 
 #[test]
+fn the_memory_of_a_frame_is_all_of_its_mbuf_and_of_several_mbufs_none() {
+    let pool = pool("frames_memory", 63, 256);
+    let mut frame = pool.frame(&pattern(60)).unwrap();
+    let memory = frame.memory().unwrap();
+    assert_eq!((memory.len(), &memory[..60]), (256, &pattern(60)[..]));
+    frame.memory_mut().unwrap().copy_from_slice(&pattern(256));
+    assert_eq!(frame.memory().unwrap(), pattern(256));
+    assert_eq!((frame.length(), content(&frame)), (Bytes(60), pattern(60)), "the frame is as long as it was");
+    let mut long = pool.frame(&pattern(257)).unwrap();
+    assert!(long.memory().is_none() && long.memory_mut().is_none());
+}
+
+#[test]
+fn a_frame_is_gathered_from_two_parts_in_an_mbuf_of_its_own() {
+    let pool = pool("frames_gather", 63, 256);
+    let chunk = pool.frame(&pattern(256)).unwrap();
+    for (first, second) in [(256, 0), (0, 256), (1, 255), (60, 60), (100, 9), (0, 0)] {
+        let whole = pattern(first + second);
+        let (one, other) = whole.split_at(first);
+        let mut frame = chunk.gather([one, other]).unwrap();
+        assert_eq!((frame.length().0, frame.segment_count()), ((first + second) as u64, 1));
+        assert_eq!(content(&frame), whole);
+        assert_eq!(frame.headers(), whole, "all of it lies in one piece");
+        frame.memory_mut().unwrap().fill(0xff);
+        assert_eq!(content(&chunk), pattern(256), "the memory is its own");
+    }
+    assert_eq!(pool.in_use(), 1);
+    assert!(chunk.gather([&pattern(256), &[0]]).is_none(), "no mbuf holds it");
+    assert_eq!(pool.in_use(), 1, "and none is kept");
+}
+
+#[test]
 fn a_frame_can_be_dropped_by_another_thread() {
     let pool = pool("frames_thread", 63, 256);
     let frame = pool.frame(&pattern(600)).unwrap();

@@ -20,6 +20,24 @@ fn an_exhausted_pool_gives_no_frame_until_one_comes_back() {
 }
 
 #[test]
+fn an_exhausted_pool_gathers_no_frame_until_a_chunk_comes_back() {
+    let pool = pool("pools_gather", 7, 256);
+    let mut frames: Vec<_> = (0..7).map(|_| pool.frame(&pattern(256)).unwrap()).collect();
+    assert_eq!((pool.available(), pool.uncached()), (0, 0));
+    assert!(frames[0].gather([&[1; 30], &[2; 30]]).is_none());
+    frames.pop();
+    assert_eq!((pool.available(), pool.uncached()), (1, 1));
+    let gathered = frames[0].gather([&[1; 30], &[2; 30]]).unwrap();
+    assert_eq!((pool.available(), pool.uncached()), (0, 0));
+    // The chunk out of which a frame was gathered may go before the frame does.
+    frames.clear();
+    assert_eq!(pool.available(), 6);
+    assert_eq!(crate::support::content(&gathered), [[1; 30], [2; 30]].concat());
+    drop(gathered);
+    assert_eq!((pool.in_use(), pool.available(), pool.uncached()), (0, 7, 7));
+}
+
+#[test]
 fn a_frame_for_which_there_are_too_few_mbufs_takes_none() {
     let pool = pool("pools_too_few", 7, 256);
     assert!(pool.frame(&pattern(7 * 256 + 1)).is_none());

@@ -54,7 +54,7 @@ impl Name {
 
     /// The same address without VLAN.
     fn untagged(self) -> Self {
-        Self(self.0 & (1 << 48) - 1)
+        Self(self.0 & ((1 << 48) - 1))
     }
 }
 

@@ -107,10 +107,10 @@ impl Known {
             content,
             since: Nanos(number * 1_000_003),
             ingress: PortId(number as u16 % 64),
-            egress: PortId(number as u16 % 7 << 6),
+            egress: PortId((number as u16 % 7) << 6),
             priority: Priority::from_low_bits(number as u8),
             ip_offset: (number % 31) as u8,
-            lossless: number % 3 == 0,
+            lossless: number.is_multiple_of(3),
         }
     }
 
