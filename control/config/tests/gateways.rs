@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
-use switch::program::{Bifrost, BufferSettings, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
+use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
