@@ -3,7 +3,7 @@
 use super::*;
 use core::cell::Cell;
 use proptest::prelude::*;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -107,10 +107,10 @@ impl Known {
             content,
             since: Nanos(number * 1_000_003),
             ingress: PortId(number as u16 % 64),
-            egress: PortId(number as u16 % 7 << 6),
+            egress: PortId((number as u16 % 7) << 6),
             priority: Priority::from_low_bits(number as u8),
             ip_offset: (number % 31) as u8,
-            lossless: number % 3 == 0,
+            lossless: number.is_multiple_of(3),
         }
     }
 
