@@ -1,5 +1,10 @@
 //! The pages that list names are held against the code.
 
+#[allow(dead_code, reason = "other tests show paths")]
+mod source_tree;
+
+use source_tree::{files_under, is_rust, root};
+use std::fs;
 use switch::{Consumed, DropReason};
 
 const DROPS: &str = include_str!("../../docs/drops.md");
@@ -19,4 +24,21 @@ fn every_drop_reason_has_its_line_in_the_docs_in_order() {
 #[test]
 fn every_consumed_kind_has_its_line_in_the_docs_in_order() {
     assert_eq!(names_under("Consumed"), Consumed::ALL.map(Consumed::name));
+}
+
+/// Names of tests are statements, so they are longer than others.
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    const PAGE: &str = include_str!("../../docs/security.md");
+    const SHORTEST: usize = 25;
+    let code: Vec<_> =
+        files_under(root(), is_rust).iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let names: Vec<_> = PAGE.split('`').skip(1).step_by(2).collect();
+    let tests = names.iter().filter(|name| name.len() >= SHORTEST && !name.contains(['/', ' ']));
+    let exists = |name: &str| {
+        let (function, trial) = (format!("fn {name}("), format!("\"{name}\""));
+        code.iter().any(|text| text.contains(&function) || text.contains(&trial))
+    };
+    let missing: Vec<_> = tests.clone().filter(|name| !exists(name)).collect();
+    assert!(tests.count() > 30 && missing.is_empty(), "{missing:?}");
 }
