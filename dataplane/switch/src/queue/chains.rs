@@ -168,13 +168,19 @@ impl<T> Chains<T> {
         }
     }
 
-    /// Shows the items of `chain` to `take`, from its head on, until it says that it has not taken one
+    /// Shows at most `most` items of `chain` to `take`, from its head on, until it says that it has not taken one
     /// out of its slot.
     #[inline(always)]
-    pub fn pop_while(&mut self, chain: &mut Chain, mut take: impl FnMut(&mut Option<T>) -> bool) {
-        while !chain.is_empty() {
+    pub fn pop_while(
+        &mut self,
+        chain: &mut Chain,
+        most: usize,
+        mut take: impl FnMut(&mut Option<T>) -> bool,
+    ) {
+        let end = chain.length.saturating_sub(most);
+        while chain.length > end {
             let waiting = &mut self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT..];
-            let neighbours = waiting.len().min(chain.length);
+            let neighbours = waiting.len().min(chain.length - end);
             let all = waiting[..neighbours].iter_mut();
             let taken = all.map(&mut take).take_while(|taken| *taken).count();
             self.leave(chain, taken);
@@ -256,7 +262,9 @@ mod tests {
                 }
                 Step::PopWhile(items) => {
                     let mut popped = Vec::new();
-                    chains.pop_while(chain, |slot| {
+                    // Half of them by the bound, half by what `take` says.
+                    let most = if items % 2 == 0 { items } else { usize::MAX };
+                    chains.pop_while(chain, most, |slot| {
                         let wanted = popped.len() < items;
                         popped.extend(if wanted { slot.take() } else { None });
                         wanted

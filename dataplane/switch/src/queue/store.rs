@@ -126,38 +126,28 @@ impl<F: Frame> Store<F> {
     }
 
     /// Shows the frames of `fifo` to `take`, from its head on, until it says that it has not taken one
-    /// out of its slot, or there is no memory to unpack one into.
+    /// out of its slot, or there is no memory to unpack one into. Where frames are packed behind those at the head, it
+    /// may end before either, after one frame at least.
     #[inline(always)]
-    pub fn pop_while(&mut self, fifo: &mut Fifo, mut take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
-        if fifo.packed.frames() > 0 {
-            return self.pop_packed_while(fifo, take);
-        }
+    pub fn pop_while(&mut self, fifo: &mut Fifo, take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
+        let most = if fifo.packed.frames() > 0 { self.ready(fifo) } else { usize::MAX };
         let before = fifo.whole.length();
-        self.whole.pop_while(&mut fifo.whole, &mut take);
+        self.whole.pop_while(&mut fifo.whole, most, take);
         self.held -= before - fifo.whole.length();
     }
 
+    /// How many frames at the head of `fifo` are known to have no packed ones between them, some of which are unpacked
+    /// for that; none where there is no memory to.
     #[inline(never)]
-    fn pop_packed_while(&mut self, fifo: &mut Fifo, mut take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
-        let mut refused = false;
-        while !refused && !fifo.is_empty() {
-            self.unpack(fifo);
-            let before = fifo.whole.length();
-            self.whole.pop_while(&mut fifo.whole, |slot| {
-                let is_next = slot.as_ref().is_some_and(|queued| queued.behind == 0);
-                refused = is_next && !take(slot);
-                is_next && !refused
-            });
-            let taken = before - fifo.whole.length();
-            self.held -= taken;
-            if taken == 0 {
-                return;
-            }
-        }
+    fn ready(&mut self, fifo: &mut Fifo) -> usize {
+        let unpacked = self.unpack(fifo);
+        let is_next = self.whole.front(&fifo.whole).is_some_and(|first| first.behind == 0);
+        unpacked.max(usize::from(is_next))
     }
 
-    /// Unpacks frames at the head of `fifo`, if those at its head are packed, as far as there is memory for them.
-    fn unpack(&mut self, fifo: &mut Fifo) {
+    /// Unpacks frames at the head of `fifo`, if those at its head are packed, as far as there is memory for them. Returns
+    /// how many.
+    fn unpack(&mut self, fifo: &mut Fifo) -> usize {
         let most = self.whole.room_in_front(&fifo.whole).min(SEGMENT);
         let Self { whole, chunks, unpacked, held, .. } = self;
         let behind = match whole.front_mut(&fifo.whole) {
@@ -166,9 +156,11 @@ impl<F: Frame> Store<F> {
         };
         let wanted = most.min(*behind as usize);
         unpacked.extend((0..wanted).map_while(|_| fifo.packed.pop(chunks)));
-        *behind -= unpacked.len() as u32;
-        *held += unpacked.len();
+        let count = unpacked.len();
+        *behind -= count as u32;
+        *held += count;
         whole.push_front(&mut fifo.whole, unpacked.drain(..));
+        count
     }
 }
 

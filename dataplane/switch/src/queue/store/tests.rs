@@ -184,20 +184,27 @@ impl Pair {
         }
     }
 
-    /// The same, in one call.
+    /// The same, in calls of which each takes a frame at least, or finds no memory.
     fn pop_while(&mut self, queue: usize, frames: usize) {
         self.bank.has_refused.set(false);
-        let (model, mut left) = (&mut self.models[queue], frames);
-        self.store.pop_while(&mut self.fifos[queue], |slot| {
-            assert_eq!(slot.as_ref().map(Known::of).as_ref(), model.front(), "whoever looks sees the first");
-            if left == 0 {
-                return false;
-            }
-            left -= 1;
-            drop(slot.take());
-            model.pop_front();
-            true
-        });
+        let (model, mut left, mut before) = (&mut self.models[queue], frames, None);
+        while before != Some(left) {
+            before = Some(left);
+            self.store.pop_while(&mut self.fifos[queue], |slot| {
+                assert_eq!(
+                    slot.as_ref().map(Known::of).as_ref(),
+                    model.front(),
+                    "whoever looks sees the first"
+                );
+                if left == 0 {
+                    return false;
+                }
+                left -= 1;
+                drop(slot.take());
+                model.pop_front();
+                true
+            });
+        }
         assert!(left == 0 || model.is_empty() || self.bank.has_refused.get(), "{left} too few for no reason");
     }
 
