@@ -19,7 +19,7 @@ use switch::program::{
 use switch::{
     ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId, Successor, Transmitter,
 };
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
 const A: PortId = PortId(0);
@@ -197,8 +197,9 @@ fn admit(shard: &mut Shard<TestFrame>, exchange: &mut Exchange<TestFrame>, frame
     shard.look_at_other_shards();
     let seen = shard.group(Nanos(1), A, P0).occupancy;
     let gone = left.load(Ordering::Relaxed);
-    assert!(seen.0 <= frames * LENGTH, "less than nothing has left");
-    assert!(seen.0 >= (frames - gone) * LENGTH, "what is inside is never overlooked");
+    let cost = Cells::of_frame(Bytes(LENGTH)).bytes().0;
+    assert!(seen.0 <= frames * cost, "less than nothing has left");
+    assert!(seen.0 >= (frames - gone) * cost, "what is inside is never overlooked");
 }
 
 /// The core of port B: lets `frames` frames out. Returns them.
