@@ -77,7 +77,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// What comes of reading, which must come at once: whoever waits for a FIFO waits for ever.
+    /// The result of reading, which must come at once: a reader of a FIFO could wait for ever.
     fn at_once<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> T {
         let (sender, receiver) = channel();
         thread::spawn(move || sender.send(read()));
@@ -126,7 +126,7 @@ mod tests {
         for path in [directory.path(), Path::new("/dev/zero"), Path::new("/dev/tty"), &socket] {
             match read_text(path) {
                 Err(FileError::NotRegular) => {}
-                // Who has no terminal cannot open it.
+                // A process without a terminal cannot open it.
                 other => assert!(path.ends_with("tty"), "{}: {other:?}", path.display()),
             }
         }

@@ -43,14 +43,14 @@ pub struct Door<S> {
     turned_away: u64,
 }
 
-/// One that was let in.
+/// A caller that has a place.
 #[derive(Debug)]
 pub struct Caller<S> {
     stream: S,
     stage: AtomicU8,
 }
 
-/// Who waits for whom.
+/// Whether the gateway waits for the caller, or the caller for the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Stage {

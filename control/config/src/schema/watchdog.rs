@@ -7,7 +7,7 @@ use super::bifrost::time;
 use crate::reader::{At, Place, Section};
 use crate::value::NoWatchdog;
 
-/// What is said of the PFC watchdog of a port.
+/// The PFC watchdog of a port, as the file states it.
 #[derive(Clone)]
 pub(crate) enum WatchdogWish {
     /// There shall be none.
