@@ -68,7 +68,7 @@ impl DelayHistogram {
 /// bits that follow it.
 #[inline]
 fn bucket(nanos: u64) -> usize {
-    let shift = (u64::BITS - (nanos | (STEPS - 1)).leading_zeros()).saturating_sub(STEP_BITS + 1);
+    let shift = (nanos | (2 * STEPS - 1)).ilog2() - STEP_BITS;
     let bucket = u64::from(shift) * STEPS + (nanos >> shift);
     (bucket as usize).min(BUCKETS - 1)
 }

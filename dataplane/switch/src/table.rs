@@ -48,20 +48,30 @@ impl Index {
         (word & self.slot_mask) - 1
     }
 
-    /// The words that a search for `hash` looks at, in their order: [`WAYS`] at most.
+    /// The words at which a search for `hash` may look, in their order.
     #[inline(always)]
     fn probes(&self, hash: u64) -> impl Iterator<Item = u32> + use<'_> {
         let set = &self.sets[self.set(hash)];
         let first = first_way(self.tag(hash));
-        (0..WAYS).map(move |step| set[(first + step) % WAYS]).take_while(|word| *word != 0)
+        (0..WAYS).map(move |step| set[(first + step) % WAYS])
     }
 
     /// The slot of the entry with this `hash` that `is` the one looked for.
     #[inline(always)]
     pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let tag = self.tag(hash);
-        let candidates = self.probes(hash).filter(|word| word & !self.slot_mask == tag);
-        candidates.map(|word| self.slot(word)).find(|slot| is(*slot))
+        for word in self.probes(hash) {
+            if word & !self.slot_mask == tag
+                && let Some(slot) = self.slot_of(word)
+                && is(slot)
+            {
+                return Some(slot);
+            }
+            if word == 0 {
+                break;
+            }
+        }
+        None
     }
 
     /// Loads the word where the search for `hash` begins. Called for a whole burst first, it lets the cache
@@ -118,7 +128,7 @@ impl Index {
     /// How many words a search for `hash` looks at, where it finds nothing: no search looks at more.
     #[cfg(test)]
     pub fn count_probes(&self, hash: u64) -> usize {
-        self.probes(hash).count()
+        self.probes(hash).take_while(|word| *word != 0).count()
     }
 
     /// Bytes that are reserved.

@@ -32,7 +32,8 @@ impl Cells {
     /// What a frame of `length` bytes without FCS costs.
     #[inline(always)]
     pub const fn of_frame(length: Bytes) -> Self {
-        Self(1 + length.0.div_ceil(Self::SIZE))
+        // One for the switch, and rounded up.
+        Self(length.0.saturating_add(2 * Self::SIZE - 1) / Self::SIZE)
     }
 
     /// The most that frames cost which took `wire` bytes on a link, in whatever mix of lengths; one that has only

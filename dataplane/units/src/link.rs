@@ -40,11 +40,10 @@ impl PauseQuanta {
 #[derive(Clone, Copy, Debug)]
 pub struct LinkClock {
     per_byte: SerializationTime,
-    busy_until: Nanos,
-    /// Fraction of a nanosecond past `busy_until`, in units of `1 / per_byte.denominator`.
-    remainder: u64,
-    /// Both, rounded up: it is asked for more often than it changes.
+    /// Rounded up.
     free_at: Nanos,
+    /// How much before `free_at` that is exactly, in units of `1 / per_byte.denominator` of a nanosecond.
+    early: u64,
     /// What was occupied last, and for how long: frames of a train are often of one length, and a division
     /// costs more than all the rest.
     last: (WireBytes, FrameTime),
@@ -55,9 +54,8 @@ impl LinkClock {
     pub const fn new(rate: BitRate) -> Self {
         Self {
             per_byte: rate.serialization(),
-            busy_until: Nanos::ZERO,
-            remainder: 0,
             free_at: Nanos::ZERO,
+            early: 0,
             last: (WireBytes(0), FrameTime::ZERO),
         }
     }
@@ -83,20 +81,17 @@ impl LinkClock {
 
     #[inline(always)]
     fn start_at(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
-        let start = now.max(self.free_at);
-        let (from, remainder) = if now > self.free_at { (now, 0) } else { (self.busy_until, self.remainder) };
+        let (start, early) = if now > self.free_at { (now, 0) } else { (self.free_at, self.early) };
         if bytes != self.last.0 {
             self.last = (bytes, self.per_byte.frame_time(bytes));
         }
-        (self.busy_until, self.remainder) = self.per_byte.advance(from, remainder, self.last.1);
-        self.free_at = self.busy_until + Interval(u64::from(self.remainder != 0));
+        (self.free_at, self.early) = self.per_byte.advance(start, early, self.last.1);
         start
     }
 
     /// Changes the rate from the next frame on; the frame on the wire keeps its end, rounded up.
     pub fn set_rate(&mut self, rate: BitRate) {
-        self.busy_until = self.free_at;
-        self.remainder = 0;
+        self.early = 0;
         self.per_byte = rate.serialization();
         self.last = (WireBytes(0), FrameTime::ZERO);
     }

@@ -114,12 +114,15 @@ impl SerializationTime {
         }
     }
 
-    /// Moves the exact instant `at + remainder / denominator` forward by `time`.
+    /// Moves the instant that is `early / denominator` before `at` forward by `time`. Returns it in the same form, with
+    /// less than a nanosecond between the two.
     #[inline]
-    pub(crate) fn advance(self, at: Nanos, remainder: u64, time: FrameTime) -> (Nanos, u64) {
-        let rest = remainder + time.rest;
-        let carry = rest >= self.denominator;
-        (at + time.whole + Interval(u64::from(carry)), if carry { rest - self.denominator } else { rest })
+    pub(crate) fn advance(self, at: Nanos, early: u64, time: FrameTime) -> (Nanos, u64) {
+        match early.checked_sub(time.rest) {
+            Some(early) => (at + time.whole, early),
+            // A time that cannot be said has no rest.
+            None => (at + Interval(time.whole.0 + 1), early + self.denominator - time.rest),
+        }
     }
 }
 

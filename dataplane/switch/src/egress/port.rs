@@ -12,7 +12,7 @@ use crate::frame::{Frame, Transmitter};
 use crate::histogram::DelayHistogram;
 use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings, QueueSettings};
-use crate::queue::{Fifo, Queued, Store};
+use crate::queue::{Charge, Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use rand_core::Rng;
@@ -125,21 +125,46 @@ pub(crate) struct Turn {
     allowance: u64,
 }
 
-/// What is known of a queue that sends, before and after its turn.
+/// What a queue sends in one turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
-    /// On the wire.
-    wire_bytes: u64,
     volume: Volume,
     /// What its lossy frames cost of the buffer.
     lossy: Cells,
 }
 
-/// Successive frames from one ingress port that leave.
+impl Sent {
+    /// Adds a run that left `waiting` bytes in the queue. Returns what it was.
+    fn add(&mut self, run: &Run, waiting: u64) -> Load {
+        let volume = Volume { frames: run.frames, bytes: Bytes(run.waiting - waiting) };
+        self.volume += volume;
+        self.lossy += if run.charge.is_lossless() { Cells::ZERO } else { run.cells };
+        Load { cells: run.cells, volume }
+    }
+}
+
+/// Successive frames of one ingress port that leave: all of them lossless, or none.
 #[derive(Clone, Copy, Debug, Default)]
-struct Credit {
+struct Run {
     ingress: PortId,
-    load: Load,
+    charge: Charge,
+    /// Bytes in the queue before it.
+    waiting: u64,
+    frames: u64,
+    cells: Cells,
+}
+
+impl Run {
+    /// The run that begins with `queued`, of which nothing is counted yet.
+    fn of<F>(queued: &Queued<F>, waiting: u64) -> Self {
+        let Queued { ingress, charge, .. } = *queued;
+        Self { ingress, charge, waiting, frames: 0, cells: Cells::ZERO }
+    }
+
+    #[inline(always)]
+    fn goes_on_with<F>(&self, queued: &Queued<F>) -> bool {
+        self.ingress == queued.ingress && self.charge == queued.charge
+    }
 }
 
 impl EgressPort {
@@ -214,11 +239,11 @@ impl EgressPort {
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
-        let priority = queued.priority;
+        let priority = queued.charge.priority();
         let queue = &mut self.queues[priority.index()];
         let length = u64::from(queued.length);
         let cells = Cells::of_frame(queued.length());
-        if !queued.lossless
+        if !queued.charge.is_lossless()
             && let Err(reason) = queue.lossy.admit(cells, pools)
         {
             return Err((reason, queued));
@@ -240,33 +265,36 @@ impl EgressPort {
     /// Cells that the queue of `priority` takes of a run by [`EgressPort::push`] and
     /// [`EgressPort::end_run`]; none where each frame must be looked at.
     #[inline]
-    pub fn room_for_run(&self, priority: Priority, lossless: bool, pools: &Pools) -> Cells {
+    pub fn room_for_run<F: Frame>(&self, charge: Charge, store: &Store<F>, pools: &Pools) -> Cells {
+        let priority = charge.priority();
         let queue = &self.queues[priority.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
-        match (marks || self.drops(priority), lossless) {
+        let room = store.room_for_run(&queue.fifo);
+        match (marks || self.drops(priority), charge.is_lossless()) {
             (true, _) => Cells::ZERO,
-            (false, true) => Cells(u64::MAX),
-            (false, false) => queue.lossy.room(pools),
+            (false, true) => room,
+            (false, false) => room.min(queue.lossy.room(pools)),
         }
     }
 
     /// Queues a frame of a run.
     #[inline(always)]
     pub fn push<F: Frame>(&mut self, store: &mut Store<F>, queued: Queued<F>) {
-        store.push(&mut self.queues[queued.priority.index()].fifo, queued);
+        store.push_of_run(&mut self.queues[queued.charge.priority().index()].fifo, queued);
     }
 
     /// Accounts for the frames of a run that were queued.
     #[inline]
-    pub fn end_run(&mut self, priority: Priority, lossless: bool, load: Load, pools: &mut Pools) {
-        let queue = &mut self.queues[priority.index()];
-        if !lossless {
+    pub fn end_run<F: Frame>(&mut self, charge: Charge, load: Load, store: &mut Store<F>, pools: &mut Pools) {
+        let queue = &mut self.queues[charge.priority().index()];
+        if !charge.is_lossless() {
             queue.lossy.charge_within_room(load.cells, pools);
         }
+        store.end_run(load.volume.frames);
         queue.bytes += load.volume.bytes.0;
         queue.watermark.note(queue.bytes);
         if !queue.fifo.is_empty() {
-            self.backlog = self.backlog.with(priority);
+            self.backlog = self.backlog.with(charge.priority());
         }
     }
 
@@ -336,11 +364,12 @@ impl EgressPort {
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
         // What each frame changes is kept here meanwhile, and not in memory.
         let (mut link, horizon) = (self.link, now + self.tx_window);
-        let (mut sent, mut run, mut waiting) = (Sent::default(), Credit::default(), queue.bytes);
+        let (mut left, mut waiting) = (turn.allowance, queue.bytes);
+        let (mut sent, mut run) = (Sent::default(), Run { waiting, ..Run::default() });
         store.pop_while(&mut queue.fifo, |slot| {
             let Some(front) = slot else { return false };
             let wire_bytes = WireBytes::of_frame(front.length());
-            if out.room() == 0 || sent.wire_bytes + wire_bytes.0 > turn.allowance {
+            if out.room() == 0 || wire_bytes.0 > left {
                 return false;
             }
             if is_shaped {
@@ -355,10 +384,12 @@ impl EgressPort {
                 let shapers = [&mut *port_shaper, &mut queue.shaper].into_iter().flatten();
                 shapers.for_each(|shaper| shaper.charge(now, wire_bytes));
             }
-            let carried = WireBytes(sent.wire_bytes);
-            sent.wire_bytes += wire_bytes.0;
-            let cells = Cells::of_frame(queued.length());
-            sent.lossy += if queued.lossless { Cells::ZERO } else { cells };
+            if !run.goes_on_with(&queued) {
+                credit(run.ingress, sent.add(&run, waiting));
+                run = Run::of(&queued, waiting);
+            }
+            run.frames += 1;
+            run.cells += Cells::of_frame(queued.length());
             waiting -= u64::from(queued.length);
             queue.delay.record(start.since(queued.since));
             if let Some(red) = red
@@ -367,40 +398,34 @@ impl EgressPort {
             {
                 queue.counters.count(mark(&mut queued));
             }
-            stamp(&mut queued.frame, start, carried, Bytes(waiting));
-            if queued.ingress != run.ingress {
-                sent.volume += run.load.volume;
-                credit(run.ingress, run.load);
-                run = Credit { ingress: queued.ingress, load: Load::ZERO };
-            }
-            run.load.count(queued.length(), cells);
+            stamp(&mut queued.frame, start, WireBytes(turn.allowance - left), Bytes(waiting));
+            left -= wire_bytes.0;
             out.frame(start, queued.frame);
             true
         });
-        sent.volume += run.load.volume;
-        credit(run.ingress, run.load);
+        credit(run.ingress, sent.add(&run, waiting));
         queue.bytes = waiting;
         self.link = link;
-        self.end_turn(now, turn, sent, pools);
-        sent.wire_bytes > 0
+        self.end_turn(now, turn, sent, WireBytes(turn.allowance - left), pools);
+        sent.volume.frames > 0
     }
 
     /// Accounts for what was sent.
     #[inline]
-    fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, pools: &mut Pools) {
+    fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, on_the_wire: WireBytes, pools: &mut Pools) {
         let queue = &mut self.queues[turn.priority.index()];
         queue.counters.transmitted += sent.volume;
         if sent.lossy > Cells::ZERO {
             queue.lossy.release(sent.lossy, pools);
         }
-        if sent.wire_bytes > 0 {
+        if sent.volume.frames > 0 {
             queue.last_sent = now;
         }
         let empty = queue.fifo.is_empty();
         if empty {
             self.backlog = self.backlog.without(turn.priority);
         }
-        self.scheduler.served(turn.priority, sent.wire_bytes, empty);
+        self.scheduler.served(turn.priority, on_the_wire.0, empty);
     }
 
     /// Queues that hold frames and are neither paused nor held back by their rate limit.
@@ -526,7 +551,7 @@ impl EgressPort {
         let queue = &mut self.queues[priority.index()];
         let queued = store.pop(&mut queue.fifo)?;
         queue.bytes -= u64::from(queued.length);
-        if !queued.lossless {
+        if !queued.charge.is_lossless() {
             queue.lossy.release(Cells::of_frame(queued.length()), pools);
         }
         if queue.fifo.is_empty() {

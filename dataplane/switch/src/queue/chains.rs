@@ -181,12 +181,14 @@ impl<T> Chains<T> {
         while chain.length > end {
             let waiting = &mut self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT..];
             let neighbours = waiting.len().min(chain.length - end);
-            let all = waiting[..neighbours].iter_mut();
-            let taken = all.map(&mut take).take_while(|taken| *taken).count();
-            self.leave(chain, taken);
-            if taken < neighbours {
-                return;
+            let mut taken = 0;
+            for slot in &mut waiting[..neighbours] {
+                if !take(slot) {
+                    return self.leave(chain, taken);
+                }
+                taken += 1;
             }
+            self.leave(chain, taken);
         }
     }
 

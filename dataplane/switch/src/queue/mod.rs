@@ -17,33 +17,51 @@ pub(crate) struct Queued<F> {
     pub since: Nanos,
     /// Its length, to spare a look into the frame.
     pub length: u16,
-    /// Packed frames that leave before it, and after the frame before it.
-    behind: u32,
     /// Whom to credit when it leaves.
     pub ingress: PortId,
     /// Through which port it leaves.
     pub egress: PortId,
-    /// The priority to which it was charged, and at which it leaves.
-    pub priority: Priority,
+    /// How it was charged at ingress.
+    pub charge: Charge,
     /// Where its IP header starts, from the start of the frame; zero where there is none that
     /// can be marked.
     pub ip_offset: u8,
-    /// Whether it was admitted as lossless, and so bypasses egress admission.
-    pub lossless: bool,
 }
 
 impl<F> Queued<F> {
     /// `frame`, which has come in as `arrival` says and leaves through `egress`.
     #[inline(always)]
-    pub fn new(arrival: &Arrival<'_>, egress: PortId, frame: F, lossless: bool) -> Self {
-        let Arrival { now: since, port: ingress, priority, length, descriptor } = *arrival;
+    pub fn new(arrival: &Arrival<'_>, egress: PortId, frame: F, charge: Charge) -> Self {
+        let Arrival { now: since, port: ingress, length, descriptor, .. } = *arrival;
         // What is longer than the longest frame of a port is never queued.
         let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
-        Self { frame, since, length, behind: 0, ingress, egress, priority, ip_offset, lossless }
+        Self { frame, since, length, ingress, egress, charge, ip_offset }
     }
 
     #[inline]
     pub fn length(&self) -> Bytes {
         Bytes(u64::from(self.length))
+    }
+}
+
+/// How a frame was charged at ingress: to the group of which priority, at which it also leaves, and whether as lossless,
+/// so that it bypasses egress admission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Charge(u8);
+
+impl Charge {
+    #[inline(always)]
+    pub fn new(priority: Priority, lossless: bool) -> Self {
+        Self(priority.number() << 1 | u8::from(lossless))
+    }
+
+    #[inline(always)]
+    pub fn priority(self) -> Priority {
+        Priority::from_low_bits(self.0 >> 1)
+    }
+
+    #[inline(always)]
+    pub fn is_lossless(self) -> bool {
+        self.0 & 1 == 1
     }
 }

@@ -6,10 +6,10 @@
 //! the end of a chunk is too short for it the rest lies at the start of the next. So packed frames leave nothing
 //! unused but the ends of their queue, in whatever order lengths come.
 
-use super::Queued;
 use super::chains::{Chain, Chains};
+use super::{Charge, Queued};
 use crate::frame::Frame;
-use units::{Bytes, Cells, Nanos, PortId, Priority};
+use units::{Bytes, Cells, Nanos, PortId};
 
 /// Bytes of a cell.
 const CELL: usize = Cells::SIZE as usize;
@@ -32,44 +32,42 @@ pub(super) struct Label {
     pub length: u16,
     ingress: PortId,
     egress: PortId,
-    priority: Priority,
+    charge: Charge,
     ip_offset: u8,
-    lossless: bool,
 }
 
 impl Label {
     fn of<F>(queued: &Queued<F>) -> Self {
-        let Queued { since, length, ingress, egress, priority, ip_offset, lossless, .. } = *queued;
-        Self { since, length, ingress, egress, priority, ip_offset, lossless }
+        let Queued { since, length, ingress, egress, charge, ip_offset, .. } = *queued;
+        Self { since, length, ingress, egress, charge, ip_offset }
     }
 
     /// `frame` under this label.
     fn queued<F>(self, frame: F) -> Queued<F> {
-        let Self { since, length, ingress, egress, priority, ip_offset, lossless } = self;
-        Queued { frame, since, length, behind: 0, ingress, egress, priority, ip_offset, lossless }
+        let Self { since, length, ingress, egress, charge, ip_offset } = self;
+        Queued { frame, since, length, ingress, egress, charge, ip_offset }
     }
 
     fn emit(self) -> [u8; CELL] {
         let (since, length) = (self.since.0.to_le_bytes(), self.length.to_le_bytes());
         let (ingress, egress) = (self.ingress.0.to_le_bytes(), self.egress.0.to_le_bytes());
-        let flags = [self.ip_offset, self.priority.number() << 1 | u8::from(self.lossless)];
         let mut cell = [0; CELL];
-        let fields = since.into_iter().chain(length).chain(ingress).chain(egress).chain(flags);
+        let last = [self.ip_offset, self.charge.0];
+        let fields = since.into_iter().chain(length).chain(ingress).chain(egress).chain(last);
         cell.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
         cell
     }
 
     fn parse(cell: [u8; CELL]) -> Self {
         let [a, b, c, d, e, f, g, h, length_low, length_high, rest @ ..] = cell;
-        let [ingress_low, ingress_high, egress_low, egress_high, ip_offset, flags] = rest;
+        let [ingress_low, ingress_high, egress_low, egress_high, ip_offset, charge] = rest;
         Self {
             since: Nanos(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
             length: u16::from_le_bytes([length_low, length_high]),
             ingress: PortId(u16::from_le_bytes([ingress_low, ingress_high])),
             egress: PortId(u16::from_le_bytes([egress_low, egress_high])),
-            priority: Priority::from_low_bits(flags >> 1),
+            charge: Charge(charge),
             ip_offset,
-            lossless: flags & 1 == 1,
         }
     }
 
@@ -168,6 +166,7 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Priority;
 
     #[test]
     fn a_label_says_what_was_written_on_it() {
@@ -176,12 +175,12 @@ mod tests {
             length: 9_216,
             ingress: PortId(63),
             egress: PortId(258),
-            priority: Priority::from_low_bits(6),
+            charge: Charge::new(Priority::from_low_bits(6), true),
             ip_offset: 22,
-            lossless: true,
         };
         assert_eq!(Label::parse(label.emit()), label);
-        let lossy = Label { lossless: false, priority: Priority::from_low_bits(0), ..label };
+        assert_eq!((label.charge.priority().number(), label.charge.is_lossless()), (6, true));
+        let lossy = Label { charge: Charge::new(Priority::from_low_bits(0), false), ..label };
         assert_eq!(Label::parse(lossy.emit()), lossy);
     }
 }

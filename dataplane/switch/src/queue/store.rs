@@ -8,38 +8,55 @@ use super::chains::{Chain, Chains, SEGMENT};
 use super::packed::Packed;
 use crate::frame::Frame;
 use crate::program::Packing;
-use units::{Bytes, Nanos};
+use units::{Bytes, Cells, Nanos};
 
 /// The frames of all queues.
 pub(crate) struct Store<F> {
     whole: Chains<Queued<F>>,
     chunks: Chains<F>,
+    stretches: Chains<Stretch>,
     /// How many frames wait in memory of their own.
     held: usize,
-    packing: Option<Packing>,
+    /// From how many on short frames are packed.
+    crowded_from: usize,
+    /// Frames that are not shorter stay in memory of their own.
+    below: Bytes,
     /// Frames on their way out of a chunk; empty between two calls.
     unpacked: Vec<Queued<F>>,
 }
 
-/// One queue.
+/// One queue: whole frames, and behind them stretches of packed and whole ones.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     whole: Chain,
     packed: Packed,
-    /// Packed frames behind the last whole one.
-    behind: u32,
+    stretches: Chain,
+    /// Whole frames in front of the first packed one, where any is packed.
+    ahead: usize,
+}
+
+/// Packed frames, and the whole ones behind them.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    packed: u32,
+    whole: u32,
 }
 
 impl Fifo {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.whole.is_empty() && self.packed.frames() == 0
+        self.whole.is_empty() && !self.has_packed()
     }
 
     /// How many frames wait.
     #[inline]
     pub fn length(&self) -> usize {
         self.whole.length() + self.packed.frames() as usize
+    }
+
+    #[inline(always)]
+    fn has_packed(&self) -> bool {
+        self.packed.frames() > 0
     }
 }
 
@@ -61,64 +78,101 @@ impl<F: Frame> Store<F> {
     /// A store for `queues` queues. With `packing` nothing is allocated later.
     pub fn new(packing: Option<Packing>, queues: usize) -> Self {
         let frames = packing.map_or(0, |packing| packing.frames);
+        let all_whole = Packing { whole: usize::MAX, below: Bytes::ZERO, frames };
+        let Packing { whole, below, .. } = packing.unwrap_or(all_whole);
         Self {
             whole: Chains::new(frames, queues),
-            chunks: Chains::new(packing.map_or(0, |_| frames), queues),
+            chunks: Chains::new(frames, queues),
+            stretches: Chains::new(frames, queues),
             held: 0,
-            packing,
+            crowded_from: whole,
+            below,
             unpacked: Vec::with_capacity(SEGMENT),
         }
     }
 
     /// Adds a frame at the end of `fifo`.
-    #[inline(always)]
+    #[inline]
     pub fn push(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
-        match self.packing {
-            Some(packing) if self.held >= packing.whole => self.push_crowded(fifo, packing, queued),
-            _ => self.keep(fifo, queued),
+        if self.held >= self.crowded_from || fifo.has_packed() {
+            return self.push_crowded(fifo, queued);
         }
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, fifo: &mut Fifo, mut queued: Queued<F>) {
-        queued.behind = core::mem::take(&mut fifo.behind);
         self.held += 1;
         self.whole.push(&mut fifo.whole, queued);
     }
 
-    /// As [`Store::push`], where as many frames wait in memory of their own as may. Short queues go on as they were.
+    /// Cells of frames that [`Store::push_of_run`] may add to `fifo`; none where they may have to be packed.
+    #[inline]
+    pub fn room_for_run(&self, fifo: &Fifo) -> Cells {
+        /// What the shortest frame costs.
+        const LEAST: u64 = 2;
+        match self.crowded_from.saturating_sub(self.held) {
+            left if left >= SEGMENT && !fifo.has_packed() => Cells((left as u64).saturating_mul(LEAST)),
+            _ => Cells::ZERO,
+        }
+    }
+
+    /// Adds a frame at the end of `fifo`, for which there is [room](Store::room_for_run), and which is counted
+    /// [later](Store::end_run).
+    #[inline(always)]
+    pub fn push_of_run(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
+        self.whole.push(&mut fifo.whole, queued);
+    }
+
+    /// Counts the frames of a run.
+    #[inline]
+    pub fn end_run(&mut self, frames: u64) {
+        self.held += frames as usize;
+    }
+
+    /// As [`Store::push`], where as many frames wait in memory of their own as may, or some before this one are packed.
+    /// Short queues go on as they were.
     #[cold]
-    fn push_crowded(&mut self, fifo: &mut Fifo, packing: Packing, queued: Queued<F>) {
-        if queued.length() >= packing.below || fifo.whole.length() < SEGMENT {
+    fn push_crowded(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
+        let is_crowded = self.held >= self.crowded_from && fifo.whole.length() >= SEGMENT;
+        if !is_crowded || queued.length() >= self.below {
             return self.keep(fifo, queued);
         }
         match fifo.packed.push(&mut self.chunks, queued) {
-            Ok(()) => fifo.behind += 1,
             Err(queued) => self.keep(fifo, queued),
+            Ok(()) => match self.stretches.back_mut(&fifo.stretches) {
+                Some(last) if last.whole == 0 => last.packed += 1,
+                _ => {
+                    if fifo.stretches.is_empty() {
+                        fifo.ahead = fifo.whole.length();
+                    }
+                    self.stretches.push(&mut fifo.stretches, Stretch { packed: 1, whole: 0 });
+                }
+            },
         }
+    }
+
+    /// Adds a frame at the end of `fifo`, in memory of its own.
+    fn keep(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
+        if let Some(last) = self.stretches.back_mut(&fifo.stretches) {
+            last.whole += 1;
+        }
+        self.held += 1;
+        self.whole.push(&mut fifo.whole, queued);
     }
 
     /// The frame at the head of `fifo`.
     #[inline]
     pub fn front(&self, fifo: &Fifo) -> Option<Front> {
-        match self.whole.front(&fifo.whole) {
-            Some(Queued { since, length, behind: 0, .. }) => Some(Front { since: *since, length: *length }),
-            _ => fifo
-                .packed
-                .front(&self.chunks)
-                .map(|label| Front { since: label.since, length: label.length }),
+        if fifo.has_packed() && fifo.ahead == 0 {
+            let label = fifo.packed.front(&self.chunks)?;
+            return Some(Front { since: label.since, length: label.length });
         }
+        let Queued { since, length, .. } = self.whole.front(&fifo.whole)?;
+        Some(Front { since: *since, length: *length })
     }
 
     /// Takes the frame at the head of `fifo`; `None` where there is none, or it is packed and there is no memory to
     /// unpack it into.
     #[inline]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
-        if fifo.packed.frames() > 0 {
-            self.unpack(fifo);
-            if self.whole.front(&fifo.whole)?.behind > 0 {
-                return None;
-            }
+        if fifo.has_packed() {
+            fifo.ahead = self.ready(fifo).checked_sub(1)?;
         }
         let first = self.whole.pop(&mut fifo.whole)?;
         self.held -= 1;
@@ -130,37 +184,41 @@ impl<F: Frame> Store<F> {
     /// may end before either, after one frame at least.
     #[inline(always)]
     pub fn pop_while(&mut self, fifo: &mut Fifo, take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
-        let most = if fifo.packed.frames() > 0 { self.ready(fifo) } else { usize::MAX };
+        let most = if fifo.has_packed() { self.ready(fifo) } else { usize::MAX };
         let before = fifo.whole.length();
         self.whole.pop_while(&mut fifo.whole, most, take);
-        self.held -= before - fifo.whole.length();
+        let taken = before - fifo.whole.length();
+        self.held -= taken;
+        // Without packed frames nobody asks for it.
+        fifo.ahead = fifo.ahead.saturating_sub(taken);
     }
 
-    /// How many frames at the head of `fifo` are known to have no packed ones between them, some of which are unpacked
-    /// for that; none where there is no memory to.
+    /// How many frames at the head of `fifo` are whole, some of which are unpacked for that; none where there is no
+    /// memory to.
     #[inline(never)]
     fn ready(&mut self, fifo: &mut Fifo) -> usize {
-        let unpacked = self.unpack(fifo);
-        let is_next = self.whole.front(&fifo.whole).is_some_and(|first| first.behind == 0);
-        unpacked.max(usize::from(is_next))
+        if fifo.ahead == 0 {
+            self.unpack(fifo);
+        }
+        fifo.ahead
     }
 
-    /// Unpacks frames at the head of `fifo`, if those at its head are packed, as far as there is memory for them. Returns
-    /// how many.
-    fn unpack(&mut self, fifo: &mut Fifo) -> usize {
+    /// Unpacks frames at the head of `fifo`, which are packed, as far as there is memory for them.
+    fn unpack(&mut self, fifo: &mut Fifo) {
         let most = self.whole.room_in_front(&fifo.whole).min(SEGMENT);
-        let Self { whole, chunks, unpacked, held, .. } = self;
-        let behind = match whole.front_mut(&fifo.whole) {
-            Some(first) => &mut first.behind,
-            None => &mut fifo.behind,
-        };
-        let wanted = most.min(*behind as usize);
+        let Self { whole, chunks, stretches, unpacked, held, .. } = self;
+        let Some(stretch) = stretches.front_mut(&fifo.stretches) else { return };
+        let wanted = most.min(stretch.packed as usize);
         unpacked.extend((0..wanted).map_while(|_| fifo.packed.pop(chunks)));
         let count = unpacked.len();
-        *behind -= count as u32;
+        stretch.packed -= count as u32;
         *held += count;
+        fifo.ahead += count;
         whole.push_front(&mut fifo.whole, unpacked.drain(..));
-        count
+        if stretch.packed == 0 {
+            fifo.ahead += stretch.whole as usize;
+            stretches.pop(&mut fifo.stretches);
+        }
     }
 }
 

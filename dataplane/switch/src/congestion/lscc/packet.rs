@@ -90,34 +90,62 @@ impl Way {
     }
 }
 
-/// Where a packet came from, as far as the gateway itself can tell.
+/// Where a packet came from, as far as the gateway itself can tell: the port at which it came in, the station that sent
+/// it, and its VLAN. In words, as [`Address`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// The port at which it came in.
-    pub port: PortId,
-    /// The station that sent it.
-    pub mac: MacAddress,
-    /// The VLAN of its outer tag; 0 without one.
-    pub vlan: u16,
+    /// The station's address, its first byte lowest, above 16 bits of the port's number.
+    station: u64,
+    vlan: u16,
 }
 
 impl Origin {
+    const PORT_BITS: u32 = u16::BITS;
+
+    /// From `port`, by the station `mac`, with `vlan` as its outer tag; 0 without one.
+    pub const fn new(port: PortId, mac: MacAddress, vlan: u16) -> Self {
+        let [a, b, c, d, e, f] = mac.0;
+        Self::read(port, [a, b, c, d, e, f, 0, 0], vlan)
+    }
+
     /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port`.
     #[inline(always)]
     pub fn of(port: PortId, descriptor: &Descriptor, headers: &[u8]) -> Self {
-        let mac = headers.get(6..12).and_then(|mac| mac.first_chunk()).copied().unwrap_or_default();
-        Self { port, mac: MacAddress(mac), vlan: descriptor.vlan }
+        let bytes = headers.get(6..14).and_then(|source| source.first_chunk()).copied().unwrap_or_default();
+        Self::read(port, bytes, descriptor.vlan)
+    }
+
+    /// What lies behind the address is shifted out.
+    #[inline(always)]
+    const fn read(port: PortId, source: [u8; 8], vlan: u16) -> Self {
+        Self { station: u64::from_le_bytes(source) << Self::PORT_BITS | port.0 as u64, vlan }
+    }
+
+    /// The port at which it came in.
+    pub const fn port(self) -> PortId {
+        PortId(self.station as u16)
+    }
+
+    /// The station that sent it.
+    pub const fn mac(self) -> MacAddress {
+        let [a, b, c, d, e, f, ..] = (self.station >> Self::PORT_BITS).to_le_bytes();
+        MacAddress([a, b, c, d, e, f])
+    }
+
+    /// The VLAN of its outer tag; 0 without one.
+    pub const fn vlan(self) -> u16 {
+        self.vlan
     }
 
     /// 24 bits by which most origins differ, and any two of different ports. Who can choose its station's address
     /// can choose the very one, so there is nothing to hide in how they are mixed.
     #[inline(always)]
     pub const fn digest(self) -> u32 {
-        let [a, b, c, d, e, f] = self.mac.0;
-        let high = u16::from_be_bytes([a, b]) ^ u16::from_be_bytes([c, d]).rotate_left(5);
-        let station = high ^ u16::from_be_bytes([e, f]).rotate_left(11) ^ self.vlan.rotate_left(3);
+        /// 2^64 over the golden ratio.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let station = self.station.wrapping_mul(FACTOR) >> (u64::BITS - u16::BITS);
         // A switch has at most 64 ports.
-        (self.port.0 as u32 & 0xff) << 16 | station as u32
+        (self.station as u32 & 0xff) << 16 | station as u32 ^ self.vlan as u32
     }
 }
 
@@ -207,15 +235,19 @@ mod tests {
 
     #[test]
     fn stations_ports_and_vlans_have_digests_of_their_own() {
-        let origin = |port, station, vlan| Origin {
-            port: PortId(port),
-            mac: MacAddress([2, 0, 0, 0, 0, station]),
-            vlan,
-        };
+        let origin =
+            |port, station, vlan| Origin::new(PortId(port), MacAddress([2, 0, 0, 0, 0, station]), vlan);
         let origins = (0..64).flat_map(|port| (0..64).map(move |station| origin(port, station, 0)));
         let digests: std::collections::BTreeSet<_> = origins.map(Origin::digest).collect();
         assert_eq!(digests.len(), 64 * 64);
         assert_ne!(origin(1, 1, 7).digest(), origin(1, 1, 8).digest());
+    }
+
+    #[test]
+    fn an_origin_says_what_it_was_made_of() {
+        let mac = MacAddress([2, 3, 5, 7, 11, 0xfd]);
+        let origin = Origin::new(PortId(63), mac, 0xffe);
+        assert_eq!((origin.port(), origin.mac(), origin.vlan()), (PortId(63), mac, 0xffe));
     }
 
     proptest! {

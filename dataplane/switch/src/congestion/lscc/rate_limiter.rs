@@ -133,10 +133,15 @@ pub(crate) struct RateLimiter {
     counters: LimiterCounters,
 }
 
+/// `settings` in which a flow is long while its bytes are still counted.
+fn counted(settings: &RateLimiting) -> RateLimiting {
+    RateLimiting { long_flow: settings.long_flow.min(Hot::MOST_SENT), ..*settings }
+}
+
 impl RateLimiter {
     pub fn new(settings: &Lscc, rate: BitRate, key: HashKey, seed: u64) -> Self {
         Self {
-            settings: settings.limiting,
+            settings: counted(&settings.limiting),
             flag_lasts: settings.interval,
             most: rate,
             advice: Advice::new(settings, seed),
@@ -166,7 +171,8 @@ impl RateLimiter {
         self.flows.configure(settings, rate);
         self.advanced = None;
         self.queue.configure(settings.limiting.reference);
-        (self.settings, self.flag_lasts, self.most) = (settings.limiting, settings.interval, rate);
+        self.settings = counted(&settings.limiting);
+        (self.flag_lasts, self.most) = (settings.interval, rate);
     }
 
     /// Loads what will be looked up of the frames of a burst that cross this `way`, before they are taken one by one, so that the
@@ -223,7 +229,7 @@ impl RateLimiter {
             self.receive_mark(now, slot, descriptor, headers);
         }
         let flow = self.flows.hot(slot);
-        let eligible = flow.sent() < self.settings.long_flow.min(Hot::MOST_SENT)
+        let eligible = flow.sent() < self.settings.long_flow
             || flow.source().is_none()
             || self.is_flagged(flow.flagged, now);
         if eligible && flow.listed != self.list.interval && !self.is_due(flow.listed) {

@@ -4,7 +4,7 @@ use super::{EgressPort, mark};
 use crate::admission::Pools;
 use crate::frame::Frame;
 use crate::program::MarkAt;
-use crate::queue::{Queued, Store};
+use crate::queue::{Charge, Queued, Store};
 use rand_core::Rng;
 use units::{Bytes, Cells, Interval, Nanos, Priority, WireBytes};
 
@@ -32,29 +32,24 @@ impl EgressPort {
         self.backlog.is_empty() && self.link.free_at() <= now + self.tx_window
     }
 
-    /// Whether the queue of `priority` takes a frame of `length` without a closer look: that is within the
+    /// Whether the queue takes a frame of `length` with this `charge` without a closer look: that is within the
     /// [room for a run](Self::room_for_run).
     #[inline(always)]
-    pub fn takes(&self, priority: Priority, length: Bytes, lossless: bool, pools: &Pools) -> bool {
-        let queue = &self.queues[priority.index()];
+    pub fn takes<F: Frame>(&self, length: Bytes, charge: Charge, store: &Store<F>, pools: &Pools) -> bool {
+        let (queue, cells) = (&self.queues[charge.priority().index()], Cells::of_frame(length));
         length <= self.max_frame
+            && cells <= store.room_for_run(&queue.fifo)
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
-            && (lossless || queue.lossy.has_room(Cells::of_frame(length), pools))
+            && (charge.is_lossless() || queue.lossy.has_room(cells, pools))
     }
 
-    /// Sends a frame of `priority` that has come just now through a port that is calm, [open](Self::is_open), and
+    /// Sends a frame that has come just now through a port that is calm, [open](Self::is_open), and
     /// [takes](Self::takes) it. Returns its start. A queue that is left empty marks nothing.
     #[inline(always)]
-    pub fn send_through(
-        &mut self,
-        now: Nanos,
-        priority: Priority,
-        length: Bytes,
-        lossless: bool,
-        pools: &mut Pools,
-    ) -> Nanos {
+    pub fn send_through(&mut self, now: Nanos, length: Bytes, charge: Charge, pools: &mut Pools) -> Nanos {
+        let priority = charge.priority();
         let queue = &mut self.queues[priority.index()];
-        if !lossless {
+        if !charge.is_lossless() {
             queue.lossy.pass_within_room(Cells::of_frame(length), pools);
         }
         let wire_bytes = WireBytes::of_frame(length);
@@ -95,7 +90,7 @@ impl EgressPort {
             queue.counters.count(mark(&mut queued));
         }
         queue.counters.transmitted.count(queued.length());
-        if !queued.lossless {
+        if !queued.charge.is_lossless() {
             queue.lossy.release(Cells::of_frame(queued.length()), pools);
         }
         queue.last_sent = now;

@@ -1,6 +1,7 @@
 //! The store against queues of a model.
 
 use super::*;
+use crate::queue::Charge;
 use core::cell::Cell;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -89,9 +90,8 @@ struct Known {
     since: Nanos,
     ingress: PortId,
     egress: PortId,
-    priority: Priority,
+    charge: Charge,
     ip_offset: u8,
-    lossless: bool,
 }
 
 impl Known {
@@ -108,23 +108,22 @@ impl Known {
             since: Nanos(number * 1_000_003),
             ingress: PortId(number as u16 % 64),
             egress: PortId((number as u16 % 7) << 6),
-            priority: Priority::from_low_bits(number as u8),
+            charge: Charge::new(Priority::from_low_bits(number as u8), number.is_multiple_of(3)),
             ip_offset: (number % 31) as u8,
-            lossless: number.is_multiple_of(3),
         }
     }
 
     fn of(queued: &Queued<TestFrame>) -> Self {
-        let Queued { ref frame, since, ingress, egress, priority, ip_offset, lossless, .. } = *queued;
+        let Queued { ref frame, since, ingress, egress, charge, ip_offset, .. } = *queued;
         assert_eq!(frame.length(), queued.length());
         let content = frame.headers().to_vec();
-        Self { content, since, ingress, egress, priority, ip_offset, lossless }
+        Self { content, since, ingress, egress, charge, ip_offset }
     }
 
     fn queued(&self, bank: &Rc<Bank>, memory: usize) -> Queued<TestFrame> {
-        let Self { ref content, since, ingress, egress, priority, ip_offset, lossless } = *self;
+        let Self { ref content, since, ingress, egress, charge, ip_offset } = *self;
         let (frame, length) = (TestFrame::new(bank, memory, content), content.len() as u16);
-        Queued { frame, since, length, behind: 0, ingress, egress, priority, ip_offset, lossless }
+        Queued { frame, since, length, ingress, egress, charge, ip_offset }
     }
 
     fn cells(&self) -> Cells {

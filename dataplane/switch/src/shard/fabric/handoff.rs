@@ -3,7 +3,7 @@
 use super::Fabric;
 use crate::frame::Frame;
 use crate::ledger::ShardId;
-use crate::queue::{Fifo, Queued};
+use crate::queue::{Charge, Fifo, Queued};
 use units::{Nanos, PortId};
 use wire::roce::cnp;
 
@@ -88,8 +88,8 @@ impl<F: Frame> Fabric<F> {
 
     /// Whether the shard that owns `egress` is near enough for one more frame.
     #[inline]
-    pub(super) fn takes_handoff(&self, egress: PortId, lossless: bool) -> bool {
-        self.ways_out[self.owners[egress.index()].index()].takes(lossless)
+    pub(super) fn takes_handoff(&self, egress: PortId, charge: Charge) -> bool {
+        self.ways_out[self.owners[egress.index()].index()].takes(charge.is_lossless())
     }
 
     #[inline(never)]

@@ -6,7 +6,7 @@ use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
-use crate::queue::Queued;
+use crate::queue::{Charge, Queued};
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
@@ -126,10 +126,10 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
         let group = &self.ingress[port.index()].groups[priority.index()];
-        let (to, lossless) = (&self.egress[egress.index()], group.is_lossless());
+        let (to, charge) = (&self.egress[egress.index()], Charge::new(priority, group.is_lossless()));
         let (mut room, mut way) = (group.room(&self.pools), self.way_to(egress));
         if way != Way::HandOver {
-            match to.room_for_run(priority, lossless, &self.pools) {
+            match to.room_for_run(charge, &self.store, &self.pools) {
                 // What is to be dropped is looked at frame by frame.
                 _ if to.drops(priority) => room = Cells::ZERO,
                 Cells::ZERO => way = Way::OneByOne,
@@ -138,21 +138,21 @@ impl<F: Frame> Fabric<F> {
         }
         let limits = way != Way::HandOver && self.limited.contains(egress);
         let (longest, load) = (to.max_frame, Load::ZERO);
-        Run { egress, priority, longest, room, way, limits, lossless, load }
+        Run { egress, priority, longest, room, way, limits, charge, load }
     }
 
     /// Takes a frame into a run.
     #[inline(always)]
     fn add_to(&mut self, run: &mut Run, arrival: Arrival<'_>, mut frame: F) {
-        let Run { egress, way, lossless, .. } = *run;
+        let Run { egress, way, charge, .. } = *run;
         if run.limits {
             self.limit(egress, arrival, &mut frame);
         }
-        let queued = arrival.queued(egress, frame, lossless);
+        let queued = arrival.queued(egress, frame, charge);
         match way {
             Way::Queue => self.egress[egress.index()].push(&mut self.store, queued),
             Way::OneByOne => self.enqueue(queued),
-            Way::HandOver if self.takes_handoff(egress, lossless) => self.hand_over(queued),
+            Way::HandOver if self.takes_handoff(egress, charge) => self.hand_over(queued),
             Way::HandOver => self.refuse_of_run(run, arrival),
         }
     }
@@ -176,11 +176,11 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn charge(&mut self, port: PortId, run: &Run) {
-        let Run { egress, priority, load, lossless, way, .. } = *run;
+        let Run { egress, priority, load, charge, way, .. } = *run;
         self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
         self.ledger.admit(port, egress, priority, load);
         if way == Way::Queue {
-            self.egress[egress.index()].end_run(priority, lossless, load, &mut self.pools);
+            self.egress[egress.index()].end_run(charge, load, &mut self.store, &mut self.pools);
         }
     }
 
@@ -225,8 +225,9 @@ impl<F: Frame> Fabric<F> {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }
-        let (lossless, way) = (ingress.groups[priority.index()].is_lossless(), self.way_to(egress));
-        if way == Way::HandOver && !self.takes_handoff(egress, lossless) {
+        let charge = Charge::new(priority, ingress.groups[priority.index()].is_lossless());
+        let way = self.way_to(egress);
+        if way == Way::HandOver && !self.takes_handoff(egress, charge) {
             self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
             return;
         }
@@ -241,12 +242,12 @@ impl<F: Frame> Fabric<F> {
             return;
         }
         match way {
-            Way::HandOver => self.hand_over(arrival.queued(egress, frame, lossless)),
+            Way::HandOver => self.hand_over(arrival.queued(egress, frame, charge)),
             Way::Queue | Way::OneByOne => {
                 if self.limited.contains(egress) {
                     self.limit(egress, arrival, &mut frame);
                 }
-                self.enqueue(arrival.queued(egress, frame, lossless));
+                self.enqueue(arrival.queued(egress, frame, charge));
             }
         }
     }
@@ -258,7 +259,8 @@ impl<F: Frame> Fabric<F> {
     /// Queues a frame that is charged already, or drops it at egress.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, queued: Queued<F>) {
-        let Queued { egress, priority, .. } = queued;
+        let Queued { egress, charge, .. } = queued;
+        let priority = charge.priority();
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
@@ -387,7 +389,7 @@ pub(super) struct Run {
     way: Way,
     /// Whether the port has LSCC, which sees what goes out.
     limits: bool,
-    lossless: bool,
+    charge: Charge,
     load: Load,
 }
 
@@ -420,7 +422,7 @@ pub(crate) struct Arrival<'a> {
 impl Arrival<'_> {
     /// The frame as it waits.
     #[inline(always)]
-    pub fn queued<F>(&self, egress: PortId, frame: F, lossless: bool) -> Queued<F> {
-        Queued::new(self, egress, frame, lossless)
+    pub fn queued<F>(&self, egress: PortId, frame: F, charge: Charge) -> Queued<F> {
+        Queued::new(self, egress, frame, charge)
     }
 }

@@ -171,7 +171,8 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
-        let Queued { egress, priority, .. } = queued;
+        let Queued { egress, charge, .. } = queued;
+        let priority = charge.priority();
         if self.egress[egress.index()].drops(priority) {
             let (ingress, length) = (queued.ingress, queued.length());
             self.drop_at_egress(egress, priority, ingress, length, DropReason::PfcWatchdog);

@@ -13,6 +13,7 @@ use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Load;
 use crate::program::Program;
+use crate::queue::Charge;
 use units::{Nanos, PortId};
 use wire::ethernet::EtherType;
 
@@ -93,23 +94,22 @@ impl<F: Frame> Fabric<F> {
         }
         let (from, to) = (&mut ingress[port.index()], &mut ports[egress.index()]);
         let group = &from.groups[priority.index()];
-        let lossless = group.is_lossless();
+        let charge = Charge::new(priority, group.is_lossless());
         let load = Load::of_frame(length);
-        if !to.is_calm() || !group.has_room(load.cells, pools) || !to.takes(priority, length, lossless, pools)
-        {
+        if !to.is_calm() || !group.has_room(load.cells, pools) || !to.takes(length, charge, store, pools) {
             return Err(frame);
         }
         if to.is_open(now) {
             ledger.admit(port, egress, priority, load);
             ledger.depart(*id, port, egress, priority, load);
             from.pass_within_room(priority, load, ledger, pools);
-            let start = to.send_through(now, priority, length, lossless, pools);
+            let start = to.send_through(now, length, charge, pools);
             return Ok(Passage::Through { egress, start, frame });
         }
-        to.push(store, arrival.queued(egress, frame, lossless));
+        to.push(store, arrival.queued(egress, frame, charge));
         ledger.admit(port, egress, priority, load);
         from.charge_within_room(priority, load, pools);
-        to.end_run(priority, lossless, load, pools);
+        to.end_run(charge, load, store, pools);
         Ok(Passage::Queued { egress, deadline: to.window_opens_at() })
     }
 

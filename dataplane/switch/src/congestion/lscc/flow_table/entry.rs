@@ -51,8 +51,7 @@ pub(crate) struct Hot {
     receiver: u32,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
-    /// Bytes on the wire so far, as the rate limiter counts them, up to [`Hot::MOST_SENT`]; above them, the
-    /// digest of where the packets come from.
+    /// Bytes on the wire so far, as the rate limiter counts them, above the digest of where the packets come from.
     sent: u64,
     /// When the last packet came.
     pub(crate) last_seen: Tick,
@@ -66,9 +65,11 @@ pub(crate) struct Hot {
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
-    /// The most bytes that are counted, a terabyte: a flow that has sent so many is old on any link.
-    pub(crate) const MOST_SENT: WireBytes = WireBytes((1 << Self::SENT_BITS) - 1);
-    const SENT_BITS: u32 = 40;
+    /// So many bytes are counted whatever the frames are, half a terabyte: a flow that has sent so many is old on any
+    /// link.
+    pub(crate) const MOST_SENT: WireBytes = WireBytes(1 << (u64::BITS - Self::DIGEST_BITS - 1));
+    const DIGEST_BITS: u32 = 24;
+    const DIGEST: u64 = (1 << Self::DIGEST_BITS) - 1;
 
     pub(super) const fn new(key: FlowKey, now: Tick) -> Self {
         Self {
@@ -99,26 +100,28 @@ impl Hot {
         self.receiver == receiver(key) && self.hosts == [key.hosts.source, key.hosts.destination]
     }
 
-    /// Bytes on the wire so far, up to [`Hot::MOST_SENT`].
+    /// Bytes on the wire so far; where it is more than [`Hot::MOST_SENT`], perhaps not all of them.
     #[inline]
     pub const fn sent(&self) -> WireBytes {
-        WireBytes(self.sent & Self::MOST_SENT.0)
+        WireBytes(self.sent >> Self::DIGEST_BITS)
     }
 
     /// Counts a packet.
     #[inline]
     pub fn count(&mut self, bytes: WireBytes) {
-        self.sent += bytes.0.min(Self::MOST_SENT.0 - self.sent().0);
+        if let Some(sent) = self.sent.checked_add(bytes.0 << Self::DIGEST_BITS) {
+            self.sent = sent;
+        }
     }
 
     /// Whether packets come from an origin with this digest.
     #[inline(always)]
     pub const fn comes_from(&self, digest: u32) -> bool {
-        (self.sent >> Self::SENT_BITS) as u32 == digest
+        self.sent & Self::DIGEST == digest as u64
     }
 
     pub(in crate::congestion::lscc) const fn set_origin(&mut self, origin: Origin) {
-        self.sent = self.sent & Self::MOST_SENT.0 | (origin.digest() as u64) << Self::SENT_BITS;
+        self.sent = self.sent & !Self::DIGEST | origin.digest() as u64;
     }
 
     /// The sender's queue pair.
@@ -348,7 +351,7 @@ const _: () = assert!(size_of::<Cold>() <= 56);
 impl Cold {
     /// Where packets come from, if that is known.
     pub(in crate::congestion::lscc) fn origin(&self) -> Option<Origin> {
-        let origin = Origin { port: self.ingress, mac: self.source, vlan: self.tag.vlan() };
+        let origin = Origin::new(self.ingress, self.source, self.tag.vlan());
         self.flags.has(Flags::PINNED).then_some(origin)
     }
 

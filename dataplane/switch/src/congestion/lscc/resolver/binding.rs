@@ -418,7 +418,7 @@ fn distrust(table: &mut FlowTable, slot: Slot) {
 pub(super) fn pin(table: &mut FlowTable, slot: Slot, origin: Origin) {
     table.hot_mut(slot).set_origin(origin);
     let cold = table.cold_mut(slot);
-    (cold.source, cold.ingress) = (origin.mac, origin.port);
-    cold.tag = Tag::new((origin.vlan != 0).then_some(origin.vlan));
+    (cold.source, cold.ingress) = (origin.mac(), origin.port());
+    cold.tag = Tag::new((origin.vlan() != 0).then_some(origin.vlan()));
     cold.flags.set(Flags::PINNED, true);
 }

@@ -171,11 +171,11 @@ fn contest(request: &mut Request) -> Option<Event> {
 fn most_taken(set: &Set) -> usize {
     let count = |same: &dyn Fn(&Request) -> bool| set.iter().flatten().filter(|other| same(other)).count();
     let taken = |request: &Request| {
-        let (port, mac) = (request.origin.port, request.origin.mac);
-        let of_port = count(&|other| other.origin.port == port);
-        let of_station = count(&|other| (other.origin.port, other.origin.mac) == (port, mac));
+        let (port, mac) = (request.origin.port(), request.origin.mac());
+        let of_port = count(&|other| other.origin.port() == port);
+        let of_station = count(&|other| (other.origin.port(), other.origin.mac()) == (port, mac));
         let of_host = count(&|other| {
-            (other.origin.port, other.origin.mac, other.hosts.source) == (port, mac, request.hosts.source)
+            (other.origin.port(), other.origin.mac(), other.hosts.source) == (port, mac, request.hosts.source)
         });
         (of_port, of_station, of_host, core::cmp::Reverse(request.since))
     };
@@ -215,7 +215,7 @@ mod tests {
         (port, station): (u16, u8),
         message: &Message,
     ) -> Option<Event> {
-        let origin = Origin { port: PortId(port), mac: MacAddress([2, 0, 0, 0, 0, station]), vlan: 0 };
+        let origin = Origin::new(PortId(port), MacAddress([2, 0, 0, 0, 0, station]), 0);
         let hash = |hosts: &Hosts| hosts.source.number() as u64 * 77 + hosts.destination.number() as u64;
         requests.take(&Envelope { now, hosts, origin }, message, hash)
     }

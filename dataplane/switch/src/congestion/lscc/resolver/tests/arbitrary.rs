@@ -393,7 +393,7 @@ proptest! {
 
 /// The same of what comes from its sender. Who speaks in its name may be told what is not so, and nobody else.
 fn nothing_is_wrong_for_who_sends(port: &Port, connections: &[Connection]) -> Result<(), TestCaseError> {
-    let forged = |slot: Slot| port.flows.cold(slot).origin().is_some_and(|origin| origin.port != PortId(0));
+    let forged = |slot: Slot| port.flows.cold(slot).origin().is_some_and(|origin| origin.port() != PortId(0));
     for (hosts, destination, source) in
         connections.iter().flat_map(|connection| [0, 1].map(|side| connection.truth(side))).flatten()
     {

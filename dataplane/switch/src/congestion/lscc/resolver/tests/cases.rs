@@ -224,7 +224,7 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
         let qp = QueuePair::from_low_bits(qp);
         bth::Header::new(Opcode::CNP, qp).emit(&mut bytes).unwrap();
         let key = FlowKey { hosts: Y_TO_X, qp };
-        let origin = Origin { port: PortId(0), mac: MacAddress([0; 6]), vlan: 0 };
+        let origin = Origin::new(PortId(0), MacAddress([0; 6]), 0);
         let bth = bth::View::parse(&bytes[..]).unwrap();
         port.flows.flow_notified(&Packet { key, source_port: 0, origin, bth })
     };

@@ -78,7 +78,7 @@ impl Port {
         bytes[at..at + payload.len()].copy_from_slice(payload);
         let bth = bth::View::parse(&bytes[..at + payload.len()]).unwrap();
         let mac = MacAddress([2, 0, 0, 0, 0, self.station]);
-        let origin = Origin { port: self.ingress, mac, vlan: 0 };
+        let origin = Origin::new(self.ingress, mac, 0);
         self.show(&Packet { key: FlowKey { hosts, qp }, source_port, origin, bth })
     }
 
