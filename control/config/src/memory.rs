@@ -41,6 +41,8 @@ const BURST: u64 = 32;
 const KEPT_FREE: u64 = 256;
 /// An emulated link is taken to carry one control frame in this time at most.
 const CONTROL_SPACING: Interval = Interval::from_micros(1);
+/// By so much a worker comes late to an emulated link that has a core to itself, and twice what one sleeps that shares it.
+const LATE: Interval = Interval::from_micros(100);
 
 /// What holds frames of up to `max_frame` in one piece.
 pub(crate) fn segment(max_frame: Bytes) -> Bytes {
@@ -149,6 +151,8 @@ pub struct OnLink {
     pub data: u64,
     /// Control frames, one a microsecond.
     pub control: u64,
+    /// Data, in bytes on the wire: what the link holds at its rate, and what a worker lets gather there that comes late.
+    pub bytes: WireBytes,
 }
 
 impl OnLink {
@@ -169,6 +173,7 @@ impl OnLink {
             // A burst more, for it comes as a whole.
             data: once * twice + 32,
             control: time.0.div_ceil(CONTROL_SPACING.0) * twice_control + 32,
+            bytes: WireBytes(port.rate.bytes_in(time + LATE) * twice),
         }
     }
 }

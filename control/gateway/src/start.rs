@@ -14,7 +14,7 @@ use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
 use switch::{ForwardingSettings, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
-use worker::{DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
+use worker::{Capacity, DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
 
 use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
@@ -266,18 +266,21 @@ impl Plan<'_> {
     /// The emulated link behind a port, as large as the memory that is reserved for it.
     fn emulated(&self, port: PortId) -> Option<DelayLine<dpdk::Mbuf>> {
         let emulation = self.gateway.runtime.emulations[port.index()].as_ref()?;
-        let room = self.memory.on_link(port)?.data as usize;
+        let on_link = self.memory.on_link(port)?;
+        let capacity = Capacity { frames: on_link.data as usize, data: on_link.bytes };
+        let program = self.gateway.program.settings();
         let settings = EmulationSettings {
             delay: emulation.delay,
+            rate: program.ports[port.index()].rate,
             loss: emulation.loss,
             duplicate: emulation.duplicate,
             reorder: emulation.reorder,
             reorder_by: emulation.reorder_by,
             control: emulation.control,
             // Another one for each port, or all links would lose the same frames.
-            seed: self.gateway.program.settings().seed ^ u64::from(port.0),
+            seed: program.seed ^ u64::from(port.0),
         };
-        Some(DelayLine::new(&settings, room))
+        Some(DelayLine::new(&settings, capacity))
     }
 
     /// Starts the worker of one core.

@@ -21,7 +21,7 @@ mod worker;
 
 pub use clock::{Clock, MonotonicClock};
 pub use device::{Device, DeviceCounters};
-pub use emulation::{DelayLine, EmulationCounters, EmulationSettings};
+pub use emulation::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 pub use exchange::{Exchange, exchanges};
 pub use mailbox::{Command, Controls, Full, Inspection, Mailbox, Reply, mailbox};
 pub use monitor::{Monitor, Stage};

@@ -35,6 +35,8 @@ const SOON: Interval = Interval::from_micros(200);
 pub struct Worker<D: Device, C> {
     clock: C,
     now: Nanos,
+    /// When the running turn began.
+    began: Nanos,
     shard: Shard<D::Frame>,
     ports: Vec<Port<D>>,
     exchange: Exchange<D::Frame>,
@@ -70,6 +72,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         Self {
             clock,
             now: Nanos::ZERO,
+            began: Nanos::ZERO,
             ports: devices.into_iter().map(|(id, device)| Port::new(id, device)).collect(),
             exchange,
             mailbox,
@@ -133,10 +136,11 @@ impl<D: Device, C: Clock> Worker<D, C> {
 
     /// One turn. It breaks where the worker was told to stop.
     pub fn turn(&mut self) -> ControlFlow<()> {
-        let last = self.now;
-        self.now = self.clock.now().max(last);
+        let last = self.began;
+        self.now = self.clock.now().max(self.now);
+        self.began = self.now;
         if self.turns > 0 {
-            self.turn_times.record(self.now.since(last));
+            self.turn_times.record(self.began.since(last));
         }
         let mut busy = false;
         self.look_at_memory();
@@ -174,6 +178,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         if self.burst.is_empty() {
             return false;
         }
+        // A frame must not be dated before it came, or it would leave an emulated link too early: the system may have
+        // taken the core away since the turn began.
+        self.now = self.clock.now().max(self.now);
         if self.draining {
             port.drop_data(&mut self.burst);
         }
@@ -200,6 +207,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             peer.take(&mut self.arrivals);
             busy |= !self.arrivals.is_empty();
             if !self.arrivals.is_empty() {
+                self.now = self.clock.now().max(self.now);
                 self.shard.accept(self.now, &mut self.arrivals);
             }
         }
@@ -265,7 +273,13 @@ impl<D: Device, C: Clock> Worker<D, C> {
 
     fn install(&mut self, mut successor: Box<Successor>) -> Reply {
         Reply::Installed(match self.shard.succeed(self.now, &mut successor) {
-            Ok(()) => Ok(successor),
+            Ok(()) => {
+                for port in &mut self.ports {
+                    let rate = self.shard.program().port(port.id).rate;
+                    port.line.iter_mut().for_each(|line| line.set_rate(rate));
+                }
+                Ok(successor)
+            }
             Err(why) => Err((successor, why)),
         })
     }

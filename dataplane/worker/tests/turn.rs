@@ -9,8 +9,8 @@ use common::*;
 use std::sync::Arc;
 use switch::program::{GroupSettings, Threshold};
 use switch::{DropReason, PauseCause, Program, Successor, Volume};
-use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority};
-use worker::{BURST, Clock as _, Command, Reply, Stage};
+use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
+use worker::{BURST, Capacity, Clock, Command, DelayLine, EmulationSettings, Reply, Stage};
 
 /// So long takes a turn here: a minimum frame takes 6.72 ns of it.
 const TURN: Interval = Interval(1_000);
@@ -313,6 +313,44 @@ fn a_clock_that_goes_back_is_not_followed() {
     assert!(bench.worker.turn().is_continue());
     assert_eq!(b.outside().outbound.len(), 10);
     assert_eq!(bench.inspect(A).port.at, START + TURN * 2);
+}
+
+/// The system takes the core away at each look at the clock.
+struct Preempted(Nanos);
+
+impl Clock for Preempted {
+    fn now(&mut self) -> Nanos {
+        self.0 += AWAY;
+        self.0
+    }
+}
+
+const AWAY: Interval = Interval::from_micros(200);
+
+#[test]
+fn a_frame_leaves_an_emulated_link_no_earlier_than_its_delay_after_it_came() {
+    let settings_of_link = EmulationSettings {
+        delay: AWAY * 2,
+        rate: RATE,
+        loss: 0.0,
+        duplicate: 0.0,
+        reorder: 0.0,
+        reorder_by: Interval::ZERO,
+        control: false,
+        seed: 1,
+    };
+    let line = DelayLine::new(&settings_of_link, Capacity { frames: 10, data: WireBytes(10_000) });
+    let (mut benches, cables) = workers(settings(2), 1, || Preempted(START));
+    let Bench { worker, controls, monitor } = benches.remove(0);
+    let mut bench = Bench { worker: worker.emulate(B, line), controls, monitor };
+    cables[0].inject(frames(P3, 1));
+    while cables[1].outside().outbound.is_empty() {
+        assert!(bench.worker.turn().is_continue());
+    }
+    // The turn began at the first look. Before the second one the frame came. It left at a later one, and there was
+    // one more for the inspection.
+    let (came, left) = (START + AWAY * 2, bench.inspect(A).port.at - AWAY);
+    assert_eq!(left, came + AWAY * 2);
 }
 
 #[test]

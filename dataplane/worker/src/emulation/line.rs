@@ -4,7 +4,27 @@ use super::impairments::{Fate, Impairments};
 use super::track::{Arrival, Track};
 use super::{EmulationCounters, EmulationSettings};
 use switch::{ControlFrame, Frame, Transmitter};
-use units::{Bytes, Interval, Nanos};
+use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+
+/// How much a link holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// The most data frames, and as many control frames.
+    pub frames: usize,
+    /// The most data. The frame that reaches it is the last one.
+    pub data: WireBytes,
+}
+
+/// How data leaves the link: when it is due. A device that took none for a while gets what has gathered at the rate of
+/// the link, and not all at once.
+#[derive(Clone, Copy, Debug)]
+enum Exit {
+    OnTime,
+    /// The device has no room.
+    Shut,
+    /// It has had none, and not all has left that should have.
+    Paced,
+}
 
 /// Holds what leaves a port for as long as it would be on a long fibre.
 ///
@@ -23,23 +43,32 @@ pub struct DelayLine<F> {
     control: Track<ControlFrame>,
     /// Frames put on the link, to tell which of two that arrive together was first.
     order: u64,
+    /// Data on the link, and the most that there may be.
+    held: WireBytes,
+    capacity: WireBytes,
+    exit: Exit,
+    /// When the next frame may leave that is late.
+    leaving: LinkClock,
     /// But for what is in flight, which the tracks know.
     counters: EmulationCounters,
 }
 
 impl<F: Frame> DelayLine<F> {
-    /// A link that holds up to `max_frames` data frames and as many control frames:
-    /// as many as its rate sends within its delay. It allocates [`DelayLine::memory`].
-    pub fn new(settings: &EmulationSettings, max_frames: usize) -> Self {
-        let reorders = settings.reorders();
+    /// A link that holds what its rate sends within its delay, `capacity`. It allocates [`DelayLine::memory`].
+    pub fn new(settings: &EmulationSettings, capacity: Capacity) -> Self {
+        let (reorders, frames) = (settings.reorders(), capacity.frames);
         Self {
             delay: settings.delay,
             reorder_by: settings.reorder_by,
             impairments: Impairments::new(settings),
             impairs_control: settings.control,
-            data: Track::new(max_frames, reorders),
-            control: Track::new(max_frames, reorders && settings.control),
+            data: Track::new(frames, reorders),
+            control: Track::new(frames, reorders && settings.control),
             order: 0,
+            held: WireBytes(0),
+            capacity: capacity.data,
+            exit: Exit::OnTime,
+            leaving: LinkClock::new(settings.rate),
             counters: EmulationCounters::default(),
         }
     }
@@ -52,30 +81,70 @@ impl<F: Frame> DelayLine<F> {
             + Track::<ControlFrame>::memory(max_frames, reorders && settings.control)
     }
 
+    /// The rate of the link changes.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        self.leaving.set_rate(rate);
+    }
+
     /// When the next frame arrives: call [`DelayLine::release`] then. An instant in the past where the
     /// device behind had no room. [`Nanos::NEVER`] while the link is empty.
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
-        self.data.next().min(self.control.next()).due
+        let data = self.data.next().due;
+        let data = match self.exit {
+            Exit::Paced => data.max(self.leaving.free_at()),
+            Exit::OnTime | Exit::Shut => data,
+        };
+        data.min(self.control.next().due)
     }
 
     /// Gives `out` what has arrived by `now`, in the order of arrival, each frame with the instant at which
-    /// it was due. Data for which `out` has no room stays on the link and arrives late. Control frames are
-    /// always taken, so they do not wait behind it: a pause that came late would break a promise.
+    /// it was due. Data for which `out` has no room stays on the link and arrives late, at the rate of the link. Control
+    /// frames are always taken, so they do not wait behind it: a pause that came late would break a promise.
     pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
         let end = Arrival::behind(now);
         loop {
             let next_control = self.control.next();
-            while out.room() > 0
-                && let Some((arrival, frame)) = self.data.pop_before(end.min(next_control))
-            {
-                out.frame(arrival.due, frame);
-                self.count_delivery(now, arrival);
-            }
+            self.release_data(now, end.min(next_control), out);
             let Some((arrival, frame)) = self.control.pop_before(end) else { return };
             out.control(arrival.due, &frame);
             self.count_delivery(now, arrival);
         }
+    }
+
+    /// Gives `out` the data that arrives before `end`, as far as it may leave.
+    #[inline]
+    fn release_data(&mut self, now: Nanos, end: Arrival, out: &mut impl Transmitter<F>) {
+        while self.data.next() < end {
+            if out.room() == 0 {
+                self.exit = Exit::Shut;
+                return;
+            }
+            if matches!(self.exit, Exit::Paced) && self.leaving.free_at() > now {
+                return;
+            }
+            let Some((arrival, frame)) = self.data.pop_before(end) else { return };
+            let wire_bytes = WireBytes::of_frame(frame.length());
+            self.held.0 -= wire_bytes.0;
+            self.leave(now, wire_bytes);
+            out.frame(arrival.due, frame);
+            self.count_delivery(now, arrival);
+        }
+        if self.data.next() > Arrival::behind(now) {
+            self.exit = Exit::OnTime;
+        }
+    }
+
+    /// A frame leaves now; one that is late occupies the link from when the one before it had left.
+    #[inline]
+    fn leave(&mut self, now: Nanos, wire_bytes: WireBytes) {
+        let from = match self.exit {
+            Exit::OnTime => return,
+            Exit::Shut => now,
+            Exit::Paced => self.leaving.free_at(),
+        };
+        self.exit = Exit::Paced;
+        self.leaving.occupy(from, wire_bytes);
     }
 
     /// What it has done.
@@ -110,19 +179,19 @@ impl<F: Frame> DelayLine<F> {
 
 /// The near end of the link.
 impl<F: Frame> Transmitter<F> for DelayLine<F> {
-    /// For how many more data frames the line was made. Where there is none, because frames are shorter
-    /// than was provided for or the device behind takes none, frames wait in the switch and nothing is
-    /// lost.
+    /// For how many more data frames the line was made; none where it holds as much as its length does. That is so
+    /// where the device behind takes none: frames wait in the switch then, and nothing is lost.
     #[inline]
     fn room(&self) -> usize {
-        self.data.room()
+        if self.held < self.capacity { self.data.room() } else { 0 }
     }
 
     #[inline]
     fn frame(&mut self, start: Nanos, frame: F) {
         let fate = self.impairments.as_mut().map_or(Fate::default(), Impairments::fate);
-        let arrival = self.arrival(start, fate);
-        board(&mut self.data, &mut self.counters, fate, arrival, frame, F::duplicate);
+        let (arrival, wire_bytes) = (self.arrival(start, fate), WireBytes::of_frame(frame.length()));
+        let boarded = board(&mut self.data, &mut self.counters, fate, arrival, frame, F::duplicate);
+        self.held.0 += boarded * wire_bytes.0;
         self.note_in_flight();
     }
 
@@ -135,7 +204,7 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
     }
 }
 
-/// Puts a frame on a track, once, twice or not at all.
+/// Puts a frame on a track, once, twice or not at all. Returns how often.
 #[inline]
 fn board<T>(
     track: &mut Track<T>,
@@ -144,21 +213,21 @@ fn board<T>(
     arrival: Arrival,
     frame: T,
     duplicate: impl FnOnce(&T) -> Option<T>,
-) {
+) -> u64 {
     counters.entered += 1;
     if fate.lost {
         counters.lost += 1;
-        return;
+        return 0;
     }
     if track.room() == 0 {
         counters.overflowed += 1;
-        return;
+        return 0;
     }
     counters.reordered += u64::from(fate.held_back);
     let copy = if fate.duplicated && track.room() > 1 { duplicate(&frame) } else { None };
     track.push(arrival, fate.held_back, frame);
-    if let Some(copy) = copy {
-        counters.duplicated += 1;
-        track.push(arrival, fate.held_back, copy);
-    }
+    let Some(copy) = copy else { return 1 };
+    counters.duplicated += 1;
+    track.push(arrival, fate.held_back, copy);
+    2
 }

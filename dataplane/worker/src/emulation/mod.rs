@@ -19,7 +19,7 @@ mod settings;
 mod tests;
 mod track;
 
-pub use line::DelayLine;
+pub use line::{Capacity, DelayLine};
 pub use settings::EmulationSettings;
 
 use units::Interval;

@@ -1,6 +1,6 @@
 //! What an emulated link is like.
 
-use units::Interval;
+use units::{BitRate, Interval};
 
 /// A link that is emulated behind a port, for what leaves through it. Probabilities are 0 to 1; what is
 /// beyond counts as the nearer end.
@@ -8,6 +8,8 @@ use units::Interval;
 pub struct EmulationSettings {
     /// From end to end, one way.
     pub delay: Interval,
+    /// At which frames leave that had to wait for the device behind the link.
+    pub rate: BitRate,
     /// Probability that a frame is lost.
     pub loss: f64,
     /// Probability that it is delivered twice. The copy comes right behind it.

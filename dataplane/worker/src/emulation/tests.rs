@@ -1,17 +1,18 @@
 //! What a delay line promises, played with numbered frames.
 
-use super::{DelayLine, EmulationCounters, EmulationSettings};
+use super::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use switch::{ControlFrame, Frame, Transmitter};
-use units::{Bytes, Interval, Nanos};
+use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 
 const DELAY: Interval = Interval::from_micros(400);
 const REORDER_BY: Interval = Interval::from_micros(80);
 
 const GOOD: EmulationSettings = EmulationSettings {
     delay: DELAY,
+    rate: BitRate::gigabits(1),
     loss: 0.0,
     duplicate: 0.0,
     reorder: 0.0,
@@ -19,6 +20,11 @@ const GOOD: EmulationSettings = EmulationSettings {
     control: false,
     seed: 7,
 };
+
+/// A line for `frames` frames, however long.
+fn line_of(settings: &EmulationSettings, frames: usize) -> DelayLine<Numbered> {
+    DelayLine::new(settings, Capacity { frames, data: WireBytes(u64::MAX) })
+}
 
 /// A frame that is known by its number, and whose memory is counted.
 struct Numbered {
@@ -180,7 +186,7 @@ proptest! {
         ahead in 0_u64..2_000,
     ) {
         let settings = EmulationSettings { delay: Interval(delay), ..GOOD };
-        let mut line = DelayLine::new(&settings, 200);
+        let mut line = line_of(&settings, 200);
         // A delay shorter than the window would have frames arrive before they were handed over.
         let received = play(&mut line, &traffic, Interval(ahead.min(delay)));
         prop_assert_eq!(received.len(), traffic.len());
@@ -198,7 +204,7 @@ proptest! {
         calls in prop::collection::vec((0_u64..50_000, 0_usize..4), 1..200),
     ) {
         let (near, mut far) = (NearEnd::default(), FarEnd::new(200));
-        let mut line = DelayLine::new(&GOOD, 200);
+        let mut line = line_of(&GOOD, 200);
         traffic.iter().enumerate().for_each(|(number, sent)| near.send(&mut line, number, *sent));
         let mut now = traffic[0].start;
         for (later, room) in calls.into_iter().chain([(1_000_000_000, usize::MAX)]) {
@@ -212,6 +218,8 @@ proptest! {
                 prop_assert!(!it.is_control || it.due > last);
             }
         }
+        // What waited leaves at the rate of the link.
+        far.serve_until(&mut line, Nanos::NEVER);
         for is_control in [false, true] {
             let sent = (0..).zip(&traffic).filter(|(_, sent)| sent.is_control == is_control);
             let received = far.received.iter().filter(|it| it.is_control == is_control);
@@ -230,7 +238,7 @@ proptest! {
         capacity in 1_usize..60,
     ) {
         let (near, mut far) = (NearEnd::default(), FarEnd::new(400));
-        let mut line = DelayLine::new(&settings, capacity);
+        let mut line = line_of(&settings, capacity);
         for (number, sent) in traffic.iter().enumerate() {
             far.serve_until(&mut line, sent.start);
             near.send(&mut line, number, *sent);
@@ -249,7 +257,7 @@ proptest! {
         settings in impairments(),
         traffic in traffic(),
     ) {
-        let mut line = DelayLine::new(&settings, 400);
+        let mut line = line_of(&settings, 400);
         let received = play(&mut line, &traffic, Interval::ZERO);
         let mut held_back = BTreeSet::new();
         for it in &received {
@@ -271,7 +279,7 @@ proptest! {
 fn a_pause_that_is_not_impaired_keeps_its_distance_to_the_data_around_it() {
     let bad = EmulationSettings { loss: 0.1, duplicate: 0.1, reorder: 0.1, ..GOOD };
     let traffic = steady(1_000);
-    let received = play(&mut DelayLine::new(&bad, 2_000), &traffic, Interval::ZERO);
+    let received = play(&mut line_of(&bad, 2_000), &traffic, Interval::ZERO);
     let control: Vec<_> = received.iter().filter(|it| it.is_control).collect();
     assert_eq!(control.len(), 100);
     assert!(control.iter().all(|it| it.at == traffic[it.number as usize].start + DELAY));
@@ -281,11 +289,11 @@ fn a_pause_that_is_not_impaired_keeps_its_distance_to_the_data_around_it() {
 fn control_frames_are_impaired_where_that_is_asked_for() {
     for (control, expected) in [(false, 10), (true, 0)] {
         let settings = EmulationSettings { loss: 1.0, control, ..GOOD };
-        let received = play(&mut DelayLine::new(&settings, 100), &steady(100), Interval::ZERO);
+        let received = play(&mut line_of(&settings, 100), &steady(100), Interval::ZERO);
         assert_eq!(received.len(), expected);
     }
     let settings = EmulationSettings { duplicate: 1.0, reorder: 1.0, control: true, ..GOOD };
-    let received = play(&mut DelayLine::new(&settings, 200), &steady(10), Interval::ZERO);
+    let received = play(&mut line_of(&settings, 200), &steady(10), Interval::ZERO);
     assert_eq!(numbers(&received), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9]);
     assert!(received.iter().all(|it| it.at == Nanos(1_480_000 + 10 * u64::from(it.number))));
 }
@@ -303,7 +311,7 @@ fn as_many_frames_are_impaired_as_the_probabilities_say() {
     let frames = 200_000;
     let traffic: Vec<_> =
         steady(frames as usize).iter().map(|it| Sent { is_control: false, ..*it }).collect();
-    let mut line = DelayLine::new(&settings, traffic.len());
+    let mut line = line_of(&settings, traffic.len());
     play(&mut line, &traffic, Interval::ZERO);
     let EmulationCounters { entered, lost, duplicated, reordered, .. } = line.counters();
     assert_eq!(entered, frames);
@@ -316,7 +324,7 @@ fn as_many_frames_are_impaired_as_the_probabilities_say() {
 #[test]
 fn the_same_seed_and_frames_give_the_same_and_another_seed_does_not() {
     let settings = EmulationSettings { loss: 0.1, duplicate: 0.1, reorder: 0.1, ..GOOD };
-    let play = |settings| play(&mut DelayLine::new(&settings, 4_000), &steady(2_000), Interval::ZERO);
+    let play = |settings| play(&mut line_of(&settings, 4_000), &steady(2_000), Interval::ZERO);
     assert_eq!(play(settings), play(settings));
     assert_ne!(play(settings), play(EmulationSettings { seed: 8, ..settings }));
 }
@@ -324,7 +332,7 @@ fn the_same_seed_and_frames_give_the_same_and_another_seed_does_not() {
 #[test]
 fn the_frames_that_are_lost_are_the_same_when_others_are_impaired_or_more_pauses_are_sent() {
     let data = |settings: &EmulationSettings, traffic: &[Sent]| -> BTreeSet<Nanos> {
-        let received = play(&mut DelayLine::new(settings, 4_000), traffic, Interval::ZERO);
+        let received = play(&mut line_of(settings, 4_000), traffic, Interval::ZERO);
         let data = received.iter().filter(|it| !it.is_control);
         data.map(|it| traffic[it.number as usize].start).collect()
     };
@@ -340,7 +348,7 @@ fn the_frames_that_are_lost_are_the_same_when_others_are_impaired_or_more_pauses
 #[test]
 fn a_full_line_has_no_room_and_what_comes_all_the_same_is_dropped_and_counted() {
     let (near, mut far) = (NearEnd::default(), FarEnd::new(4));
-    let mut line = DelayLine::new(&GOOD, 2);
+    let mut line = line_of(&GOOD, 2);
     for (number, is_control) in [false, false, false, true, true, true].into_iter().enumerate() {
         near.send(&mut line, number, Sent { start: Nanos(number as u64), is_control });
     }
@@ -354,11 +362,70 @@ fn a_full_line_has_no_room_and_what_comes_all_the_same_is_dropped_and_counted() 
 }
 
 #[test]
+fn a_link_whose_device_takes_nothing_holds_what_its_length_does_and_lets_it_out_at_its_rate() {
+    // 400 us at 1G are 50,000 bytes on the wire: 595 frames of 84.
+    let (near, mut far) = (NearEnd::default(), FarEnd::new(1_000));
+    let mut line = DelayLine::new(&GOOD, Capacity { frames: 10_000, data: WireBytes(50_000) });
+    far.room = 0;
+    let mut sent = 0;
+    while line.room() > 0 {
+        near.send(&mut line, sent, Sent { start: Nanos(672 * sent as u64), is_control: false });
+        sent += 1;
+    }
+    assert_eq!(sent, 596, "the one that reaches the limit is the last");
+    // The peer is away for a second.
+    for now in (0..1_000).map(|millis| Nanos(1_000_000 * millis)) {
+        far.serve(&mut line, now);
+    }
+    assert_eq!((far.received.len(), line.room()), (0, 0));
+    assert!(line.next_deadline() < Nanos(1_000_000), "it is asked again and again");
+    let back = Nanos(1_000_000_000);
+    far.room = usize::MAX;
+    for step in 0..1_000 {
+        let now = back + Interval(step * 1_000);
+        far.serve(&mut line, now);
+        let most = 1 + now.since(back).0 / 672;
+        assert_eq!(far.received.len() as u64, most.min(596), "one in 672 ns, at {now}");
+    }
+    assert!(numbers(&far.received).into_iter().eq(0..596));
+    // Then it is on time again.
+    let start = back + Interval(2_000_000);
+    (0..3).for_each(|number| near.send(&mut line, number, Sent { start, is_control: false }));
+    far.serve(&mut line, start + DELAY - Interval(1));
+    assert_eq!(far.received.len(), 596);
+    far.serve(&mut line, start + DELAY);
+    assert_eq!((far.received.len(), line.next_deadline()), (599, Nanos::NEVER));
+}
+
+#[test]
+fn a_worker_that_comes_late_finds_all_that_is_due() {
+    let (near, mut far) = (NearEnd::default(), FarEnd::new(100));
+    let mut line = line_of(&GOOD, 100);
+    steady(100).iter().enumerate().for_each(|(number, sent)| near.send(&mut line, number, *sent));
+    far.serve(&mut line, Nanos(1_000_000) + DELAY + Interval::from_micros(500));
+    assert_eq!(far.received.len(), 100, "the device had room all the time");
+}
+
+#[test]
+fn a_link_that_becomes_faster_lets_out_faster_what_has_gathered() {
+    let (near, mut far) = (NearEnd::default(), FarEnd::new(100));
+    let mut line = line_of(&GOOD, 100);
+    (0..100).for_each(|number| near.send(&mut line, number, Sent { start: Nanos(0), is_control: false }));
+    (far.room, far.now) = (0, Nanos::ZERO);
+    far.serve(&mut line, Nanos(0) + DELAY);
+    far.room = usize::MAX;
+    line.set_rate(BitRate::gigabits(10));
+    far.serve(&mut line, Nanos(1_000_000));
+    far.serve(&mut line, Nanos(1_000_000) + Interval(670));
+    assert_eq!(far.received.len(), 10, "one in 67.2 ns");
+}
+
+#[test]
 fn a_frame_for_whose_copy_there_is_no_memory_or_no_room_arrives_once() {
     let settings = EmulationSettings { duplicate: 1.0, ..GOOD };
     let near = NearEnd::default();
     for (capacity, can_be_copied, copies) in [(4, true, 1), (4, false, 0), (1, true, 0)] {
-        let mut line = DelayLine::new(&settings, capacity);
+        let mut line = line_of(&settings, capacity);
         line.frame(Nanos::ZERO, Numbered { number: 0, can_be_copied, memory: near.memory.clone() });
         let mut far = FarEnd::new(2);
         far.serve_until(&mut line, Nanos::NEVER);
@@ -371,7 +438,7 @@ fn a_frame_for_whose_copy_there_is_no_memory_or_no_room_arrives_once() {
 #[test]
 fn a_line_that_is_dropped_gives_its_memory_back() {
     let near = NearEnd::default();
-    let mut line = DelayLine::new(&GOOD, 100);
+    let mut line = line_of(&GOOD, 100);
     steady(100).iter().enumerate().for_each(|(number, sent)| near.send(&mut line, number, *sent));
     assert_eq!(near.lent(), 90);
     drop(line);
@@ -386,7 +453,7 @@ fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
         let (near, mut far) = (NearEnd::default(), FarEnd::new(200_000));
         let traffic = steady(100_000);
         let mut made = None;
-        let new = allocation_counter::measure(|| made = Some(DelayLine::new(&settings, 500)));
+        let new = allocation_counter::measure(|| made = Some(line_of(&settings, 500)));
         assert_eq!(new.bytes_total, DelayLine::<Numbered>::memory(&settings, 500).0);
         let mut line = made.unwrap();
         let used = allocation_counter::measure(|| {
