@@ -175,7 +175,7 @@ impl EgressPort {
             max_frame: settings.max_frame,
             shaper: settings.rate_limit.as_ref().map(Shaper::new),
             stamper: Stamper::new(settings),
-            scheduler: Scheduler::new(&settings.queues),
+            scheduler: Scheduler::new(&settings.queues, settings.max_frame, settings.rate),
             backlog: PrioritySet::EMPTY,
             shaped: shaped(settings),
             is_plain: is_plain(settings),
@@ -206,7 +206,7 @@ impl EgressPort {
             self.shaper = new.rate_limit.as_ref().map(Shaper::new);
         }
         self.stamper = Stamper::new(new);
-        self.scheduler.configure(&new.queues);
+        self.scheduler.configure(&new.queues, new.max_frame, new.rate);
         self.shaped = shaped(new);
         self.is_plain = is_plain(new);
         for ((queue, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
