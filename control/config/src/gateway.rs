@@ -5,6 +5,7 @@ use std::sync::Arc;
 use switch::program::{PortSettings, Program};
 use units::{Distance, Interval, PortId};
 
+use crate::cores::CoreLoad;
 use crate::headroom::HeadroomTerms;
 use crate::lscc_sum::LsccSum;
 use crate::memory::MemorySum;
@@ -46,6 +47,14 @@ impl Gateway {
     pub fn memory(&self) -> Option<MemorySum> {
         let any = self.runtime.devices.iter().any(Option::is_some);
         any.then(|| MemorySum::new(self.program.settings(), &self.runtime))
+    }
+
+    /// What the ports of each core bring, in the order of cores; nothing where no port has a device.
+    pub fn cores(&self) -> Vec<CoreLoad> {
+        if self.runtime.devices.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        CoreLoad::all(self.program.settings(), &self.runtime)
     }
 
     /// What LSCC amounts to on each port that has it, with the port's name.

@@ -10,6 +10,7 @@
 
 mod bifrost;
 mod build;
+pub mod cores;
 mod defaults;
 mod device;
 mod diff;
@@ -113,6 +114,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
     let built = build::build(&document, &name, directory, problems)?;
     origin::check(&built, &document, problems);
     physics::check(&built, &document, problems);
+    cores::check(&built.settings, &built.runtime, &document, problems);
     let program = Program::new(built.settings.clone()).map_err(|error| {
         // The checks above miss only what depends on several ports at once.
         if built.forwarding_resolved {

@@ -10,6 +10,7 @@ use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ip::Dscp;
 
+use crate::cores::CoreLoad;
 use crate::file::FileError;
 use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
@@ -306,6 +307,8 @@ pub enum ProblemKind {
     ArgumentOfKey { argument: &'static str, key: &'static str },
     #[error("core {core} is none of dpdk.cores, which are {cores}")]
     CoreUnlisted { core: usize, cores: String },
+    #[error("{}", load.behind())]
+    CoreBehind { load: Box<CoreLoad> },
     #[error(
         "an AF_XDP device needs an mbuf within a page of {page}, and for frames of {frame}, as on port {port}, one takes {mbuf}; lower mtu or max_frame on every port, or use driver = \"af_packet\""
     )]

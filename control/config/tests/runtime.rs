@@ -6,7 +6,7 @@ use std::path::Path;
 
 use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames, Privileges, Process};
 use config::{Change, Gateway, diff, not_live, parse, render};
-use units::{Bytes, Cells, Distance, Interval, PortId};
+use units::{Bytes, Cells, Distance, Interval, PortId, WireBytes};
 
 fn valid(text: &str) -> Gateway {
     let gateway = parse(text, "gw.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -112,6 +112,75 @@ fn an_emulated_link_takes_its_delay_from_the_distance_unless_part_of_it_is_real(
     assert_eq!((all.delay, all.reorder_by), (Interval(404_041), Interval(40_404)));
     assert_eq!((all.reorder, all.loss, all.duplicate, all.control), (0.5, 0.0, 0.0, false));
     assert_eq!(emulation("distance = \"80km\"\nemulation = { delay = \"100us\" }").delay, Interval(100_000));
+}
+
+/// What `longspan check` says of the cores of two pairs of 100G, with `dpdk` and the core of each port.
+fn cores(dpdk: &str, cores: [&str; 4]) -> Vec<String> {
+    let port = |(number, core)| {
+        format!(
+            "[[port]]\nname = \"p{number}\"\nrate = \"100G\"\ndevice = {{ vdev = \"net_ring{number}\"{core} }}\n"
+        )
+    };
+    let ports: String = cores.into_iter().enumerate().map(port).collect();
+    let forwarding = "[forwarding]\nmode = \"patch\"\npairs = [[\"p0\", \"p1\"], [\"p2\", \"p3\"]]\n";
+    let gateway =
+        parse(&format!("{dpdk}\n{forwarding}{ports}"), "gw.toml").unwrap_or_else(|error| panic!("{error}"));
+    let loads = gateway.cores();
+    assert_eq!(gateway.warnings.len(), loads.iter().filter(|load| !load.keeps_up()).count());
+    loads.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn each_core_is_said_with_its_ports_and_the_frames_with_which_it_keeps_up() {
+    let at = "(at 5,000,000 frames a second)";
+    assert_eq!(
+        cores("dpdk.cores = [2, 3]", [""; 4]),
+        [
+            format!("core 2: p0, p1, 200G: keeps up with frames of 5,000 bytes and more on the wire {at}"),
+            format!("core 3: p2, p3, 200G: keeps up with frames of 5,000 bytes and more on the wire {at}"),
+        ],
+        "pairs share a core"
+    );
+    let apart = cores("", [", core = 5", ", core = 6", ", core = 7", ", core = 8"]);
+    let alone = format!("core 5: p0, 100G: keeps up with frames of 2,500 bytes and more on the wire {at}");
+    assert_eq!((apart.len(), &apart[0]), (4, &alone));
+    assert_eq!(
+        cores("", ["", ", core = 1", "", ""])
+            .iter()
+            .map(|line| line.split_once(" 200G").unwrap().0)
+            .collect::<Vec<_>>(),
+        ["core 1: p0, p1,", "a core that the gateway chooses: p2, p3,"]
+    );
+    let slow = shipped("wire-memif-far.toml").cores();
+    assert_eq!(
+        slow.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [("dc0", "500M"), ("lh0", "1G")].map(|(port, rate)| format!(
+            "a core that the gateway chooses: {port}, {rate}: keeps up with frames of any length {at}"
+        ))
+    );
+}
+
+#[test]
+fn a_core_keeps_up_where_it_takes_the_largest_rdma_packets_that_fit_its_ports_and_no_sooner() {
+    let loads = |rate: &str, mtu: u64| {
+        let text = two_ports("device = { vdev = \"net_ring2\" }")
+            .replace("10G", rate)
+            .replace("1500", &mtu.to_string());
+        parse(&text, "gw.toml").unwrap_or_else(|error| panic!("{error}")).cores().remove(0)
+    };
+    // 5,000,000 frames of 1,106 bytes a second are 44.24G, of 4,178 bytes 167.12G; each is of two ports.
+    for (half, mtu) in [(22_120_u64, 1_500), (83_560, 9_100)] {
+        let (fits, beyond) = (loads(&format!("{half}M"), mtu), loads(&format!("{}M", half + 1), mtu));
+        assert_eq!((fits.fewest_frames, fits.keeps_up()), (5_000_000, true), "{half}M, {mtu}");
+        assert!(!beyond.keeps_up(), "{half}M, {mtu}");
+    }
+    assert_eq!(loads("22120M", 1_500).least_mean(), WireBytes(1_106));
+}
+
+#[test]
+fn a_file_without_devices_says_nothing_of_cores() {
+    let text = "[[port]]\nname = \"a\"\nrate = \"400G\"\n[[port]]\nname = \"b\"\nrate = \"400G\"\n";
+    assert_eq!(valid(text).cores(), []);
 }
 
 #[test]

@@ -11,14 +11,14 @@ use std::time::Instant;
 use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
 use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
-use switch::{ForwardingSettings, HashKey, Ledger, Shard, ShardId};
+use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use worker::{Capacity, DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
 
 use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
-use crate::cores::{self, Wish};
+use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
 use crate::event::Event;
@@ -141,23 +141,8 @@ fn assign_cores(gateway: &Gateway) -> Result<Vec<usize>, RunError> {
     let stated = &gateway.runtime.dpdk.cores;
     let chosen = cores::automatic(&allowed, &cores::isolated(), settings.ports.len());
     let cores = if stated.is_empty() { &chosen } else { stated };
-    let devices = gateway.runtime.devices.iter().flatten();
-    let wishes: Vec<_> = devices
-        .zip(&settings.ports)
-        .enumerate()
-        .map(|(number, (device, port))| {
-            let peer = peer_of(&settings.forwarding, number);
-            Wish { core: device.core, rate: port.rate, peer }
-        })
-        .collect();
+    let wishes = config::cores::wishes(settings, &gateway.runtime);
     Ok(cores::assign(&wishes, cores, &allowed)?)
-}
-
-/// The port that `port` is patched to.
-fn peer_of(forwarding: &ForwardingSettings, port: usize) -> Option<usize> {
-    let ForwardingSettings::Patch(pairs) = forwarding else { return None };
-    let mut both_ways = pairs.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-    both_ways.find(|(from, _)| from.index() == port).map(|(_, to)| to.index())
 }
 
 /// Opens the devices of all ports, and says what they are.

@@ -3,6 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::console;
 use crate::failure::Failure;
+use config::cores::{CoreLoad, FRAMES_PER_SECOND};
 use config::scenario::ScenarioFile;
 use config::{ConfigError, Gateway, LsccSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
@@ -72,8 +73,8 @@ fn approval_of_scenario(file: &Path, variants: &[String], warnings: &[Problem]) 
     text
 }
 
-/// One line, what LSCC amounts to where a port has it, a line for each watchdog, the memory of the devices
-/// where there are any, and a line for each warning.
+/// One line, what LSCC amounts to where a port has it, a line for each watchdog, a line for each core and the memory
+/// of the devices where there are any, and a line for each warning.
 fn approval(file: &Path, gateway: &Gateway) -> String {
     let ports: Vec<_> = gateway.port_names().collect();
     let name = &gateway.name;
@@ -92,6 +93,9 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
             watched.join(", "),
             action.name(),
         );
+    }
+    for load in gateway.cores() {
+        let _ = writeln!(text, "{load}");
     }
     if let Some(memory) = gateway.memory() {
         let _ = writeln!(text, "memory of the devices:\n{memory}");
@@ -120,6 +124,7 @@ struct FileReport {
     ports: Vec<String>,
     lscc: Vec<LsccReport>,
     watchdogs: Vec<WatchdogReport>,
+    cores: Vec<CoreReport>,
     memory: Option<MemoryReport>,
     problems: Vec<ProblemReport>,
 }
@@ -147,6 +152,18 @@ struct WatchdogReport {
     detection_ns: u64,
     restoration_ns: u64,
     action: &'static str,
+}
+
+/// The ports of a core in the output of `--json`. The rate is in bits per second.
+#[derive(Serialize)]
+struct CoreReport {
+    /// `None` where the gateway chooses it when it starts.
+    core: Option<usize>,
+    ports: Vec<String>,
+    rate: u64,
+    frames_per_second: u64,
+    least_mean_wire_bytes: u64,
+    keeps_up: bool,
 }
 
 /// The memory of the devices in the output of `--json`.
@@ -208,6 +225,8 @@ impl FileReport {
             watchdogs: gateway.map_or_else(Vec::new, |gateway| {
                 watchdogs(gateway).map(|(port, watchdog)| WatchdogReport::new(port, watchdog)).collect()
             }),
+            cores: gateway
+                .map_or_else(Vec::new, |gateway| gateway.cores().into_iter().map(CoreReport::new).collect()),
             memory: gateway.and_then(|gateway| Some(MemoryReport::new(&gateway.memory()?))),
             problems,
         }
@@ -239,6 +258,19 @@ impl WatchdogReport {
             detection_ns: watchdog.detection.0,
             restoration_ns: watchdog.restoration.0,
             action: watchdog.action.name(),
+        }
+    }
+}
+
+impl CoreReport {
+    fn new(load: CoreLoad) -> Self {
+        Self {
+            core: load.core,
+            rate: load.rate.bits_per_second(),
+            frames_per_second: FRAMES_PER_SECOND,
+            least_mean_wire_bytes: load.least_mean().0,
+            keeps_up: load.keeps_up(),
+            ports: load.ports,
         }
     }
 }

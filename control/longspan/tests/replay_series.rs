@@ -117,7 +117,10 @@ fn the_series_of_bifrost_agrees_with_the_report() {
     let (dc0, bifrost) = (&report["ports"][0], &report["ports"][0]["bifrost"]);
     let figure = |key: &str| bifrost[key].as_u64().unwrap();
     let first_slot = series.column("dc0.bifrost_granted_wire_bytes").iter().position(Option::is_some);
-    assert!(first_slot.unwrap() > 0, "before the first slot there is nothing to tell");
+    // The first slot begins with the first frame, and so does the series. Before it has ended there is nothing to tell.
+    let times = series.times();
+    let ended = times.iter().position(|time| time - times[0] >= figure("slot_ns"));
+    assert_eq!((first_slot, ended), (Some(1), Some(1)), "{:?}", &times[..3]);
 
     let line = 1_000_000_000 / 8 * figure("slot_ns") / 1_000_000_000;
     assert_eq!(series.most("dc0.bifrost_granted_wire_bytes"), line, "never more than the line");

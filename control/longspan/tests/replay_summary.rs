@@ -127,6 +127,29 @@ fn check_approves_every_gateway_of_the_repository_but_not_a_broken_one() {
 }
 
 #[test]
+fn check_says_what_each_core_of_a_gateway_with_devices_keeps_up_with() {
+    let with = repository("config/gateways/wire-e810.toml");
+    let without = repository("config/gateways/replay.toml");
+    let shown = run(["check".as_ref(), with.as_os_str(), without.as_os_str()]).stdout;
+    let docs = std::fs::read_to_string(repository("docs/configuration.md")).unwrap();
+    let lines: Vec<_> = shown.lines().filter(|line| line.contains("keeps up with")).collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    assert!(docs.contains(&lines.join("\n")), "{shown}");
+
+    let report =
+        json(&run(["check".as_ref(), "--json".as_ref(), with.as_os_str(), without.as_os_str()]).stdout);
+    let core = serde_json::json!({
+        "core": 2,
+        "ports": ["dc0"],
+        "rate": 100_000_000_000_u64,
+        "frames_per_second": 5_000_000,
+        "least_mean_wire_bytes": 2_500,
+        "keeps_up": true,
+    });
+    assert_eq!((&report[0]["cores"][0], &report[1]["cores"]), (&core, &serde_json::json!([])));
+}
+
+#[test]
 fn check_says_what_lscc_amounts_to_where_a_port_has_it() {
     let with = repository("config/gateways/longhaul-lscc-80km.toml");
     let without = repository("config/gateways/longhaul-80km.toml");

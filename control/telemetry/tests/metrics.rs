@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{assert_golden, in_crate, snapshot};
+use common::{assert_golden, in_crate, snapshot, snapshot_of_bridge};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
 use telemetry::metrics::{self, Kind};
@@ -132,6 +132,20 @@ fn buckets_rise_and_the_last_one_is_the_count() {
 }
 
 #[test]
+fn a_bridge_counts_what_the_stations_of_each_port_changed_and_a_patch_has_no_such_series() {
+    let page = metrics::encode(&snapshot_of_bridge());
+    for (series, dc0, lh0) in
+        [("moved_addresses", 999, 1_000), ("displaced_addresses", 1, 0), ("refused_changes", 0, 5)]
+    {
+        for (port, value) in [("dc0", dc0), ("lh0", lh0)] {
+            let line = format!("\nlongspan_bridge_{series}_total{{port=\"{port}\"}} {value}\n");
+            assert!(page.contains(&line), "{line}{page}");
+        }
+    }
+    assert!(!metrics::encode(&snapshot()).contains("longspan_bridge"));
+}
+
+#[test]
 fn every_drop_reason_is_there_for_every_port_before_anything_is_dropped_for_it() {
     let page = metrics::encode(&snapshot());
     let samples = samples(&page);
@@ -170,8 +184,8 @@ fn pause_time_is_that_of_the_report() {
 }
 
 #[test]
-fn a_gateway_with_everything_on_has_every_metric() {
-    let page = metrics::encode(&snapshot());
+fn a_gateway_with_everything_on_and_a_bridge_have_every_metric() {
+    let page = [snapshot(), snapshot_of_bridge()].map(|snapshot| metrics::encode(&snapshot)).concat();
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
     }

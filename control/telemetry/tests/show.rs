@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{assert_golden, gateway, in_crate, snapshot};
+use common::{assert_golden, gateway, in_crate, snapshot, snapshot_of_bridge};
 use telemetry::{Snapshot, View, of_port, render};
 
 #[test]
@@ -21,6 +21,22 @@ fn every_view_of_a_busy_gateway_is_the_golden_one() {
     for view in View::ALL {
         assert_golden(&format!("show-{}.txt", view.name()), &render(&snapshot, view, None).unwrap());
     }
+}
+
+#[test]
+fn a_bridge_shows_what_the_stations_of_each_port_changed_and_what_it_refused() {
+    let snapshot = snapshot_of_bridge();
+    let of_port = |port: usize| {
+        let bridge = snapshot.ports[port].port.bridge.unwrap();
+        (bridge.moved_addresses, bridge.displaced_addresses, bridge.refused_changes)
+    };
+    assert_eq!((of_port(0), of_port(1)), ((999, 1, 0), (1_000, 0, 5)));
+    let page = render(&snapshot, View::Ports, None).unwrap();
+    let (_, table) = page.split_once("\nBRIDGE").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    assert!(docs.contains(&format!("```text\nBRIDGE{table}\n```\n")), "{page}");
+    assert!(!render(&common::snapshot(), View::Ports, None).unwrap().contains("BRIDGE"), "there is none");
 }
 
 #[test]
@@ -110,7 +126,9 @@ fn every_key_of_a_snapshot_is_in_the_docs() {
     let read = |page: &str| std::fs::read_to_string(in_crate("../../docs").join(page)).unwrap();
     let pages = [read("show.md"), read("report.md"), read("drops.md")].concat();
     let mut found = Default::default();
-    keys(&serde_json::to_value(snapshot()).unwrap(), &mut found);
+    for snapshot in [snapshot(), snapshot_of_bridge()] {
+        keys(&serde_json::to_value(snapshot).unwrap(), &mut found);
+    }
     let missing: Vec<_> = found.iter().filter(|key| !pages.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -18,7 +18,7 @@ mod watchdog;
 pub use delay::{BucketReport, DelayReport};
 pub use lscc::{CnpReport, FeedbackReport, FlowsReport, LsccReport, PseudoQueueReport, RatesReport};
 pub use pools::{PoolReport, PoolsReport};
-pub use port::{BifrostReport, PortReport};
+pub use port::{BifrostReport, BridgeReport, PortReport};
 pub use priority::{
     GroupReport, LimitsReport, PausedByCause, PausesReceivedReport, PausesSentReport, PriorityReport,
     QueueReport,

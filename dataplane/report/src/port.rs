@@ -3,7 +3,7 @@
 use crate::{ByReason, Count, DelayReport, LsccReport, Name, PriorityReport, by_reason, dropped};
 use serde::{Deserialize, Serialize};
 use switch::program::PortSettings;
-use switch::{Consumed, DropReason, PortInspection, Volume};
+use switch::{BridgeCounters, Consumed, DropReason, PortInspection, Volume};
 use units::Priority;
 
 /// One port.
@@ -26,12 +26,33 @@ pub struct PortReport {
     pub dropped_at_ingress: ByReason,
     /// Frames for this port that were dropped at its queues.
     pub dropped_at_egress: ByReason,
+    /// What stations behind the port did to what the bridge knows of others; `None` where nothing is bridged.
+    pub bridge: Option<BridgeReport>,
     /// What the slots of Bifrost came to; `None` where it does not run.
     pub bifrost: Option<BifrostReport>,
     /// What LSCC did; `None` where it does not run.
     pub lscc: Option<LsccReport>,
     /// The eight priorities in order.
     pub priorities: Vec<PriorityReport>,
+}
+
+/// What stations behind one port did to what the bridge knows of others. Moves and displacements together are limited
+/// to 1,000 at once and 1,000 a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BridgeReport {
+    /// Addresses that moved to the port from another one.
+    pub moved_addresses: u64,
+    /// Addresses that had not aged and were forgotten, in a full set or a full table, for a new one behind the port.
+    pub displaced_addresses: u64,
+    /// Changes of either kind that the limit refused: the frame went on, and nothing was learned from it.
+    pub refused_changes: u64,
+}
+
+impl From<BridgeCounters> for BridgeReport {
+    fn from(counters: BridgeCounters) -> Self {
+        let BridgeCounters { moved, displaced, refused } = counters;
+        Self { moved_addresses: moved, displaced_addresses: displaced, refused_changes: refused }
+    }
 }
 
 /// Bifrost on one port. All bytes are bytes on the wire.
@@ -77,6 +98,7 @@ impl PortReport {
             consumed: by_reason(Consumed::ALL.map(Consumed::name), &counters.consumed),
             dropped_at_ingress: dropped(&at_ingress),
             dropped_at_egress: dropped(&at_egress),
+            bridge: look.bridge.map(BridgeReport::from),
             bifrost: BifrostReport::new(settings, look),
             lscc: LsccReport::new(settings, look),
             priorities: Priority::all().map(|it| PriorityReport::new(settings, look, it)).collect(),

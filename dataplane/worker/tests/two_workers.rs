@@ -189,6 +189,7 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
     }
     settings.ports[B.index()].rate = units::BitRate::gigabits(1);
     let mut sender = Sender { read: 0, paused: false, xoffs: 0 };
+    let mut cable = Cable::default();
     let benches = run(settings, |_, cables| {
         let mut next = 0;
         wait_until("all frames leave", || {
@@ -201,10 +202,21 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
             cables[1].outside().outbound.len() as u64 == FRAMES
         });
         assert!(cables[1].outside().numbers()[&1].iter().copied().eq(0..FRAMES));
+        cable = cables[0].clone();
+        wait_until("the sender may go on", || {
+            sender.listen(&cable);
+            !sender.paused
+        });
     });
-    assert!(sender.xoffs > 0, "the sender was paused");
+    // What a worker that was held up has sent since.
+    sender.listen(&cable);
     assert_nothing_inside(ledger_of(&benches));
-    let ingress = benches[0].worker.shard().ingress_counters(PortId(0));
+    let shard = benches[0].worker.shard();
+    // How often it is paused is up to the threads. It heard every pause that was sent, and the last word was to go on.
+    let pauses = shard.group(START, PortId(0), P3).pauses;
+    assert_eq!((sender.xoffs as u64, pauses.slot), (pauses.xoff + pauses.refresh, 0), "{pauses:?}");
+    assert!(pauses.xoff >= 1 && pauses.xon == pauses.xoff, "{pauses:?}");
+    let ingress = shard.ingress_counters(PortId(0));
     assert_eq!(ingress.received[P3.index()].frames, FRAMES);
 }
 

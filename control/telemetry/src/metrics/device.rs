@@ -82,6 +82,27 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         kind: Kind::Counter,
+        name: "bridge_moved_addresses",
+        measure: Measure::Number,
+        help: "Addresses that moved to the port from another one.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.moved_addresses))),
+    },
+    Metric {
+        kind: Kind::Counter,
+        name: "bridge_displaced_addresses",
+        measure: Measure::Number,
+        help: "Addresses that had not aged and were forgotten for a new one behind the port, in a full set or table.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.displaced_addresses))),
+    },
+    Metric {
+        kind: Kind::Counter,
+        name: "bridge_refused_changes",
+        measure: Measure::Number,
+        help: "Moves and displacements beyond 1,000 a second of the port: the frame went on, and nothing was learned from it.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.refused_changes))),
+    },
+    Metric {
+        kind: Kind::Counter,
         name: "device_frames",
         measure: Measure::Number,
         help: "Frames that the device gave and took, control frames included.",

@@ -11,6 +11,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     }
     write_traffic(page, shown);
     write_devices(page, shown);
+    write_bridge(page, shown);
     write_emulation(page, shown);
     if !shown.filtered {
         write_workers(page, shown);
@@ -88,6 +89,20 @@ fn pfc(passage: PfcPassage) -> String {
         (Passage::No, Passage::No) => "none".into(),
         _ => "unknown".into(),
     }
+}
+
+fn write_bridge(page: &mut String, shown: &Shown<'_>) {
+    let mut table = Table::new(1, ["port", "moved", "displaced", "refused"]);
+    for port in &shown.ports {
+        let Some(bridge) = &port.port.bridge else { continue };
+        table.row([
+            port.port.name.clone(),
+            thousands(bridge.moved_addresses),
+            thousands(bridge.displaced_addresses),
+            thousands(bridge.refused_changes),
+        ]);
+    }
+    section(page, "BRIDGE: addresses that stations moved to a port, and displaced from the table", &table);
 }
 
 fn write_emulation(page: &mut String, shown: &Shown<'_>) {

@@ -181,10 +181,39 @@ fn device(name: &str, link_up: bool, pfc: PfcPassage) -> WireDevice {
     WireDevice { name: name.into(), driver: "net_af_packet".into(), link_up, pfc }
 }
 
-/// The gateway after its traffic, with two workers that share one shard for want of a second.
+/// The gateway after its traffic.
 pub fn snapshot() -> Snapshot {
     let gateway = gateway();
     let (shard, now) = driven(&gateway);
+    snapshot_of(&gateway, &shard, now)
+}
+
+/// A gateway with the ports dc0 and lh0 and one address in its bridge, after stations have changed what it knows of others
+/// more often at one instant than they may.
+pub fn snapshot_of_bridge() -> Snapshot {
+    let ports = "[[port]]\nname = \"dc0\"\nrate = \"10G\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\n";
+    let text = format!("[forwarding]\nmode = \"bridge\"\ncapacity = 1\n{ports}");
+    let gateway = config::parse(&text, "gateway.toml").unwrap();
+    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
+    let mut send = |port, station| {
+        let mut bytes = packet(0, 60);
+        bytes[11] = station;
+        shard.ingress(START, port, &mut vec![pool.frame(&bytes, 60)]);
+    };
+    // Station 1 moves to lh0, and station 2 takes its place from dc0. Then station 2 is here and there 1,004 times:
+    // lh0 has 999 changes left and is refused five, dc0 as many and wants no more.
+    send(DC0, 1);
+    send(LH0, 1);
+    send(DC0, 2);
+    for _ in 0..1_004 {
+        send(LH0, 2);
+        send(DC0, 2);
+    }
+    snapshot_of(&gateway, &shard, START)
+}
+
+/// What is seen of a gateway with two workers that share one shard for want of a second.
+fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {
         shard.inspect(now, port, &mut inspection.port);
@@ -237,7 +266,7 @@ pub fn snapshot() -> Snapshot {
         inspection: lh0,
     };
     Snapshot::new(&Observation {
-        gateway: &gateway,
+        gateway,
         started: START,
         now,
         reloads: ReloadsReport { applied: 3, refused: 1 },

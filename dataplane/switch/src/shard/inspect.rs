@@ -7,7 +7,7 @@ use crate::congestion::lscc::{
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
 use crate::flow_control::pfc::{PauseCause, PausesSent};
-use crate::forwarding::BridgeCounters;
+use crate::forwarding::{BridgeCounters, ForwardingSettings};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
 use crate::ingress::IngressCounters;
@@ -141,8 +141,8 @@ pub struct PortInspection {
     pub lscc: Option<LsccReport>,
     /// How late the intervals of LSCC ended, where it runs.
     pub lscc_lateness: Option<DelayHistogram>,
-    /// What its stations did to what the bridge knows of others; nothing where the switch is no bridge.
-    pub bridge: BridgeCounters,
+    /// What its stations did to what the bridge knows of others; `None` where the switch is no bridge.
+    pub bridge: Option<BridgeCounters>,
     /// The latest storms that the watchdogs of all ports of its shard have detected and seen end.
     pub watchdog: WatchdogLog,
 }
@@ -163,8 +163,14 @@ impl<F: Frame> Shard<F> {
         into.last_slot = self.last_slot(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
-        into.bridge = self.bridge.counters(port);
+        into.bridge = self.bridge_counters(port);
         into.watchdog.clone_from(self.watchdog_events());
+    }
+
+    /// What stations behind `port` did to what the bridge knows of others; `None` where the switch is no bridge.
+    pub fn bridge_counters(&self, port: PortId) -> Option<BridgeCounters> {
+        let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));
+        bridges.then(|| self.bridge.counters(port))
     }
 
     /// What came in through `port`.
