@@ -17,6 +17,10 @@ const MBUF_HEADROOM: u64 = 128;
 const MBUF_OVERHEAD: u64 = 128 + 64 + 64;
 /// The longest control frame.
 const CONTROL: u64 = ControlFrame::CAPACITY as u64;
+/// What drivers count to the longest frame: FCS, two VLAN tags, and the 16 bytes of virtio's header.
+const DRIVER_ROOM: u64 = 4 + 2 * 4 + 16;
+/// To whole such steps ice and i40e round the room down before they use it.
+const DRIVER_STEP: u64 = 128;
 /// The least that DPDK's drivers expect behind the headroom.
 const LEAST_SEGMENT: u64 = 2_048;
 /// What the kernel leaves free in front of a frame in memory that it shares.
@@ -44,9 +48,9 @@ const CONTROL_SPACING: Interval = Interval::from_micros(1);
 /// By so much a worker comes late to an emulated link that has a core to itself, and twice what one sleeps that shares it.
 const LATE: Interval = Interval::from_micros(100);
 
-/// What holds frames of up to `max_frame` in one piece.
+/// What holds frames of up to `max_frame` in one piece, with what drivers want beside the frame.
 pub(crate) fn segment(max_frame: Bytes) -> Bytes {
-    Bytes(max_frame.0.next_multiple_of(64).max(LEAST_SEGMENT))
+    Bytes((max_frame.0 + DRIVER_ROOM).next_multiple_of(DRIVER_STEP).max(LEAST_SEGMENT))
 }
 
 /// A slot of a ring of af_packet for frames of up to `max_frame`, behind up to 128 bytes of what the kernel
@@ -218,7 +222,7 @@ impl MemorySum {
 
     /// The longest frame that an mbuf holds.
     pub fn longest_frame(&self) -> Bytes {
-        self.layout.segment
+        self.layout.segment - Bytes(DRIVER_ROOM)
     }
 
     /// Room of an mbuf for a frame, with what is left free in front of it: 128 bytes, and with AF_XDP 256

@@ -1,6 +1,7 @@
 //! Which cores the ports of a gateway may run on.
 
 use core::fmt;
+use std::collections::BTreeSet;
 use std::fs;
 
 use config::cores::{self, Wish};
@@ -20,15 +21,20 @@ pub enum CoreError {
 
 /// The cores that are used where the configuration names none: those that the kernel keeps free of other
 /// work (`isolcpus`), else all but the first, which is left to the control thread; never more than there
-/// are ports. On a machine of one core, that one.
-pub fn automatic(allowed: &[usize], isolated: &[usize], ports: usize) -> Vec<usize> {
+/// are ports. Cores that other gateways have `taken` are left out: then the first one is used too, and where all are
+/// taken, one that is.
+pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>, ports: usize) -> Vec<usize> {
     let isolated: Vec<_> = allowed.iter().copied().filter(|core| isolated.contains(core)).collect();
     let candidates = match (isolated.as_slice(), allowed) {
         ([], [_, rest @ ..]) if !rest.is_empty() => rest,
         ([], all) => all,
         (isolated, _) => isolated,
     };
-    candidates.iter().copied().take(ports.max(1)).collect()
+    let free = |cores: &[usize]| -> Vec<usize> {
+        cores.iter().copied().filter(|core| !taken.contains(core)).take(ports.max(1)).collect()
+    };
+    let choices = [free(candidates), free(allowed), candidates.iter().copied().take(ports.max(1)).collect()];
+    choices.into_iter().find(|cores| !cores.is_empty()).unwrap_or_default()
 }
 
 /// The core of each port ([`cores::assign`]), where this process may run on all that the file names.
@@ -76,14 +82,23 @@ mod tests {
 
     #[test]
     fn the_first_core_is_left_to_the_control_thread() {
-        assert_eq!(automatic(&[0, 1, 2, 3], &[], 2), [1, 2]);
-        assert_eq!(automatic(&[0, 1], &[], 8), [1]);
-        assert_eq!(automatic(&[4], &[], 8), [4]);
+        let none = BTreeSet::new();
+        assert_eq!(automatic(&[0, 1, 2, 3], &[], &none, 2), [1, 2]);
+        assert_eq!(automatic(&[0, 1], &[], &none, 8), [1]);
+        assert_eq!(automatic(&[4], &[], &none, 8), [4]);
+    }
+
+    #[test]
+    fn a_second_gateway_takes_other_cores_as_long_as_there_are_any() {
+        let chosen = |taken: &[usize]| automatic(&[0, 1, 2], &[], &taken.iter().copied().collect(), 2);
+        assert_eq!(chosen(&[1]), [2]);
+        assert_eq!(chosen(&[1, 2]), [0], "rather than a core with another worker");
+        assert_eq!(chosen(&[0, 1, 2]), [1, 2]);
     }
 
     #[test]
     fn isolated_cores_go_before_others() {
-        assert_eq!(automatic(&[0, 1, 2, 3], &[2, 3, 9], 8), [2, 3]);
+        assert_eq!(automatic(&[0, 1, 2, 3], &[2, 3, 9], &BTreeSet::new(), 8), [2, 3]);
     }
 
     #[test]

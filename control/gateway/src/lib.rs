@@ -10,6 +10,8 @@
 #[cfg(feature = "dpdk")]
 mod callers;
 #[cfg(feature = "dpdk")]
+mod claims;
+#[cfg(feature = "dpdk")]
 mod clock;
 #[cfg(feature = "dpdk")]
 mod control;

@@ -21,6 +21,8 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// A DPDK port.
 pub struct DpdkLine {
     port: Port,
+    /// What people call it: the interface of the kernel behind it, or else DPDK's name.
+    name: String,
     /// The interface of the kernel behind it, where there is one.
     carrier: Option<Carrier>,
     /// When the client end of a memif looks for its server again, should its link be down; `None` of all
@@ -31,12 +33,13 @@ pub struct DpdkLine {
 impl DpdkLine {
     /// The line of `port`, which is a `kind`.
     pub fn new(port: Port, kind: &DeviceKind) -> Self {
-        let carrier = match kind {
-            DeviceKind::Virtual(vdev) => interface(vdev).map(Carrier::of),
+        let interface = match kind {
+            DeviceKind::Virtual(vdev) => interface(vdev),
             DeviceKind::Pci(_) => None,
         };
+        let (name, carrier) = (interface.unwrap_or(port.name()).into(), interface.map(Carrier::of));
         let next_seek = memif::is_client(kind).then(|| Instant::now() + SEEK_SERVER);
-        Self { port, carrier, next_seek }
+        Self { port, name, carrier, next_seek }
     }
 }
 
@@ -62,12 +65,7 @@ impl Line for DpdkLine {
             PfcPassage::Unknown(_) => telemetry::PfcPassage::default(),
             PfcPassage::Blocked(_) => telemetry::PfcPassage { transmit: Passage::No, ..Default::default() },
         };
-        WireDevice {
-            name: self.port.name().into(),
-            driver: self.port.driver().into(),
-            link_up: self.is_up(),
-            pfc,
-        }
+        WireDevice { name: self.name.clone(), driver: self.port.driver().into(), link_up: self.is_up(), pfc }
     }
 
     fn hardware(&self) -> HardwareReport {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -16,8 +16,9 @@ use telemetry::ReloadsReport;
 use units::PortId;
 use worker::{Capacity, DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
 
+use crate::claims::{self, Claims};
 use crate::clock::WireClock;
-use crate::control::{Control, Ended, unix_time};
+use crate::control::{Control, Ended, Line, unix_time};
 use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
@@ -60,7 +61,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         metrics::serve(address, sender)?;
     }
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
-    let cores = assign_cores(&gateway)?;
+    let (cores, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
     let buffers = Buffers::new(&eal, &sum)?;
     let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events)?;
@@ -74,7 +75,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let names = gateway.port_names().map(str::to_owned).collect();
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
-    tracing::info!("gateway \"{}\" forwards", gateway.name);
+    tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
     let ending = options.duration.map(|duration| Instant::now() + duration);
     let control = Control {
@@ -93,8 +94,18 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         looks: Looks::new(ports),
     };
     let ended = control.run();
-    drop(socket);
+    drop((socket, claims));
     Ok(ended)
+}
+
+/// That the gateway is ready, and which of its links are not.
+fn readiness(gateway: &Gateway, lines: &[DpdkLine]) -> String {
+    let down: Vec<_> =
+        gateway.port_names().zip(lines).filter(|(_, line)| !line.is_up()).map(|(name, _)| name).collect();
+    match &down[..] {
+        [] => format!("gateway \"{}\" forwards", gateway.name),
+        [..] => format!("gateway \"{}\" is ready; still down: {}", gateway.name, down.join(", ")),
+    }
 }
 
 /// Who may ask the gateway.
@@ -134,15 +145,23 @@ fn without_device(gateway: &Gateway) -> Vec<String> {
     ports.filter(|(_, device)| device.is_none()).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The core of each port.
-fn assign_cores(gateway: &Gateway) -> Result<Vec<usize>, RunError> {
-    let allowed = worker::allowed_cores();
+/// The core of each port, claimed for this gateway.
+fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
+    let (allowed, locks) = (worker::allowed_cores(), Path::new(claims::DIRECTORY));
     let settings = gateway.program.settings();
     let stated = &gateway.runtime.dpdk.cores;
-    let chosen = cores::automatic(&allowed, &cores::isolated(), settings.ports.len());
+    let taken = claims::taken(locks, &allowed);
+    let chosen = cores::automatic(&allowed, &cores::isolated(), &taken, settings.ports.len());
     let cores = if stated.is_empty() { &chosen } else { stated };
     let wishes = config::cores::wishes(settings, &gateway.runtime);
-    Ok(cores::assign(&wishes, cores, &allowed)?)
+    let assigned = cores::assign(&wishes, cores, &allowed)?;
+    let mut claims = Claims::default();
+    for core in claims.take(locks, assigned.iter().copied()) {
+        tracing::warn!(
+            "core {core} has a worker of another gateway, and both will be late; name another one in dpdk.cores"
+        );
+    }
+    Ok((assigned, claims))
 }
 
 /// Opens the devices of all ports, and says what they are.

@@ -12,6 +12,10 @@ pub enum PfcPassage {
     Blocked(&'static str),
 }
 
+/// Devices of which it was seen that PFC frames pass both ways, with one transmit queue: QEMU's virtio, e1000, e1000e and
+/// vmxnet3, with DPDK 22.11.
+const SEEN: [&str; 3] = ["net_virtio", "net_e1000_em", "net_vmxnet3"];
+
 /// Devices in software, for which a frame is a frame.
 const SOFTWARE: [&str; 9] = [
     "net_ring",
@@ -34,7 +38,7 @@ pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
 /// By the driver's name, as [`crate::Port::driver`] gives it.
 pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {
-        _ if SOFTWARE.contains(&driver) => PfcPassage::Passes,
+        _ if SOFTWARE.contains(&driver) || SEEN.contains(&driver) => PfcPassage::Passes,
         "net_i40e" => PfcPassage::Blocked("the i40e driver installs a filter against sending 0x8808"),
         "net_ice" => PfcPassage::Unknown(
             "the ice driver sends PFC frames, but whether received ones reach software depends on the \
@@ -44,10 +48,13 @@ pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     }
 }
 
-/// Whether a second transmit queue may be used while only one receive queue is served. Software devices
-/// pair their queues: the peer would not serve the second one, or what it receives would be lost.
+/// Whether a second transmit queue may be used while only one receive queue is served: only where that is known.
+///
+/// Devices in software pair their queues, and virtio does too: the host gives the second receive queue, which nobody
+/// serves, a share of the frames. `net_e1000_em` claims two transmit queues for every chip, and an 82540EM has one: what is
+/// put into the other never leaves.
 pub(crate) fn may_have_control_queue(driver: &str) -> bool {
-    driver == "net_null" || !SOFTWARE.contains(&driver)
+    matches!(driver, "net_null" | "net_ice" | "net_i40e" | "net_ixgbe" | "net_mlx5" | "net_vmxnet3")
 }
 
 /// Whether a driver that does not say that it sends frames in several mbufs does so all the same. Others
@@ -66,5 +73,14 @@ mod tests {
         assert!(matches!(pfc_passage("net_ice"), PfcPassage::Unknown(_)));
         assert!(matches!(pfc_passage("net_i40e"), PfcPassage::Blocked(_)));
         assert_eq!(pfc_passage("net_memif"), PfcPassage::Passes);
+        assert_eq!(pfc_passage("net_virtio"), PfcPassage::Passes);
+    }
+
+    #[test]
+    fn a_second_transmit_queue_is_used_only_where_it_is_known_to_send_and_to_cost_no_frame() {
+        assert!(may_have_control_queue("net_ice"));
+        for driver in ["net_virtio", "net_e1000_em", "net_memif", "net_of_tomorrow"] {
+            assert!(!may_have_control_queue(driver), "{driver}");
+        }
     }
 }
