@@ -127,6 +127,15 @@ mod tests {
     }
 
     #[test]
+    fn a_header_whose_words_sum_to_nothing_but_ones_is_right() {
+        let mut header = [0; 20];
+        header[..4].fill(0xff);
+        assert!(is_right(&header));
+        header[4] = 1;
+        assert!(!is_right(&header));
+    }
+
+    #[test]
     fn an_update_equals_a_recomputation() {
         proptest::proptest!(|(mut data: [u8; 20], at in 1..10usize, new: u16)| {
             data[0] |= 0x40; // As a version field does, it keeps the sum from being zero.

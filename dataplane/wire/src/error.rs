@@ -114,3 +114,15 @@ pub(crate) const fn truncated(protocol: Protocol, needed: usize, available: usiz
 pub(crate) const fn invalid(protocol: Protocol, field: &'static str, value: u32) -> ParseError {
     ParseError::Invalid { protocol, field, value }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_of_which_protocol_it_is() {
+        assert_eq!(Protocol::ExtendedTransport.to_string(), "extended transport header");
+        let text = truncated(Protocol::Arp, 28, 27).to_string();
+        assert!(text.contains("ARP") && text.contains("28") && text.contains("27"), "{text}");
+    }
+}

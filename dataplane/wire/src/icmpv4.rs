@@ -190,6 +190,14 @@ mod tests {
     }
 
     #[test]
+    fn a_message_says_its_code_and_whether_its_checksum_is_wrong() {
+        let unreachable = [3, 13, 0xfc, 0xf2, 0, 0, 0, 0];
+        let view = View::parse(&unreachable[..]).unwrap();
+        assert_eq!((view.message_type(), view.code(), view.verify_checksum()), (Type(3), 13, true));
+        assert!(!View::parse(&[3, 13, 0xfc, 0xf3, 0, 0, 0, 0][..]).unwrap().verify_checksum());
+    }
+
+    #[test]
     fn a_message_shorter_than_its_header_is_refused() {
         assert_truncated_below(HEADER_LEN, &[8; HEADER_LEN], |bytes| View::parse(bytes).map(|_| ()));
     }

@@ -101,6 +101,30 @@ fn a_solicitation_that_was_routed_damaged_or_malformed_is_not_answered() {
 }
 
 #[test]
+fn a_request_with_a_code_of_its_own_is_no_echo_request_and_stays_as_it_is() {
+    for (first, code) in [(128, 1), (129, 0)] {
+        let mut bytes = [first, code, 0, 0, 0, 7, 0, 9];
+        let mut view = View::parse(&mut bytes[..]).unwrap();
+        assert_eq!(view.code(), code);
+        assert!(!view.turn_echo_request_into_reply());
+        assert_eq!(bytes, [first, code, 0, 0, 0, 7, 0, 9]);
+    }
+}
+
+#[test]
+fn of_several_options_the_first_with_an_address_of_six_bytes_counts() {
+    let other = MacAddress([2, 0, 0, 0, 0, 1]);
+    let option = |kind: u8, mac: MacAddress| [&[kind, 1][..], &mac.0].concat();
+    // 16 bytes hold an address of another kind of link.
+    let long = [&[1, 2][..], &[0xaa; 14]].concat();
+    let options = [long, option(2, other), option(1, MAC), option(1, other)].concat();
+    let message = [&[135, 0, 0, 0, 0, 0, 0, 0][..], &TARGET_ADDRESS.octets(), &options].concat();
+    let found = View::parse(&message[..]).unwrap().message();
+    let expected = NeighbourSolicitation { target: TARGET_ADDRESS, source_link_address: Some(MAC) };
+    assert_eq!(found, Ok(Message::NeighbourSolicitation(expected)));
+}
+
+#[test]
 fn a_message_cut_off_is_refused() {
     let packet = solicitation(ASKER, Some(MAC));
     assert_truncated_below(HEADER_LEN, &packet[40..], |bytes| View::parse(bytes).map(|_| ()));

@@ -44,6 +44,12 @@ fn rates_that_networks_have_are_said_and_others_are_not() {
 }
 
 #[test]
+fn a_rate_is_shown_as_rates_are() {
+    let hundred = BitRate::gigabits(100);
+    assert_eq!(rate(hundred).to_string(), hundred.to_string());
+}
+
+#[test]
 fn bytes_never_wrap_before_the_clock_does() {
     for code in 1..RATES.len() as u8 {
         let rate = LinkRate(code);
