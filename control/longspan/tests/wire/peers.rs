@@ -2,7 +2,7 @@
 
 use crate::configuration::{LOSSLESS, port};
 use crate::lab::{Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, wait_until};
-use crate::on_the_wire;
+use crate::{on_the_wire, on_the_wire_with_cores};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -11,6 +11,7 @@ pub fn tests() -> Vec<Trial> {
         on_the_wire("a_server_goes_on_when_its_killed_client_is_back", |lab| peer_is_killed(lab, CLIENT)),
         on_the_wire("a_client_goes_on_when_its_server_was_ended_and_is_back", server_is_ended),
         on_the_wire("both_ends_of_a_memif_end_at_once", both_end),
+        on_the_wire_with_cores(2, "two_gateways_of_one_machine_choose_different_cores", cores_apart),
     ]
 }
 
@@ -187,4 +188,20 @@ fn expect_no_crash(ended: &Ended) {
 fn link_is_up(gateway: &Gateway) -> bool {
     let shown = gateway.show();
     crate::lab::port(&shown, "lh0")["device"]["link_up"].as_bool().expect("a device has a link")
+}
+
+/// Also where each has a network of its own.
+fn cores_apart(lab: &Lab) {
+    let port = |name: &str| {
+        format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\ndevice = {{ vdev = \"net_null{name}\" }}\n")
+    };
+    let text = format!("[dpdk]\nidle = \"sleep\"\n[control]\nmetrics = \"none\"\n{}{}", port("0"), port("1"));
+    let namespaces = [lab.namespace("one"), lab.namespace("other")];
+    let start = |name: &str, namespace| Gateway::start(lab, namespace, name, &text);
+    let one = start("one", &namespaces[0]);
+    let core = |gateway: &Gateway| gateway.show()["workers"][0]["core"].as_u64().unwrap();
+    let (first, other) = (core(&one), start("other", &namespaces[1]));
+    assert_ne!(core(&other), first);
+    one.end();
+    assert_eq!(core(&start("third", &namespaces[0])), first, "it is free again");
 }
