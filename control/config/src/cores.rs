@@ -177,7 +177,7 @@ impl CoreLoad {
         self.core.map_or_else(|| "a core that the gateway chooses".into(), |core| format!("core {core}"))
     }
 
-    /// What is wrong with one that does not keep up, and what helps.
+    /// Says of a core that does not keep up by how much, and what to change.
     pub(crate) fn behind(&self) -> String {
         format!(
             "{} takes some {} frames a second, and {} of {} are {} a second even of the largest RDMA path MTU that fits; \

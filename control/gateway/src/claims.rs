@@ -1,17 +1,22 @@
 //! Cores that gateways of one machine have for themselves.
 //!
-//! Each worker's core is claimed by a lock on a file, which ends with the process however that ends. A claim keeps
-//! nobody from a core: it tells a gateway that chooses its cores which to leave to others, and operators who name one
-//! core twice.
+//! A gateway locks a file for the core of each worker, and the lock ends with the process, however that ends. A lock
+//! keeps nobody from a core: a gateway that chooses its cores leaves the locked ones alone, and one that is told to use a
+//! locked core warns.
+//!
+//! Every user may write to the directory of the files. So only files of the gateway's own user count, and nobody else can
+//! open them: others can neither claim a core nor hold up a gateway that starts.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
-/// Where the lock files are: every user may write there, and files of root cannot be removed by others.
+/// The directory of the lock files. Every user may write there; it is sticky, so nobody removes the files of others.
 pub const DIRECTORY: &str = "/run/lock";
 
 /// The claims of a gateway; they last as long as this does.
@@ -45,20 +50,24 @@ pub fn taken(directory: &Path, cores: &[usize]) -> BTreeSet<usize> {
     Claims::default().take(directory, cores.iter().copied())
 }
 
-fn open(directory: &Path, core: usize) -> std::io::Result<File> {
+/// The lock file of a core, if it is a regular file of this process's user.
+fn open(directory: &Path, core: usize) -> io::Result<File> {
     let path = directory.join(format!("longspan-core-{core}"));
+    // Somebody may have put a link there, or a FIFO, which would have the gateway wait for its writer.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
-    // A link that somebody has put there is not followed.
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    // One that is there already is enough: its owner may be another user, and a lock needs no right to write.
-    options.read(true).custom_flags(flags);
-    options.open(&path).or_else(|_| options.write(true).create_new(true).mode(0o644).open(&path))
+    options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    let about = file.metadata()?;
+    let is_own = about.is_file() && about.uid() == geteuid().as_raw();
+    if is_own { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     #[test]
     fn a_core_is_claimed_by_one_gateway_until_that_is_gone() {
@@ -71,14 +80,36 @@ mod tests {
         assert_eq!(taken(directory.path(), &[0, 1, 2, 3]), BTreeSet::from([3]));
     }
 
+    /// Links, FIFOs and, where the test may give files away, a file of another user that is locked.
+    #[test]
+    fn what_others_put_in_place_of_a_lock_file_neither_claims_a_core_nor_holds_up_a_gateway() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |core: usize| directory.path().join(format!("longspan-core-{core}"));
+        std::os::unix::fs::symlink("/dev/null", file(1)).unwrap();
+        mknodat(CWD, file(2), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let squatter = File::create(file(3)).unwrap();
+        squatter.lock().unwrap();
+        let is_given_away = std::os::unix::fs::chown(file(3), Some(65_534), None).is_ok();
+        let squatted = if is_given_away { BTreeSet::new() } else { BTreeSet::from([3]) };
+        for _ in 0..2 {
+            assert_eq!(Claims::default().take(directory.path(), [1, 2, 3]), squatted);
+        }
+    }
+
+    #[test]
+    fn nobody_else_can_open_a_lock_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut claims = Claims::default();
+        claims.take(directory.path(), [7]);
+        let mode = directory.path().join("longspan-core-7").metadata().unwrap().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+
     #[test]
     fn where_no_lock_can_be_had_every_core_is_free() {
         let directory = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/dev/null", directory.path().join("longspan-core-1")).unwrap();
         let nowhere = directory.path().join("nowhere");
-        for directory in [directory.path(), &nowhere] {
-            let (mut one, mut other) = (Claims::default(), Claims::default());
-            assert_eq!((one.take(directory, [1]), other.take(directory, [1])), Default::default());
-        }
+        let (mut one, mut other) = (Claims::default(), Claims::default());
+        assert_eq!((one.take(&nowhere, [1]), other.take(&nowhere, [1])), Default::default());
     }
 }

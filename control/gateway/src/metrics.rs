@@ -260,7 +260,7 @@ mod tests {
         let request = b"GET /metrics HTTP/1.1\r\n\r\n";
         let mut silent: Vec<_> = (0..24).map(|_| connect(address)).collect();
         let served = (0..30).filter(|_| {
-            // Whoever had to leave comes back.
+            // The reader that was evicted connects again.
             silent.push(connect(address));
             answer_to(connect(address), request).ends_with("the gateway does not answer\n")
         });

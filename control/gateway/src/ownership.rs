@@ -1,4 +1,4 @@
-//! Whose a file is, where others may write to its directory.
+//! Checks the owner of a file in a directory to which others may write.
 //!
 //! The directory of a socket may belong to an account with fewer privileges than this process has now. So what is
 //! changed is the file that was looked at, and never what somebody has put in its place since.
@@ -17,7 +17,7 @@ use rustix::process::geteuid;
 pub struct Own(OwnedFd);
 
 impl Own {
-    /// What is at `path`, if it is of this `kind` and belongs to the user of this process. Links are not followed.
+    /// Opens `path` if it is of this `kind` and belongs to the user of this process. It follows no link.
     ///
     /// # Errors
     /// It is something else, somebody else's, or not there.

@@ -304,15 +304,6 @@ mod tests {
     }
 
     #[test]
-    fn to_put_nothing_in_front_hides_nothing_behind_it() {
-        let (mut chains, mut chain) = (Chains::new(1, 1), Chain::default());
-        chains.push(&mut chain, 7);
-        chains.push_front(&mut chain, core::iter::empty());
-        assert_eq!(chains.front(&chain), Some(&7));
-        assert_eq!(chains.pop(&mut chain), Some(7));
-    }
-
-    #[test]
     fn memory_never_grows_beyond_what_was_said() {
         let (mut chains, mut long, mut short) = (Chains::new(1_000, 2), Chain::default(), Chain::default());
         let reserved = (chains.segments.capacity(), chains.next.capacity());

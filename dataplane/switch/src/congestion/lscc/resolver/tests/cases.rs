@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// Far from zero.
-const START: u32 = 0x60_0000;
-
 #[test]
 fn a_pair_needs_two_responses_about_different_requests() {
     let mut port = Port::new();
@@ -122,17 +119,6 @@ fn a_flow_met_in_the_middle_may_get_responses_to_what_was_sent_before() {
         port.ack(Y_TO_X, 0x10, psn);
     }
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(X_TO_Y, 0x21)), (Some(0x10), None));
-}
-
-/// A port at which (X to Y, 0x20) and (Y to X, 0x10) are bound by ten PSNs.
-fn bound() -> Port {
-    let mut port = Port::new();
-    for psn in START..START + 10 {
-        port.write(X_TO_Y, 0x20, psn);
-        port.ack(Y_TO_X, 0x10, psn);
-    }
-    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
-    port
 }
 
 #[test]

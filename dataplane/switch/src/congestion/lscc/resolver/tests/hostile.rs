@@ -2,8 +2,6 @@
 
 use super::*;
 
-/// Far from zero.
-const START: u32 = 0x60_0000;
 /// What a host behind this end says in the name of Y.
 const FORGED: Hosts = Hosts { way: Way::Out, ..Y_TO_X };
 
@@ -13,17 +11,6 @@ fn psn(number: u64) -> u32 {
 
 fn link(millis: u64) -> Lscc {
     Lscc { round_trip: Interval::from_millis(millis), ..settings(1_000) }
-}
-
-/// A port at which (X to Y, 0x20) and (Y to X, 0x10) are bound by ten PSNs. Both hosts are station 1 at port 0.
-fn bound() -> Port {
-    let mut port = Port::new();
-    for psn in START..START + 10 {
-        port.write(X_TO_Y, 0x20, psn);
-        port.ack(Y_TO_X, 0x10, psn);
-    }
-    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
-    port
 }
 
 #[test]

@@ -11,6 +11,9 @@ use units::{Interval, PortId};
 use wire::ethernet::MacAddress;
 use wire::roce::bth;
 
+/// The PSN at which tests begin, far from zero.
+const START: u32 = 0x60_0000;
+
 const X_TO_Y: Hosts = hosts(1, 2);
 const Y_TO_X: Hosts = X_TO_Y.reversed();
 const RATE: BitRate = BitRate::gigabits(100);
@@ -140,4 +143,15 @@ impl Port {
     fn source(&self, hosts: Hosts, qp: u32) -> Option<u32> {
         self.flows.source_of(self.slot(hosts, qp)?).map(QueuePair::number)
     }
+}
+
+/// A port at which (X to Y, 0x20) and (Y to X, 0x10) are bound by ten PSNs. Both hosts are station 1 at port 0.
+fn bound() -> Port {
+    let mut port = Port::new();
+    for psn in START..START + 10 {
+        port.write(X_TO_Y, 0x20, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+    port
 }
