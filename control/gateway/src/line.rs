@@ -8,6 +8,7 @@ use dpdk::{PfcPassage, Port};
 use telemetry::{HardwareReport, Passage, WireDevice};
 
 use crate::control::Line;
+use crate::device::ControlQueueFailed;
 use crate::links::{Carrier, interface};
 use crate::memif;
 
@@ -28,18 +29,20 @@ pub struct DpdkLine {
     /// When the client end of a memif looks for its server again, should its link be down; `None` of all
     /// other devices.
     next_seek: Option<Instant>,
+    /// `None` once that was said.
+    control_queue: Option<ControlQueueFailed>,
 }
 
 impl DpdkLine {
-    /// The line of `port`, which is a `kind`.
-    pub fn new(port: Port, kind: &DeviceKind) -> Self {
+    /// The line of `port`, which is a `kind`, and whose worker says whether its control queue has failed.
+    pub fn new(port: Port, kind: &DeviceKind, control_queue: ControlQueueFailed) -> Self {
         let interface = match kind {
             DeviceKind::Virtual(vdev) => interface(vdev),
             DeviceKind::Pci(_) => None,
         };
         let (name, carrier) = (interface.unwrap_or(port.name()).into(), interface.map(Carrier::of));
         let next_seek = memif::is_client(kind).then(|| Instant::now() + SEEK_SERVER);
-        Self { port, name, carrier, next_seek }
+        Self { port, name, carrier, next_seek, control_queue: Some(control_queue) }
     }
 }
 
@@ -57,6 +60,16 @@ impl Line for DpdkLine {
             Ok(()) => now + HANDSHAKE,
             Err(_) => now + SEEK_SERVER,
         });
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        self.control_queue.take_if(|failed| failed.get())?;
+        let driver = self.port.driver();
+        Some(format!(
+            "{} ({driver}) sends nothing from its second transmit queue: control frames go through the data's from now on, and \
+             pauses that were in the other are lost",
+            self.name
+        ))
     }
 
     fn device(&self) -> WireDevice {

@@ -78,6 +78,27 @@ pub enum EalError {
         /// The kernel's driver that has it.
         driver: Option<String>,
     },
+    /// Another process has a PCI device.
+    #[error(
+        "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` names it); end that process, \
+         or name another device"
+    )]
+    PciDeviceInUse {
+        /// The device.
+        device: String,
+        /// The file of its group of the IOMMU.
+        group: String,
+    },
+    /// This process may not open a PCI device.
+    #[error(
+        "the PCI device {device} is bound to vfio-pci, and this user may not open {group}: give it to the user (chown)"
+    )]
+    PciDeviceForbidden {
+        /// The device.
+        device: String,
+        /// The file of its group of the IOMMU.
+        group: String,
+    },
     /// A virtual device could not be made; DPDK's log, on stderr, says more.
     #[error("DPDK does not make the device {device}: {source}")]
     Device {

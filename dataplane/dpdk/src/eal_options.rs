@@ -46,6 +46,8 @@ impl EalOptions {
     /// one later, so that each one's failure is its own.
     pub(crate) fn arguments(&self, cpus: &[usize]) -> Vec<String> {
         let mut arguments = vec![self.file_prefix.clone(), "--log-level=*:warning".to_owned()];
+        // At every start it warns that no second process can use its memory, which none does.
+        arguments.push("--log-level=pmd.net.memif:error".to_owned());
         // One lcore that stays on all CPUs: workers are threads of our own, pinned by us.
         let cpus = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         arguments.push(format!("--lcores=0@({cpus})"));

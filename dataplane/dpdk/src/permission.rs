@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 use core::fmt;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::PathBuf;
 
@@ -105,7 +105,25 @@ pub(crate) fn pci_device_exists(device: &str) -> Result<(), EalError> {
 pub(crate) fn why_pci_not_taken(address: &str) -> EalError {
     let driver = fs::read_link(pci_directory(address).join("driver")).ok();
     let driver = driver.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    let group = fs::read_link(pci_directory(address).join("iommu_group")).ok();
+    let group = group.and_then(|link| Some(format!("/dev/vfio/{}", link.file_name()?.to_string_lossy())));
+    if let (Some("vfio-pci"), Some(group)) = (driver.as_deref(), group) {
+        let opened = OpenOptions::new().read(true).write(true).open(&group);
+        if let Some(why) = opened.err().and_then(|error| why_group_not_open(address, group, &error)) {
+            return why;
+        }
+    }
     EalError::PciDeviceNotTaken { device: address.to_owned(), driver }
+}
+
+/// Why the file of a device's group cannot be opened. The kernel gives it to one process at a time.
+fn why_group_not_open(address: &str, group: String, error: &io::Error) -> Option<EalError> {
+    let device = address.to_owned();
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => Some(EalError::PciDeviceInUse { device, group }),
+        io::ErrorKind::PermissionDenied => Some(EalError::PciDeviceForbidden { device, group }),
+        _ => None,
+    }
 }
 
 fn pci_directory(address: &str) -> PathBuf {
@@ -115,4 +133,22 @@ fn pci_directory(address: &str) -> PathBuf {
 /// `03:00.0` without a domain is in domain 0.
 pub(crate) fn full_pci_address(address: &str) -> String {
     if address.matches(':').count() == 1 { format!("0000:{address}") } else { address.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_another_process_has_and_one_that_this_user_may_not_open_are_told_apart() {
+        let why = |code| {
+            let error = io::Error::from_raw_os_error(code);
+            why_group_not_open("0000:3b:00.0", "/dev/vfio/7".to_owned(), &error).map(|why| why.to_string())
+        };
+        // EBUSY, EACCES, ENOENT.
+        let [busy, forbidden, absent] = [16, 13, 2].map(why);
+        assert!(busy.unwrap().contains("another process has /dev/vfio/7 open"));
+        assert!(forbidden.unwrap().contains("may not open /dev/vfio/7"));
+        assert_eq!(absent, None);
+    }
 }

@@ -100,6 +100,8 @@ pub enum PortError {
 const DATA_QUEUE: u16 = 0;
 /// The transmit queue for control frames.
 const CONTROL_QUEUE: u16 = 1;
+/// Descriptors of that queue, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
+const CONTROL_DESCRIPTORS: u16 = 64;
 /// A step of [`PortError::Step`].
 const HOLDING: &str = "keeping DPDK's interrupt thread apart from it";
 /// What DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
@@ -365,11 +367,22 @@ impl Device {
         let mut tx_conf = info.default_txconf;
         tx_conf.offloads = tx_offloads;
         for queue in 0..transmit_queues {
+            let descriptors = if queue == CONTROL_QUEUE { self.few_descriptors()? } else { transmit };
             // SAFETY: the device is ours, configured and not started.
-            let status = unsafe { sys::rte_eth_tx_queue_setup(self.port, queue, transmit, socket, &tx_conf) };
+            let status =
+                unsafe { sys::rte_eth_tx_queue_setup(self.port, queue, descriptors, socket, &tx_conf) };
             self.step("setting up a transmit queue", status)?;
         }
         Ok(())
+    }
+
+    /// [`CONTROL_DESCRIPTORS`], or the least more that the device has.
+    fn few_descriptors(&self) -> Result<u16, PortError> {
+        let (none, mut transmit) = (core::ptr::null_mut(), CONTROL_DESCRIPTORS);
+        // SAFETY: the call reads and writes a number, and takes a null pointer for one that nobody wants.
+        let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, none, &mut transmit) };
+        self.step("choosing the number of descriptors", status)?;
+        Ok(transmit)
     }
 
     /// Starts it, and lets its queues in: with others where the interrupt thread is kept apart.
