@@ -5,8 +5,9 @@
 use conformance::settings::{lossless, two_ports};
 use conformance::{A, B, Flow, Network, P3, Peer, Testbench, cost};
 use core::num::NonZeroU32;
+use std::sync::Arc;
 use switch::program::{Bifrost, Settings, VirtualIncoming};
-use switch::{PauseCause, SlotCounters};
+use switch::{PauseCause, Program, SlotCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet, WireBytes};
 
 const RATE: BitRate = BitRate::gigabits(100);
@@ -114,6 +115,23 @@ fn a_drain_that_oscillates_costs_no_frame_and_is_never_starved_while_it_is_open(
         assert!(slots(&network).longest_queue.0 <= bound(kind));
         assert_eq!(network.bench.dropped_in_all().frames, 0);
     }
+}
+
+#[test]
+fn a_change_of_its_settings_keeps_what_was_counted() {
+    let before = gateway(KINDS[1]);
+    let mut network = network(before.clone(), Nanos(2_000_000));
+    network.run_until(Nanos(2_000_000));
+    let counted = slots(&network).clone();
+    // The first one begins with the first frame, which has a way of 400 us.
+    let slots_of_bench = (2_000_000 - ONE_WAY.0) / SLOT.0;
+    assert!(counted.slots.abs_diff(slots_of_bench) <= 1, "{}", counted.slots);
+    let mut after = before;
+    let bifrost = after.ports[0].bifrost.as_mut().unwrap();
+    bifrost.lateness = Interval::from_micros(10);
+    bifrost.buffer = bifrost.buffer + WireBytes(RATE.bytes_in(Interval::from_micros(10)));
+    network.bench.shard.install(network.bench.now(), Arc::new(Program::new(after).unwrap())).unwrap();
+    assert_eq!(*slots(&network), counted);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use core::fmt;
 
-use units::PortId;
+use units::{Bytes, Cells, PortId};
 
+use crate::build::capacity;
 use crate::gateway::Gateway;
 use crate::memory;
 use crate::render::render;
@@ -32,23 +33,44 @@ pub fn diff(old: &Gateway, new: &Gateway) -> Vec<Change> {
     differences(old, new).into_iter().map(Difference::shown).collect()
 }
 
-/// Changes of `wanted` that a gateway which runs `running` cannot make without a new start, beside those
-/// that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets. Empty
-/// where it can make all of them.
-pub fn not_live(running: &Gateway, wanted: &Gateway) -> Vec<Change> {
-    let needs_start = |it: &Difference| it.is_made_at_start() || grows(it, running, wanted);
+/// Changes of `wanted` that a gateway which runs `running`, and has the memory of `started`, cannot make without a new
+/// start, beside those that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets.
+/// Empty where it can make all of them.
+pub fn not_live(started: &Gateway, running: &Gateway, wanted: &Gateway) -> Vec<Change> {
+    let needs_start = |it: &Difference| it.is_made_at_start() || grows(it, started, wanted);
     differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
 }
 
-/// Whether the mbufs of `running` are too short, or too few, for what `difference` changes.
-fn grows(difference: &Difference, running: &Gateway, wanted: &Gateway) -> bool {
+/// The `buffer.shared` with which `wanted` needs no more memory for its buffer than `started` has, where it needs more
+/// as it is, perhaps because headroom follows from a rate or a distance. `None` where it fits, or no size makes it fit.
+pub fn shared_that_fits(started: &Gateway, wanted: &Gateway) -> Option<Bytes> {
+    let there = waiting_mbufs(started, started);
+    if waiting_mbufs(started, wanted) <= there {
+        return None;
+    }
+    let [has, needs] = [started, wanted].map(|it| {
+        let settings = it.program.settings();
+        capacity(&settings.buffer, &settings.ports)
+    });
+    let mut settings = wanted.program.settings().clone();
+    let shared = settings.buffer.shared.0.checked_sub(needs.0.checked_sub(has.0)?)?;
+    // In whole cells, as it is counted.
+    settings.buffer.shared = Cells::within(shared).bytes();
+    settings.buffer.egress_lossy = settings.buffer.egress_lossy.min(settings.buffer.shared);
+    let fits = memory::packing(&settings.buffer, &settings.ports, &started.runtime).frames <= there;
+    let shared = settings.buffer.shared;
+    (fits && wanted.program.with_settings(settings).is_ok()).then_some(shared)
+}
+
+/// Whether the mbufs of `started` are too short, or too few, for what `difference` changes.
+fn grows(difference: &Difference, started: &Gateway, wanted: &Gateway) -> bool {
     let path: Vec<_> = difference.path.iter().map(String::as_str).collect();
     if let ["buffer", "shared" | "headroom"] | ["port", _, "lossless", _, "reserved"] = path[..] {
-        return waiting_mbufs(running, wanted) > waiting_mbufs(running, running);
+        return waiting_mbufs(started, wanted) > waiting_mbufs(started, started);
     }
     let [table, port, key] = &difference.path[..] else { return false };
     let port = wanted.port(port).filter(|_| table == "port");
-    let (Some(port), Some(before), Some(after)) = (port, running.memory(), wanted.memory()) else {
+    let (Some(port), Some(before), Some(after)) = (port, started.memory(), wanted.memory()) else {
         return false;
     };
     let on_link = |memory: &crate::MemorySum, port: PortId| memory.on_link(port).map(|link| link.data);

@@ -18,6 +18,7 @@ mod emulation;
 mod file;
 mod gateway;
 mod headroom;
+mod lateness;
 mod lscc;
 mod lscc_sum;
 mod memory;
@@ -32,7 +33,7 @@ mod schema;
 mod value;
 mod watchdog;
 
-pub use diff::{Change, diff, not_live};
+pub use diff::{Change, diff, not_live, shared_that_fits};
 pub use file::{FileError, read_text};
 pub use gateway::{Gateway, Link};
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};

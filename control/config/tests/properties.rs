@@ -460,6 +460,13 @@ fn nesting_as_deep_as_the_text_allows_is_refused_without_panic() {
     }
 }
 
+/// All that the buffer holds.
+fn capacity(gateway: &Gateway) -> Bytes {
+    let Settings { ports, buffer, .. } = gateway.program.settings();
+    let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
+    groups.map(|group| group.reserved).sum::<Bytes>() + buffer.shared + buffer.headroom
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_without_panic(text in "\\PC{0,200}") {
@@ -472,6 +479,23 @@ proptest! {
             Ok(gateway) => prop_assert!(Program::new(gateway.program.settings().clone()).is_ok()),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
+    }
+
+    #[test]
+    fn a_gateway_that_covers_later_workers_is_valid_and_needs_no_more_memory(
+        gateway in gateway(),
+        micros in prop::collection::vec(0_u64..100_000, 64),
+    ) {
+        let wanted: Vec<_> = micros.into_iter().map(Interval::from_micros).collect();
+        let wider = gateway.covering(&wanted);
+        prop_assert!(wider.program.can_replace(&gateway.program).is_ok());
+        prop_assert_eq!(capacity(&wider), capacity(&gateway));
+        for port in (0..gateway.links.len() as u16).map(PortId) {
+            prop_assert!(wider.covered_lateness(port) >= gateway.covered_lateness(port));
+        }
+        let [was, is] = [&gateway, &wider].map(|it| it.program.settings().buffer);
+        prop_assert!(is.shared.0 >= was.shared.0 / 2 && is.egress_lossy <= is.shared);
+        prop_assert!(is.headroom >= was.headroom);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use config::runtime::{DeviceKind, Hugepages, Idle, PfcFrames, Privileges, Process};
-use config::{Change, Gateway, diff, not_live, parse, render};
+use config::{Change, Gateway, diff, not_live, parse, render, shared_that_fits};
 use units::{Bytes, Cells, Distance, Interval, PortId, WireBytes};
 
 fn valid(text: &str) -> Gateway {
@@ -252,9 +252,33 @@ fn frames_share_memory_where_there_are_devices_and_the_less_copying_is_wanted_th
 #[test]
 fn a_buffer_that_needs_more_mbufs_than_there_are_waits_for_the_next_start_and_a_smaller_one_does_not() {
     let text = |shared: &str| two_ports("device = { vdev = \"net_ring0\" }").replace("1MiB", shared);
-    let change = |from: &str, to: &str| keys(&not_live(&valid(&text(from)), &valid(&text(to)))).join(" ");
+    let change = |from: &str, to: &str| {
+        keys(&not_live(&valid(&text(from)), &valid(&text(from)), &valid(&text(to)))).join(" ")
+    };
     assert_eq!(change("1MiB", "2MiB"), "buffer.shared");
     assert_eq!(change("2MiB", "1MiB"), "");
+    let [started, running] = ["2MiB", "1MiB"].map(|shared| valid(&text(shared)));
+    assert_eq!(not_live(&started, &running, &started), [], "the memory of the start is still there");
+}
+
+#[test]
+fn a_buffer_that_grows_with_a_rate_fits_with_the_shared_pool_that_is_named() {
+    let text = |rate: &str, shared: &str| {
+        let lossless =
+            "device = { vdev = \"net_ring0\" }\nlossless = [{ priorities = [3] }]\ndistance = \"80km\"";
+        two_ports(lossless).replace("10G", rate).replace("1MiB", shared)
+    };
+    let running = valid(&text("10G", "4MiB"));
+    assert_eq!(keys(&not_live(&running, &running, &valid(&text("10G", "4MiB")))), [""; 0]);
+    let wanted = valid(&text("12G", "4MiB"));
+    assert_eq!(keys(&not_live(&running, &running, &wanted)), ["buffer.headroom"], "which nobody wrote");
+    let shared = shared_that_fits(&running, &wanted).unwrap();
+    let pinned = valid(&text("12G", &shared.to_string()));
+    assert_eq!(keys(&not_live(&running, &running, &pinned)), [""; 0]);
+    assert_eq!(shared_that_fits(&running, &pinned), None);
+    assert!(shared > Bytes(3_000_000), "and no smaller than it must be: {shared}");
+    let little = valid(&text("10G", "1MiB"));
+    assert_eq!(shared_that_fits(&little, &valid(&text("20G", "1MiB"))), None, "no size makes that fit");
 }
 
 #[test]
@@ -266,7 +290,7 @@ fn a_diff_names_what_changed_by_key_and_name_with_both_values() {
     let changes = diff(&old, &new);
     assert_eq!(keys(&changes), ["control.stall", "port.dc0.queue.3.weight", "port.lh0.queue.3.weight"]);
     assert_eq!((changes[1].old.as_deref(), changes[1].new.as_deref()), (Some("50"), Some("20")));
-    assert_eq!(not_live(&old, &new), []);
+    assert_eq!(not_live(&old, &old, &new), []);
     assert_eq!(diff(&old, &old), []);
 }
 
@@ -302,7 +326,7 @@ fn what_is_made_at_start_is_not_changed_by_a_reload() {
         let text = render(&old);
         assert!(text.contains(from), "{text}");
         let new = parse(&text.replacen(from, to, 1), "gw.toml").unwrap_or_else(|error| panic!("{error}"));
-        keys(&not_live(&old, &new)).join(" ")
+        keys(&not_live(&old, &old, &new)).join(" ")
     };
     assert_eq!(refused("hugepages = \"auto\"", "hugepages = \"never\""), "dpdk.hugepages");
     assert_eq!(refused("cores = []", "cores = [1]"), "dpdk.cores");
@@ -330,7 +354,7 @@ fn frames_may_grow_as_far_as_mbufs_hold_them_and_rates_as_far_as_the_emulated_li
     let old = valid(&text);
     let refused = |from: &str, to: &str| {
         let new = valid(&text.replace(from, to));
-        keys(&not_live(&old, &new)).join(" ")
+        keys(&not_live(&old, &old, &new)).join(" ")
     };
     assert_eq!(
         refused("mtu = 1500", "mtu = 2002"),

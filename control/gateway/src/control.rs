@@ -15,6 +15,7 @@ use worker::Inspection;
 
 use crate::crew::Crew;
 use crate::event::Event;
+use crate::lateness::Lateness;
 use crate::look::{Circumstances, Looks};
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
@@ -32,6 +33,9 @@ pub trait Line {
     /// Does what it takes beyond waiting to bring a link up that is down. Called often while it is.
     fn bring_up(&mut self);
 
+    /// What has gone wrong with it since the last call, in words for the log.
+    fn trouble(&mut self) -> Option<String>;
+
     /// What it is.
     fn device(&self) -> WireDevice;
 
@@ -43,8 +47,14 @@ pub trait Line {
 pub struct Control<L> {
     /// The configuration file.
     pub path: PathBuf,
-    /// The configuration in force.
+    /// The configuration with which it was started, and for which its memory was made.
+    pub started_as: Gateway,
+    /// The configuration as its file says it now.
+    pub configured: Gateway,
+    /// The configuration in force: the same, with room for workers that are later than it says.
     pub gateway: Gateway,
+    /// How late workers have been seen.
+    pub lateness: Lateness,
     /// The seed that was drawn at the start, where the file has none.
     pub drawn_seed: Option<u64>,
     /// The key of the tables, drawn at the start.
@@ -131,19 +141,17 @@ impl<L: Line> Control<L> {
     fn reload(&mut self) -> Result<Vec<String>, Vec<String>> {
         notify::reloading();
         let result =
-            reload::read(&self.path, &self.gateway, self.drawn_seed, self.hash_key).map(|successor| {
-                for warning in &successor.gateway.warnings {
-                    tracing::warn!("{warning}");
-                }
-                for core in self.crew.install(&successor.gateway.program) {
-                    tracing::warn!(
-                        "the worker on core {core} is stalled: it changes its configuration when it goes on"
-                    );
-                }
-                self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
-                self.gateway = successor.gateway;
-                successor.changes
-            });
+            reload::read(&self.path, &self.started_as, &self.configured, self.drawn_seed, self.hash_key).map(
+                |successor| {
+                    for warning in &successor.gateway.warnings {
+                        tracing::warn!("{warning}");
+                    }
+                    self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
+                    self.configured = successor.gateway;
+                    self.put_in_force(self.lateness.cover(&self.configured));
+                    successor.changes
+                },
+            );
         match &result {
             Ok(changes) if changes.is_empty() => tracing::info!("reloaded: nothing is different"),
             Ok(changes) => tracing::info!("reloaded: {}", changes.join("; ")),
@@ -157,9 +165,21 @@ impl<L: Line> Control<L> {
         result
     }
 
+    /// Has all workers change to `gateway`.
+    fn put_in_force(&mut self, gateway: Gateway) {
+        for core in self.crew.install(&gateway.program) {
+            tracing::warn!(
+                "the worker on core {core} is stalled: it changes its configuration when it goes on"
+            );
+        }
+        self.crew.promise(&gateway);
+        self.gateway = gateway;
+    }
+
     fn look(&mut self) -> Snapshot {
         let about = Circumstances {
             gateway: &self.gateway,
+            configured: &self.configured,
             started: self.started,
             now: unix_time(),
             reloads: self.reloads,
@@ -168,10 +188,29 @@ impl<L: Line> Control<L> {
         self.looks.take(&mut self.crew, &self.lines, about)
     }
 
+    /// Looks for workers that are later than the buffer was made for, and makes room for it.
+    fn watch_lateness(&mut self) {
+        let stall = self.configured.runtime.control.stall;
+        let late = self.lateness.look(&self.crew.members, &self.gateway, stall);
+        if late.is_empty() {
+            return;
+        }
+        let wider = self.lateness.cover(&self.configured);
+        if wider.program.settings() != self.gateway.program.settings() {
+            self.put_in_force(wider);
+        }
+        self.lateness.tell(&late, &self.gateway, Instant::now());
+    }
+
     /// Looks at workers and links.
     fn watch(&mut self, links: &mut [bool]) {
         self.crew.watch();
+        self.watch_lateness();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
+            if let Some(trouble) = line.trouble() {
+                let name = &self.gateway.program.port(PortId(number)).name;
+                tracing::warn!("port {name}: {trouble}");
+            }
             let up = line.is_up();
             if !up {
                 line.bring_up();

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use config::Gateway;
 use switch::{Program, Successor};
 use units::PortId;
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage};
+
+use crate::lateness;
 
 /// How often the control thread looks whether a worker has answered.
 const LOOK: Duration = Duration::from_micros(50);
@@ -231,6 +234,13 @@ impl Crew {
         behind
     }
 
+    /// Says each worker how long a turn may take under `gateway`.
+    pub fn promise(&self, gateway: &Gateway) {
+        for member in &self.members {
+            lateness::promise(&member.monitor, &member.ports, gateway);
+        }
+    }
+
     /// Ends all workers. One that is stalled is left behind with a message: the process is about to end.
     pub fn stop(mut self) {
         let deadline = Instant::now() + self.patience;
@@ -284,7 +294,10 @@ fn place(stage: Stage, names: &[String]) -> String {
 ///
 /// # Errors
 /// What the system says.
-pub fn spawn(core: usize, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+pub fn spawn<T: Send + 'static>(
+    core: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
     thread::Builder::new().name(format!("worker-{core}")).spawn(work)
 }
 

@@ -24,6 +24,8 @@ mod device;
 #[cfg(feature = "dpdk")]
 mod event;
 #[cfg(feature = "dpdk")]
+mod lateness;
+#[cfg(feature = "dpdk")]
 mod line;
 #[cfg(feature = "dpdk")]
 mod links;

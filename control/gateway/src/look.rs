@@ -17,6 +17,8 @@ pub struct Looks(Vec<Box<Inspection>>);
 pub struct Circumstances<'a> {
     /// The configuration in force.
     pub gateway: &'a Gateway,
+    /// The same as its file says it.
+    pub configured: &'a Gateway,
     /// When the gateway was started, Unix time.
     pub started: Nanos,
     /// The present instant, Unix time.
@@ -52,9 +54,18 @@ impl Looks {
             turns: member.monitor.turns(),
             busy_turns: member.monitor.busy(),
             stage: member.monitor.stage(),
+            late_turns: member.monitor.late_turns(),
             ports: member.ports.iter().copied().map(port).collect(),
         });
-        let Circumstances { gateway, started, now, reloads, memory } = about;
-        Snapshot::new(&Observation { gateway, started, now, reloads, memory, workers: workers.collect() })
+        let Circumstances { gateway, configured, started, now, reloads, memory } = about;
+        Snapshot::new(&Observation {
+            gateway,
+            configured,
+            started,
+            now,
+            reloads,
+            memory,
+            workers: workers.collect(),
+        })
     }
 }

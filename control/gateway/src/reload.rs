@@ -14,13 +14,14 @@ pub struct Successor {
     pub changes: Vec<String>,
 }
 
-/// Reads the file at `path` again, as a successor of `running`, which had `seed` drawn where its file has
+/// Reads the file at `path` again, as a successor of `running`, which has the memory of `started` and had `seed` drawn where its file has
 /// none, and `hash_key` whatever its file has.
 ///
 /// # Errors
 /// Lines that say what is wrong with the file, or name what cannot change while the gateway runs.
 pub fn read(
     path: &Path,
+    started: &Gateway,
     running: &Gateway,
     seed: Option<u64>,
     hash_key: HashKey,
@@ -31,13 +32,17 @@ pub fn read(
     })?;
     let gateway = with_drawn(gateway, seed, hash_key);
     let changes = |changes: Vec<config::Change>| changes.iter().map(ToString::to_string).collect();
-    let mut refused: Vec<String> = changes(config::not_live(running, &gateway));
+    let mut refused: Vec<String> = changes(config::not_live(started, running, &gateway));
     refused.extend(gateway.program.can_replace(&running.program).err().map(|reason| reason.to_string()));
     if !refused.is_empty() {
-        return Err(refused
-            .into_iter()
-            .map(|what| format!("cannot change while the gateway runs: {what}"))
-            .collect());
+        let refused = refused.into_iter().map(|what| format!("cannot change while the gateway runs: {what}"));
+        let remedy = config::shared_that_fits(started, &gateway).map(|shared| {
+            format!(
+                "the buffer needs more memory than the start has reserved: with buffer.shared = \"{shared}\" or less in the \
+                 same file it does not"
+            )
+        });
+        return Err(refused.chain(remedy).collect());
     }
     let changes = changes(config::diff(running, &gateway));
     Ok(Successor { gateway, changes })

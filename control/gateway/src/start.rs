@@ -23,6 +23,7 @@ use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
 use crate::event::Event;
+use crate::lateness::{self, Lateness};
 use crate::line::{DpdkLine, SEEK_SERVER};
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
@@ -42,6 +43,9 @@ pub struct Options {
 
 /// For how long the time stamp counter is watched at the start: enough for a millionth.
 const CALIBRATION: Duration = Duration::from_millis(200);
+
+/// For how long cores are watched at the start: several time slices of a scheduler, where they are shared.
+const WATCHED: Duration = Duration::from_millis(100);
 
 /// Runs the gateway that the file of `options` describes, until it is told to end.
 ///
@@ -69,18 +73,24 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
     privileges.give_up(&gateway, &options.path, &socket)?;
     let privileges = Arc::new(privileges);
+    let configured = gateway;
+    let (gateway, lateness) = test_lateness(&configured, &cores)?;
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
     let (ledger, members) = plan.start(devices)?;
     let ports = lines.len();
     let names = gateway.port_names().map(str::to_owned).collect();
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
+    crew.promise(&gateway);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
     let ending = options.duration.map(|duration| Instant::now() + duration);
     let control = Control {
         path: options.path,
+        started_as: configured.clone(),
+        configured,
         gateway,
+        lateness,
         drawn_seed,
         hash_key,
         crew,
@@ -164,6 +174,23 @@ fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
     Ok((assigned, claims))
 }
 
+/// Watches how long `cores`, one for each port, take a worker away. Gives the gateway that covers it as far as
+/// `configured` can.
+fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Lateness), RunError> {
+    let gaps = lateness::measure(&cores.iter().copied().collect(), WATCHED);
+    let gaps = gaps.map_err(|source| RunError::Thread { core: cores[0], source })?;
+    let (mut lateness, mut late) = (Lateness::new(cores.len()), Vec::new());
+    for (core, gap) in gaps {
+        tracing::info!("core {core}: a thread was away for up to {gap} in {WATCHED:?}");
+        let ports: Vec<_> =
+            (0..).zip(cores).filter(|(_, its)| **its == core).map(|(port, _)| PortId(port)).collect();
+        late.extend(lateness.see(core, &ports, gap, configured));
+    }
+    let gateway = lateness.cover(configured);
+    lateness.tell(&late, &gateway, Instant::now());
+    Ok((gateway, lateness))
+}
+
 /// Opens the devices of all ports, and says what they are.
 fn open_all(
     eal: &Eal,
@@ -202,8 +229,9 @@ fn open_all(
         let opened = opened.map_err(|error| failed(error.to_string()))?;
         introduce(&port.name, &opened, device.pfc_frames).map_err(failed)?;
         let Opened { port, rx, tx, control } = opened;
-        devices.push(WireDevice::new(rx, tx, control, buffers.control.clone(), supply.clone()));
-        lines.push(DpdkLine::new(port, &device.kind));
+        let wire = WireDevice::new(rx, tx, control, buffers.control.clone(), supply.clone());
+        lines.push(DpdkLine::new(port, &device.kind, wire.control_queue_failed()));
+        devices.push(wire);
     }
     Ok((lines, devices))
 }

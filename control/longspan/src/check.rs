@@ -10,7 +10,7 @@ use core::fmt::Write;
 use serde::Serialize;
 use std::path::Path;
 use switch::program::{PortSettings, Watchdog};
-use units::{BitRate, Priority};
+use units::{BitRate, Interval, Priority};
 
 /// Looks at each file, and says what is wrong with it.
 ///
@@ -73,8 +73,8 @@ fn approval_of_scenario(file: &Path, variants: &[String], warnings: &[Problem]) 
     text
 }
 
-/// One line, what LSCC amounts to where a port has it, a line for each watchdog, a line for each core and the memory
-/// of the devices where there are any, and a line for each warning.
+/// One line, what LSCC amounts to where a port has it, a line for each watchdog; where there are devices, a line for
+/// each lossless port and each core, and their memory; and a line for each warning.
 fn approval(file: &Path, gateway: &Gateway) -> String {
     let ports: Vec<_> = gateway.port_names().collect();
     let name = &gateway.name;
@@ -94,6 +94,12 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
             action.name(),
         );
     }
+    for (port, covered, most) in lateness(gateway) {
+        let _ = writeln!(
+            text,
+            "port {port}: its worker may be away for {covered}; the shared pool can make that {most} while it runs"
+        );
+    }
     for load in gateway.cores() {
         let _ = writeln!(text, "{load}");
     }
@@ -104,6 +110,11 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
         let _ = writeln!(text, "{warning}");
     }
     text
+}
+
+/// How late the workers of a gateway with devices may be.
+fn lateness(gateway: &Gateway) -> impl Iterator<Item = (&str, Interval, Interval)> {
+    gateway.lateness().filter(|_| gateway.memory().is_some())
 }
 
 /// The ports with a watchdog.
@@ -124,6 +135,7 @@ struct FileReport {
     ports: Vec<String>,
     lscc: Vec<LsccReport>,
     watchdogs: Vec<WatchdogReport>,
+    lateness: Vec<LatenessReport>,
     cores: Vec<CoreReport>,
     memory: Option<MemoryReport>,
     problems: Vec<ProblemReport>,
@@ -152,6 +164,15 @@ struct WatchdogReport {
     detection_ns: u64,
     restoration_ns: u64,
     action: &'static str,
+}
+
+/// How late the worker of a lossless port may be, in the output of `--json`.
+#[derive(Serialize)]
+struct LatenessReport {
+    port: String,
+    covered_ns: u64,
+    /// What the shared pool can make of it while the gateway runs.
+    most_ns: u64,
 }
 
 /// The ports of a core in the output of `--json`. The rate is in bits per second.
@@ -225,6 +246,8 @@ impl FileReport {
             watchdogs: gateway.map_or_else(Vec::new, |gateway| {
                 watchdogs(gateway).map(|(port, watchdog)| WatchdogReport::new(port, watchdog)).collect()
             }),
+            lateness: gateway
+                .map_or_else(Vec::new, |gateway| lateness(gateway).map(LatenessReport::new).collect()),
             cores: gateway
                 .map_or_else(Vec::new, |gateway| gateway.cores().into_iter().map(CoreReport::new).collect()),
             memory: gateway.and_then(|gateway| Some(MemoryReport::new(&gateway.memory()?))),
@@ -259,6 +282,12 @@ impl WatchdogReport {
             restoration_ns: watchdog.restoration.0,
             action: watchdog.action.name(),
         }
+    }
+}
+
+impl LatenessReport {
+    fn new((port, covered, most): (&str, Interval, Interval)) -> Self {
+        Self { port: port.into(), covered_ns: covered.0, most_ns: most.0 }
     }
 }
 

@@ -16,6 +16,8 @@ use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 pub struct Observation<'a> {
     /// The gateway in force.
     pub gateway: &'a Gateway,
+    /// The same as its file says it, without room for workers that are later than that.
+    pub configured: &'a Gateway,
     /// When it was started.
     pub started: Nanos,
     /// The instant of the look.
@@ -39,6 +41,8 @@ pub struct ObservedWorker<'a> {
     pub busy_turns: u64,
     /// [`worker::Monitor::stage`].
     pub stage: Stage,
+    /// [`worker::Monitor::late_turns`].
+    pub late_turns: u64,
     /// Its ports, at least one.
     pub ports: Vec<ObservedPort<'a>>,
 }
@@ -66,7 +70,8 @@ impl Snapshot {
         let shards = || seen.workers.iter().filter_map(|worker| Some(worker.ports.first()?.inspection));
         let mut ports: Vec<_> = seen.workers.iter().flat_map(|worker| &worker.ports).collect();
         ports.sort_by_key(|seen| seen.port);
-        let mut workers: Vec<_> = seen.workers.iter().map(|worker| worker_report(settings, worker)).collect();
+        let mut workers: Vec<_> =
+            seen.workers.iter().map(|worker| worker_report(seen.gateway, worker)).collect();
         workers.sort_by_key(|worker| worker.core);
         Self {
             format: FORMAT,
@@ -80,13 +85,13 @@ impl Snapshot {
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),
             watchdog: WatchdogReport::new(settings, shards().map(|shard| &shard.port.watchdog)),
             ports: ports.into_iter().map(|seen| port_report(settings, seen)).collect(),
-            config: config::render_without_keys(seen.gateway),
+            config: config::render_without_keys(seen.configured),
         }
     }
 }
 
-fn worker_report(settings: &Settings, seen: &ObservedWorker<'_>) -> WorkerReport {
-    let name = |port: PortId| settings.ports[port.index()].name.clone();
+fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {
+    let name = |port: PortId| gateway.program.port(port).name.clone();
     let (stage, port) = match seen.stage {
         Stage::Idle => ("idle", None),
         Stage::Ingress(port) => ("ingress", Some(port)),
@@ -105,6 +110,8 @@ fn worker_report(settings: &Settings, seen: &ObservedWorker<'_>) -> WorkerReport
         stage: StageReport { name: stage.into(), port: port.map(name) },
         turn: DelayReport::from(&shard.turns),
         lateness: DelayReport::from(&shard.lateness),
+        covered_lateness_ns: gateway.covered_by(seen.ports.iter().map(|seen| seen.port)).map(|it| it.0),
+        late_turns: seen.late_turns,
         held_back: shard.held_back,
     }
 }

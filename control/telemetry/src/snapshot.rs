@@ -31,7 +31,7 @@ pub struct Snapshot {
     pub watchdog: WatchdogReport,
     /// The ports in the order of the configuration.
     pub ports: Vec<WirePortReport>,
-    /// The configuration in force as TOML, secret keys hidden.
+    /// The configuration as TOML, secret keys hidden; without what late workers have taken out of the shared pool.
     pub config: String,
 }
 
@@ -63,6 +63,10 @@ pub struct WorkerReport {
     pub turn: DelayReport,
     /// How late deadlines of the switch were served.
     pub lateness: DelayReport,
+    /// How long a turn may take before lossless frames are lost; `None` where it has no lossless port.
+    pub covered_lateness_ns: Option<u64>,
+    /// Turns that took longer than that.
+    pub late_turns: u64,
     /// Frames that waited because another worker was behind.
     pub held_back: u64,
 }

@@ -78,6 +78,8 @@ pub struct BifrostReport {
     pub fullest_wire_bytes: u64,
     /// How late slots ended.
     pub lateness: DelayReport,
+    /// Slots that ended later than the buffer provides for.
+    pub late_slots: u64,
 }
 
 impl PortReport {
@@ -135,6 +137,7 @@ impl BifrostReport {
             longest_queue_wire_bytes: slots.longest_queue.0,
             fullest_wire_bytes: slots.fullest.0,
             lateness: DelayReport::from(&slots.lateness),
+            late_slots: slots.late,
         })
     }
 }

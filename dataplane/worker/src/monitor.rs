@@ -1,7 +1,7 @@
 //! A worker's pulse: what the control thread sees of it without asking.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use units::PortId;
+use units::{Interval, PortId};
 
 /// Where in its turn a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +41,9 @@ impl Stage {
     }
 }
 
-/// Written by one worker, read by the control thread. It fills two cache lines of its own, as
-/// processors fetch them in pairs, so that who reads one worker's pulse disturbs no other.
-#[derive(Debug, Default)]
+/// Written by one worker, read by the control thread; only what is promised goes the other way. It fills two cache
+/// lines of its own, as processors fetch them in pairs, so that who reads one worker's pulse disturbs no other.
+#[derive(Debug)]
 #[repr(align(128))]
 pub struct Monitor {
     /// Turns that have ended.
@@ -52,6 +52,26 @@ pub struct Monitor {
     busy: AtomicU64,
     /// The present [`Stage`].
     stage: AtomicU64,
+    /// Turns that took longer than promised.
+    late_turns: AtomicU64,
+    /// The latest of them, in nanoseconds.
+    late_turn: AtomicU64,
+    /// How long a turn may take, in nanoseconds.
+    promised: AtomicU64,
+}
+
+/// Nothing has happened, and turns may take as long as they like.
+impl Default for Monitor {
+    fn default() -> Self {
+        Self {
+            turns: AtomicU64::default(),
+            busy: AtomicU64::default(),
+            stage: AtomicU64::default(),
+            late_turns: AtomicU64::default(),
+            late_turn: AtomicU64::default(),
+            promised: AtomicU64::new(u64::MAX),
+        }
+    }
 }
 
 impl Monitor {
@@ -65,6 +85,21 @@ impl Monitor {
         self.busy.load(Ordering::Relaxed)
     }
 
+    /// Turns that took longer than [`Monitor::promise`] allowed at that time.
+    pub fn late_turns(&self) -> u64 {
+        self.late_turns.load(Ordering::Relaxed)
+    }
+
+    /// How long the latest of them took, from its begin to that of the next.
+    pub fn late_turn(&self) -> Interval {
+        Interval(self.late_turn.load(Ordering::Relaxed))
+    }
+
+    /// Turns that take longer than this are late from now on: lossless frames may be lost meanwhile.
+    pub fn promise(&self, longest_turn: Interval) {
+        self.promised.store(longest_turn.0, Ordering::Relaxed);
+    }
+
     /// Where the worker is.
     pub fn stage(&self) -> Stage {
         Stage::unpack(self.stage.load(Ordering::Relaxed))
@@ -74,6 +109,19 @@ impl Monitor {
     #[inline]
     pub(crate) fn enter(&self, stage: Stage) {
         self.stage.store(stage.pack(), Ordering::Relaxed);
+    }
+
+    /// Whether a turn which took so long is late.
+    #[inline]
+    pub(crate) fn is_late(&self, turn: Interval) -> bool {
+        turn.0 > self.promised.load(Ordering::Relaxed)
+    }
+
+    /// A turn was late: the worker counts them.
+    #[cold]
+    pub(crate) fn note_late(&self, turn: Interval, late_turns: u64) {
+        self.late_turn.store(turn.0, Ordering::Relaxed);
+        self.late_turns.store(late_turns, Ordering::Relaxed);
     }
 
     /// A turn has ended. The worker counts, so that a store is all that it takes.
@@ -94,6 +142,11 @@ mod tests {
         assert_eq!((monitor.turns(), monitor.busy(), monitor.stage()), (0, 0, Stage::Idle));
         monitor.publish(7, 3);
         assert_eq!((monitor.turns(), monitor.busy()), (7, 3));
+        assert!(!monitor.is_late(Interval(u64::MAX)), "nothing is promised yet");
+        monitor.promise(Interval(10));
+        assert_eq!([10, 11].map(|turn| monitor.is_late(Interval(turn))), [false, true]);
+        monitor.note_late(Interval(11), 1);
+        assert_eq!((monitor.late_turn(), monitor.late_turns()), (Interval(11), 1));
         let port = PortId(u16::MAX);
         for stage in [Stage::Ingress(port), Stage::Exchange, Stage::Egress(port), Stage::Command, Stage::Idle]
         {

@@ -56,6 +56,8 @@ pub struct Worker<D: Device, C> {
     idle: Idle,
     lateness: DelayHistogram,
     turn_times: DelayHistogram,
+    /// Turns that took longer than promised.
+    late_turns: u64,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -86,6 +88,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             idle: Idle::default(),
             lateness: DelayHistogram::default(),
             turn_times: DelayHistogram::default(),
+            late_turns: 0,
             shard,
         }
     }
@@ -140,7 +143,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.now = self.clock.now().max(self.now);
         self.began = self.now;
         if self.turns > 0 {
-            self.turn_times.record(self.began.since(last));
+            self.note_turn(self.began.since(last));
         }
         let mut busy = false;
         self.look_at_memory();
@@ -159,6 +162,16 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.busy += u64::from(busy);
         self.monitor.publish(self.turns, self.busy);
         flow
+    }
+
+    /// Counts a turn that took so long. What came in meanwhile was not seen, and its sender told nothing.
+    #[inline]
+    fn note_turn(&mut self, took: Interval) {
+        self.turn_times.record(took);
+        if self.monitor.is_late(took) {
+            self.late_turns += 1;
+            self.monitor.note_late(took, self.late_turns);
+        }
     }
 
     /// Has senders paused while memory runs low. All devices take it from the same pool.

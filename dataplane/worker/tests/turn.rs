@@ -365,6 +365,19 @@ fn an_idle_worker_is_not_busy_and_its_turns_are_timed() {
 }
 
 #[test]
+fn a_turn_that_takes_longer_than_promised_is_late() {
+    let (mut bench, clock, _, _) = one_worker(settings(2));
+    turns(&mut bench, &clock, 10);
+    assert_eq!(bench.monitor.late_turns(), 0, "nothing was promised");
+    bench.monitor.promise(TURN);
+    turns(&mut bench, &clock, 10);
+    assert_eq!(bench.monitor.late_turns(), 0);
+    bench.monitor.promise(Interval(TURN.0 - 1));
+    turns(&mut bench, &clock, 10);
+    assert_eq!((bench.monitor.late_turns(), bench.monitor.late_turn()), (10, TURN));
+}
+
+#[test]
 fn a_deadline_that_was_missed_counts_as_late_and_one_that_an_arrival_makes_does_not() {
     let (mut bench, clock, a, _) = one_worker(settings(2));
     turns(&mut bench, &clock, 10);

@@ -31,6 +31,8 @@ pub(super) const LEAST: Interval = Interval::from_micros(1);
 /// More than twice around the equator and back, and small enough that no sum of the bytes that
 /// any rate carries in such times overflows.
 pub(super) const MOST: Interval = Interval::from_secs(1);
+/// Times up to [`MOST`], in words.
+pub(super) const UP_TO: &str = "up to 1s";
 
 impl BifrostDecl {
     /// The longest round trip that can be stated.
@@ -38,7 +40,6 @@ impl BifrostDecl {
 
     pub fn read(bifrost: &mut Section<'_, '_>) -> Self {
         const AT_LEAST: &str = "1us to 1s";
-        const UP_TO: &str = "up to 1s";
         Self {
             place: bifrost.place.clone(),
             slot: time(bifrost, "slot", LEAST..=MOST, AT_LEAST),

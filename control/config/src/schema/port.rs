@@ -5,6 +5,7 @@ use switch::program::{Classification, PortSettings};
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
+use super::bifrost::{MOST, UP_TO, time};
 use super::{
     AllProfiles, BifrostDecl, DeviceDecl, EmulationDecl, LosslessDecl, LsccDecl, QueueDecl, RateLimitDecl,
     WatchdogWish, classify, profile_of, refuse_second_priorities,
@@ -90,7 +91,7 @@ impl PortDecl {
     pub fn read_values(section: &mut Section<'_, '_>, profiles: &AllProfiles) -> Self {
         let max_frame = max_frame(section);
         let tx_window = section.optional("tx_window").filter(|window| short(section, window));
-        let interface_delay = section.optional("interface_delay").filter(|delay| short(section, delay));
+        let interface_delay = time(section, "interface_delay", Interval::ZERO..=MOST, UP_TO);
         let lossless = section.tables("lossless", |it| LosslessDecl::read(it, &profiles.lossless));
         let queues = section.tables("queue", |it| QueueDecl::read(it, &profiles.queue));
         refuse_second_priorities(section, lossless.iter().flatten().flat_map(|it| &it.priorities));

@@ -99,6 +99,10 @@ impl Line for TestLine {
         self.up.store(true, Ordering::Relaxed);
     }
 
+    fn trouble(&mut self) -> Option<String> {
+        None
+    }
+
     fn device(&self) -> WireDevice {
         let (name, driver) = ("test".into(), "test".into());
         WireDevice { name, driver, link_up: self.is_up(), pfc: telemetry::PfcPassage::default() }
@@ -136,7 +140,10 @@ impl Running {
         let control = Control {
             path,
             crew: Crew::new(vec![member], names, Duration::from_secs(5)),
+            started_as: gateway.clone(),
+            configured: gateway.clone(),
             gateway,
+            lateness: Lateness::new(2),
             drawn_seed: Some(7),
             hash_key: 7.into(),
             lines: vec![line.clone(), line.clone()],

@@ -154,7 +154,8 @@ fn flooded_by_short_frames(lab: &Lab) {
     let [lossless] = flow(None);
     let (dscp, priority) = LOSSY;
     let flood = Flow { port: 2, dscp, priority, bps: 20_000_000, count: None };
-    let flows = [Flow { bps: 1_000_000, ..lossless }, flood];
+    // Twice as much as XOFF comes while they are held.
+    let flows = [Flow { bps: 2_000_000, ..lossless }, flood];
     let sender = Sender::start(lab, &pair.near, &pair.far, LENGTH, LINK_BPS, &flows);
     wait_until("best-effort frames to be dropped and the lossless sender to be paused", || {
         // Held for a third of a second each time, so that lossless frames wait beside the flood.

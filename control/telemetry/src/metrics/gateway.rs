@@ -59,6 +59,26 @@ pub static METRICS: &[Metric] = &[
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Delay(&at.lateness))),
     },
     Metric {
+        kind: Kind::Gauge,
+        name: "worker_covered_lateness",
+        measure: Measure::Seconds,
+        help: "How long a turn of the worker may take before lossless frames are lost.",
+        read: |it, out| {
+            for worker in &it.workers {
+                if let Some(covered) = worker.covered_lateness_ns {
+                    out.add_of_core(worker.core, Value::Nanos(covered));
+                }
+            }
+        },
+    },
+    Metric {
+        kind: Kind::Counter,
+        name: "worker_late_turns",
+        measure: Measure::Number,
+        help: "Turns of the worker that took longer than that.",
+        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.late_turns))),
+    },
+    Metric {
         kind: Kind::Counter,
         name: "worker_held_back_frames",
         measure: Measure::Number,

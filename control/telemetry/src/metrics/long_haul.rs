@@ -68,6 +68,13 @@ pub static METRICS: &[Metric] = &[
         read: |it, out| out.each_port(it, |at| Some(Value::Delay(&bifrost(at)?.lateness))),
     },
     Metric {
+        kind: Kind::Counter,
+        name: "bifrost_late_slots",
+        measure: Measure::Number,
+        help: "Slots that ended later than the buffer provides for.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.late_slots))),
+    },
+    Metric {
         kind: Kind::Gauge,
         name: "lscc_rate_told",
         measure: Measure::BytesPerSecond,

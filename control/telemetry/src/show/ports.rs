@@ -148,6 +148,21 @@ fn write_workers(page: &mut String, shown: &Shown<'_>) {
         ]);
     }
     section(page, "WORKERS: how long turns took, and how late deadlines were served", &table);
+    write_late_turns(page, shown);
+}
+
+fn write_late_turns(page: &mut String, shown: &Shown<'_>) {
+    let mut table = Table::new(1, ["core", "covered", "late turns", "turn max"]);
+    for worker in &shown.snapshot.workers {
+        let Some(covered) = worker.covered_lateness_ns else { continue };
+        table.row([
+            worker.core.to_string(),
+            nanos(covered),
+            thousands(worker.late_turns),
+            nanos(worker.turn.max_ns),
+        ]);
+    }
+    section(page, "LATE TURNS: those that took longer than the buffer covers", &table);
 }
 
 fn write_pools(page: &mut String, shown: &Shown<'_>) {

@@ -1,7 +1,7 @@
 //! `show slots`.
 
 use super::Shown;
-use crate::table::{Table, bytes, nanos, section};
+use crate::table::{Table, bytes, nanos, section, thousands};
 use crate::tables;
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
@@ -13,7 +13,18 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_last(page: &mut String, shown: &Shown<'_>) {
-    let headings = ["port", "L", "F", "grant", "fullest", "charged late", "late p50", "late p99", "late max"];
+    let headings = [
+        "port",
+        "L",
+        "F",
+        "grant",
+        "fullest",
+        "charged late",
+        "late p50",
+        "late p99",
+        "late max",
+        "too late",
+    ];
     let mut table = Table::new(1, headings);
     for wire in &shown.ports {
         let Some(bifrost) = &wire.port.bifrost else { continue };
@@ -30,7 +41,12 @@ fn write_last(page: &mut String, shown: &Shown<'_>) {
             nanos(bifrost.lateness.p50_ns),
             nanos(bifrost.lateness.p99_ns),
             nanos(bifrost.lateness.max_ns),
+            thousands(bifrost.late_slots),
         ]);
     }
-    section(page, "LAST SLOT: queue L, still to come F, grant; and how late slots ended", &table);
+    section(
+        page,
+        "LAST SLOT: queue L, still to come F, grant; how late slots ended, how many too late",
+        &table,
+    );
 }

@@ -248,6 +248,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         core,
         turns: 1_000_000,
         busy_turns: 250_000,
+        late_turns: 2,
         stage,
         ports: vec![port],
     };
@@ -267,6 +268,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
     };
     Snapshot::new(&Observation {
         gateway,
+        configured: gateway,
         started: START,
         now,
         reloads: ReloadsReport { applied: 3, refused: 1 },

@@ -101,7 +101,10 @@ impl IngressPort {
         (self.rate, self.lossless) = (settings.rate, settings.lossless());
         if !same {
             let received = self.lossless_received().0;
-            self.bifrost = settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, received));
+            let counters = self.slots().cloned().unwrap_or_default();
+            self.bifrost = settings
+                .bifrost
+                .map(|bifrost| Bifrost::new(bifrost, settings.rate, received).counting_on(counters));
             self.wake(now);
         }
     }

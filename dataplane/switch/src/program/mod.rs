@@ -115,6 +115,14 @@ impl Program {
         Self { hash_key: key, ..self }
     }
 
+    /// Another program, whose tables have the key of this one.
+    ///
+    /// # Errors
+    /// As of [`Program::new`].
+    pub fn with_settings(&self, settings: Settings) -> Result<Self, ProgramError> {
+        Ok(Self::new(settings)?.with_hash_key(self.hash_key))
+    }
+
     /// What it consists of.
     pub fn settings(&self) -> &Settings {
         &self.settings

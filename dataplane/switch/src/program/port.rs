@@ -74,6 +74,14 @@ impl GroupSettings {
             Self::Lossless(group) => Some(group),
         }
     }
+
+    /// The same, to be changed.
+    pub fn lossless_mut(&mut self) -> Option<&mut LosslessGroup> {
+        match self {
+            Self::Lossy => None,
+            Self::Lossless(group) => Some(group),
+        }
+    }
 }
 
 /// A lossless priority group (`ingress_lossless_profile` of the SONiC model).

@@ -46,6 +46,8 @@ pub struct SlotCounters {
     pub granted_late: WireBytes,
     /// How late slots ended.
     pub lateness: DelayHistogram,
+    /// Slots that ended later than the buffer provides for.
+    pub late: u64,
     /// The longest queue at the end of a slot, in wire bytes.
     pub longest_queue: WireBytes,
     /// The most that queue and virtual incoming bytes came to, in wire bytes: above the reserved
@@ -100,6 +102,12 @@ impl Bifrost {
             settings,
             rate,
         }
+    }
+
+    /// The same with what has been counted so far, for one that takes the place of another.
+    #[must_use]
+    pub fn counting_on(self, counters: SlotCounters) -> Self {
+        Self { counters, ..self }
     }
 
     pub fn settings(&self) -> &program::Bifrost {
@@ -161,6 +169,7 @@ impl Bifrost {
     /// The upstream was free for the time that the slot was late.
     fn note_lateness(&mut self, late: Interval) {
         self.counters.lateness.record(late);
+        self.counters.late += u64::from(late > self.settings.lateness);
         if late > Interval::ZERO {
             let charged = self.rate.bytes_in(late) + 1;
             self.counters.granted_late.0 += charged;

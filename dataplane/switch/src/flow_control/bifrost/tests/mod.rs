@@ -330,6 +330,7 @@ fn the_counters_of_slots_say_what_slots_came_to() {
     assert_eq!(counters.granted, WireBytes(line + line / 2 + line));
     assert_eq!(counters.granted_late, WireBytes(2 * 12_501));
     assert_eq!((counters.lateness.count(), counters.lateness.longest()), (4, Interval(1_000)));
+    assert_eq!(counters.late, 2, "no lateness is provided for");
     assert_eq!(counters.longest_queue, WireBytes(full));
     assert!(counters.fullest > counters.longest_queue);
 }

@@ -1,0 +1,215 @@
+//! How late workers are, against what the buffer was made for.
+//!
+//! A core that is shared takes a worker away for as long as it likes. What comes in meanwhile needs room, which the
+//! configuration states; where that turns out to be too little, the shared pool gives what it can
+//! ([`Gateway::covering`]), and whoever reads the log hears what is promised no longer.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::Instant;
+
+use config::Gateway;
+use units::{Interval, PortId};
+use worker::Monitor;
+
+use crate::crew::{self, Member};
+
+/// A port that cannot be covered is told of again after this time.
+const AGAIN: Duration = Duration::from_secs(60);
+
+/// For how long each of `cores` took a thread away at most that never waits, in `time`. All of them are busy at once, as
+/// workers make them.
+///
+/// # Errors
+/// What the system says where a thread cannot be started.
+pub fn measure(cores: &BTreeSet<usize>, time: Duration) -> io::Result<BTreeMap<usize, Interval>> {
+    let watch = move |core| {
+        worker::pin(core);
+        longest_gap(time)
+    };
+    let threads: Result<Vec<_>, _> =
+        cores.iter().copied().map(|core| crew::spawn(core, move || watch(core))).collect();
+    // A thread that reads a clock does not panic.
+    let gaps = threads?.into_iter().map(|thread| thread.join().unwrap_or_default());
+    Ok(cores.iter().copied().zip(gaps).collect())
+}
+
+/// The longest time between two looks at the clock.
+fn longest_gap(time: Duration) -> Interval {
+    let began = Instant::now();
+    let (mut last, mut longest) = (began, Duration::ZERO);
+    while last - began < time {
+        let now = Instant::now();
+        longest = longest.max(now - last);
+        last = now;
+    }
+    Interval(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A core that was away for longer than a port of its covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    core: usize,
+    port: PortId,
+    away: Interval,
+}
+
+/// What has been seen of all workers.
+pub struct Lateness {
+    /// What each port is to cover.
+    wanted: Vec<Interval>,
+    /// When it was said last that a port does not.
+    told: Vec<Option<Instant>>,
+    /// Late turns that are known, by core.
+    known: BTreeMap<usize, u64>,
+}
+
+impl Lateness {
+    /// Nothing seen yet, of so many ports.
+    pub fn new(ports: usize) -> Self {
+        Self { wanted: vec![Interval::ZERO; ports], told: vec![None; ports], known: BTreeMap::new() }
+    }
+
+    /// What each port of `gateway`, which is in force, does not cover of the late turns of `members` since the last
+    /// look. A turn that took longer than `stall` is told of elsewhere, and counts as one of that length.
+    pub fn look(&mut self, members: &[Member], gateway: &Gateway, stall: Interval) -> Vec<Late> {
+        let mut late = Vec::new();
+        for member in members {
+            let turns = member.monitor.late_turns();
+            if self.known.insert(member.core, turns).unwrap_or(0) < turns {
+                let away = member.monitor.late_turn().min(stall);
+                late.extend(self.see(member.core, &member.ports, away, gateway));
+            }
+        }
+        late
+    }
+
+    /// A core of `ports` was away for so long. Gives those that do not cover it: they are to, and half as much again.
+    pub fn see(&mut self, core: usize, ports: &[PortId], away: Interval, gateway: &Gateway) -> Vec<Late> {
+        let short = |port: &PortId| gateway.covered_lateness(*port).is_some_and(|covered| covered < away);
+        let late: Vec<_> =
+            ports.iter().copied().filter(short).map(|port| Late { core, port, away }).collect();
+        for Late { port, .. } in &late {
+            let wanted = &mut self.wanted[port.index()];
+            *wanted = (*wanted).max(with_margin(away));
+        }
+        late
+    }
+
+    /// `configured` with all room that its buffer can give to what was seen.
+    pub fn cover(&self, configured: &Gateway) -> Gateway {
+        configured.covering(&self.wanted)
+    }
+
+    /// Says what `late` workers came to: `gateway` is in force now.
+    pub fn tell(&mut self, late: &[Late], gateway: &Gateway, now: Instant) {
+        for it in late {
+            let told = &mut self.told[it.port.index()];
+            let wanted = self.wanted[it.port.index()];
+            match Coverage::new(it, wanted, gateway) {
+                covered @ Coverage { enough: true, .. } => tracing::info!("{}", covered.text),
+                short if told.is_none_or(|told| now - told >= AGAIN) => {
+                    *told = Some(now);
+                    tracing::warn!("{}", short.text);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Says the worker with `monitor`, which has `ports`, how long a turn of it may take under `gateway`.
+pub fn promise(monitor: &Monitor, ports: &[PortId], gateway: &Gateway) {
+    monitor.promise(gateway.covered_by(ports.iter().copied()).unwrap_or(Interval(u64::MAX)));
+}
+
+/// Half as much again, in whole steps of 10 us: the next one may be later still.
+fn with_margin(away: Interval) -> Interval {
+    const STEP: u64 = 10_000;
+    Interval((away.0.saturating_add(away.0 / 2)).div_ceil(STEP).saturating_mul(STEP))
+}
+
+/// What is covered of a late worker.
+struct Coverage {
+    enough: bool,
+    text: String,
+}
+
+impl Coverage {
+    fn new(late: &Late, wanted: Interval, gateway: &Gateway) -> Self {
+        let Late { core, port, away } = *late;
+        let covered = gateway.covered_lateness(port).unwrap_or_default();
+        let settings = gateway.program.port(port);
+        let (name, enough) = (&settings.name, covered >= away);
+        let keys = match settings.bifrost {
+            Some(_) => format!("port.bifrost.lateness and holdover = \"{wanted}\""),
+            None => format!("port.interface_delay = \"{wanted}\""),
+        };
+        let text = if enough {
+            format!(
+                "core {core} was away for {away}: port {name} covers {covered} now, out of the shared pool; {keys} \
+                 covers it from the start"
+            )
+        } else {
+            format!(
+                "core {core} was away for {away}, and port {name} covers {covered}: lossless frames are lost when its \
+                 worker is away for longer; give it a core of its own (dpdk.cores), or raise buffer.shared and set {keys}"
+            )
+        };
+        Self { enough, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LH: PortId = PortId(0);
+    const DC: PortId = PortId(1);
+
+    fn gateway(shared: &str) -> Gateway {
+        let text = format!(
+            "[buffer]\nshared = \"{shared}\"\n[[port]]\nname = \"lh0\"\nrate = \"1G\"\ndistance = \"80km\"\n\
+             [[port.lossless]]\npriorities = [3]\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n"
+        );
+        config::parse(&text, "gw.toml").unwrap()
+    }
+
+    fn millis(count: u64) -> Interval {
+        Interval::from_millis(count)
+    }
+
+    #[test]
+    fn what_a_late_worker_needs_is_taken_from_the_shared_pool_with_half_as_much_again() {
+        let configured = gateway("8MiB");
+        let mut lateness = Lateness::new(2);
+        let late = lateness.see(5, &[LH, DC], millis(4), &configured);
+        assert_eq!(late, [Late { core: 5, port: LH, away: millis(4) }], "nothing is lossless at dc0");
+        let covers = lateness.cover(&configured);
+        assert_eq!(covers.covered_lateness(LH), Some(millis(6)));
+        assert_eq!(lateness.see(5, &[LH, DC], millis(6), &covers), [], "it is covered now");
+        assert!(Coverage::new(&late[0], millis(6), &covers).enough);
+    }
+
+    #[test]
+    fn a_port_that_cannot_be_covered_is_named_with_what_to_do() {
+        let configured = gateway("128KiB");
+        let mut lateness = Lateness::new(2);
+        let late = lateness.see(5, &[LH], millis(4), &configured);
+        let covers = lateness.cover(&configured);
+        let Coverage { enough, text } = Coverage::new(&late[0], millis(6), &covers);
+        assert!(!enough);
+        for part in ["core 5 was away for 4ms", "port lh0 covers", "port.interface_delay = \"6ms\""] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_busy_thread_is_away_for_some_time_and_no_longer_than_it_was_watched() {
+        let cores: BTreeSet<usize> = worker::allowed_cores().into_iter().take(1).collect();
+        let gaps = measure(&cores, Duration::from_millis(5)).unwrap();
+        let gap = gaps[cores.first().unwrap()];
+        assert!(gap > Interval::ZERO, "a look at the clock takes time");
+    }
+}
