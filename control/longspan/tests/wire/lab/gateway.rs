@@ -113,6 +113,7 @@ impl Gateway {
     }
 
     /// The memory that it has and that is not on disk, in KiB: VmRSS.
+    #[allow(dead_code, reason = "for the soak")]
     pub fn resident_kib(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");

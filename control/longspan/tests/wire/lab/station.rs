@@ -82,6 +82,7 @@ impl Sender {
         Self { process }
     }
 
+    #[allow(dead_code, reason = "for the soak")]
     pub fn expect_running(&mut self) {
         self.process.expect_running();
     }
