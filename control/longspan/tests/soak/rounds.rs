@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const ROUNDS_PER_KILL: u64 = 4;
 const KILLED_AFTER: u64 = 2;
 
-/// How much the resident memory of a gateway may grow after its first round, in KiB: what the allocator and the stacks
-/// take as readers and reloads come. All buffers and tables are taken at the start.
+/// How much the resident memory of a gateway may grow after its first round, in KiB: pages that are touched for
+/// the first time, and what the allocator keeps for readers and reloads. Buffers and tables do not grow.
 const GROWTH_KIB: u64 = 2_048;
 
 /// What all rounds came to.
