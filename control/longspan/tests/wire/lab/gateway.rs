@@ -67,8 +67,12 @@ impl Gateway {
 
     /// The same, or what `longspan show` says where it gets no answer.
     pub fn try_show(&self) -> Result<Value, String> {
-        let output =
-            longspan().args(["show", "ports", "--json", "--socket"]).arg(&self.socket).output().unwrap();
+        Self::try_show_at(&self.socket)
+    }
+
+    /// The same, of the gateway that listens at `socket`.
+    pub fn try_show_at(socket: &Path) -> Result<Value, String> {
+        let output = longspan().args(["show", "ports", "--json", "--socket"]).arg(socket).output().unwrap();
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
@@ -106,6 +110,14 @@ impl Gateway {
     /// Mbufs that are not in a pool.
     pub fn mbufs_in_use(&self) -> u64 {
         self.show()["memory"]["mbufs_in_use"].as_u64().expect("show counts mbufs")
+    }
+
+    /// The memory that it has and that is not on disk, in KiB: VmRSS.
+    #[allow(dead_code, reason = "for the soak")]
+    pub fn resident_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");
+        line.trim().trim_end_matches(" kB").parse().expect("it is in KiB")
     }
 
     /// What the kernel says of each of its threads, by the name of the thread: the lines of `status`.

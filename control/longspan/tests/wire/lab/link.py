@@ -1,5 +1,6 @@
 """Raw sockets for the stations of the lab: what arrives on one interface, with nothing lost unseen."""
 
+import errno
 import select
 import signal
 import socket
@@ -36,6 +37,20 @@ def departures(interface):
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     raw.bind((interface, 0))
     return raw
+
+
+def send(raw, frame):
+    """Sends a frame, which is lost where the link is down."""
+    try:
+        raw.send(frame)
+    except OSError as error:
+        if not is_down(error):
+            raise
+
+
+def is_down(error):
+    """Whether an error says that the link is down. A socket says so once, and works again when it is up."""
+    return error.errno in (errno.ENETDOWN, errno.ENXIO)
 
 
 def overflow(raw):
@@ -76,6 +91,11 @@ def each_arrival(raw, stop, receive, idle=lambda: None):
                 receive()
         except BlockingIOError:
             idle()
+        except OSError as error:
+            if not is_down(error):
+                raise
+            # What had arrived before is still to be read.
+            continue
         if stopping:
             return
         select.select([raw], [], [], 0.02)

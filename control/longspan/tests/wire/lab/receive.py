@@ -65,6 +65,9 @@ def main(interface, path):
         frame = raw.recv(65535)
         if len(frame) < SHORTEST or frame[UDP_SOURCE + 2 : UDP_SOURCE + 4] != link.ROCE_PORT:
             return
+        if frame[BTH] in (ACKNOWLEDGE, CNP):
+            # Of a flow that this host sends.
+            return
         (port,) = struct.unpack_from(">H", frame, UDP_SOURCE)
         (number,) = struct.unpack_from(">Q", frame, NUMBER)
         flow = flows.get(port)
@@ -82,13 +85,13 @@ def main(interface, path):
             flow["marked"] += 1
             if now - notified_ns.get(port, 0) >= CNP_SPACING_NS:
                 notified_ns[port] = now
-                answers.send(notification(frame))
+                link.send(answers, notification(frame))
         seen["bytes"] += len(frame)
         seen["last_ns"] = now
         if seen["first_ns"] is None:
             seen["first_ns"] = seen["last_ns"]
         if flow["received"] % FRAMES_PER_ACKNOWLEDGEMENT == 0:
-            answers.send(acknowledgement(frame))
+            link.send(answers, acknowledgement(frame))
         changed = True
 
     def publish():

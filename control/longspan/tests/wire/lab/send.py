@@ -3,8 +3,8 @@ host would not.
 
     send.py INTERFACE JSON
 
-The JSON has source_mac, destination_mac, source_ip, destination_ip, length (bytes of a frame),
-link_bps (to tell how long a quantum lasts), and flows: each with its port (UDP source port), dscp,
+The JSON has source_mac, destination_mac, source_ip, destination_ip, lengths (bytes of a frame, which the
+frames of a flow take in turn), link_bps (to tell how long a quantum lasts), and flows: each with its port (UDP source port), dscp,
 priority, bps, and count (null: until SIGTERM). The last line of its output is JSON: frames sent and CNPs
 heard per flow, and per priority the pauses heard and how long they kept it silent."""
 
@@ -24,7 +24,7 @@ QUANTUM_BITS = 512
 
 BTH = 42
 NUMBER = 54
-CNP = 0x81
+CNP = b"\x81"
 ECT_0 = 2
 # A sender's queue pair is the receiver's with this bit.
 SENDER_BIT = 0x800000
@@ -48,18 +48,21 @@ class Flow:
     """Frames of one UDP source port. Their ICRC is left zero: no switch looks at it."""
 
     def __init__(self, settings, flow):
-        length = settings["length"]
+        self.frames = [bytearray(self.blank(settings, flow, length)) for length in settings["lengths"]]
+        self.port, self.priority, self.count = flow["port"], flow["priority"], flow["count"]
+        self.bps = flow["bps"]
+        self.at_ns = self.growth_ns = time.monotonic_ns()
+        self.share = 1.0
+        self.sent = self.cnps = 0
+
+    @staticmethod
+    def blank(settings, flow, length):
         source, destination = (socket.inet_aton(settings[key]) for key in ("source_ip", "destination_ip"))
         ip = link.ipv4(flow["dscp"] << 2 | ECT_0, length - 14, source, destination)
         udp = struct.pack(">HHHH", flow["port"], 4791, length - 34, 0)
         bth = bytes((0x0A, 0x40, 0xFF, 0xFF)) + struct.pack(">II", flow["port"], 0)
         head = mac(settings["destination_mac"]) + mac(settings["source_mac"]) + IPV4 + ip + udp + bth
-        self.frame = bytearray(head.ljust(length, b"\x00"))
-        self.port, self.priority, self.count = flow["port"], flow["priority"], flow["count"]
-        self.interval_ns = length * 8 * 1_000_000_000 // flow["bps"]
-        self.at_ns = self.growth_ns = time.monotonic_ns()
-        self.share = 1.0
-        self.sent = self.cnps = 0
+        return head.ljust(length, b"\x00")
 
     def slow_down(self):
         self.cnps += 1
@@ -70,11 +73,13 @@ class Flow:
         while self.share < 1 and now >= self.growth_ns:
             self.share = min(self.share + GROWTH_SHARE, 1.0)
             self.growth_ns += GROWTH_NS
-        self.at_ns = max(self.at_ns + int(self.interval_ns / self.share), now - ARREARS_NS)
-        struct.pack_into(">I", self.frame, NUMBER - 4, self.sent & 0xFFFFFF)
-        struct.pack_into(">Q", self.frame, NUMBER, self.sent)
+        frame = self.frames[self.sent % len(self.frames)]
+        interval_ns = len(frame) * 8 * 1_000_000_000 // self.bps
+        self.at_ns = max(self.at_ns + int(interval_ns / self.share), now - ARREARS_NS)
+        struct.pack_into(">I", frame, NUMBER - 4, self.sent & 0xFFFFFF)
+        struct.pack_into(">Q", frame, NUMBER, self.sent)
         self.sent += 1
-        return self.frame
+        return frame
 
     def is_done(self):
         return self.count is not None and self.sent >= self.count
@@ -98,7 +103,7 @@ class Network:
                 kind = frame[12:14]
                 if kind == MAC_CONTROL:
                     self.obey(frame)
-                elif kind == IPV4 and frame[36:38] == link.ROCE_PORT and frame[BTH] == CNP:
+                elif kind == IPV4 and frame[36:38] == link.ROCE_PORT and frame[BTH : BTH + 1] == CNP:
                     flow = self.flows.get(int.from_bytes(frame[BTH + 5 : BTH + 8], "big"))
                     if flow:
                         flow.slow_down()

@@ -28,7 +28,7 @@ struct Settings<'a> {
     destination_mac: &'a str,
     source_ip: &'a str,
     destination_ip: &'a str,
-    length: usize,
+    lengths: &'a [usize],
     link_bps: u64,
     flows: &'a [Flow],
 }
@@ -54,12 +54,24 @@ pub struct Sent {
 impl Sender {
     /// Sends frames of `length` bytes over a link of `link_bps`, by which a quantum is measured.
     pub fn start(lab: &Lab, from: &Host, to: &Host, length: usize, link_bps: u64, flows: &[Flow]) -> Self {
+        Self::start_mixed(lab, from, to, &[length], link_bps, flows)
+    }
+
+    /// The same, with frames of several lengths, which each flow takes in turn.
+    pub fn start_mixed(
+        lab: &Lab,
+        from: &Host,
+        to: &Host,
+        lengths: &[usize],
+        link_bps: u64,
+        flows: &[Flow],
+    ) -> Self {
         let settings = Settings {
             source_mac: &from.mac,
             destination_mac: &to.mac,
             source_ip: &from.address,
             destination_ip: &to.address,
-            length,
+            lengths,
             link_bps,
             flows,
         };
@@ -68,6 +80,11 @@ impl Sender {
         let mut process = Process::start(&format!("send-{}", from.address), command, lab.directory());
         process.wait_for_output("sending");
         Self { process }
+    }
+
+    #[allow(dead_code, reason = "for the soak")]
+    pub fn expect_running(&mut self) {
+        self.process.expect_running();
     }
 
     /// Stops it.

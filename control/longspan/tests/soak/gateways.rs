@@ -1,0 +1,236 @@
+//! Two gateways with an emulated long link between them, two hosts at each, and one that means no good.
+
+use crate::lab::{Gateway, Host, Lab, Namespace, answers, cores, ping, repository, wait_until};
+use std::time::Duration;
+
+/// The ends of the long link: the one that stays for the whole soak, and the one that is killed.
+pub const NEAR: usize = 0;
+pub const FAR: usize = 1;
+/// What the ends are called.
+pub const NAMES: [&str; 2] = ["near", "far"];
+
+/// The addresses that the gateways have for LSCC.
+pub const FEEDBACK: [&str; 2] = ["10.255.0.1", "10.255.0.2"];
+
+/// What the links of the lossless receiver and of the flooded host carry.
+const BOTTLENECK: &str = "12M";
+const FLOODED: &str = "200k";
+
+/// Before everything else that shares the cores, of whatever session: what others do there says nothing about the
+/// gateways. They sleep where they have nothing to do, and leave the cores to the hosts.
+const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
+
+/// For so long a busy machine may keep a worker from its core. All bounds below cover it: at the long link the
+/// schemes' own; at a host's link the headroom, as the hosts send far less than their links carry; in rings of the
+/// devices, the slots.
+pub const LATENESS: Duration = Duration::from_millis(500);
+/// At the long link: `LATENESS` at its rate, and what the other end may hold.
+const LONG_HEADROOM: &str = "16MiB";
+/// At a host's link: twice what the lossless sender offers in `LATENESS`.
+const HOST_HEADROOM: &str = "2MiB";
+
+/// What a reload changes, and into what. It changes it back, too.
+const CHANGES: [(&str, &str); 2] =
+    [("rate = \"12M\"", "rate = \"10M\""), ("xoff = \"64KiB\"", "xoff = \"96KiB\"")];
+
+/// What keeps the long link lossless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Pfc,
+    Bifrost,
+    Lscc,
+}
+
+impl Scheme {
+    pub const ALL: [Self; 3] = [Self::Pfc, Self::Bifrost, Self::Lscc];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pfc => "PFC",
+            Self::Bifrost => "Bifrost",
+            Self::Lscc => "LSCC",
+        }
+    }
+
+    /// What it adds to the port of the long link. Bounds are as wide as two busy cores are late.
+    fn port(self, side: usize) -> String {
+        let late = LATENESS.as_millis();
+        let bifrost = format!(
+            "[[port.lossless]]\npriorities = [3]\n\n[port.bifrost]\nslot = \"400us\"\n\
+             jitter = \"{late}ms\"\nlateness = \"{late}ms\"\nholdover = \"{late}ms\"\n"
+        );
+        match self {
+            Self::Pfc => format!(
+                "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nxon = \"32KiB\"\n\
+                 headroom = \"{LONG_HEADROOM}\"\n"
+            ),
+            Self::Bifrost => bifrost,
+            Self::Lscc => {
+                let key = repository("config/keys/example.key").canonicalize().unwrap();
+                let [local, peer] = [FEEDBACK[side], FEEDBACK[1 - side]];
+                format!(
+                    "{bifrost}\n[port.lscc]\nlocal = \"{local}\"\npeer = \"{peer}\"\nkey_file = {key:?}\n\
+                     step = \"500k\"\nleast = \"1M\"\nlong_flow = \"100MB\"\n"
+                )
+            }
+        }
+    }
+}
+
+/// The configuration of one end.
+fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str)]) -> String {
+    let role = ["server", "client"][side];
+    let allowed = cores();
+    let core = allowed[side % allowed.len()];
+    let mut text = format!(
+        r#"
+[gateway]
+name = "{}"
+
+[buffer]
+shared = "1MiB"
+
+[dpdk]
+cores = [{core}]
+idle = "sleep"
+
+[forwarding]
+mode = "bridge"
+
+[[port]]
+name = "lh0"
+rate = "40M"
+mtu = 1500
+distance = "80km"
+device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
+emulation = {{ delay = "400us" }}
+classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "48" = 6 }} }}
+
+[[port.queue]]
+priorities = [3]
+weight = 10
+
+{}
+"#,
+        NAMES[side],
+        scheme.port(side)
+    );
+    for (index, (name, rate)) in hosts.iter().enumerate() {
+        text += &crate::configuration::port(index, name, rate);
+        if *rate == FLOODED {
+            text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
+        }
+    }
+    // The flood has a priority of its own, so that what is lost of it can be told apart.
+    text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1")
+        .replace("headroom = \"1MiB\"", &format!("headroom = \"{HOST_HEADROOM}\""))
+}
+
+/// The hosts, by what they do.
+pub struct Hosts {
+    /// At the near end: sends the lossless flows, and receives the one that comes back.
+    pub sender: Host,
+    /// At the near end: floods.
+    pub flooder: Host,
+    /// At the near end: sends what does not hold.
+    pub forger: Host,
+    /// At the far end: receives the lossless flows. Its link goes down and up.
+    pub receiver: Host,
+    /// At the far end: is flooded, and sends a lossless flow back.
+    pub flooded: Host,
+}
+
+pub struct Pair {
+    near: Gateway,
+    /// `None` while it is away.
+    far: Option<Gateway>,
+    pub scheme: Scheme,
+    socket: String,
+    pub hosts: Hosts,
+    namespaces: [Namespace; 2],
+}
+
+impl Pair {
+    pub fn start(lab: &Lab, scheme: Scheme) -> Self {
+        let namespaces = NAMES.map(|name| lab.namespace(name));
+        let host = |number, side: usize| Host::new(lab, number, &namespaces[side], &format!("dc{number}"));
+        let hosts = Hosts {
+            sender: host(1, NEAR),
+            flooder: host(2, NEAR),
+            forger: host(5, NEAR),
+            receiver: host(3, FAR),
+            flooded: host(4, FAR),
+        };
+        let socket = lab.socket("link.memif").to_str().expect("the lab's paths are plain").to_owned();
+        let start = |side: usize| start(lab, side, &namespaces[side], &socket, scheme);
+        let (near, far) = (start(NEAR), start(FAR));
+        let pair = Self { near, far: Some(far), scheme, socket, hosts, namespaces };
+        pair.learn();
+        pair
+    }
+
+    pub fn gateway(&self, side: usize) -> &Gateway {
+        match side {
+            NEAR => &self.near,
+            _ => self.far.as_ref().expect("the far gateway is there"),
+        }
+    }
+
+    pub fn namespace(&self, side: usize) -> &Namespace {
+        &self.namespaces[side]
+    }
+
+    pub fn expect_running(&mut self) {
+        self.near.expect_running();
+        self.far.as_mut().expect("the far gateway is there").expect_running();
+    }
+
+    /// Both bridges learn where everybody is.
+    pub fn learn(&self) {
+        let Hosts { sender, flooder, forger, receiver, flooded } = &self.hosts;
+        wait_until("frames to pass", || answers(receiver, sender));
+        for (one, other) in [(sender, receiver), (sender, flooded), (flooder, flooded), (forger, flooded)] {
+            ping(one, other, 1);
+        }
+    }
+
+    /// Reloads both ends: with other rates and thresholds, or with those that they started with.
+    pub fn reload(&self, changed: bool) {
+        for side in [NEAR, FAR] {
+            let mut text = text(side, &self.socket, self.scheme);
+            for (from, to) in CHANGES.iter().filter(|_| changed) {
+                text = text.replace(from, to);
+            }
+            let output = self.gateway(side).reload(&text);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{} refuses a reload: {said}", NAMES[side]);
+        }
+    }
+
+    pub fn kill_far(&mut self) {
+        self.far.take().expect("the far gateway is there").kill();
+    }
+
+    pub fn start_far(&mut self, lab: &Lab) {
+        self.far = Some(start(lab, FAR, &self.namespaces[FAR], &self.socket, self.scheme));
+    }
+
+    /// Asks both to drain. They must have nothing inside.
+    pub fn end(self) {
+        for gateway in [Some(self.near), self.far].into_iter().flatten() {
+            let ended = gateway.end();
+            assert!(ended.status.success(), "{}", ended.stderr);
+        }
+    }
+}
+
+fn start(lab: &Lab, side: usize, namespace: &Namespace, socket: &str, scheme: Scheme) -> Gateway {
+    Gateway::start_by(&LAUNCHER, lab, namespace, NAMES[side], &text(side, socket, scheme))
+}
+
+fn text(side: usize, socket: &str, scheme: Scheme) -> String {
+    match side {
+        NEAR => configuration(side, socket, scheme, &[("dc1", "1G"), ("dc2", "1G"), ("dc5", "1G")]),
+        _ => configuration(side, socket, scheme, &[("dc3", BOTTLENECK), ("dc4", FLOODED)]),
+    }
+}

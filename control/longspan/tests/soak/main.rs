@@ -1,0 +1,59 @@
+//! Two gateways on the wire for as long as `LONGSPAN_SOAK` says (`90s`, `10m`, `1h`): load, disturbances, and what must
+//! hold after each round of them. Without the variable this runs the small tests of the soak itself.
+//!
+//! `scripts/soak` calls it. It needs root, as the tests on the wire do, with which it shares the laboratory.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+#[path = "../wire/configuration.rs"]
+#[allow(dead_code, reason = "the tests on the wire use the rest")]
+mod configuration;
+mod disturbances;
+mod gateways;
+#[path = "../wire/lab/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests on the wire use the rest")]
+mod lab;
+mod ledger;
+mod load;
+mod rounds;
+mod time;
+mod watch;
+
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// For how long to soak.
+const VARIABLE: &str = "LONGSPAN_SOAK";
+
+fn main() -> ExitCode {
+    let Ok(text) = std::env::var(VARIABLE) else {
+        return libtest_mimic::run(&Arguments::from_args(), tests()).exit_code();
+    };
+    let why_not = time::parse(&text).map_err(|error| format!("{VARIABLE}: {error}"));
+    match why_not.and_then(|time| lab::why_not().map_or(Ok(time), Err)) {
+        Err(reason) => {
+            eprintln!("soak: {reason}");
+            ExitCode::FAILURE
+        }
+        Ok(time) => {
+            lab::sweep();
+            rounds::run(time);
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn tests() -> Vec<Trial> {
+    vec![Trial::test("a_time_has_a_number_and_a_unit", || {
+        assert_eq!(time::parse("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time::parse("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(time::parse("1h"), Ok(Duration::from_secs(3_600)));
+        for text in
+            ["", "h", "1", "0s", "-1s", "1.5h", "1d", "99999999999999999999h", "9999999999999999999h", "1 h"]
+        {
+            assert!(time::parse(text).is_err(), "{text:?}");
+        }
+        Ok(())
+    })]
+}
