@@ -13,9 +13,9 @@ from wait import PATIENCE, Failure, expect, wait_until
 
 QEMU = "qemu-system-x86_64"
 # Until the kernel has said its first word. A /dev/kvm that opens may still not run a kernel.
-FIRST_WORD_SECONDS = {"kvm": 20.0, "tcg": 60.0}
+FIRST_WORD_SECONDS = {"kvm": 20.0, "tcg": 120.0}
 FIRST_WORD = "Linux version"
-BOOT_SECONDS = 120.0
+BOOT_SECONDS = 300.0
 READY = b"guest is ready\n"
 ENDED = re.compile(rb"\nended with (\d+)\n\Z")
 SLOTS = {"dc0": 2, "lh0": 3}

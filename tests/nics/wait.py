@@ -3,7 +3,7 @@
 import time
 
 # Emulation is slow, and so is a machine that is shared.
-PATIENCE = 60.0
+PATIENCE = 120.0
 BETWEEN_LOOKS = 0.02
 
 
