@@ -45,9 +45,11 @@ impl EalOptions {
     /// The arguments for DPDK, for a thread that may run on these CPUs. Virtual devices are added one by
     /// one later, so that each one's failure is its own.
     pub(crate) fn arguments(&self, cpus: &[usize]) -> Vec<String> {
-        let mut arguments = vec![self.file_prefix.clone(), "--log-level=*:warning".to_owned()];
-        // At every start it warns that no second process can use its memory, which none does.
-        arguments.push("--log-level=pmd.net.memif:error".to_owned());
+        // At every start memif warns that no second process can use its memory, which none does. Of two levels that fit
+        // a driver, the first one holds.
+        let levels = ["pmd.net.memif:error", "*:warning"].map(|level| format!("--log-level={level}"));
+        let mut arguments = vec![self.file_prefix.clone()];
+        arguments.extend(levels);
         // One lcore that stays on all CPUs: workers are threads of our own, pinned by us.
         let cpus = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         arguments.push(format!("--lcores=0@({cpus})"));

@@ -29,23 +29,40 @@ fn two_interfaces(lab: &Lab, name: &str) {
 }
 
 fn two_gateways(lab: &Lab, scheme: &str) {
-    // A namespace for each: the driver numbers what it needs by the ids of its process and interface, and two
-    // processes may come to the same number.
-    let namespaces = ["near", "far"].map(|end| lab.namespace(end));
-    let ports = [(1, 0, "near0"), (2, 0, "near1"), (3, 1, "far0")];
-    let [one, other, far] = ports.map(|(number, end, port)| Host::new(lab, number, &namespaces[end], port));
-    // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
-    let socket = lab.socket("wire.memif").display().to_string();
-    let keys = repository("config/keys").display().to_string();
-    let text = |end: &str| {
-        let text = example(&format!("wire-memif-{end}{scheme}"));
-        text.replace("/run/longspan/wire.memif", &socket).replace("../keys", &keys)
-    };
-    let gateways = [0, 1].map(|end| {
-        let name = ["near", "far"][end];
-        Gateway::start(lab, &namespaces[end], name, &text(name))
-    });
+    let ExamplePair { near: [one, other], far, gateways } =
+        ExamplePair::start(lab, scheme, &["nice", "-n", "-5"]);
     ping(&one, &far, 20);
     ping(&far, &other, 20);
     gateways.into_iter().rev().for_each(|gateway| drop(gateway.end()));
+}
+
+/// The two gateways of the examples with memif, and their hosts.
+pub struct ExamplePair {
+    pub near: [Host; 2],
+    pub far: Host,
+    pub gateways: [Gateway; 2],
+}
+
+impl ExamplePair {
+    /// Those of `scheme`, as the names of their files end, started by `launcher`.
+    pub fn start(lab: &Lab, scheme: &str, launcher: &[&str]) -> Self {
+        // A namespace for each: the driver numbers what it needs by the ids of its process and interface, and two
+        // processes may come to the same number.
+        let namespaces = ["near", "far"].map(|end| lab.namespace(end));
+        let ports = [(1, 0, "near0"), (2, 0, "near1"), (3, 1, "far0")];
+        let [one, other, far] =
+            ports.map(|(number, end, port)| Host::new(lab, number, &namespaces[end], port));
+        // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
+        let socket = lab.socket("wire.memif").display().to_string();
+        let keys = repository("config/keys").display().to_string();
+        let text = |end: &str| {
+            let text = example(&format!("wire-memif-{end}{scheme}"));
+            text.replace("/run/longspan/wire.memif", &socket).replace("../keys", &keys)
+        };
+        let gateways = [0, 1].map(|end| {
+            let name = ["near", "far"][end];
+            Gateway::start_by(launcher, lab, &namespaces[end], name, &text(name))
+        });
+        Self { near: [one, other], far, gateways }
+    }
 }

@@ -16,6 +16,7 @@ mod pause;
 mod peers;
 mod privileges;
 mod reload;
+mod shared_cores;
 mod stations;
 
 use lab::Lab;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         privileges::tests(),
         peers::tests(),
         long_haul::tests(),
+        shared_cores::tests(),
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
     long_haul::print_table();
