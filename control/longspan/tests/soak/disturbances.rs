@@ -51,7 +51,10 @@ pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
     wait_until("lossless frames to wait at the link", || {
         let shown = pair.gateway(FAR).show();
         let queue = &port(&shown, "dc3")["priorities"][priority]["egress"];
-        queue["queued"]["frames"].as_u64().expect("it is counted") >= FRAMES_WAITING
+        let waiting = queue["queued"]["frames"].as_u64().expect("it is counted");
+        // Fewer, where the upstream was paused before and nothing more comes.
+        let is_stopped = port(&shown, "lh0")["levels"][priority]["pauses_peer"] == true;
+        waiting >= FRAMES_WAITING || (waiting > 0 && is_stopped)
     });
     host.ip("link set eth0 up");
     load.wait_for_more(FRAMES_BETWEEN);

@@ -22,10 +22,10 @@ pub fn tests() -> Vec<Trial> {
 /// Their UDP source ports.
 const FLOWS: [u16; 2] = [2, 3];
 const LINK_BPS: u64 = 1_000_000_000;
-const FRAME_BYTES: usize = 1_000;
+const FRAME_BYTES: usize = 1_400;
 /// What arrives of each sender before both end.
-const FRAMES: u64 = 1_500;
-const BPS: u64 = 20_000_000;
+const FRAMES: u64 = 10_000;
+const BPS: u64 = 400_000_000;
 /// The receiver holds its priority for half of the time: 67 ms, as its port has 500M, every 130 ms.
 const HOLD: &str = "
 from scapy.all import Ether, sendp
