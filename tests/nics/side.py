@@ -116,7 +116,7 @@ class Sender:
             "destination_mac": "02:00:00:00:77:02",
             "source_ip": "10.77.0.1",
             "destination_ip": "10.77.0.2",
-            "length": length,
+            "lengths": [length],
             "link_bps": link_bps,
             "flows": [dict(zip(keys, flow)) for flow in flows],
         }

@@ -1,7 +1,7 @@
 //! How late a worker may be before lossless frames are lost, and how a gateway covers workers that are later.
 //!
 //! While a worker is away, its upstreams are told nothing, and what they send meanwhile must have room. Under Bifrost
-//! that is `lateness`, otherwise `interface_delay`: both say how late the gateway may be, and the buffer is made for it.
+//! that is `lateness`, otherwise `interface_delay` and what the headroom has beyond its formula: the buffer is made for it.
 //! A machine may turn out to be slower than its configuration says. Then the gateway takes the room out of the
 //! shared pool, so that it holds what it promises and only its queues are shorter. The memory stays as large as it is.
 
@@ -13,21 +13,26 @@ use switch::program::{
 use units::{Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
 use crate::gateway::{Gateway, Link};
-use crate::headroom::frame_time;
+use crate::headroom::{HeadroomSum, frame_time};
+use crate::schema::BifrostDecl;
 
-/// What is lacking, in parts.
-const WHOLE: u64 = 1_024;
+/// The longest time that a file may say.
+const LONGEST_TIME: Interval = BifrostDecl::LONGEST_ROUND_TRIP;
+/// How exactly a level of lateness is found for which there is room.
+const RESOLUTION: Interval = Interval::from_micros(1);
 
 impl Gateway {
     /// For how long the worker of `port` may be away before lossless frames are lost; `None` where nothing is lossless.
+    /// Where the port has no `distance`, its headroom is taken to be made for `interface_delay` and no more.
     pub fn covered_lateness(&self, port: PortId) -> Option<Interval> {
-        covered(self.program.port(port), &self.links[port.index()])
+        self.covered(port.index())
     }
 
     /// What [`Gateway::covered_lateness`] becomes at most when workers turn out later: each lossless port with its name,
     /// what it covers, and what it can, if all others need as much.
     pub fn lateness(&self) -> impl Iterator<Item = (&str, Interval, Interval)> {
-        let most = self.covering(&vec![Interval(u64::MAX); self.links.len()]);
+        let ports = self.links.len();
+        let most = self.covering(&vec![LONGEST_TIME; ports], &vec![Interval::ZERO; ports]);
         (0..).map(PortId).zip(self.port_names()).filter_map(move |(port, name)| {
             Some((name, self.covered_lateness(port)?, most.covered_lateness(port)?))
         })
@@ -38,53 +43,108 @@ impl Gateway {
         ports.into_iter().filter_map(|port| self.covered_lateness(port)).min()
     }
 
-    /// The same gateway that covers workers which are as late as `lateness` says, port by port, as far as half of the
-    /// shared pool and the longest pause reach; where they do not, each port gets the same share of what it lacks.
-    /// What is covered is never less than it was. The buffer is as large as before, so the result can take the
-    /// place of `self` while it runs.
-    #[must_use]
-    pub fn covering(&self, lateness: &[Interval]) -> Self {
-        let (mut share, mut wider) = (0, None);
-        // The highest share for which there is room, bit by bit.
-        for bit in (0..=WHOLE.ilog2()).rev().map(|bit| 1 << bit) {
-            if let Some(found) = self.covering_share(lateness, share | bit) {
-                (share, wider) = (share | bit, Some(found));
+    /// The keys that make `port` cover `lateness` from the start, as they stand in a file; less where no pause frame asks
+    /// for so long, or no file may say it.
+    pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
+        let settings = self.program.port(port);
+        let lateness = lateness.min(most_covered(settings)).min(LONGEST_TIME);
+        match settings.bifrost {
+            Some(bifrost) => {
+                let holdover = lateness.min(longest_holdover(&bifrost, settings));
+                format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
             }
-        }
-        let Some((settings, links)) = wider else { return self.clone() };
-        match self.program.with_settings(settings) {
-            Ok(program) => Self { program: Arc::new(program), links, ..self.clone() },
-            // Nothing that it checks was made worse, so this is for safety alone: what is in force is kept.
-            Err(_) => self.clone(),
+            None => format!("port.interface_delay = \"{lateness}\""),
         }
     }
 
-    /// What covers `share` of what is lacking; `None` where nothing is, or the buffer does not reach.
-    fn covering_share(&self, lateness: &[Interval], share: u64) -> Option<(Settings, Vec<Link>)> {
-        if share > WHOLE {
-            return None;
+    /// Whether a larger buffer could make `port` cover `lateness`: no pause frame asks for longer otherwise.
+    pub fn can_cover(&self, port: PortId, lateness: Interval) -> bool {
+        lateness <= most_covered(self.program.port(port))
+    }
+
+    /// The same gateway that covers workers which are as late as `wanted` says, port by port, as far as half of the
+    /// shared pool and the longest pause reach. Where they do not, the ports that want least come first: all get up to a
+    /// common level. None gets less than it has in `held`, unless even that has no room. The buffer is as
+    /// large as before.
+    #[must_use]
+    pub fn covering(&self, wanted: &[Interval], held: &[Interval]) -> Self {
+        let settings = self.program.settings();
+        let spare = settings.buffer.shared.saturating_sub(least_shared(&settings.ports, &settings.buffer));
+        let fits = |level, held: &[Interval]| self.taken(&self.lacking(wanted, held, level)) <= spare;
+        let nothing = vec![Interval::ZERO; held.len()];
+        let held = if fits(Interval::ZERO, held) { held } else { &nothing };
+        let mut level = Interval::ZERO;
+        let mut above = wanted.iter().copied().max().unwrap_or_default() + RESOLUTION;
+        while above - level > RESOLUTION {
+            let between = level + Interval((above - level).0 / 2);
+            if fits(between, held) {
+                level = between;
+            } else {
+                above = between;
+            }
         }
+        self.covering_more(&self.lacking(wanted, held, level))
+    }
+
+    /// The same gateway with the shared pool of `other`, which may be smaller.
+    #[must_use]
+    pub fn with_shared_pool_of(&self, other: &Self) -> Self {
+        let mut settings = self.program.settings().clone();
+        let BufferSettings { shared, egress_lossy, .. } = other.program.settings().buffer;
+        (settings.buffer.shared, settings.buffer.egress_lossy) = (shared, egress_lossy);
+        self.with(settings, self.links.clone())
+    }
+
+    fn covered(&self, port: usize) -> Option<Interval> {
+        let settings = &self.program.settings().ports[port];
+        covered(settings, &self.links[port], self.cell_occupancy)
+    }
+
+    /// By how much more each port is to cover: what it wants up to `level`, and what it has of that in `held`.
+    fn lacking(&self, wanted: &[Interval], held: &[Interval], level: Interval) -> Vec<Interval> {
+        let ports = self.program.settings().ports.iter().zip(wanted.iter().zip(held)).enumerate();
+        let lacks = |(index, (port, (wanted, held))): (usize, (&PortSettings, (&Interval, &Interval)))| {
+            let wanted = (*wanted).min(most_covered(port));
+            let covers = self.covered(index)?;
+            Some(wanted.min(level.max(*held)) - covers)
+        };
+        ports.map(|port| lacks(port).unwrap_or_default()).collect()
+    }
+
+    /// What it takes of the shared pool that each port covers so much `more`.
+    fn taken(&self, more: &[Interval]) -> Bytes {
+        let ports = self.program.settings().ports.iter().zip(more);
+        let taken = |(port, more): (&PortSettings, &Interval)| {
+            let groups = port.groups.iter().filter_map(GroupSettings::lossless).count() as u64;
+            Bytes(room(port, *more, self.cell_occupancy).0.saturating_mul(groups))
+        };
+        ports.map(taken).sum()
+    }
+
+    /// The same gateway in which each port covers so much `more`, which has room.
+    fn covering_more(&self, more: &[Interval]) -> Self {
+        let taken = self.taken(more);
         let mut settings = self.program.settings().clone();
         let mut links = self.links.clone();
         let Settings { ports, buffer, .. } = &mut settings;
-        let (shared, kept) = (buffer.shared, least_shared(ports, buffer));
-        let mut taken = Bytes::ZERO;
-        for ((port, link), wanted) in ports.iter_mut().zip(&mut links).zip(lateness) {
-            let Some(covered) = covered(port, link) else { continue };
-            // More than the whole pool can hold needs no fractions of it.
-            let pool = port.rate.serialization().time_of(WireBytes(shared.0));
-            let lacking = (most_covered(port).min(*wanted) - covered).min(pool);
-            let more = Interval((u128::from(lacking.0) * u128::from(share) / u128::from(WHOLE)) as u64);
-            if more > Interval::ZERO {
-                taken += cover(port, link, more, self.cell_occupancy, buffer);
-            }
+        for ((port, link), more) in ports.iter_mut().zip(&mut links).zip(more) {
+            cover(port, link, *more, self.cell_occupancy, buffer);
         }
-        let left = buffer.shared.0.checked_sub(taken.0).map(Bytes);
-        buffer.shared = left.filter(|left| *left >= kept && taken > Bytes::ZERO)?;
+        let before = buffer.shared;
+        buffer.shared = before.saturating_sub(taken);
         // Lossy frames keep their share of it.
         let lossy = u128::from(buffer.egress_lossy.0) * u128::from(buffer.shared.0);
-        buffer.egress_lossy = Bytes(u64::try_from(lossy / u128::from(shared.0.max(1))).ok()?);
-        Some((settings, links))
+        buffer.egress_lossy = Bytes((lossy / u128::from(before.0.max(1))) as u64);
+        self.with(settings, links)
+    }
+
+    /// The same gateway with other settings. Whoever asks has kept to what a program must hold; if not, it stays as it is,
+    /// and covers what it did.
+    fn with(&self, settings: Settings, links: Vec<Link>) -> Self {
+        match self.program.with_settings(settings) {
+            Ok(program) => Self { program: Arc::new(program), links, ..self.clone() },
+            Err(_) => self.clone(),
+        }
     }
 }
 
@@ -95,13 +155,23 @@ fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
         Threshold::Static(xoff) => Some(xoff - group.reserved),
         Threshold::Dynamic(_) => None,
     });
-    fixed.fold(Bytes(buffer.shared.0 / 2), Bytes::max)
+    fixed.fold(Bytes(buffer.shared.0.div_ceil(2)), Bytes::max)
 }
 
 /// What `port` on `link` covers.
-fn covered(port: &PortSettings, link: &Link) -> Option<Interval> {
-    let lateness = port.bifrost.as_ref().map_or(link.interface_delay, |bifrost| bifrost.lateness);
-    (!port.lossless().is_empty()).then_some(lateness)
+fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
+    let least = port.groups.iter().filter_map(GroupSettings::lossless).map(|group| group.headroom).min()?;
+    if let Some(bifrost) = &port.bifrost {
+        return Some(bifrost.lateness);
+    }
+    let stated = link.interface_delay;
+    let Some(terms) = link.terms(port, cell_occupancy) else { return Some(stated) };
+    // Headroom beyond the formula is time, too, as far as pauses last until they are refreshed.
+    let beyond = least.saturating_sub(HeadroomSum::new(&terms).total()).0 as f64 / cell_occupancy;
+    let beyond = port.rate.serialization().time_within(WireBytes(beyond as u64));
+    // In whole microseconds: what rounding up left over is no promise.
+    let beyond = Interval(beyond.0 / 1_000 * 1_000);
+    Some(stated.max((stated + beyond).min(refreshed_within(port, port.pfc.pause))))
 }
 
 /// The most that `port` can cover however large the buffer is. A pause must last until it is refreshed at half of its
@@ -109,65 +179,85 @@ fn covered(port: &PortSettings, link: &Link) -> Option<Interval> {
 fn most_covered(port: &PortSettings) -> Interval {
     match &port.bifrost {
         Some(_) => Interval(u64::MAX),
-        None => {
-            let half = Interval(PauseQuanta::MAX.interval_at(port.rate).0 / 2);
-            half - (frame_time(port.rate, port.max_frame) + port.tx_window)
-        }
+        None => refreshed_within(port, PauseQuanta::MAX),
     }
 }
 
-/// Makes room for a worker that is later by `more`. Returns what that takes of the shared pool.
+/// How late a worker may be that refreshes `pause` at half of its time.
+fn refreshed_within(port: &PortSettings, pause: PauseQuanta) -> Interval {
+    Interval(pause.interval_at(port.rate).0 / 2) - refresh_waits(port)
+}
+
+/// What a refresh waits for at the port itself.
+fn refresh_waits(port: &PortSettings) -> Interval {
+    frame_time(port.rate, port.max_frame) + port.tx_window
+}
+
+/// The longest holdover: a pause frame cannot ask for more than a slot and that.
+fn longest_holdover(bifrost: &Bifrost, port: &PortSettings) -> Interval {
+    PauseQuanta::MAX.interval_at(port.rate) - bifrost.slot
+}
+
+/// What arrives while a worker is later by `more`.
+fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
+    WireBytes(port.rate.bytes_in(more) + u64::from(more > Interval::ZERO))
+}
+
+/// The room that each lossless group of `port` needs for that.
+fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
+    let arriving = arriving(port, more);
+    match port.bifrost {
+        Some(_) => Cells::of_any_mix(arriving).bytes(),
+        None => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
+    }
+}
+
+/// Makes room for a worker that is later by `more`.
 fn cover(
     port: &mut PortSettings,
     link: &mut Link,
     more: Interval,
     cell_occupancy: f64,
     buffer: &mut BufferSettings,
-) -> Bytes {
-    let arriving = WireBytes(port.rate.bytes_in(more) + 1);
-    match port.bifrost.as_mut() {
-        Some(bifrost) => {
-            let longest = PauseQuanta::MAX.interval_at(port.rate);
-            cover_slots(bifrost, more, arriving, longest);
-            let room = Cells::of_any_mix(arriving).bytes();
-            for_each_group(port, |group| reserve(group, room))
+) {
+    let Some(covers) = covered(port, link, cell_occupancy).filter(|_| more > Interval::ZERO) else { return };
+    let (room, arriving) = (room(port, more, cell_occupancy), arriving(port, more));
+    let change: fn(&mut LosslessGroup, Bytes) = match port.bifrost {
+        Some(mut bifrost) => {
+            bifrost.lateness += more;
+            bifrost.buffer = bifrost.buffer + arriving;
+            // The pause of a slot without a grant lasts until a late slot ends.
+            let holdover = bifrost.lateness.min(longest_holdover(&bifrost, port));
+            bifrost.holdover = bifrost.holdover.max(holdover);
+            port.bifrost = Some(bifrost);
+            reserve
         }
         None => {
             link.interface_delay += more;
-            let waits = frame_time(port.rate, port.max_frame) + port.tx_window + link.interface_delay;
-            port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(waits * 2, port.rate));
-            let room = Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64);
-            let taken = for_each_group(port, |group| add_headroom(group, room));
-            buffer.headroom += taken;
-            taken
+            let least = (covers + more + refresh_waits(port)) * 2;
+            port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(least, port.rate));
+            add_headroom
+        }
+    };
+    for priority in Priority::all() {
+        if let Some(group) = port.groups[priority.index()].lossless_mut() {
+            change(group, room);
+            if port.bifrost.is_none() {
+                buffer.headroom += room;
+            }
         }
     }
 }
 
-/// A slot that ends later is provided for, and the pause of a slot without a grant lasts until then.
-fn cover_slots(bifrost: &mut Bifrost, more: Interval, arriving: WireBytes, longest_pause: Interval) {
-    bifrost.lateness += more;
-    bifrost.buffer = bifrost.buffer + arriving;
-    let most = longest_pause - bifrost.slot;
-    bifrost.holdover = bifrost.holdover.max(bifrost.lateness.min(most));
-}
-
-fn reserve(group: &mut LosslessGroup, room: Bytes) -> Bytes {
+fn reserve(group: &mut LosslessGroup, room: Bytes) {
     group.reserved += room;
     if let Threshold::Static(xoff) = &mut group.xoff {
         *xoff += room;
     }
-    room
 }
 
-fn add_headroom(group: &mut LosslessGroup, room: Bytes) -> Bytes {
+fn add_headroom(group: &mut LosslessGroup, room: Bytes) {
     group.headroom += room;
-    room
-}
-
-/// Changes each lossless group of `port`. Returns the sum of what `change` returns.
-fn for_each_group(port: &mut PortSettings, change: impl Fn(&mut LosslessGroup) -> Bytes) -> Bytes {
-    Priority::all().filter_map(|priority| Some(change(port.groups[priority.index()].lossless_mut()?))).sum()
 }
 
 #[cfg(test)]
@@ -189,6 +279,8 @@ mod tests {
 
     const PFC: &str = "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"";
     const BIFROST: &str = "[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nlateness = \"10us\"";
+
+    const NONE: [Interval; 2] = [Interval::ZERO; 2];
 
     fn late(micros: u64) -> [Interval; 2] {
         [Interval::from_micros(micros); 2]
@@ -214,7 +306,7 @@ mod tests {
     #[test]
     fn headroom_grows_by_what_arrives_while_a_worker_is_later_and_the_memory_does_not() {
         let before = gateway("8MiB", PFC);
-        let after = before.covering(&late(1_010));
+        let after = before.covering(&late(1_010), &NONE);
         assert_eq!(after.covered_lateness(LH), Some(Interval::from_micros(1_010)));
         // A millisecond at 10G, by the factor of 1.125 that the formula has.
         assert_eq!(group(&after).headroom, group(&before).headroom + Bytes(1_406_252));
@@ -225,7 +317,7 @@ mod tests {
     #[test]
     fn the_buffer_of_bifrost_grows_with_all_that_belongs_to_it() {
         let before = gateway("8MiB", BIFROST);
-        let after = before.covering(&late(1_010));
+        let after = before.covering(&late(1_010), &NONE);
         let [was, is] = [&before, &after].map(|it| it.program.port(LH).bifrost.unwrap());
         assert_eq!(is.lateness, Interval::from_micros(1_010));
         assert_eq!(is.holdover, Interval::from_micros(1_010), "an upstream that was stopped stays so");
@@ -239,7 +331,7 @@ mod tests {
     fn half_of_the_shared_pool_stays_shared_and_what_is_covered_is_told() {
         for scheme in [PFC, BIFROST] {
             let before = gateway("2MiB", scheme);
-            let after = before.covering(&late(10_000));
+            let after = before.covering(&late(10_000), &NONE);
             let covered = after.covered_lateness(LH).unwrap();
             assert!(
                 covered > Interval::from_micros(500) && covered < Interval::from_micros(1_000),
@@ -256,10 +348,10 @@ mod tests {
         // 65,535 quanta are 3.355 ms at 10G, and refreshed at half of that.
         let short = format!("{PFC}\n[port.pfc]\npause = \"100us\"");
         let before = gateway("64MiB", &short);
-        let after = before.covering(&late(500));
+        let after = before.covering(&late(500), &NONE);
         let least = Interval::from_micros(1_000);
         assert!(after.program.port(LH).pfc.pause.interval_at(after.program.port(LH).rate) >= least);
-        let most = before.covering(&late(50_000)).covered_lateness(LH).unwrap();
+        let most = before.covering(&late(50_000), &NONE).covered_lateness(LH).unwrap();
         assert!(most < Interval(3_355_392 / 2) && most > Interval::from_micros(1_600), "{most}");
     }
 
@@ -269,15 +361,91 @@ mod tests {
         let told: Vec<_> = gateway.lateness().collect();
         let [(name, covered, most)] = told[..] else { panic!("{told:?}") };
         assert_eq!((name, covered), ("lh0", Interval::from_micros(10)));
-        assert_eq!(Some(most), gateway.covering(&late(1_000_000)).covered_lateness(LH));
+        assert_eq!(Some(most), gateway.covering(&late(1_000_000), &NONE).covered_lateness(LH));
         assert!(most > Interval::from_micros(700), "{most}");
     }
 
     #[test]
     fn a_worker_that_is_as_early_as_configured_changes_nothing() {
         let before = gateway("8MiB", PFC);
-        let after = before.covering(&late(10));
+        let after = before.covering(&late(10), &NONE);
         assert_eq!(after.program.settings(), before.program.settings());
         assert_eq!(after.links, before.links);
     }
+
+    /// Both ports lossless, at 1G.
+    fn two_lossless(shared: &str) -> Gateway {
+        let port = |name| {
+            format!(
+                "[[port]]\nname = \"{name}\"\nrate = \"1G\"\ndistance = \"10m\"\n[[port.lossless]]\npriorities = [3]\n"
+            )
+        };
+        let (lh, dc) = (port("lh0"), port("dc0"));
+        crate::parse(&format!("[buffer]\nshared = \"{shared}\"\n{lh}{dc}"), "gw.toml").unwrap()
+    }
+
+    #[test]
+    fn a_port_that_wants_much_takes_nothing_from_one_that_wants_little() {
+        let gateway = two_lossless("1MiB");
+        let wanted = [1, 100].map(Interval::from_millis);
+        let covers = gateway.covering(&wanted, &NONE);
+        let [lh, dc] = [LH, DC].map(|port| covers.covered_lateness(port).unwrap());
+        assert_eq!(lh, Interval::from_millis(1));
+        assert!(dc > lh && dc < Interval::from_millis(4), "{dc}");
+    }
+
+    #[test]
+    fn what_is_covered_stays_covered_when_another_port_wants_more() {
+        let gateway = two_lossless("1MiB");
+        let first = gateway.covering(&[3, 0].map(Interval::from_millis), &NONE);
+        let held = [LH, DC].map(|port| first.covered_lateness(port).unwrap());
+        assert_eq!(held[0], Interval::from_millis(3));
+        let second = gateway.covering(&[3, 100].map(Interval::from_millis), &held);
+        assert_eq!(second.covered_lateness(LH), Some(Interval::from_millis(3)));
+        assert!(second.covered_lateness(DC).unwrap() < Interval::from_millis(2));
+        let smaller = two_lossless("64KiB").covering(&[3, 100].map(Interval::from_millis), &held);
+        assert!(
+            smaller.covered_lateness(LH).unwrap() < Interval::from_millis(3),
+            "another file has less room"
+        );
+    }
+
+    #[test]
+    fn headroom_beyond_its_formula_covers_lateness_and_needs_none_of_the_pool() {
+        let stated = format!("{PFC}\nheadroom = \"4MB\"");
+        let gateway = gateway("8MiB", &stated);
+        let covered = gateway.covered_lateness(LH).unwrap();
+        assert!(covered > Interval::from_micros(1_500), "{covered}");
+        assert_eq!(gateway.covering(&late(1_000), &NONE).program.settings(), gateway.program.settings());
+    }
+
+    #[test]
+    fn the_keys_that_are_told_can_be_put_into_the_file() {
+        for (rate, scheme) in
+            ["1G", "10G", "100G"].into_iter().flat_map(|rate| [(rate, PFC), (rate, BIFROST)])
+        {
+            let text = |keys: &str, scheme: &str| {
+                format!(
+                    "[buffer]\nshared = \"64MiB\"\n[[port]]\nname = \"lh0\"\nrate = \"{rate}\"\ndistance = \"80km\"\n{keys}\n{scheme}"
+                ) + "\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n"
+            };
+            let gateway = crate::parse(&text("", scheme), "gw.toml").unwrap();
+            for wanted in [Interval::from_micros(150), Interval::from_millis(150), Interval::from_secs(90)] {
+                let keys = gateway.keys_for_lateness(LH, wanted);
+                let pinned = match keys.strip_prefix("port.bifrost.") {
+                    Some(keys) => text("", &BIFROST_WITH.replace("KEYS", &keys.replace(" and ", "\n"))),
+                    None => text(keys.trim_start_matches("port."), scheme),
+                };
+                let pinned =
+                    crate::parse(&pinned, "gw.toml").unwrap_or_else(|error| panic!("{keys}: {error}"));
+                let covered = pinned.covered_lateness(LH).unwrap();
+                assert!(
+                    covered == wanted || !gateway.can_cover(LH, wanted) || wanted > LONGEST_TIME,
+                    "{covered}"
+                );
+            }
+        }
+    }
+
+    const BIFROST_WITH: &str = "[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nKEYS";
 }

@@ -487,7 +487,7 @@ proptest! {
         micros in prop::collection::vec(0_u64..100_000, 64),
     ) {
         let wanted: Vec<_> = micros.into_iter().map(Interval::from_micros).collect();
-        let wider = gateway.covering(&wanted);
+        let wider = gateway.covering(&wanted, &vec![Interval::ZERO; 64]);
         prop_assert!(wider.program.can_replace(&gateway.program).is_ok());
         prop_assert_eq!(capacity(&wider), capacity(&gateway));
         for port in (0..gateway.links.len() as u16).map(PortId) {
@@ -496,6 +496,14 @@ proptest! {
         let [was, is] = [&gateway, &wider].map(|it| it.program.settings().buffer);
         prop_assert!(is.shared.0 >= was.shared.0 / 2 && is.egress_lossy <= is.shared);
         prop_assert!(is.headroom >= was.headroom);
+        // With room for all of it, all of it is covered.
+        let lossless = |port: &PortId| gateway.covered_lateness(*port).is_some();
+        let ports = (0..gateway.links.len() as u16).map(PortId).filter(lossless);
+        let short = ports.clone().filter(|port| {
+            let wanted = wanted[port.index()];
+            gateway.can_cover(*port, wanted) && wider.covered_lateness(*port) < Some(wanted)
+        });
+        prop_assert!(short.count() == 0 || is.shared.0 - was.shared.0 / 2 < was.shared.0 / 10 + 10_000_000);
     }
 
     #[test]

@@ -10,12 +10,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use config::Gateway;
 use switch::{HashKey, Ledger};
 use telemetry::{HardwareReport, MemoryReport, ReloadsReport, Snapshot, WireDevice};
-use units::{Nanos, PortId, Priority};
+use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
 use crate::crew::Crew;
 use crate::event::Event;
-use crate::lateness::Lateness;
+use crate::lateness::{Late, Lateness};
 use crate::look::{Circumstances, Looks};
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
@@ -55,6 +55,8 @@ pub struct Control<L> {
     pub gateway: Gateway,
     /// How late workers have been seen.
     pub lateness: Lateness,
+    /// What comes into force once the shared pool holds no more than it will have then, and whom that is for.
+    pub widening: Option<(Gateway, Vec<Late>)>,
     /// The seed that was drawn at the start, where the file has none.
     pub drawn_seed: Option<u64>,
     /// The key of the tables, drawn at the start.
@@ -148,7 +150,9 @@ impl<L: Line> Control<L> {
                     }
                     self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
                     self.configured = successor.gateway;
-                    self.put_in_force(self.lateness.cover(&self.configured));
+                    self.widening = None;
+                    let wider = self.lateness.cover(&self.configured, &self.gateway);
+                    self.put_in_force(wider);
                     successor.changes
                 },
             );
@@ -190,16 +194,37 @@ impl<L: Line> Control<L> {
 
     /// Looks for workers that are later than the buffer was made for, and makes room for it.
     fn watch_lateness(&mut self) {
+        self.widen();
         let stall = self.configured.runtime.control.stall;
         let late = self.lateness.look(&self.crew.members, &self.gateway, stall);
-        if late.is_empty() {
-            return;
-        }
-        let wider = self.lateness.cover(&self.configured);
-        if wider.program.settings() != self.gateway.program.settings() {
-            self.put_in_force(wider);
+        if self.lateness.is_raised() {
+            let wider = self.lateness.cover(&self.configured, &self.gateway);
+            if wider.program.settings() != self.gateway.program.settings() {
+                // What waits in the shared pool stays where it is: nobody else gets its room before it has left.
+                self.put_in_force(self.gateway.with_shared_pool_of(&wider));
+                self.widening = Some((wider, late));
+                return self.widen();
+            }
         }
         self.lateness.tell(&late, &self.gateway, Instant::now());
+    }
+
+    /// Goes on with a widening, if the shared pool holds no more than it will have.
+    fn widen(&mut self) {
+        let Some((wider, _)) = &self.widening else { return };
+        let will_have = wider.program.settings().buffer.shared;
+        // A shard's pools are in the inspection of each of its ports.
+        let seen = self.crew.inspect();
+        let shards = self.crew.members.iter().filter_map(|member| member.ports.first());
+        let held: Option<Bytes> =
+            shards.map(|port| Some(seen[port.index()].as_ref()?.pools.shared.held)).sum();
+        if held.is_none_or(|held| held > will_have) {
+            return;
+        }
+        if let Some((wider, late)) = self.widening.take() {
+            self.put_in_force(wider);
+            self.lateness.tell(&late, &self.gateway, Instant::now());
+        }
     }
 
     /// Looks at workers and links.

@@ -30,8 +30,7 @@ pub fn measure(cores: &BTreeSet<usize>, time: Duration) -> io::Result<BTreeMap<u
     };
     let threads: Result<Vec<_>, _> =
         cores.iter().copied().map(|core| crew::spawn(core, move || watch(core))).collect();
-    // A thread that reads a clock does not panic.
-    let gaps = threads?.into_iter().map(|thread| thread.join().unwrap_or_default());
+    let gaps = threads?.into_iter().map(|thread| thread.join().expect("reading a clock does not panic"));
     Ok(cores.iter().copied().zip(gaps).collect())
 }
 
@@ -63,22 +62,25 @@ pub struct Lateness {
     told: Vec<Option<Instant>>,
     /// Late turns that are known, by core.
     known: BTreeMap<usize, u64>,
+    /// Whether a port is to cover more than when [`Lateness::cover`] was called last.
+    raised: bool,
 }
 
 impl Lateness {
     /// Nothing seen yet, of so many ports.
     pub fn new(ports: usize) -> Self {
-        Self { wanted: vec![Interval::ZERO; ports], told: vec![None; ports], known: BTreeMap::new() }
+        let (wanted, told) = (vec![Interval::ZERO; ports], vec![None; ports]);
+        Self { wanted, told, known: BTreeMap::new(), raised: false }
     }
 
-    /// What each port of `gateway`, which is in force, does not cover of the late turns of `members` since the last
-    /// look. A turn that took longer than `stall` is told of elsewhere, and counts as one of that length.
+    /// What each port of `gateway`, which is in force, does not cover of the late turns of `members`, where there were any
+    /// since the last look. A turn that took longer than `stall` is told of elsewhere, and counts as one of that length.
     pub fn look(&mut self, members: &[Member], gateway: &Gateway, stall: Interval) -> Vec<Late> {
         let mut late = Vec::new();
         for member in members {
             let turns = member.monitor.late_turns();
             if self.known.insert(member.core, turns).unwrap_or(0) < turns {
-                let away = member.monitor.late_turn().min(stall);
+                let away = member.monitor.longest_late_turn().min(stall);
                 late.extend(self.see(member.core, &member.ports, away, gateway));
             }
         }
@@ -92,14 +94,26 @@ impl Lateness {
             ports.iter().copied().filter(short).map(|port| Late { core, port, away }).collect();
         for Late { port, .. } in &late {
             let wanted = &mut self.wanted[port.index()];
-            *wanted = (*wanted).max(with_margin(away));
+            let more = (*wanted).max(with_margin(away));
+            self.raised |= more > *wanted;
+            *wanted = more;
         }
         late
     }
 
-    /// `configured` with all room that its buffer can give to what was seen.
-    pub fn cover(&self, configured: &Gateway) -> Gateway {
-        configured.covering(&self.wanted)
+    /// Whether a port is to cover more than when [`Lateness::cover`] was called last.
+    pub fn is_raised(&self) -> bool {
+        self.raised
+    }
+
+    /// `configured` with all room that its buffer can give to what was seen. No port covers less than under
+    /// `in_force`, if `configured` has room for that.
+    pub fn cover(&mut self, configured: &Gateway, in_force: &Gateway) -> Gateway {
+        self.raised = false;
+        let ports = (0..).map(PortId).take(self.wanted.len());
+        let held = ports.map(|port| in_force.covered_lateness(port).unwrap_or_default());
+        let held: Vec<_> = held.zip(&self.wanted).map(|(held, wanted)| held.min(*wanted)).collect();
+        configured.covering(&self.wanted, &held)
     }
 
     /// Says what `late` workers came to: `gateway` is in force now.
@@ -140,21 +154,21 @@ impl Coverage {
     fn new(late: &Late, wanted: Interval, gateway: &Gateway) -> Self {
         let Late { core, port, away } = *late;
         let covered = gateway.covered_lateness(port).unwrap_or_default();
-        let settings = gateway.program.port(port);
-        let (name, enough) = (&settings.name, covered >= away);
-        let keys = match settings.bifrost {
-            Some(_) => format!("port.bifrost.lateness and holdover = \"{wanted}\""),
-            None => format!("port.interface_delay = \"{wanted}\""),
-        };
+        let (name, enough) = (&gateway.program.port(port).name, covered >= away);
+        let keys = gateway.keys_for_lateness(port, wanted);
         let text = if enough {
             format!(
                 "core {core} was away for {away}: port {name} covers {covered} now, out of the shared pool; {keys} \
                  covers it from the start"
             )
         } else {
+            let remedy = match gateway.can_cover(port, away) {
+                true => format!(", or raise buffer.shared and set {keys}"),
+                false => "; no pause frame asks for longer, so no buffer helps".into(),
+            };
             format!(
                 "core {core} was away for {away}, and port {name} covers {covered}: lossless frames are lost when its \
-                 worker is away for longer; give it a core of its own (dpdk.cores), or raise buffer.shared and set {keys}"
+                 worker is away for longer; give it a core of its own (dpdk.cores){remedy}"
             )
         };
         Self { enough, text }
@@ -186,7 +200,7 @@ mod tests {
         let mut lateness = Lateness::new(2);
         let late = lateness.see(5, &[LH, DC], millis(4), &configured);
         assert_eq!(late, [Late { core: 5, port: LH, away: millis(4) }], "nothing is lossless at dc0");
-        let covers = lateness.cover(&configured);
+        let covers = lateness.cover(&configured, &configured);
         assert_eq!(covers.covered_lateness(LH), Some(millis(6)));
         assert_eq!(lateness.see(5, &[LH, DC], millis(6), &covers), [], "it is covered now");
         assert!(Coverage::new(&late[0], millis(6), &covers).enough);
@@ -197,7 +211,7 @@ mod tests {
         let configured = gateway("128KiB");
         let mut lateness = Lateness::new(2);
         let late = lateness.see(5, &[LH], millis(4), &configured);
-        let covers = lateness.cover(&configured);
+        let covers = lateness.cover(&configured, &configured);
         let Coverage { enough, text } = Coverage::new(&late[0], millis(6), &covers);
         assert!(!enough);
         for part in ["core 5 was away for 4ms", "port lh0 covers", "port.interface_delay = \"6ms\""] {
@@ -206,10 +220,33 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_thread_is_away_for_some_time_and_no_longer_than_it_was_watched() {
+    fn a_pool_is_asked_for_room_once_for_each_lateness_that_is_new() {
+        let configured = gateway("128KiB");
+        let mut lateness = Lateness::new(2);
+        lateness.see(5, &[LH], millis(4), &configured);
+        assert!(lateness.is_raised());
+        let covers = lateness.cover(&configured, &configured);
+        assert_eq!(lateness.see(5, &[LH], millis(4), &covers).len(), 1, "it is late still");
+        assert!(!lateness.is_raised(), "and no more is wanted");
+        lateness.see(5, &[LH], millis(5), &covers);
+        assert!(lateness.is_raised());
+    }
+
+    #[test]
+    fn a_pause_that_cannot_be_longer_is_named_as_the_limit() {
+        let configured = gateway("64MiB");
+        let mut lateness = Lateness::new(2);
+        // 65,535 quanta are 33.6 ms at 1G, and refreshed at half of that.
+        let late = lateness.see(5, &[LH], millis(50), &configured);
+        let covers = lateness.cover(&configured, &configured);
+        let Coverage { enough, text } = Coverage::new(&late[0], millis(75), &covers);
+        assert!(!enough && text.contains("no pause frame asks for longer"), "{text}");
+    }
+
+    #[test]
+    fn each_core_that_is_asked_for_is_measured() {
         let cores: BTreeSet<usize> = worker::allowed_cores().into_iter().take(1).collect();
         let gaps = measure(&cores, Duration::from_millis(5)).unwrap();
-        let gap = gaps[cores.first().unwrap()];
-        assert!(gap > Interval::ZERO, "a look at the clock takes time");
+        assert_eq!(gaps.keys().copied().collect::<BTreeSet<_>>(), cores);
     }
 }

@@ -8,12 +8,15 @@ use dpdk::{PfcPassage, Port};
 use telemetry::{HardwareReport, Passage, WireDevice};
 
 use crate::control::Line;
-use crate::device::ControlQueueFailed;
+use crate::device::ControlQueue;
 use crate::links::{Carrier, interface};
 use crate::memif;
 
 /// How often the client end of a memif looks for its server.
 pub const SEEK_SERVER: Duration = Duration::from_secs(1);
+
+/// For how long a control queue may take nothing before it is given up: much longer than its frames take on any link.
+const REFUSAL: Duration = Duration::from_millis(100);
 
 /// For how long a client that has reached its server waits until the link is up. The driver of the server
 /// does not bear connections that are given up before it has greeted them.
@@ -29,20 +32,22 @@ pub struct DpdkLine {
     /// When the client end of a memif looks for its server again, should its link be down; `None` of all
     /// other devices.
     next_seek: Option<Instant>,
-    /// `None` once that was said.
-    control_queue: Option<ControlQueueFailed>,
+    /// `None` once it was given up.
+    control_queue: Option<ControlQueue>,
+    /// Since when it has refused all control frames.
+    refuses_since: Option<Instant>,
 }
 
 impl DpdkLine {
-    /// The line of `port`, which is a `kind`, and whose worker says whether its control queue has failed.
-    pub fn new(port: Port, kind: &DeviceKind, control_queue: ControlQueueFailed) -> Self {
+    /// The line of `port`, which is a `kind`, with its control queue.
+    pub fn new(port: Port, kind: &DeviceKind, control_queue: ControlQueue) -> Self {
         let interface = match kind {
             DeviceKind::Virtual(vdev) => interface(vdev),
             DeviceKind::Pci(_) => None,
         };
         let (name, carrier) = (interface.unwrap_or(port.name()).into(), interface.map(Carrier::of));
         let next_seek = memif::is_client(kind).then(|| Instant::now() + SEEK_SERVER);
-        Self { port, name, carrier, next_seek, control_queue: Some(control_queue) }
+        Self { port, name, carrier, next_seek, control_queue: Some(control_queue), refuses_since: None }
     }
 }
 
@@ -63,11 +68,21 @@ impl Line for DpdkLine {
     }
 
     fn trouble(&mut self) -> Option<String> {
-        self.control_queue.take_if(|failed| failed.get())?;
+        // While the link is down nothing leaves a sound queue either.
+        let refuses = self.control_queue.as_ref()?.refuses() && self.is_up();
+        let now = Instant::now();
+        let since = *self.refuses_since.get_or_insert(now);
+        if !refuses {
+            self.refuses_since = None;
+        }
+        if !refuses || now - since < REFUSAL {
+            return None;
+        }
+        self.control_queue.take()?.give_up();
         let driver = self.port.driver();
         Some(format!(
-            "{} ({driver}) sends nothing from its second transmit queue: control frames go through the data's from now on, and \
-             pauses that were in the other are lost",
+            "{} ({driver}) sends nothing from its transmit queue for control frames: they go with the data from now on, and \
+             what is in that queue is lost",
             self.name
         ))
     }

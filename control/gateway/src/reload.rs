@@ -39,7 +39,7 @@ pub fn read(
         let remedy = config::shared_that_fits(started, &gateway).map(|shared| {
             format!(
                 "the buffer needs more memory than the start has reserved: with buffer.shared = \"{shared}\" or less in the \
-                 same file it does not"
+                 same file, and an egress_lossy that is no larger, it does not"
             )
         });
         return Err(refused.chain(remedy).collect());

@@ -81,7 +81,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let names = gateway.port_names().map(str::to_owned).collect();
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
-    crew.promise(&gateway);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
     let ending = options.duration.map(|duration| Instant::now() + duration);
@@ -91,6 +90,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         configured,
         gateway,
         lateness,
+        widening: None,
         drawn_seed,
         hash_key,
         crew,
@@ -184,9 +184,10 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
         tracing::info!("core {core}: a thread was away for up to {gap} in {WATCHED:?}");
         let ports: Vec<_> =
             (0..).zip(cores).filter(|(_, its)| **its == core).map(|(port, _)| PortId(port)).collect();
+        let gap = gap.min(configured.runtime.control.stall);
         late.extend(lateness.see(core, &ports, gap, configured));
     }
-    let gateway = lateness.cover(configured);
+    let gateway = lateness.cover(configured, configured);
     lateness.tell(&late, &gateway, Instant::now());
     Ok((gateway, lateness))
 }
@@ -230,7 +231,7 @@ fn open_all(
         introduce(&port.name, &opened, device.pfc_frames).map_err(failed)?;
         let Opened { port, rx, tx, control } = opened;
         let wire = WireDevice::new(rx, tx, control, buffers.control.clone(), supply.clone());
-        lines.push(DpdkLine::new(port, &device.kind, wire.control_queue_failed()));
+        lines.push(DpdkLine::new(port, &device.kind, wire.control_queue()));
         devices.push(wire);
     }
     Ok((lines, devices))
@@ -326,6 +327,7 @@ impl Plan<'_> {
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
         let ports: Vec<PortId> = devices.iter().map(|(port, _)| *port).collect();
+        lateness::promise(&monitor, &ports, self.gateway);
         let links: Vec<_> = ports.iter().filter_map(|port| Some((*port, self.emulated(*port)?))).collect();
         let idle = match self.gateway.runtime.dpdk.idle {
             runtime::Idle::Poll => Idle::Poll,

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -109,11 +109,20 @@ pub(crate) fn why_pci_not_taken(address: &str) -> EalError {
     let group = group.and_then(|link| Some(format!("/dev/vfio/{}", link.file_name()?.to_string_lossy())));
     if let (Some("vfio-pci"), Some(group)) = (driver.as_deref(), group) {
         let opened = OpenOptions::new().read(true).write(true).open(&group);
-        if let Some(why) = opened.err().and_then(|error| why_group_not_open(address, group, &error)) {
+        let others = !is_open_here(&group);
+        if let Some(why) =
+            opened.err().filter(|_| others).and_then(|error| why_group_not_open(address, group, &error))
+        {
             return why;
         }
     }
     EalError::PciDeviceNotTaken { device: address.to_owned(), driver }
+}
+
+/// Whether this process has a file open, as it has where another device of the group was taken before.
+fn is_open_here(path: &str) -> bool {
+    let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    open.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target == Path::new(path))
 }
 
 /// Why the file of a device's group cannot be opened. The kernel gives it to one process at a time.

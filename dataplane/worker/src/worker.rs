@@ -58,6 +58,7 @@ pub struct Worker<D: Device, C> {
     turn_times: DelayHistogram,
     /// Turns that took longer than promised.
     late_turns: u64,
+    longest_late_turn: Interval,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -89,6 +90,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             lateness: DelayHistogram::default(),
             turn_times: DelayHistogram::default(),
             late_turns: 0,
+            longest_late_turn: Interval::ZERO,
             shard,
         }
     }
@@ -170,7 +172,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.turn_times.record(took);
         if self.monitor.is_late(took) {
             self.late_turns += 1;
-            self.monitor.note_late(took, self.late_turns);
+            self.longest_late_turn = self.longest_late_turn.max(took);
+            self.monitor.note_late(self.longest_late_turn, self.late_turns);
         }
     }
 

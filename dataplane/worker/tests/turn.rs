@@ -374,7 +374,20 @@ fn a_turn_that_takes_longer_than_promised_is_late() {
     assert_eq!(bench.monitor.late_turns(), 0);
     bench.monitor.promise(Interval(TURN.0 - 1));
     turns(&mut bench, &clock, 10);
-    assert_eq!((bench.monitor.late_turns(), bench.monitor.late_turn()), (10, TURN));
+    assert_eq!((bench.monitor.late_turns(), bench.monitor.longest_late_turn()), (10, TURN));
+}
+
+#[test]
+fn of_late_turns_the_longest_is_told_whatever_comes_after_it() {
+    let (mut bench, clock, _, _) = one_worker(settings(2));
+    bench.monitor.promise(TURN);
+    turns(&mut bench, &clock, 1);
+    for turn in [TURN * 50, TURN * 6] {
+        clock.advance(turn);
+        turns(&mut bench, &clock, 1);
+    }
+    assert_eq!(bench.monitor.late_turns(), 2);
+    assert!(bench.monitor.longest_late_turn() >= TURN * 50);
 }
 
 #[test]

@@ -127,9 +127,14 @@ impl Running {
     /// A gateway of [`FILE`] that receives a frame through its first port, and whose second takes frames
     /// or does not.
     fn start(takes: bool) -> Self {
+        Self::start_with(FILE, takes)
+    }
+
+    /// The same of another file.
+    fn start_with(file: &str, takes: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.toml");
-        std::fs::write(&path, FILE).unwrap();
+        std::fs::write(&path, file).unwrap();
         let gateway = config::load(&path).unwrap();
         let (sender, events) = channel();
         let trap = Arc::new(AtomicBool::new(false));
@@ -144,6 +149,7 @@ impl Running {
             configured: gateway.clone(),
             gateway,
             lateness: Lateness::new(2),
+            widening: None,
             drawn_seed: Some(7),
             hash_key: 7.into(),
             lines: vec![line.clone(), line.clone()],
@@ -192,6 +198,7 @@ fn worker(gateway: &Gateway, takes: bool, trap: Arc<AtomicBool>) -> (Arc<Ledger>
     let devices = [(ports[0], device(Some(TestFrame([2; 64])))), (ports[1], device(None))];
     let (controls, mailbox) = mailbox();
     let monitor = Arc::new(Monitor::default());
+    crate::lateness::promise(&monitor, &ports, gateway);
     let clock = MonotonicClock::starting_at(unix_time());
     let mut worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
     let thread = crew::spawn(0, move || worker.run()).unwrap();
@@ -255,4 +262,31 @@ fn a_link_that_is_down_is_brought_up() {
     }
     assert!(gateway.show().ports.iter().all(|port| port.device.link_up));
     gateway.end();
+}
+
+/// A turn takes some time, however short, and this file has room for none at first.
+#[test]
+fn a_worker_that_is_later_than_configured_is_covered_and_a_reload_keeps_that() {
+    let lossless =
+        "rate = \"10G\"\ndistance = \"10m\"\ninterface_delay = \"0us\"\nlossless = [{ priorities = [3] }]";
+    let file = FILE.replace("rate = \"10G\"", lossless);
+    let running = Running::start_with(&file, true);
+    let covered = |shown: &Snapshot| shown.workers[0].covered_lateness_ns.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut shown = running.show();
+    while covered(&shown) == 0 {
+        assert!(Instant::now() < deadline, "no turn was late: {:?}", shown.workers);
+        shown = running.show();
+    }
+    assert!(shown.workers[0].late_turns > 0);
+    assert!(
+        shown.config.contains("interface_delay = \"0ns\""),
+        "the file is shown as it is: {}",
+        shown.config
+    );
+    running.write(&file.replace("20ms", "30ms"));
+    assert!(matches!(running.ask(Request::Reload), Response::Reloaded(_)));
+    let after = running.show();
+    assert!(covered(&after) >= covered(&shown), "{} after {}", covered(&after), covered(&shown));
+    running.end();
 }

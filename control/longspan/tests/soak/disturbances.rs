@@ -41,7 +41,8 @@ pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
     let is_up = |shown: &Value| port(shown, "dc3")["device"]["link_up"] == true;
     wait_until("the receiver's pause to be obeyed", || is_paused(&pair.gateway(FAR).show()));
     host.ip("link set eth0 down");
-    hold.ended();
+    let held = hold.ended();
+    assert!(held.status.success(), "the receiver did not hold its priority: {}", held.stderr);
     wait_until("the link to be seen down", || {
         let shown = pair.gateway(FAR).show();
         let is_down = !is_up(&shown);

@@ -109,7 +109,7 @@ fn explanation((gateway, port, side, reason): &Drop) -> Option<&'static str> {
 pub struct Ledger([Value; 2]);
 
 impl Ledger {
-    /// `None` while anything is inside: frames in a queue, on the emulated link or in a pool, or a frame that is not
+    /// An error while anything is inside: frames in a queue, on the emulated link or in a pool, or a frame that is not
     /// accounted for yet.
     pub fn at_rest(pair: &Pair) -> Result<Self, String> {
         let ledger = Self([NEAR, FAR].map(|side| pair.gateway(side).show()));

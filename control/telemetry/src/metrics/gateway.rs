@@ -62,7 +62,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "worker_covered_lateness",
         measure: Measure::Seconds,
-        help: "How long a turn of the worker may take before lossless frames are lost.",
+        help: "How long a turn of the worker may take before lossless frames of its ports are lost.",
         read: |it, out| {
             for worker in &it.workers {
                 if let Some(covered) = worker.covered_lateness_ns {
@@ -75,7 +75,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "worker_late_turns",
         measure: Measure::Number,
-        help: "Turns of the worker that took longer than that.",
+        help: "Turns of the worker that took longer than its ports cover.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.late_turns))),
     },
     Metric {
