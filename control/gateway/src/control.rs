@@ -33,7 +33,7 @@ pub trait Line {
     /// Does what it takes beyond waiting to bring a link up that is down. Called often while it is.
     fn bring_up(&mut self);
 
-    /// What has gone wrong with it since the last call, in words for the log.
+    /// A message for the log if it failed since the last call.
     fn trouble(&mut self) -> Option<String>;
 
     /// What it is.
@@ -55,7 +55,8 @@ pub struct Control<L> {
     pub gateway: Gateway,
     /// How late workers have been seen.
     pub lateness: Lateness,
-    /// What comes into force once the shared pool holds no more than it will have then, and whom that is for.
+    /// The next configuration in force, and the late ports it is for. It waits until the frames in the shared pool fit
+    /// the smaller pool that it has.
     pub widening: Option<(Gateway, Vec<Late>)>,
     /// The seed that was drawn at the start, where the file has none.
     pub drawn_seed: Option<u64>,
@@ -196,12 +197,14 @@ impl<L: Line> Control<L> {
     fn watch_lateness(&mut self) {
         self.widen();
         let stall = self.configured.runtime.control.stall;
-        let late = self.lateness.look(&self.crew.members, &self.gateway, stall);
+        let mut late = self.lateness.look(&self.crew.members, &self.gateway, stall);
         if self.lateness.is_raised() {
             let wider = self.lateness.cover(&self.configured, &self.gateway);
             if wider.program.settings() != self.gateway.program.settings() {
                 // What waits in the shared pool stays where it is: nobody else gets its room before it has left.
                 self.put_in_force(self.gateway.with_shared_pool_of(&wider));
+                let waiting = self.widening.take().into_iter().flat_map(|(_, late)| late);
+                late.extend(waiting);
                 self.widening = Some((wider, late));
                 return self.widen();
             }

@@ -54,7 +54,7 @@ pub struct Late {
     away: Interval,
 }
 
-/// What has been seen of all workers.
+/// Tracks how late the workers are.
 pub struct Lateness {
     /// What each port is to cover.
     wanted: Vec<Interval>,
@@ -80,7 +80,7 @@ impl Lateness {
         for member in members {
             let turns = member.monitor.late_turns();
             if self.known.insert(member.core, turns).unwrap_or(0) < turns {
-                let away = member.monitor.longest_late_turn().min(stall);
+                let away = member.monitor.longest_turn().min(stall);
                 late.extend(self.see(member.core, &member.ports, away, gateway));
             }
         }
@@ -144,7 +144,7 @@ fn with_margin(away: Interval) -> Interval {
     Interval((away.0.saturating_add(away.0 / 2)).div_ceil(STEP).saturating_mul(STEP))
 }
 
-/// What is covered of a late worker.
+/// Whether a port covers a late worker, and the message that says so.
 struct Coverage {
     enough: bool,
     text: String,
@@ -206,13 +206,18 @@ mod tests {
         assert!(Coverage::new(&late[0], millis(6), &covers).enough);
     }
 
+    /// What a gateway with such a shared pool says of port lh0 when its core was away for so long.
+    fn told(shared: &str, away: Interval) -> Coverage {
+        let configured = gateway(shared);
+        let mut lateness = Lateness::new(2);
+        let late = lateness.see(5, &[LH], away, &configured);
+        let covers = lateness.cover(&configured, &configured);
+        Coverage::new(&late[0], with_margin(away), &covers)
+    }
+
     #[test]
     fn a_port_that_cannot_be_covered_is_named_with_what_to_do() {
-        let configured = gateway("128KiB");
-        let mut lateness = Lateness::new(2);
-        let late = lateness.see(5, &[LH], millis(4), &configured);
-        let covers = lateness.cover(&configured, &configured);
-        let Coverage { enough, text } = Coverage::new(&late[0], millis(6), &covers);
+        let Coverage { enough, text } = told("128KiB", millis(4));
         assert!(!enough);
         for part in ["core 5 was away for 4ms", "port lh0 covers", "port.interface_delay = \"6ms\""] {
             assert!(text.contains(part), "{text}");
@@ -234,12 +239,8 @@ mod tests {
 
     #[test]
     fn a_pause_that_cannot_be_longer_is_named_as_the_limit() {
-        let configured = gateway("64MiB");
-        let mut lateness = Lateness::new(2);
         // 65,535 quanta are 33.6 ms at 1G, and refreshed at half of that.
-        let late = lateness.see(5, &[LH], millis(50), &configured);
-        let covers = lateness.cover(&configured, &configured);
-        let Coverage { enough, text } = Coverage::new(&late[0], millis(75), &covers);
+        let Coverage { enough, text } = told("64MiB", millis(50));
         assert!(!enough && text.contains("no pause frame asks for longer"), "{text}");
     }
 

@@ -54,8 +54,8 @@ pub struct Monitor {
     stage: AtomicU64,
     /// Turns that took longer than promised.
     late_turns: AtomicU64,
-    /// The longest of them, in nanoseconds.
-    longest_late_turn: AtomicU64,
+    /// The longest turn when the latest of them ended, in nanoseconds.
+    longest_turn: AtomicU64,
     /// How long a turn may take, in nanoseconds.
     promised: AtomicU64,
 }
@@ -68,7 +68,7 @@ impl Default for Monitor {
             busy: AtomicU64::default(),
             stage: AtomicU64::default(),
             late_turns: AtomicU64::default(),
-            longest_late_turn: AtomicU64::default(),
+            longest_turn: AtomicU64::default(),
             promised: AtomicU64::new(u64::MAX),
         }
     }
@@ -85,15 +85,15 @@ impl Monitor {
         self.busy.load(Ordering::Relaxed)
     }
 
-    /// Turns that took longer than [`Monitor::promise`] allowed at that time. What is read of the longest after this is of
-    /// all of them.
+    /// Turns that took longer than [`Monitor::promise`] allowed at that time. Read the longest turn
+    /// after this, and it is no shorter than any of them.
     pub fn late_turns(&self) -> u64 {
         self.late_turns.load(Ordering::Acquire)
     }
 
-    /// How long the longest of them took, from its begin to that of the next.
-    pub fn longest_late_turn(&self) -> Interval {
-        Interval(self.longest_late_turn.load(Ordering::Relaxed))
+    /// The longest turn up to the latest of them, from the begin of one to that of the next.
+    pub fn longest_turn(&self) -> Interval {
+        Interval(self.longest_turn.load(Ordering::Relaxed))
     }
 
     /// Turns that take longer than this are late from now on: lossless frames may be lost meanwhile.
@@ -118,10 +118,10 @@ impl Monitor {
         turn.0 > self.promised.load(Ordering::Relaxed)
     }
 
-    /// A turn was late: the worker counts them, and keeps the longest.
+    /// A turn was late: the worker counts them, and knows its longest turn.
     #[cold]
     pub(crate) fn note_late(&self, longest: Interval, late_turns: u64) {
-        self.longest_late_turn.store(longest.0, Ordering::Relaxed);
+        self.longest_turn.store(longest.0, Ordering::Relaxed);
         self.late_turns.store(late_turns, Ordering::Release);
     }
 
@@ -147,7 +147,7 @@ mod tests {
         monitor.promise(Interval(10));
         assert_eq!([10, 11].map(|turn| monitor.is_late(Interval(turn))), [false, true]);
         monitor.note_late(Interval(11), 1);
-        assert_eq!((monitor.longest_late_turn(), monitor.late_turns()), (Interval(11), 1));
+        assert_eq!((monitor.longest_turn(), monitor.late_turns()), (Interval(11), 1));
         let port = PortId(u16::MAX);
         for stage in [Stage::Ingress(port), Stage::Exchange, Stage::Egress(port), Stage::Command, Stage::Idle]
         {

@@ -58,7 +58,6 @@ pub struct Worker<D: Device, C> {
     turn_times: DelayHistogram,
     /// Turns that took longer than promised.
     late_turns: u64,
-    longest_late_turn: Interval,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -90,7 +89,6 @@ impl<D: Device, C: Clock> Worker<D, C> {
             lateness: DelayHistogram::default(),
             turn_times: DelayHistogram::default(),
             late_turns: 0,
-            longest_late_turn: Interval::ZERO,
             shard,
         }
     }
@@ -172,8 +170,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.turn_times.record(took);
         if self.monitor.is_late(took) {
             self.late_turns += 1;
-            self.longest_late_turn = self.longest_late_turn.max(took);
-            self.monitor.note_late(self.longest_late_turn, self.late_turns);
+            self.monitor.note_late(self.turn_times.longest(), self.late_turns);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Two gateways with an emulated long link between them, two hosts at each, and one that means no good.
 
-use crate::lab::{Gateway, Host, Lab, Namespace, answers, cores, ping, repository, wait_until};
+use crate::configuration::LongHaulEnd;
+use crate::lab::{Gateway, Host, Lab, Namespace, answers, ping, repository, wait_until};
 use std::time::Duration;
 
 /// The ends of the long link: the one that stays for the whole soak, and the one that is killed.
@@ -79,47 +80,12 @@ impl Scheme {
 
 /// The configuration of one end.
 fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str)]) -> String {
-    let role = ["server", "client"][side];
-    let allowed = cores();
-    let core = allowed[side % allowed.len()];
-    let mut text = format!(
-        r#"
-[gateway]
-name = "{}"
-
-[buffer]
-shared = "1MiB"
-
-[dpdk]
-cores = [{core}]
-idle = "sleep"
-
-[forwarding]
-mode = "bridge"
-
-[[port]]
-name = "lh0"
-rate = "40M"
-mtu = 1500
-distance = "80km"
-device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
-emulation = {{ delay = "400us" }}
-classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "48" = 6 }} }}
-
-[[port.queue]]
-priorities = [3]
-weight = 10
-
-{}
-"#,
-        NAMES[side],
-        scheme.port(side)
-    );
-    for (index, (name, rate)) in hosts.iter().enumerate() {
-        text += &crate::configuration::port(index, name, rate);
-        if *rate == FLOODED {
-            text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
-        }
+    let (name, scheme) = (NAMES[side], scheme.port(side));
+    let mut text =
+        LongHaulEnd { name, side, socket, shared: "1MiB", rate: "40M", scheme: &scheme }.bridge(hosts);
+    // The ports of hosts are tables in their order, and the last one is that of the flooded host, where there is one.
+    if hosts.last().is_some_and(|(_, rate)| *rate == FLOODED) {
+        text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
     }
     // The flood has a priority of its own, so that what is lost of it can be told apart.
     text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1")

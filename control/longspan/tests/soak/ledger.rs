@@ -65,7 +65,7 @@ impl Drops {
         }
     }
 
-    /// What was dropped since `before`.
+    /// The drops since `before`.
     fn since(&self, before: &Self) -> Self {
         let grown =
             self.0.iter().map(|(drop, frames)| (drop.clone(), frames - before.0.get(drop).unwrap_or(&0)));

@@ -1,5 +1,7 @@
 //! Configurations of the gateways under test.
 
+use crate::lab::cores;
+
 /// Enough slots in a ring of af_packet for what arrives while the worker does not run.
 const RING: &str = "framesz=2048,framecnt=8192";
 
@@ -48,6 +50,64 @@ priorities = [4]
 weight = 10
 "#
     )
+}
+
+/// One of two gateways with 80 km between them, emulated behind a memif.
+pub struct LongHaulEnd<'a> {
+    pub name: &'a str,
+    /// 0 listens at the memif's socket, and 1 connects.
+    pub side: usize,
+    pub socket: &'a str,
+    /// The size of the shared pool.
+    pub shared: &'a str,
+    /// Of the long link, the port `lh0`.
+    pub rate: &'a str,
+    /// What keeps that port lossless.
+    pub scheme: &'a str,
+}
+
+impl LongHaulEnd<'_> {
+    /// A bridge over the long link and the ports of `hosts`, each with its rate.
+    pub fn bridge(&self, hosts: &[(&str, &str)]) -> String {
+        let Self { name, side, socket, shared, rate, scheme } = self;
+        let role = ["server", "client"][*side];
+        // One core for each, where there are two: they poll, and would take turns of milliseconds on one.
+        let allowed = cores();
+        let core = allowed[side % allowed.len()];
+        let long_link = format!(
+            r#"
+[gateway]
+name = "{name}"
+
+[buffer]
+shared = "{shared}"
+
+[dpdk]
+cores = [{core}]
+idle = "sleep"
+
+[forwarding]
+mode = "bridge"
+
+[[port]]
+name = "lh0"
+rate = "{rate}"
+mtu = 1500
+distance = "80km"
+device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
+emulation = {{ delay = "400us" }}
+classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "48" = 6 }} }}
+
+[[port.queue]]
+priorities = [3]
+weight = 10
+
+{scheme}
+"#
+        );
+        let hosts = hosts.iter().enumerate().map(|(index, (name, rate))| port(index, name, rate));
+        core::iter::once(long_link).chain(hosts).collect()
+    }
 }
 
 /// Two ports, `dc0` and `lh0`, patched to each other, with the rates given.

@@ -1,8 +1,8 @@
 //! Two gateways with a long link between them: several senders, one slow receiver.
 
-use crate::configuration::LOSSLESS;
+use crate::configuration::{LOSSLESS, LongHaulEnd};
 use crate::lab::{
-    Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, Sent, answers, cores, pauses_sent, ping, port,
+    Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, Sent, answers, pauses_sent, ping, port,
     repository, wait_until,
 };
 use crate::on_the_wire;
@@ -68,46 +68,10 @@ long_flow = "100MB"
 
 /// What both gateways have: a bridge, and the port `lh0`, 80 km from the other one's.
 fn gateway(side: u8, socket: &str, scheme: &Scheme, hosts: &[(String, &str)]) -> String {
-    let role = ["server", "client"][usize::from(side)];
-    // One core for each, where there are two: they poll, and would take turns of milliseconds on one.
-    let allowed = cores();
-    let core = allowed[usize::from(side) % allowed.len()];
-    let mut text = format!(
-        r#"
-[gateway]
-name = "side-{side}"
-
-[buffer]
-shared = "8MiB"
-
-[dpdk]
-cores = [{core}]
-idle = "sleep"
-
-[forwarding]
-mode = "bridge"
-
-[[port]]
-name = "lh0"
-rate = "100M"
-mtu = 1500
-distance = "80km"
-device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
-emulation = {{ delay = "400us" }}
-classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "48" = 6 }} }}
-
-[[port.queue]]
-priorities = [3]
-weight = 10
-
-{}
-"#,
-        scheme(side)
-    );
-    for (index, (name, rate)) in hosts.iter().enumerate() {
-        text += &crate::configuration::port(index, name, rate);
-    }
-    text
+    let hosts: Vec<_> = hosts.iter().map(|(name, rate)| (name.as_str(), *rate)).collect();
+    let (name, scheme) = (format!("side-{side}"), scheme(side));
+    let (shared, rate) = ("8MiB", "100M");
+    LongHaulEnd { name: &name, side: side.into(), socket, shared, rate, scheme: &scheme }.bridge(&hosts)
 }
 
 /// The port of a host.
