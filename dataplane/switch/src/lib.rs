@@ -42,7 +42,7 @@ pub use egress::{
 };
 pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
-pub use flow_control::pfc::{PauseCause, PausesSent};
+pub use flow_control::{PauseCause, PausesSent};
 pub use forwarding::{BridgeCounters, BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use frame::{ControlFrame, Frame, Transmitter};
 pub use hash::HashKey;

@@ -1,16 +1,26 @@
 //! A priority group: what one priority of one ingress port holds, and of which pool.
 //!
 //! A frame is charged whole cells ([`Cells::of_frame`]), and levels here are the bytes of those. They fill the reserved
-//! part first, then the shared pool up to the threshold; when that is
-//! reached the group is paused, and what still arrives goes to the headroom. They are given back
-//! in the opposite order: headroom, shared, reserved.
+//! part first, then the shared pool up to the threshold. While the sender is paused, what still arrives goes to the
+//! headroom. They are given back in the opposite order: headroom, shared, reserved. Whether the sender is to be paused
+//! is for [`crate::flow_control`] to say.
 
 use super::Pools;
-use crate::flow_control::pfc::PauseCause;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use units::{Bytes, Cells};
+
+/// A part of a group, in the order in which frames fill them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What the group always has.
+    Reserved,
+    /// Its share of the shared pool.
+    Shared,
+    /// Its headroom, or headroom as well as the shared pool.
+    Headroom,
+}
 
 /// The account of one priority group.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +31,6 @@ pub(crate) struct Group {
     headroom: u64,
     /// The ledger's `released` total that the account reflects.
     settled: Cells,
-    /// Why the group is paused, if it is.
-    paused: Option<PauseCause>,
     /// Of reserved and shared bytes.
     pub watermark: Watermark,
     pub headroom_watermark: Watermark,
@@ -44,10 +52,20 @@ impl Group {
         Bytes(self.headroom)
     }
 
-    /// Why it is paused, if it is.
     #[inline]
-    pub fn paused(&self) -> Option<PauseCause> {
-        self.paused
+    pub fn settings(&self) -> &GroupSettings {
+        &self.settings
+    }
+
+    /// Whether it holds nothing of the pools.
+    pub fn is_within_reserved(&self) -> bool {
+        self.shared + self.headroom == 0
+    }
+
+    /// What it holds of the shared pool.
+    #[inline]
+    pub fn shared(&self) -> u64 {
+        self.shared
     }
 
     #[inline]
@@ -55,8 +73,8 @@ impl Group {
         self.settings.lossless().is_some()
     }
 
-    /// How many cells it can take, one frame after the other, without reaching a threshold: below
-    /// that, admission needs no closer look.
+    /// How many cells it can take, one frame after the other, without reaching a threshold, while its sender is not
+    /// paused: below that, admission needs no closer look.
     #[inline]
     pub fn room(&self, pools: &Pools) -> Cells {
         Cells::within(self.room_in_bytes(pools))
@@ -73,7 +91,6 @@ impl Group {
                     free
                 }
             }
-            GroupSettings::Lossless(_) if self.paused.is_some() => 0,
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
                 let below_threshold = match settings.xoff {
@@ -92,7 +109,6 @@ impl Group {
         let free = pools.shared_free();
         match self.settings {
             GroupSettings::Lossy => bytes <= free && !pools.memory_low,
-            GroupSettings::Lossless(_) if self.paused.is_some() => false,
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
                 let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else {
@@ -144,18 +160,21 @@ impl Group {
         self.charge(reserved, bytes - reserved, 0, pools);
     }
 
-    /// Charges a frame that costs `cells`, or says why it may not enter.
+    /// Charges a frame that costs `cells` to the parts of the group, or says why it may not enter. While its sender is
+    /// `paused`, a lossless group takes headroom only. Returns the last part that it filled.
     #[inline]
-    pub fn admit(&mut self, cells: Cells, pools: &mut Pools) -> Result<(), DropReason> {
+    pub fn admit(&mut self, cells: Cells, paused: bool, pools: &mut Pools) -> Result<Part, DropReason> {
         match self.settings {
             GroupSettings::Lossy => self.admit_lossy(cells.bytes().0, pools),
-            GroupSettings::Lossless(settings) => self.admit_lossless(&settings, cells.bytes().0, pools),
+            GroupSettings::Lossless(settings) => {
+                self.admit_lossless(&settings, cells.bytes().0, paused, pools)
+            }
         }
     }
 
     /// Lossy frames pass ingress admission, but for a pool that is full and memory that runs low.
     #[inline]
-    fn admit_lossy(&mut self, bytes: u64, pools: &mut Pools) -> Result<(), DropReason> {
+    fn admit_lossy(&mut self, bytes: u64, pools: &mut Pools) -> Result<Part, DropReason> {
         if pools.memory_low {
             return Err(DropReason::MemoryLow);
         }
@@ -163,7 +182,7 @@ impl Group {
             return Err(DropReason::SharedPoolFull);
         }
         self.charge(0, bytes, 0, pools);
-        Ok(())
+        Ok(Part::Shared)
     }
 
     #[inline]
@@ -171,29 +190,24 @@ impl Group {
         &mut self,
         settings: &LosslessGroup,
         bytes: u64,
+        paused: bool,
         pools: &mut Pools,
-    ) -> Result<(), DropReason> {
+    ) -> Result<Part, DropReason> {
         let reserved = bytes.min(settings.reserved.0.saturating_sub(self.reserved));
         let beyond_reserved = bytes - reserved;
-        let shared = match self.paused {
-            None => beyond_reserved.min(self.shared_room(settings, pools)),
-            Some(_) => 0,
-        };
+        let shared = if paused { 0 } else { beyond_reserved.min(self.shared_room(settings, pools)) };
         let headroom = beyond_reserved - shared;
         if headroom > 0
             && let Some(reason) = self.headroom_refusal(settings, headroom, pools)
         {
-            // A departure ends a pause. Where nothing is inside, none would come.
-            if self.occupancy() > Bytes::ZERO || !pools.are_empty() {
-                self.pause_where_full(settings, pools, true);
-            }
             return Err(reason);
         }
         self.charge(reserved, shared, headroom, pools);
-        if beyond_reserved > 0 {
-            self.pause_where_full(settings, pools, headroom > 0);
-        }
-        Ok(())
+        Ok(match (beyond_reserved, headroom) {
+            (0, _) => Part::Reserved,
+            (_, 0) => Part::Shared,
+            _ => Part::Headroom,
+        })
     }
 
     /// How much more of the shared pool it may take.
@@ -205,7 +219,7 @@ impl Group {
 
     /// How much of the shared pool it may hold while `free` bytes of it are free.
     #[inline]
-    fn shared_limit(settings: &LosslessGroup, free: u64) -> u64 {
+    pub fn shared_limit(settings: &LosslessGroup, free: u64) -> u64 {
         match settings.xoff {
             Threshold::Static(xoff) => xoff.0.saturating_sub(settings.reserved.0),
             Threshold::Dynamic(alpha) => alpha.of(free),
@@ -235,28 +249,6 @@ impl Group {
         }
     }
 
-    /// Pauses the group where it has reached its threshold or the pool its end, or where a frame
-    /// did not fit below them (`overflowed`).
-    #[inline]
-    fn pause_where_full(&mut self, settings: &LosslessGroup, pools: &Pools, overflowed: bool) {
-        if self.paused.is_some() {
-            return;
-        }
-        let free = pools.shared_free();
-        if self.shared >= Self::shared_limit(settings, free) {
-            self.paused = Some(PauseCause::Threshold);
-        } else if overflowed || free == 0 {
-            self.paused = Some(PauseCause::PoolFull);
-        }
-    }
-
-    /// Pauses it because memory for received frames runs low, if it is lossless and not paused already.
-    pub fn pause_for_memory(&mut self) {
-        if self.is_lossless() && self.paused.is_none() {
-            self.paused = Some(PauseCause::MemoryLow);
-        }
-    }
-
     /// Takes the cells off that have left since it last looked: `released` is the ledger's total.
     #[inline]
     pub fn settle(&mut self, released: Cells, pools: &mut Pools) {
@@ -269,38 +261,6 @@ impl Group {
         self.reserved -= gone - headroom - shared;
         pools.held.headroom -= Bytes(headroom);
         pools.held.shared -= Bytes(shared);
-    }
-
-    /// Ends the pause where the group has fallen below its lower threshold and its headroom is all
-    /// there again: the sender may need the whole of it after the next XOFF, wherever the
-    /// threshold has moved meanwhile. Returns whether it did.
-    #[inline]
-    pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
-        if self.paused.is_none() || (pools.memory_low && self.is_lossless()) {
-            return false;
-        }
-        let low = match self.settings {
-            GroupSettings::Lossy => true,
-            GroupSettings::Lossless(settings) => {
-                let occupancy = self.occupancy().0;
-                let headroom_is_free = self.headroom == 0;
-                occupancy == 0 || (headroom_is_free && occupancy < Self::resume_below(&settings, pools))
-            }
-        };
-        if low {
-            self.paused = None;
-        }
-        low
-    }
-
-    fn resume_below(settings: &LosslessGroup, pools: &Pools) -> u64 {
-        match settings.xoff {
-            Threshold::Static(_) => settings.xon.0,
-            Threshold::Dynamic(alpha) => {
-                let threshold = settings.reserved.0 + alpha.of(pools.shared_free());
-                settings.xon.0.max(threshold.saturating_sub(settings.xon_offset.0))
-            }
-        }
     }
 
     /// Starts the cleared watermarks again from the present levels.
@@ -325,101 +285,28 @@ impl Group {
         pools.take_shared(self.shared);
         pools.take_headroom(self.headroom);
         self.watermark.note(self.reserved + self.shared);
-        if let GroupSettings::Lossless(group) = settings
-            && occupancy > self.reserved
-        {
-            self.pause_where_full(&group, pools, false);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow_control::threshold;
     use crate::program::{BufferSettings, DynamicThreshold};
     use proptest::prelude::*;
 
-    /// The pools of "Empowering Azure Storage with RDMA", appendix A, listing 1.
-    fn azure_pools() -> Pools {
-        Pools::new(&BufferSettings {
+    #[test]
+    fn a_lossy_frame_is_refused_by_a_full_pool_only() {
+        let buffer = BufferSettings {
             shared: Bytes(18_000_000),
             headroom: Bytes(6_000_000),
             egress_lossy: Bytes(14_000_000),
             packing: None,
-        })
-    }
-
-    /// Its `ingress_lossless_profile`.
-    fn azure_group() -> LosslessGroup {
-        LosslessGroup {
-            reserved: Bytes(1_248),
-            xoff: Threshold::Dynamic(DynamicThreshold::new(-3).unwrap()),
-            xon: Bytes(1_248),
-            xon_offset: Bytes(2_496),
-            headroom: Bytes(96_928),
-        }
-    }
-
-    /// Admits cell after cell until the group pauses. Returns what it took, in bytes.
-    fn filled(group: &mut Group, pools: &mut Pools) -> u64 {
-        let mut cells = Cells::ZERO;
-        while group.paused().is_none() {
-            group.admit(Cells(1), pools).unwrap();
-            cells += Cells(1);
-        }
-        cells.bytes().0
-    }
-
-    #[test]
-    fn alpha_of_an_eighth_pauses_a_lone_group_at_a_ninth_of_the_pool() {
-        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        // The threshold falls as the pool fills: 2,000,000 bytes are whole cells.
-        assert_eq!(filled(&mut group, &mut pools), 1_248 + 2_000_000);
-        assert_eq!(group.paused(), Some(PauseCause::Threshold));
-    }
-
-    #[test]
-    fn a_paused_group_takes_exactly_its_headroom() {
-        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        filled(&mut group, &mut pools);
-        assert_eq!(group.admit(Cells::within(96_928), &mut pools), Ok(()));
-        assert_eq!(group.admit(Cells(1), &mut pools), Err(DropReason::HeadroomExceeded));
-        assert_eq!(group.headroom_watermark.persistent(), Bytes(96_928));
-    }
-
-    #[test]
-    fn a_group_resumes_an_offset_below_the_threshold_of_the_moment() {
-        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
-        let held = filled(&mut group, &mut pools);
-        // held - x < reserved + alpha * free - offset, where free has grown by x.
-        let released = (1..held / Cells::SIZE).map(Cells).find(|released| {
-            group.settle(*released, &mut pools);
-            group.resume_where_low(&pools)
-        });
-        let released = released.unwrap().bytes().0;
-        let threshold = 1_248 + (16_000_000 + released) / 8;
-        let cell_before = (held - released + Cells::SIZE, 1_248 + (16_000_000 + released - Cells::SIZE) / 8);
-        assert!(held - released < threshold - 2_496 && cell_before.0 >= cell_before.1 - 2_496);
-    }
-
-    #[test]
-    fn an_exhausted_pool_pauses_before_the_threshold_does() {
-        let fixed = LosslessGroup { xoff: Threshold::Static(Bytes(1_000_000)), ..azure_group() };
-        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
-        pools.take_shared(18_000_000 - 512);
-        group.admit(Cells::within(1_248 + 496), &mut pools).unwrap();
-        assert_eq!(group.paused(), None);
-        group.admit(Cells(7), &mut pools).unwrap();
-        assert_eq!(group.paused(), Some(PauseCause::PoolFull));
-        assert_eq!((group.shared, group.headroom), (512, 96));
-    }
-
-    #[test]
-    fn a_lossy_frame_is_refused_by_a_full_pool_only() {
-        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossy));
-        group.admit(Cells::within(18_000_000 - 1_008), &mut pools).unwrap();
-        assert_eq!(group.admit(Cells(64), &mut pools), Err(DropReason::SharedPoolFull));
-        assert_eq!(group.admit(Cells(63), &mut pools), Ok(()));
+        };
+        let (mut pools, mut group) = (Pools::new(&buffer), Group::new(GroupSettings::Lossy));
+        group.admit(Cells::within(18_000_000 - 1_008), false, &mut pools).unwrap();
+        assert_eq!(group.admit(Cells(64), false, &mut pools), Err(DropReason::SharedPoolFull));
+        assert_eq!(group.admit(Cells(63), false, &mut pools), Ok(Part::Shared));
     }
 
     fn any_group() -> impl Strategy<Value = GroupSettings> {
@@ -457,7 +344,9 @@ mod tests {
             let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
             let cost = |length| Cells::of_frame(Bytes(length));
             for length in before {
-                let _full = group.admit(cost(length), &mut pools);
+                let admitted = group.admit(cost(length), false, &mut pools);
+                // A group whose sender is paused takes no runs.
+                prop_assume!(threshold::reached(&group, &pools, &admitted).is_none());
             }
             let (room, mut sum) = (group.room(&pools), Cells::ZERO);
             let levels = [1, room.0 / 2, room.0.saturating_sub(1), room.0, room.0 + 1, 2 * room.0];
@@ -470,7 +359,9 @@ mod tests {
             });
             let (mut one_by_one, mut their_pools, mut total) = (group.clone(), pools.clone(), Cells::ZERO);
             for cells in within {
-                prop_assert_eq!(one_by_one.admit(cells, &mut their_pools), Ok(()));
+                let admitted = one_by_one.admit(cells, false, &mut their_pools);
+                prop_assert_eq!(threshold::reached(&one_by_one, &their_pools, &admitted), None);
+                prop_assert!(admitted.is_ok());
                 total += cells;
             }
             group.charge_within_room(total, &mut pools);

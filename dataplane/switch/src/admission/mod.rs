@@ -10,6 +10,6 @@ mod group;
 mod lossy;
 mod pools;
 
-pub(crate) use group::Group;
+pub(crate) use group::{Group, Part};
 pub(crate) use lossy::LossyAccount;
 pub(crate) use pools::Pools;

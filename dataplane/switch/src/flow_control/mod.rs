@@ -1,5 +1,126 @@
-//! Feedback to the neighbour on a link.
+//! Feedback to the neighbour upstream, so that what it sends finds room.
+//!
+//! A [`Scheme`] is a state machine of its own, in a folder beside its paper. It is woken by data, called at its deadline
+//! with a [`Look`] at the switch, and answers with [`Directive`]s. It knows nothing of frames: the [`PauseSender`] of the
+//! port turns directives into PFC frames, refreshes them, and is the only place that knows what is paused. The
+//! thresholds of the groups ([`threshold`]) hold beneath every scheme.
 
 pub(crate) mod bifrost;
 pub(crate) mod pause_time;
-pub(crate) mod pfc;
+mod sender;
+pub(crate) mod threshold;
+
+pub use sender::{PauseCause, PausesSent};
+pub(crate) use sender::{Directive, PauseSender};
+
+use crate::ledger::{Ledger, Volume};
+use crate::program::PortSettings;
+use bifrost::{Bifrost, SlotCounters, SlotState};
+use units::{Nanos, PortId, Priority, PrioritySet, WireBytes};
+
+/// What a scheme may see of the switch.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// The port whose upstream the scheme speaks to.
+    pub port: PortId,
+    /// Its lossless priorities.
+    pub lossless: PrioritySet,
+    /// What has ever come in through it, by priority.
+    pub received: &'a [Volume; Priority::COUNT],
+    pub ledger: &'a Ledger,
+}
+
+impl Look<'_> {
+    /// The lossless frames that came in through the port and are still inside.
+    pub fn queue(&self) -> WireBytes {
+        let queues = self.lossless.iter().map(|priority| self.ledger.ingress_queue(self.port, priority));
+        queues.sum::<Volume>().on_the_wire()
+    }
+
+    /// All lossless frames that ever came in through the port.
+    pub fn received(&self) -> WireBytes {
+        let received = self.lossless.iter().map(|priority| self.received[priority.index()]);
+        received.sum::<Volume>().on_the_wire()
+    }
+}
+
+/// The flow control of one port.
+#[derive(Debug)]
+pub(crate) enum Scheme {
+    /// Nothing but the thresholds.
+    Pfc,
+    Bifrost(Box<Bifrost>),
+}
+
+impl Scheme {
+    /// For a port that `look` shows, with `settings`.
+    pub fn new(settings: &PortSettings, look: Look<'_>) -> Self {
+        match settings.bifrost {
+            None => Self::Pfc,
+            Some(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, settings.rate, look))),
+        }
+    }
+
+    /// New settings. A scheme of another kind, or one that cannot take them over, starts anew. Returns whether it did.
+    pub fn configure(&mut self, settings: &PortSettings, look: Look<'_>) -> bool {
+        match (&mut *self, settings.bifrost) {
+            (Self::Pfc, None) => false,
+            (Self::Bifrost(bifrost), Some(new)) => bifrost.configure(new, settings.rate, look),
+            _ => {
+                *self = Self::new(settings, look);
+                true
+            }
+        }
+    }
+
+    /// Whether it sleeps until data comes in, and must be woken.
+    #[inline]
+    pub fn wakes(&self) -> bool {
+        match self {
+            Self::Pfc => false,
+            Self::Bifrost(_) => true,
+        }
+    }
+
+    /// Data came in at `now`.
+    #[inline]
+    pub fn wake(&mut self, now: Nanos) {
+        match self {
+            Self::Pfc => {}
+            Self::Bifrost(bifrost) => bifrost.wake(now),
+        }
+    }
+
+    /// When it wants to be called.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        match self {
+            Self::Pfc => Nanos::NEVER,
+            Self::Bifrost(bifrost) => bifrost.deadline(),
+        }
+    }
+
+    /// Its deadline has come.
+    pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
+        match self {
+            Self::Pfc => None,
+            Self::Bifrost(bifrost) => bifrost.on_deadline(now, look),
+        }
+    }
+
+    /// What the slots have come to, where it has slots.
+    pub fn slots(&self) -> Option<&SlotCounters> {
+        match self {
+            Self::Pfc => None,
+            Self::Bifrost(bifrost) => Some(bifrost.counters()),
+        }
+    }
+
+    /// The slot that ended last, where it has slots and one has ended.
+    pub fn last_slot(&self) -> Option<SlotState> {
+        match self {
+            Self::Pfc => None,
+            Self::Bifrost(bifrost) => bifrost.last_slot(),
+        }
+    }
+}

@@ -3,12 +3,11 @@
 use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::lscc::RateAnnouncer;
-use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
-use crate::flow_control::pfc::Generator;
+use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
 use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
-use units::{BitRate, Bytes, Cells, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
 /// What came in through one port. Every frame is in exactly one of `received` and `consumed`.
@@ -43,39 +42,36 @@ pub(crate) struct IngressPort {
     pub id: PortId,
     pub mac: MacAddress,
     pub groups: [Group; Priority::COUNT],
-    pub pfc: Generator,
-    rate: BitRate,
+    pub scheme: Scheme,
+    pub pauses: PauseSender,
     lossless: PrioritySet,
-    bifrost: Option<Bifrost>,
     pub announcer: Option<RateAnnouncer>,
     pub counters: IngressCounters,
     /// Answers of the gateway itself.
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
-    /// Groups that are paused.
-    paused: PrioritySet,
 }
 
 impl IngressPort {
-    pub fn new(id: PortId, program: &Program) -> Self {
+    pub fn new(id: PortId, program: &Program, ledger: &Ledger) -> Self {
         let settings = program.port(id);
+        let (lossless, counters) = (settings.lossless(), IngressCounters::default());
+        let look = Look { port: id, lossless, received: &counters.received, ledger };
         Self {
             id,
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
-            pfc: Generator::new(settings.pfc.pause, settings.rate),
-            rate: settings.rate,
-            lossless: settings.lossless(),
-            bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
+            scheme: Scheme::new(settings, look),
+            pauses: PauseSender::new(settings.pfc.pause, settings.rate),
+            lossless,
             announcer: settings
                 .lscc
                 .as_ref()
                 .map(|lscc| RateAnnouncer::at_rest(id, lscc, program.settings().seed)),
-            counters: IngressCounters::default(),
+            counters,
             may_answer: Allowance::default(),
             holding: PrioritySet::EMPTY,
-            paused: PrioritySet::EMPTY,
         }
     }
 
@@ -84,28 +80,17 @@ impl IngressPort {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
         self.configure_announcer(settings, program.settings().seed, ledger);
-        self.configure_bifrost(now, settings);
-        self.pfc.configure(settings.pfc.pause, settings.rate);
-        for priority in Priority::all() {
-            self.groups[priority.index()].configure(settings.groups[priority.index()], pools);
-            self.announce(priority);
-        }
-    }
-
-    /// A change of Bifrost, or of what it counts, starts it anew as if everything were granted:
-    /// it grants nothing more until the buffer has room beyond that.
-    fn configure_bifrost(&mut self, now: Nanos, settings: &PortSettings) {
-        let same = self.bifrost.as_ref().map(Bifrost::settings) == settings.bifrost.as_ref()
-            && self.rate == settings.rate
-            && self.lossless == settings.lossless();
-        (self.rate, self.lossless) = (settings.rate, settings.lossless());
-        if !same {
-            let received = self.lossless_received().0;
-            let counters = self.slots().cloned().unwrap_or_default();
-            self.bifrost = settings
-                .bifrost
-                .map(|bifrost| Bifrost::new(bifrost, settings.rate, received).counting_on(counters));
+        self.lossless = settings.lossless();
+        let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
+        if self.scheme.configure(settings, look) {
             self.wake(now);
+        }
+        self.pauses.configure(settings.pfc.pause, settings.rate);
+        for priority in Priority::all() {
+            let group = &mut self.groups[priority.index()];
+            group.configure(settings.groups[priority.index()], pools);
+            let cause = threshold::above(group, pools);
+            self.pause(priority, cause);
         }
     }
 
@@ -132,62 +117,45 @@ impl IngressPort {
     /// Whether something here sleeps until frames come in.
     #[inline]
     pub fn wakes(&self) -> bool {
-        self.bifrost.is_some() || self.announcer.is_some()
+        self.scheme.wakes() || self.announcer.is_some()
     }
 
     /// Frames came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
-        if let Some(bifrost) = &mut self.bifrost {
-            bifrost.wake(now);
-        }
+        self.scheme.wake(now);
         if let Some(announcer) = &mut self.announcer {
             announcer.wake(now);
         }
     }
 
-    /// When the running slot ends; never without Bifrost.
-    #[inline]
-    pub fn slot_deadline(&self) -> Nanos {
-        self.bifrost.as_ref().map_or(Nanos::NEVER, Bifrost::deadline)
-    }
-
-    /// Ends the slot while `queue` of the port's lossless frames is inside.
-    pub fn end_slot(&mut self, now: Nanos, queue: Volume) {
-        let received = self.lossless_received().0;
-        if let Some(bifrost) = &mut self.bifrost
-            && let Some(pause) = bifrost.end_slot(now, queue.on_the_wire().0, received)
-        {
-            self.pfc.pause_slot(self.lossless, pause, self.rate);
+    /// Calls the scheme, whose deadline has come.
+    pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger) {
+        let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
+        if let Some(directive) = self.scheme.on_deadline(now, look) {
+            self.pauses.follow(directive);
         }
     }
 
-    /// All lossless frames that ever came in.
-    fn lossless_received(&self) -> WireBytes {
-        let received = self.lossless.iter().map(|priority| self.counters.received[priority.index()]);
-        received.sum::<Volume>().on_the_wire()
-    }
-
-    /// What the slots have come to; `None` without Bifrost.
-    pub fn slots(&self) -> Option<&SlotCounters> {
-        self.bifrost.as_ref().map(Bifrost::counters)
-    }
-
-    /// The slot that ended last; `None` without Bifrost, or before one has.
-    pub fn last_slot(&self) -> Option<SlotState> {
-        self.bifrost.as_ref().and_then(Bifrost::last_slot)
+    /// How many cells of `priority` may come in, one frame after the other, without a closer look.
+    #[inline]
+    pub fn room(&self, priority: Priority, pools: &Pools) -> Cells {
+        if self.pauses.paused().contains(priority) {
+            return Cells::ZERO;
+        }
+        self.groups[priority.index()].room(pools)
     }
 
     /// Charges a frame to its group, or says why it may not enter.
     #[inline]
     pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
         let group = &mut self.groups[priority.index()];
-        let admitted = group.admit(Cells::of_frame(length), pools);
+        let paused = self.pauses.paused().contains(priority);
+        let admitted = group.admit(Cells::of_frame(length), paused, pools);
         self.holding = self.holding.with(priority);
-        if group.paused().is_some() && !self.paused.contains(priority) {
-            self.announce(priority);
-        }
-        admitted
+        let cause = threshold::reached(group, pools, &admitted);
+        self.pause(priority, cause);
+        admitted.map(|_| ())
     }
 
     /// Counts and charges frames that fit the room that their group had.
@@ -210,22 +178,17 @@ impl IngressPort {
     /// Pauses all lossless groups because memory for received frames runs low.
     pub fn pause_for_memory(&mut self) {
         for priority in self.lossless.iter() {
-            self.groups[priority.index()].pause_for_memory();
-            self.announce(priority);
+            self.pause(priority, Some(PauseCause::MemoryLow));
         }
     }
 
-    /// Tells the neighbour what the group says.
-    fn announce(&mut self, priority: Priority) {
-        match self.groups[priority.index()].paused() {
-            Some(cause) => {
-                self.paused = self.paused.with(priority);
-                self.pfc.stop(priority, cause);
-            }
-            None => {
-                self.paused = self.paused.without(priority);
-                self.pfc.resume(priority);
-            }
+    /// Pauses `priority` if there is a cause, and none for which it is paused already.
+    #[inline]
+    fn pause(&mut self, priority: Priority, cause: Option<PauseCause>) {
+        if let Some(cause) = cause
+            && !self.pauses.paused().contains(priority)
+        {
+            self.pauses.follow(Directive::Pause { priority, cause });
         }
     }
 
@@ -250,25 +213,19 @@ impl IngressPort {
     /// Whether it has nothing to tell its neighbour, now or later, unless something comes in.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
-        self.pfc.deadline() == Nanos::NEVER && self.bifrost.is_none()
-    }
-
-    /// Whether any of its groups is paused.
-    #[inline]
-    pub fn has_paused_group(&self) -> bool {
-        !self.paused.is_empty()
+        self.pauses.deadline() == Nanos::NEVER && !self.scheme.wakes()
     }
 
     /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether
     /// any is still paused.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
-        for priority in self.paused.iter() {
-            if self.groups[priority.index()].resume_where_low(pools) {
-                self.announce(priority);
+        for priority in self.pauses.paused().iter() {
+            if threshold::is_low(&self.groups[priority.index()], pools) {
+                self.pauses.follow(Directive::Resume { priority });
             }
         }
-        self.has_paused_group()
+        !self.pauses.paused().is_empty()
     }
 
     /// Counts a frame that was dropped before it was admitted.

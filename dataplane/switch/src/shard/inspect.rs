@@ -6,7 +6,7 @@ use crate::congestion::lscc::{
 };
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
-use crate::flow_control::pfc::{PauseCause, PausesSent};
+use crate::flow_control::{PauseCause, PausesSent};
 use crate::forwarding::{BridgeCounters, ForwardingSettings};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -180,13 +180,13 @@ impl<F: Frame> Shard<F> {
 
     /// What the slots of Bifrost on `port` have come to; `None` where it does not run.
     pub fn slots(&self, port: PortId) -> Option<&SlotCounters> {
-        self.fabric.ingress[port.index()].slots()
+        self.fabric.ingress[port.index()].scheme.slots()
     }
 
     /// What the slot of Bifrost that ended last on `port` found and granted; `None` where it does not
     /// run, or before the first slot has ended.
     pub fn last_slot(&self, port: PortId) -> Option<SlotState> {
-        self.fabric.ingress[port.index()].last_slot()
+        self.fabric.ingress[port.index()].scheme.last_slot()
     }
 
     /// The pauses of `port` at `now`, by the time that the frames ask for. One that was sent counts
@@ -196,7 +196,7 @@ impl<F: Frame> Shard<F> {
         let mut state =
             PauseState { sent: PrioritySet::EMPTY, received: PrioritySet::EMPTY, until: Nanos::NEVER };
         for priority in Priority::all() {
-            let ends = [ingress.pfc.paused_until(priority), egress.pauses.paused_until(priority)];
+            let ends = [ingress.pauses.paused_until(priority), egress.pauses.paused_until(priority)];
             for (set, end) in [&mut state.sent, &mut state.received].into_iter().zip(ends) {
                 if end > now {
                     *set = set.with(priority);
@@ -247,9 +247,9 @@ impl<F: Frame> Shard<F> {
             headroom: group.headroom(),
             watermark: group.watermark,
             headroom_watermark: group.headroom_watermark,
-            paused: group.paused(),
-            pauses: ingress.pfc.sent(priority),
-            paused_for: PauseCause::ALL.map(|cause| ingress.pfc.paused_for(priority, cause, now)),
+            paused: ingress.pauses.cause(priority),
+            pauses: ingress.pauses.sent(priority),
+            paused_for: PauseCause::ALL.map(|cause| ingress.pauses.paused_for(priority, cause, now)),
         }
     }
 

@@ -26,9 +26,10 @@ mod virtual_incoming;
 #[cfg(test)]
 mod tests;
 
+use super::{Directive, Look, PauseCause};
 use crate::histogram::DelayHistogram;
 use crate::program;
-use units::{BitRate, Interval, Nanos, WireBytes};
+use units::{BitRate, Interval, Nanos, PrioritySet, WireBytes};
 use virtual_incoming::VirtualIncoming;
 
 /// What the slots of one port have come to.
@@ -71,6 +72,8 @@ pub struct SlotState {
 pub(crate) struct Bifrost {
     settings: program::Bifrost,
     rate: BitRate,
+    /// What it pauses.
+    priorities: PrioritySet,
     /// `Rs T`, in wire bytes.
     line_per_slot: u64,
     /// What of the buffer may be granted, in wire bytes: all but what comes in while a slot is late.
@@ -88,30 +91,32 @@ pub(crate) struct Bifrost {
 }
 
 impl Bifrost {
-    /// A port at rest, which has `received` so many lossless wire bytes before.
-    pub fn new(settings: program::Bifrost, rate: BitRate, received: u64) -> Self {
+    /// A port at rest, of `rate`, that `look` shows.
+    pub fn new(settings: program::Bifrost, rate: BitRate, look: Look<'_>) -> Self {
         Self {
             line_per_slot: rate.bytes_in(settings.slot),
             grantable: settings.buffer.0.saturating_sub(rate.bytes_in(settings.lateness)),
             incoming: VirtualIncoming::new(&settings, rate),
             began: None,
-            received,
+            received: look.received().0,
             held_over: false,
             last: None,
             counters: SlotCounters::default(),
+            priorities: look.lossless,
             settings,
             rate,
         }
     }
 
-    /// The same with what has been counted so far, for one that takes the place of another.
-    #[must_use]
-    pub fn counting_on(self, counters: SlotCounters) -> Self {
-        Self { counters, ..self }
-    }
-
-    pub fn settings(&self) -> &program::Bifrost {
-        &self.settings
+    /// A change of the settings, or of what it counts, starts it anew as if everything were granted: it grants nothing
+    /// more until the buffer has room beyond that. Returns whether it did.
+    pub fn configure(&mut self, settings: program::Bifrost, rate: BitRate, look: Look<'_>) -> bool {
+        if (self.settings, self.rate, self.priorities) == (settings, rate, look.lossless) {
+            return false;
+        }
+        let counters = core::mem::take(&mut self.counters);
+        *self = Self { counters, ..Self::new(settings, rate, look) };
+        true
     }
 
     /// When the running slot ends: never while nothing comes in.
@@ -129,10 +134,16 @@ impl Bifrost {
         }
     }
 
+    /// The slot has ended.
+    pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
+        let time = self.end_slot(now, look.queue().0, look.received().0)?;
+        Some(Directive::PauseFor { priorities: self.priorities, time, cause: PauseCause::Slot })
+    }
+
     /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L and `received` the total of all
     /// lossless bytes that ever came in, both on the wire. Returns the pause to send: `None`
     /// where the upstream is free and knows it, zero where it must be told.
-    pub fn end_slot(&mut self, now: Nanos, queue: u64, received: u64) -> Option<Interval> {
+    fn end_slot(&mut self, now: Nanos, queue: u64, received: u64) -> Option<Interval> {
         let began = self.began.unwrap_or(now);
         let late = now.since(began + self.settings.slot);
         let arrived = received - core::mem::replace(&mut self.received, received);

@@ -10,7 +10,7 @@ use wire::{ethernet, pfc};
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.changed.insert(port);
-        self.end_slot(now, port);
+        self.call_scheme(now, port);
         self.watch(now, port);
         self.send_pauses(now, port, out);
         self.run_lscc(now, port, program, out);
@@ -55,7 +55,7 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut self.ingress[port.index()];
         let mut frame = ControlFrame::zeroed(ethernet::MIN_FRAME_LEN as u8);
         let start = self.egress[port.index()].send_control(now, frame.length());
-        let pauses = pfc::Frame { source: ingress.mac, times: ingress.pfc.take_due(now, start) };
+        let pauses = pfc::Frame { source: ingress.mac, times: ingress.pauses.take_due(now, start) };
         if pauses.emit(frame.bytes_mut()).is_ok() {
             out.control(start, &frame);
         }

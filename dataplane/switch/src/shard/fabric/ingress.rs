@@ -96,7 +96,7 @@ impl<F: Frame> Fabric<F> {
             ingress.wake(now);
             self.changed.insert(port);
         }
-        if ingress.has_paused_group() {
+        if !ingress.pauses.paused().is_empty() {
             self.paused.insert(port);
             self.changed.insert(port);
         }
@@ -125,9 +125,9 @@ impl<F: Frame> Fabric<F> {
     /// that need not be looked at more closely.
     #[inline]
     fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
-        let group = &self.ingress[port.index()].groups[priority.index()];
-        let (to, charge) = (&self.egress[egress.index()], Charge::new(priority, group.is_lossless()));
-        let (mut room, mut way) = (group.room(&self.pools), self.way_to(egress));
+        let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
+        let charge = Charge::new(priority, from.groups[priority.index()].is_lossless());
+        let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
         if way != Way::HandOver {
             match to.room_for_run(charge, &self.store, &self.pools) {
                 // What is to be dropped is looked at frame by frame.

@@ -5,7 +5,7 @@ mod handoff;
 mod ingress;
 mod lscc;
 mod single;
-mod slot;
+mod scheme;
 mod watchdog;
 
 pub use handoff::Handoff;
@@ -74,7 +74,7 @@ impl<F: Frame> Fabric<F> {
         let mut fabric = Self {
             id,
             owned: numbers().filter(|port| owners[port.index()] == id).collect(),
-            ingress: numbers().map(|port| IngressPort::new(port, program)).collect(),
+            ingress: numbers().map(|port| IngressPort::new(port, program, &ledger)).collect(),
             egress: settings.ports.iter().map(EgressPort::new).collect(),
             store: Store::new(settings.buffer.packing, ports * Priority::COUNT + ledger.shards()),
             pools: Pools::new(&settings.buffer),
@@ -105,14 +105,14 @@ impl<F: Frame> Fabric<F> {
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
-        let due = frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].slot_deadline());
+        let due = frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
         due.min(self.lscc_deadline(port))
     }
 
     /// When a PFC frame can leave through `port`: never while none is due.
     #[inline]
     fn pauses_due_at(&self, port: PortId) -> Nanos {
-        let due = self.ingress[port.index()].pfc.deadline();
+        let due = self.ingress[port.index()].pauses.deadline();
         if due == Nanos::NEVER { due } else { due.max(self.egress[port.index()].window_opens_at()) }
     }
 

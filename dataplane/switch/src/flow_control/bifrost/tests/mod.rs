@@ -7,13 +7,13 @@ mod pause_frames;
 
 use super::*;
 use crate::program::VirtualIncoming as Kind;
-use model::{HISTORY, KINDS, Link, Model, Step, drains, kinds, links};
+use model::{HISTORY, KINDS, Link, Model, Step, at_rest, drains, kinds, links};
 use proptest::prelude::*;
 
 #[test]
 fn the_last_slot_is_told_as_it_was_found_and_granted() {
     let link = Link { rate: BitRate::gigabits(10), slot: Interval::from_micros(50), slots_per_round_trip: 8 };
-    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
     bifrost.wake(Nanos(1_000));
     assert_eq!(bifrost.last_slot(), None, "none has ended");
     let (queue, line) = (link.line() + link.line() / 4, link.line());
@@ -64,7 +64,7 @@ proptest! {
     ) {
         // The same arrivals and queues are shown to both, and the link lives by the counter.
         let mut model = Model::new(link, Kind::Counter);
-        let mut history = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+        let mut history = at_rest(link.settings(HISTORY), link.rate);
         for (drain, used) in steps {
             let began = model.now;
             model.step(Step { drain, used, leaked: 0 });
@@ -176,7 +176,7 @@ fn a_leak_stops_the_grants_of_the_history_at_once_and_those_of_the_counter_only_
 fn a_late_slot_is_charged_for_the_time_that_the_upstream_was_free() {
     let link = Link::DEPLOYED;
     for kind in KINDS {
-        let mut bifrost = Bifrost::new(link.settings(kind), link.rate, 0);
+        let mut bifrost = at_rest(link.settings(kind), link.rate);
         bifrost.wake(Nanos::ZERO);
         // A full buffer: nothing is granted.
         let full = link.least_buffer();
@@ -217,7 +217,7 @@ fn what_comes_in_while_a_slot_is_late_has_room_that_is_not_granted() {
 fn a_port_at_rest_has_no_slots_and_wakes_with_everything_granted() {
     let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
     for kind in KINDS {
-        let mut bifrost = Bifrost::new(link.settings(kind), link.rate, 0);
+        let mut bifrost = at_rest(link.settings(kind), link.rate);
         assert_eq!(bifrost.deadline(), Nanos::NEVER);
         bifrost.wake(Nanos(1_000));
         assert_eq!(bifrost.deadline(), Nanos(11_000));
@@ -236,7 +236,7 @@ fn a_pause_without_grant_can_hold_over_and_is_then_taken_back() {
     let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
     let holdover = Interval::from_micros(5);
     let settings = program::Bifrost { holdover, ..link.settings(HISTORY) };
-    let mut bifrost = Bifrost::new(settings, link.rate, 0);
+    let mut bifrost = at_rest(settings, link.rate);
     bifrost.wake(Nanos::ZERO);
     let full = settings.buffer.0;
     assert_eq!(bifrost.end_slot(Nanos(10_000), full, 0), Some(Interval::from_micros(15)));
@@ -303,7 +303,7 @@ fn a_grant_with_jitter_expires_so_much_later() {
 #[test]
 fn the_pause_of_a_slot_is_rounded_up_and_an_upstream_is_freed_once() {
     let link = Link { slots_per_round_trip: 8, ..Link::DEPLOYED };
-    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
     // 12.5 bytes are a nanosecond: 13 bytes are 1.04 ns, of which one is granted.
     assert_eq!(bifrost.pause_for(13), Some(link.slot - Interval(1)));
     assert_eq!(bifrost.pause_for(0), Some(link.slot));
@@ -318,7 +318,7 @@ fn the_pause_of_a_slot_is_rounded_up_and_an_upstream_is_freed_once() {
 fn the_counters_of_slots_say_what_slots_came_to() {
     let link = Link::DEPLOYED;
     let (full, half, line) = (link.least_buffer(), link.least_buffer() - link.bdp(), link.line());
-    let mut bifrost = Bifrost::new(link.settings(HISTORY), link.rate, 0);
+    let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
     bifrost.wake(Nanos::ZERO);
     // Whole, in part, and twice nothing; the last two end 1 us late.
     bifrost.end_slot(Nanos(10_000), half - line, 0);

@@ -1,14 +1,22 @@
 //! A fluid model of a link, slot by slot, with a running account of what did not go as granted.
 
-use super::super::{Bifrost, VirtualIncoming};
+use super::super::{Bifrost, Look, VirtualIncoming};
+use crate::ledger::{Ledger, Volume};
 use crate::program::{self, VirtualIncoming as Kind};
 use core::num::NonZeroU32;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use units::{BitRate, Distance, Interval, Nanos, WireBytes};
+use units::{BitRate, Distance, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
 pub const HISTORY: Kind = Kind::History { jitter: Interval::ZERO };
 pub const KINDS: [Kind; 2] = [Kind::Counter, HISTORY];
+
+/// Bifrost at a port through which nothing has come.
+pub fn at_rest(settings: program::Bifrost, rate: BitRate) -> Bifrost {
+    let (ledger, received) = (Ledger::new(1, 1), [Volume::ZERO; Priority::COUNT]);
+    let lossless = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
+    Bifrost::new(settings, rate, Look { port: PortId(0), lossless, received: &received, ledger: &ledger })
+}
 
 /// A link whose round trip is a whole number of slots.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +106,7 @@ impl Model {
     }
 
     pub fn with(link: Link, settings: program::Bifrost) -> Self {
-        let mut bifrost = Bifrost::new(settings, link.rate, 0);
+        let mut bifrost = at_rest(settings, link.rate);
         bifrost.wake(Nanos::ZERO);
         Self {
             link,

@@ -1,0 +1,305 @@
+//! What the neighbour upstream is told: which priorities are paused, and the PFC frames that say so.
+//!
+//! IEEE 802.1Q clause 36. [`PauseSender`] is the one place that knows which priorities are paused. Schemes and thresholds
+//! ask for a pause by a [`Directive`]; the sender turns it into frames and refreshes them before they expire. It holds
+//! what should be (`paused`) and what the neighbour was told (`announced`). A frame is due where these differ, or
+//! where an announced pause must be refreshed. A state that came and went within one turn is never announced.
+
+use super::pause_time::PauseMeter;
+use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
+
+/// What a scheme asks of the upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Directive {
+    /// Pause a priority until [`Directive::Resume`].
+    Pause { priority: Priority, cause: PauseCause },
+    /// End that pause.
+    Resume { priority: Priority },
+    /// Pause for this time from the next frame on, once; zero ends such a pause. A priority that is paused by
+    /// [`Directive::Pause`] stays so.
+    PauseFor { priorities: PrioritySet, time: Interval, cause: PauseCause },
+}
+
+/// Why a priority was stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PauseCause {
+    /// Its group reached its XOFF threshold.
+    #[default]
+    Threshold,
+    /// The shared pool had no room left.
+    PoolFull,
+    /// A slot of Bifrost was not granted entirely.
+    Slot,
+    /// Memory for received frames ran low.
+    MemoryLow,
+}
+
+impl PauseCause {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Threshold, Self::PoolFull, Self::Slot, Self::MemoryLow];
+
+    /// The name in reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Threshold => "threshold",
+            Self::PoolFull => "pool_full",
+            Self::Slot => "slot",
+            Self::MemoryLow => "memory_low",
+        }
+    }
+
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What was sent for one priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PausesSent {
+    /// Frames that paused it.
+    pub xoff: u64,
+    /// Frames that kept it paused.
+    pub refresh: u64,
+    /// Frames that resumed it.
+    pub xon: u64,
+    /// Frames that gave it the pause of a slot, zero included.
+    pub slot: u64,
+}
+
+/// A pause of a fixed time, to be announced at once.
+#[derive(Clone, Copy, Debug)]
+struct TimedPause {
+    priorities: PrioritySet,
+    quanta: PauseQuanta,
+    time: Interval,
+    cause: PauseCause,
+}
+
+/// The times that one PFC frame carries: `None` for a priority that it does not concern.
+pub(crate) type PauseTimes = [Option<PauseQuanta>; Priority::COUNT];
+
+/// Turns directives into PFC frames at one port.
+#[derive(Debug)]
+pub(crate) struct PauseSender {
+    rate: BitRate,
+    pause: PauseQuanta,
+    pause_time: Interval,
+    paused: PrioritySet,
+    announced: PrioritySet,
+    cause: [PauseCause; Priority::COUNT],
+    refresh_at: [Nanos; Priority::COUNT],
+    timed: Option<TimedPause>,
+    meters: [[PauseMeter; PauseCause::ALL.len()]; Priority::COUNT],
+    sent: [PausesSent; Priority::COUNT],
+}
+
+impl PauseSender {
+    pub fn new(pause: PauseQuanta, rate: BitRate) -> Self {
+        Self {
+            rate,
+            pause,
+            pause_time: pause.interval_at(rate),
+            paused: PrioritySet::EMPTY,
+            announced: PrioritySet::EMPTY,
+            cause: Default::default(),
+            refresh_at: [Nanos::NEVER; Priority::COUNT],
+            timed: None,
+            meters: Default::default(),
+            sent: Default::default(),
+        }
+    }
+
+    /// New settings, from the next frame on.
+    pub fn configure(&mut self, pause: PauseQuanta, rate: BitRate) {
+        (self.rate, self.pause, self.pause_time) = (rate, pause, pause.interval_at(rate));
+    }
+
+    /// Takes what a scheme asks for, to be announced by the next frame.
+    pub fn follow(&mut self, directive: Directive) {
+        match directive {
+            Directive::Pause { priority, cause } => self.stop(priority, cause),
+            Directive::Resume { priority } => self.paused = self.paused.without(priority),
+            Directive::PauseFor { priorities, time, cause } => {
+                let quanta = PauseQuanta::covering(time, self.rate);
+                let time = quanta.interval_at(self.rate);
+                self.timed = Some(TimedPause { priorities, quanta, time, cause });
+            }
+        }
+    }
+
+    fn stop(&mut self, priority: Priority, cause: PauseCause) {
+        // A neighbour that has not heard of the end of a pause is still in it: the pause goes on for its first cause.
+        if !self.paused.contains(priority) && !self.announced.contains(priority) {
+            self.cause[priority.index()] = cause;
+        }
+        self.paused = self.paused.with(priority);
+    }
+
+    /// The priorities that are to be paused until further notice.
+    #[inline]
+    pub fn paused(&self) -> PrioritySet {
+        self.paused
+    }
+
+    /// Why `priority` is one of [`PauseSender::paused`].
+    pub fn cause(&self, priority: Priority) -> Option<PauseCause> {
+        self.paused.contains(priority).then(|| self.cause[priority.index()])
+    }
+
+    /// When the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        if self.paused == self.announced && self.timed.is_none() {
+            if self.announced.is_empty() {
+                return Nanos::NEVER;
+            }
+            let refreshes = self.announced.iter().map(|priority| self.refresh_at[priority.index()]);
+            return refreshes.min().unwrap_or(Nanos::NEVER);
+        }
+        Nanos::ZERO
+    }
+
+    /// The frame that is due at `now` and will be on the wire from `start`. Before the deadline
+    /// it concerns no priority.
+    pub fn take_due(&mut self, now: Nanos, start: Nanos) -> PauseTimes {
+        let mut times = PauseTimes::default();
+        for priority in Priority::all() {
+            times[priority.index()] = self.due(priority, now, start);
+        }
+        self.announced = self.paused;
+        self.timed = None;
+        times
+    }
+
+    fn due(&mut self, priority: Priority, now: Nanos, start: Nanos) -> Option<PauseQuanta> {
+        let index = priority.index();
+        let sent = &mut self.sent[index];
+        let paused = self.paused.contains(priority);
+        match (paused, self.announced.contains(priority)) {
+            (true, false) => sent.xoff += 1,
+            (true, true) if self.refresh_at[index] <= now => sent.refresh += 1,
+            (true, true) => return None,
+            (false, false) => return self.due_for_a_time(priority, start),
+            (false, true) => {
+                sent.xon += 1;
+                if let Some(timed) = self.due_for_a_time(priority, start) {
+                    return Some(timed);
+                }
+            }
+        }
+        let (quanta, time) =
+            if paused { (self.pause, self.pause_time) } else { (PauseQuanta::ZERO, Interval::ZERO) };
+        self.measure(priority, self.cause[index], start, time);
+        // Half of the time leaves room for a frame that is late or lost.
+        self.refresh_at[index] = if paused { start + Interval(time.0 / 2) } else { Nanos::NEVER };
+        Some(quanta)
+    }
+
+    fn due_for_a_time(&mut self, priority: Priority, start: Nanos) -> Option<PauseQuanta> {
+        let timed = self.timed.filter(|timed| timed.priorities.contains(priority))?;
+        self.sent[priority.index()].slot += 1;
+        self.measure(priority, timed.cause, start, timed.time);
+        Some(timed.quanta)
+    }
+
+    /// Accounts for a pause of `time` from `start` on. It has one cause, so pauses for other causes end.
+    fn measure(&mut self, priority: Priority, cause: PauseCause, start: Nanos, time: Interval) {
+        for (meter, other) in self.meters[priority.index()].iter_mut().zip(PauseCause::ALL) {
+            meter.pause(start, if other == cause { time } else { Interval::ZERO });
+        }
+    }
+
+    /// What was sent for `priority`.
+    pub fn sent(&self, priority: Priority) -> PausesSent {
+        self.sent[priority.index()]
+    }
+
+    /// Until when the neighbour may not send `priority`, by what was announced.
+    pub fn paused_until(&self, priority: Priority) -> Nanos {
+        self.meters[priority.index()].iter().map(PauseMeter::until).max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// For how long `priority` was paused for `cause` up to `now`, by what was announced.
+    pub fn paused_for(&self, priority: Priority, cause: PauseCause, now: Nanos) -> Interval {
+        self.meters[priority.index()][cause.index()].total(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: BitRate = BitRate::gigabits(100);
+    const P3: Priority = Priority::from_low_bits(3);
+    const P4: Priority = Priority::from_low_bits(4);
+
+    fn sender() -> PauseSender {
+        PauseSender::new(PauseQuanta(1_000), RATE)
+    }
+
+    /// A slot whose last 512 ns are not granted.
+    fn slot(priorities: PrioritySet) -> Directive {
+        Directive::PauseFor { priorities, time: Interval(512), cause: PauseCause::Slot }
+    }
+
+    #[test]
+    fn a_stop_is_announced_once_refreshed_at_half_time_and_cancelled_with_time_zero() {
+        let mut sender = sender();
+        assert_eq!(sender.deadline(), Nanos::NEVER);
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
+        assert_eq!(sender.deadline(), Nanos::ZERO);
+        let times = sender.take_due(Nanos(100), Nanos(110));
+        assert_eq!(times[3], Some(PauseQuanta(1_000)));
+        assert_eq!(times.iter().flatten().count(), 1, "it concerns priority 3 alone");
+
+        assert_eq!(sender.deadline(), Nanos(110 + 2_560), "1000 quanta are 5120 ns at 100G");
+        assert_eq!(sender.take_due(Nanos(2_669), Nanos(2_669)), PauseTimes::default());
+        assert_eq!(sender.take_due(Nanos(2_670), Nanos(2_670))[3], Some(PauseQuanta(1_000)));
+
+        sender.follow(Directive::Resume { priority: P3 });
+        assert_eq!(sender.take_due(Nanos(3_000), Nanos(3_000))[3], Some(PauseQuanta::ZERO));
+        assert_eq!(sender.deadline(), Nanos::NEVER);
+        assert_eq!(sender.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, slot: 0 });
+        assert_eq!(sender.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(3_000 - 110));
+        assert_eq!(sender.paused_until(P3), Nanos(3_000));
+    }
+
+    #[test]
+    fn what_came_and_went_before_a_frame_could_leave_is_not_announced() {
+        let mut sender = sender();
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::PoolFull });
+        sender.follow(Directive::Resume { priority: P3 });
+        assert_eq!(sender.deadline(), Nanos::NEVER);
+    }
+
+    #[test]
+    fn one_frame_carries_all_changes_and_leaves_running_pauses_alone() {
+        let mut sender = sender();
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
+        sender.take_due(Nanos(0), Nanos(0));
+        sender.follow(Directive::Pause { priority: P4, cause: PauseCause::Threshold });
+        let times = sender.take_due(Nanos(1), Nanos(1));
+        assert_eq!((times[3], times[4]), (None, Some(PauseQuanta(1_000))));
+    }
+
+    #[test]
+    fn a_slot_is_announced_once_and_leaves_a_priority_alone_that_a_threshold_has_stopped() {
+        let mut sender = sender();
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
+        sender.take_due(Nanos(0), Nanos(0));
+        sender.follow(slot(PrioritySet::EMPTY.with(P3).with(P4)));
+        assert_eq!(sender.deadline(), Nanos::ZERO);
+        let times = sender.take_due(Nanos(10), Nanos(10));
+        assert_eq!((times[3], times[4]), (None, Some(PauseQuanta(100))));
+        assert_ne!(sender.deadline(), Nanos::ZERO);
+        assert_eq!(sender.paused_for(P4, PauseCause::Slot, Nanos(1_000)), Interval(512));
+        assert_eq!((sender.sent(P3).slot, sender.sent(P4).slot), (0, 1));
+
+        sender.follow(Directive::Resume { priority: P3 });
+        sender.follow(slot(PrioritySet::EMPTY.with(P3)));
+        assert_eq!(sender.take_due(Nanos(500), Nanos(500))[3], Some(PauseQuanta(100)), "not resumed within it");
+        assert_eq!(sender.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(500));
+        assert_eq!(sender.paused_for(P3, PauseCause::Slot, Nanos(9_000)), Interval(512));
+        assert_eq!(sender.deadline(), Nanos::NEVER, "and nothing is left to refresh");
+    }
+}
