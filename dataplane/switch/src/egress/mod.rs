@@ -1,14 +1,16 @@
 //! The egress half of a port: queues, scheduler, shapers, link clock, and the pauses it obeys.
 
+mod gate;
 mod notifications;
 mod pauses;
 mod port;
+mod queue;
 mod scheduler;
 mod shaper;
 mod watchdog;
 
 pub use pauses::PausesReceived;
-pub use port::QueueCounters;
+pub use queue::QueueCounters;
 pub use watchdog::{
     Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters, WatchdogEvent, WatchdogLog,
 };

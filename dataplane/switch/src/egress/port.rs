@@ -2,112 +2,31 @@
 
 mod single;
 
+use super::gate::Gate;
+use super::queue::{Queue, mark};
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
-use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
-use crate::admission::{LossyAccount, Pools};
+use super::{Notifications, scheduler::Scheduler};
+use crate::admission::Pools;
 use crate::congestion::int::Stamper;
-use crate::congestion::mark::{Marking, mark_congestion};
-use crate::congestion::red::Red;
 use crate::frame::{Frame, Transmitter};
-use crate::histogram::DelayHistogram;
 use crate::ledger::{Load, Volume};
-use crate::program::{MarkAt, PortSettings, QueueSettings};
-use crate::queue::{Charge, Fifo, Queued, Store};
+use crate::program::{MarkAt, PortSettings};
+use crate::queue::{Charge, Queued, Store};
 use crate::reason::DropReason;
-use crate::watermark::Watermark;
 use rand_core::Rng;
-use units::{
-    Bytes, Cells, Interval, LinkClock, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes,
-};
-
-/// What one egress queue has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueCounters {
-    /// Frames sent.
-    pub transmitted: Volume,
-    /// Frames marked with congestion experienced.
-    pub marked: u64,
-    /// Frames that came marked already and were to be marked.
-    pub already_marked: u64,
-}
-
-impl QueueCounters {
-    fn count(&mut self, marking: Marking) {
-        match marking {
-            Marking::Marked => self.marked += 1,
-            Marking::Already => self.already_marked += 1,
-        }
-    }
-}
-
-/// Marks a frame that understands ECN.
-fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
-    mark_congestion(queued.frame.headers_mut(), queued.ip_offset)
-}
-
-/// One queue.
-pub(crate) struct Queue {
-    fifo: Fifo,
-    bytes: u64,
-    lossy: LossyAccount,
-    red: Option<Red>,
-    shaper: Option<Shaper>,
-    pub counters: QueueCounters,
-    pub watermark: Watermark,
-    pub delay: DelayHistogram,
-    /// When a frame was last handed over.
-    last_sent: Nanos,
-}
-
-impl Queue {
-    fn new(settings: &QueueSettings) -> Self {
-        Self {
-            fifo: Fifo::default(),
-            bytes: 0,
-            lossy: LossyAccount::new(settings.lossy),
-            red: settings.red.as_ref().map(Red::new),
-            shaper: settings.rate_limit.as_ref().map(Shaper::new),
-            last_sent: Nanos::ZERO,
-            counters: QueueCounters::default(),
-            watermark: Watermark::default(),
-            delay: DelayHistogram::default(),
-        }
-    }
-
-    /// Starts the cleared watermark again from what waits now.
-    pub fn clear_watermark(&mut self) {
-        self.watermark.clear(self.bytes);
-    }
-
-    /// Since when it holds frames and has sent none; `None` where it holds none.
-    fn stalled_since<F: Frame>(&self, store: &Store<F>) -> Option<Nanos> {
-        store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
-    }
-
-    /// What waits now.
-    pub fn waiting(&self) -> Volume {
-        Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
-    }
-}
+use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 
 /// The egress half of a port.
 pub(crate) struct EgressPort {
-    link: LinkClock,
-    tx_window: Interval,
+    pub gate: Gate,
     /// The longest frame that may leave.
     pub max_frame: Bytes,
-    shaper: Option<Shaper>,
     /// Tells packets of HPCC about the link.
     stamper: Option<Stamper>,
     scheduler: Scheduler,
     /// Queues that hold frames.
     backlog: PrioritySet,
-    /// Queues with a shaper of their own.
-    shaped: PrioritySet,
-    /// Whether frames leave as they are, as soon as the link is free: without shaper, and without telemetry.
-    is_plain: bool,
     queues: [Queue; Priority::COUNT],
-    pub pauses: ReceivedPauses,
     watchdog: PortWatchdog,
     /// Direct CNPs that wait.
     pub notifications: Notifications,
@@ -170,17 +89,12 @@ impl Run {
 impl EgressPort {
     pub fn new(settings: &PortSettings) -> Self {
         Self {
-            link: LinkClock::new(settings.rate),
-            tx_window: settings.tx_window,
+            gate: Gate::new(settings),
             max_frame: settings.max_frame,
-            shaper: settings.rate_limit.as_ref().map(Shaper::new),
             stamper: Stamper::new(settings),
             scheduler: Scheduler::new(&settings.queues, settings.max_frame, settings.rate),
             backlog: PrioritySet::EMPTY,
-            shaped: shaped(settings),
-            is_plain: is_plain(settings),
             queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
-            pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
             watchdog: PortWatchdog::new(settings.watchdog),
             notifications: Notifications::new(),
             control: Volume::default(),
@@ -197,28 +111,15 @@ impl EgressPort {
         new: &PortSettings,
         report: impl FnMut(Priority, WatchdogChange),
     ) {
-        if new.rate != old.rate {
-            self.link.set_rate(new.rate);
-        }
-        self.tx_window = new.tx_window;
+        self.gate.configure(now, old, new);
         self.max_frame = new.max_frame;
-        if new.rate_limit != old.rate_limit {
-            self.shaper = new.rate_limit.as_ref().map(Shaper::new);
-        }
         self.stamper = Stamper::new(new);
         self.scheduler.configure(&new.queues, new.max_frame, new.rate);
-        self.shaped = shaped(new);
-        self.is_plain = is_plain(new);
-        for ((queue, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
-            queue.lossy.configure(new.lossy);
-            queue.red = new.red.as_ref().map(Red::new);
-            if new.rate_limit != old.rate_limit {
-                queue.shaper = new.rate_limit.as_ref().map(Shaper::new);
-            }
+        for (queue, settings) in self.queues.iter_mut().zip(&new.queues) {
+            queue.configure(settings);
         }
-        self.pauses.configure(now, &new.pfc, new.rate);
-        self.watchdog.configure(now, new.watchdog, new.pfc.obeyed(), self.pauses.meters(), report);
-        self.pauses.ignore(now, self.watchdog.forwarding());
+        self.watchdog.configure(now, new.watchdog, new.pfc.obeyed(), self.gate.pauses.meters(), report);
+        self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
     pub fn queue(&self, priority: Priority) -> &Queue {
@@ -301,23 +202,16 @@ impl EgressPort {
     /// The queue whose turn it is at `now`, if any may send.
     #[inline]
     pub fn next_turn<F: Frame>(&mut self, now: Nanos, store: &Store<F>) -> Option<Turn> {
-        if self.backlog.is_empty() || !self.may_send(now) {
+        if self.backlog.is_empty() {
             return None;
         }
-        let eligible = self.eligible(now);
+        let eligible = self.gate.open(now, self.backlog);
         let queues = &self.queues;
         let (priority, allowance) = self.scheduler.choose(eligible, |priority| {
             let front = store.front(&queues[priority.index()].fifo);
             front.map_or(WireBytes(0), |front| WireBytes::of_frame(front.length()))
         })?;
         Some(Turn { priority, allowance })
-    }
-
-    /// Whether link and port shaper let a frame pass at `now`.
-    #[inline]
-    fn may_send(&self, now: Nanos) -> bool {
-        self.link.free_at() <= now + self.tx_window
-            && self.shaper.as_ref().is_none_or(|shaper| shaper.ready_at() <= now)
     }
 
     /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
@@ -359,11 +253,9 @@ impl EgressPort {
         mut credit: impl FnMut(PortId, Load),
         stamp: impl Fn(&mut F, Nanos, WireBytes, Bytes),
     ) -> bool {
-        let is_shaped = self.shaper.is_some() || self.shaped.contains(turn.priority);
-        let (queue, port_shaper) = (&mut self.queues[turn.priority.index()], &mut self.shaper);
+        let queue = &mut self.queues[turn.priority.index()];
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
-        // What each frame changes is kept here meanwhile, and not in memory.
-        let (mut link, horizon) = (self.link, now + self.tx_window);
+        let mut opening = self.gate.opening(now, turn.priority);
         let (mut left, mut waiting) = (turn.allowance, queue.bytes);
         let (mut sent, mut run) = (Sent::default(), Run { waiting, ..Run::default() });
         store.pop_while(&mut queue.fifo, |slot| {
@@ -372,18 +264,8 @@ impl EgressPort {
             if out.room() == 0 || wire_bytes.0 > left {
                 return false;
             }
-            if is_shaped {
-                let mut shapers = [&*port_shaper, &queue.shaper].into_iter().flatten();
-                if shapers.any(|shaper| shaper.ready_at() > now) {
-                    return false;
-                }
-            }
-            let Some(start) = link.occupy_by(now, horizon, wire_bytes) else { return false };
+            let Some(start) = opening.pass(wire_bytes) else { return false };
             let Some(mut queued) = slot.take() else { return false };
-            if is_shaped {
-                let shapers = [&mut *port_shaper, &mut queue.shaper].into_iter().flatten();
-                shapers.for_each(|shaper| shaper.charge(now, wire_bytes));
-            }
             if !run.goes_on_with(&queued) {
                 credit(run.ingress, sent.add(&run, waiting));
                 run = Run::of(&queued, waiting);
@@ -405,7 +287,7 @@ impl EgressPort {
         });
         credit(run.ingress, sent.add(&run, waiting));
         queue.bytes = waiting;
-        self.link = link;
+        opening.close();
         self.end_turn(now, turn, sent, WireBytes(turn.allowance - left), pools);
         sent.volume.frames > 0
     }
@@ -428,40 +310,10 @@ impl EgressPort {
         self.scheduler.served(turn.priority, on_the_wire.0, empty);
     }
 
-    /// Queues that hold frames and are neither paused nor held back by their rate limit.
-    #[inline]
-    fn eligible(&mut self, now: Nanos) -> PrioritySet {
-        let eligible = self.backlog.difference(self.pauses.paused(now));
-        let limited = eligible.intersection(self.shaped);
-        if limited.is_empty() {
-            return eligible;
-        }
-        limited
-            .iter()
-            .filter(|priority| self.shaped_until(*priority) > now)
-            .fold(eligible, |eligible, priority| eligible.without(priority))
-    }
-
-    fn shaped_until(&self, priority: Priority) -> Nanos {
-        self.queues[priority.index()].shaper.as_ref().map_or(Nanos::ZERO, Shaper::ready_at)
-    }
-
     /// When the next frame can be handed to the device, if nothing more arrives.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        let first = self
-            .backlog
-            .iter()
-            .map(|priority| self.pauses.paused_until(priority).max(self.shaped_until(priority)));
-        let Some(first) = first.min() else { return Nanos::NEVER };
-        let port = self.shaper.as_ref().map_or(Nanos::ZERO, Shaper::ready_at);
-        first.max(port).max(self.window_opens_at())
-    }
-
-    /// When the next frame may be handed over, as far as the link is concerned.
-    #[inline]
-    pub fn window_opens_at(&self) -> Nanos {
-        self.link.free_at() - self.tx_window
+        self.gate.opens_at(self.backlog)
     }
 
     /// A pause of `time` that is obeyed arrived at `now` for `priority`. Returns what the watchdog
@@ -473,16 +325,16 @@ impl EgressPort {
         time: PauseQuanta,
         store: &Store<F>,
     ) -> Option<WatchdogChange> {
-        let (queue, meter) = (&self.queues[priority.index()], &self.pauses.meters()[priority.index()]);
+        let (queue, meter) = (&self.queues[priority.index()], &self.gate.pauses.meters()[priority.index()]);
         let change = if time == PauseQuanta::ZERO {
             self.watchdog.xon(now, priority, meter)
         } else {
             self.watchdog.xoff(now, priority, meter, || queue.stalled_since(store));
             None
         };
-        self.pauses.stop(now, priority, time);
+        self.gate.pauses.stop(now, priority, time);
         if change.is_some() {
-            self.pauses.ignore(now, self.watchdog.forwarding());
+            self.gate.pauses.ignore(now, self.watchdog.forwarding());
         }
         change
     }
@@ -490,7 +342,7 @@ impl EgressPort {
     /// When the watchdog has a storm to detect or to end, or frames to drop.
     #[inline(always)]
     pub fn watchdog_deadline<F: Frame>(&self, store: &Store<F>) -> Nanos {
-        let suspects = self.backlog.intersection(self.pauses.stopped());
+        let suspects = self.backlog.intersection(self.gate.pauses.stopped());
         let idle = suspects.is_empty() || !self.watchdog.is_on();
         if idle && self.watchdog.stormed().is_empty() {
             return Nanos::NEVER;
@@ -504,7 +356,7 @@ impl EgressPort {
         if !self.to_be_dropped().is_empty() {
             return Nanos::ZERO;
         }
-        let meter = |priority: Priority| &self.pauses.meters()[priority.index()];
+        let meter = |priority: Priority| &self.gate.pauses.meters()[priority.index()];
         let restored = stormed.iter().map(|it| self.watchdog.restoration_at(it, meter(it)));
         let detected = suspects
             .iter()
@@ -520,11 +372,11 @@ impl EgressPort {
         store: &Store<F>,
     ) -> Option<WatchdogChange> {
         let queue = &self.queues[priority.index()];
-        let meter = &self.pauses.meters()[priority.index()];
+        let meter = &self.gate.pauses.meters()[priority.index()];
         let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
         let change = self.watchdog.judge(now, priority, meter, stalled, waiting);
         if change.is_some() {
-            self.pauses.ignore(now, self.watchdog.forwarding());
+            self.gate.pauses.ignore(now, self.watchdog.forwarding());
         }
         change
     }
@@ -570,14 +422,6 @@ impl EgressPort {
     /// over, ahead of all that waits, paused or not. Returns its start.
     pub fn send_control(&mut self, now: Nanos, length: Bytes) -> Nanos {
         self.control.count(length);
-        self.link.occupy(now, WireBytes::of_frame(length))
+        self.gate.occupy(now, length)
     }
-}
-
-fn shaped(settings: &PortSettings) -> PrioritySet {
-    Priority::all().filter(|priority| settings.queues[priority.index()].rate_limit.is_some()).collect()
-}
-
-fn is_plain(settings: &PortSettings) -> bool {
-    settings.rate_limit.is_none() && shaped(settings).is_empty() && !settings.int
 }

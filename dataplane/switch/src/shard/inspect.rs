@@ -196,7 +196,7 @@ impl<F: Frame> Shard<F> {
         let mut state =
             PauseState { sent: PrioritySet::EMPTY, received: PrioritySet::EMPTY, until: Nanos::NEVER };
         for priority in Priority::all() {
-            let ends = [ingress.pauses.paused_until(priority), egress.pauses.paused_until(priority)];
+            let ends = [ingress.pauses.paused_until(priority), egress.gate.pauses.paused_until(priority)];
             for (set, end) in [&mut state.sent, &mut state.received].into_iter().zip(ends) {
                 if end > now {
                     *set = set.with(priority);
@@ -262,8 +262,8 @@ impl<F: Frame> Shard<F> {
             waiting: queue.waiting(),
             counters: queue.counters,
             watermark: queue.watermark,
-            pauses: egress.pauses.received(priority),
-            paused_for: egress.pauses.paused_for(priority, now),
+            pauses: egress.gate.pauses.received(priority),
+            paused_for: egress.gate.pauses.paused_for(priority, now),
             watchdog,
             stormed,
             dropped: egress.dropped[priority.index()],

@@ -6,15 +6,15 @@ use crate::frame::Frame;
 use crate::program::MarkAt;
 use crate::queue::{Charge, Queued, Store};
 use rand_core::Rng;
-use units::{Bytes, Cells, Interval, Nanos, Priority, WireBytes};
+use units::{Bytes, Cells, Nanos, Priority, WireBytes};
 
 impl EgressPort {
     /// Whether frames leave as they are as soon as the link is free, so that this alone decides when the next one
     /// does: nothing is paused, watched, shaped or stamped.
     #[inline]
     pub fn is_calm(&self) -> bool {
-        self.is_plain
-            && self.pauses.stopped().is_empty()
+        self.gate.is_link_alone()
+            && self.stamper.is_none()
             && self.watchdog.stormed().is_empty()
             && self.notifications.is_empty()
     }
@@ -29,7 +29,7 @@ impl EgressPort {
     /// [is calm](Self::is_calm).
     #[inline]
     pub fn is_open(&self, now: Nanos) -> bool {
-        self.backlog.is_empty() && self.link.free_at() <= now + self.tx_window
+        self.backlog.is_empty() && self.gate.link_opens_at() <= now
     }
 
     /// Whether the queue takes a frame of `length` with this `charge` without a closer look: that is within the
@@ -53,7 +53,7 @@ impl EgressPort {
             queue.lossy.pass_within_room(Cells::of_frame(length), pools);
         }
         let wire_bytes = WireBytes::of_frame(length);
-        let start = self.link.occupy(now, wire_bytes);
+        let start = self.gate.occupy(now, length);
         queue.watermark.note(length.0);
         queue.delay.record(start.since(now));
         queue.counters.transmitted.count(length);
@@ -73,14 +73,14 @@ impl EgressPort {
         pools: &mut Pools,
         rng: &mut impl Rng,
     ) -> Option<(Priority, Nanos, Queued<F>)> {
-        if !self.is_calm() || self.tx_window > Interval::ZERO {
+        if !self.is_calm() || self.gate.has_window() {
             return None;
         }
         let priority = self.next_turn(now, store)?.priority;
         let queue = &mut self.queues[priority.index()];
         let mut queued = store.pop(&mut queue.fifo)?;
         let wire_bytes = WireBytes::of_frame(queued.length());
-        let start = self.link.occupy(now, wire_bytes);
+        let start = self.gate.occupy(now, queued.length());
         queue.bytes -= u64::from(queued.length);
         queue.delay.record(start.since(queued.since));
         if let Some(red) = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue)

@@ -332,7 +332,7 @@ impl<F: Frame> Fabric<F> {
         let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
-                    if self.egress[port.index()].pauses.obeys(priority) {
+                    if self.egress[port.index()].gate.pauses.obeys(priority) {
                         self.pause(now, port, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
                     }
                 }

@@ -156,7 +156,7 @@ impl<F: Frame> Fabric<F> {
         let waits = !egress.notifications.is_empty();
         let announcer = self.ingress[port.index()].announcer.as_ref();
         let waits = waits || announcer.is_some_and(RateAnnouncer::has_message);
-        let control = if waits { egress.window_opens_at() } else { Nanos::NEVER };
+        let control = if waits { egress.gate.link_opens_at() } else { Nanos::NEVER };
         let interval = announcer.map_or(Nanos::NEVER, RateAnnouncer::deadline);
         let limiter = self.limiters[port.index()].as_ref().map_or(Nanos::NEVER, |it| it.deadline());
         control.min(interval).min(limiter)
@@ -204,7 +204,7 @@ impl<F: Frame> Fabric<F> {
     /// calculated last.
     fn send_feedback(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let egress = &mut self.egress[port.index()];
-        if egress.window_opens_at() > now {
+        if egress.gate.link_opens_at() > now {
             return;
         }
         let ingress = &mut self.ingress[port.index()];
@@ -246,7 +246,7 @@ impl<F: Frame> Fabric<F> {
     /// Sends the CNPs that wait at `port`, as far as the link is free.
     fn send_notifications(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let egress = &mut self.egress[port.index()];
-        while egress.window_opens_at() <= now
+        while egress.gate.link_opens_at() <= now
             && let Some(frame) = egress.notifications.pop()
         {
             let mut control = ControlFrame::zeroed(frame.length() as u8);

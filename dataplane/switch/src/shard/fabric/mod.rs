@@ -113,7 +113,7 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn pauses_due_at(&self, port: PortId) -> Nanos {
         let due = self.ingress[port.index()].pauses.deadline();
-        if due == Nanos::NEVER { due } else { due.max(self.egress[port.index()].window_opens_at()) }
+        if due == Nanos::NEVER { due } else { due.max(self.egress[port.index()].gate.link_opens_at()) }
     }
 
     #[inline]

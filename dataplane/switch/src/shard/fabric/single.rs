@@ -110,7 +110,7 @@ impl<F: Frame> Fabric<F> {
         ledger.admit(port, egress, priority, load);
         from.charge_within_room(priority, load, pools);
         to.end_run(charge, load, store, pools);
-        Ok(Passage::Queued { egress, deadline: to.window_opens_at() })
+        Ok(Passage::Queued { egress, deadline: to.gate.link_opens_at() })
     }
 
     #[inline]
@@ -124,7 +124,7 @@ impl<F: Frame> Fabric<F> {
         let (priority, start, queued) = from.send_one(now, store, pools, rng)?;
         ledger.depart(*id, queued.ingress, port, priority, Load::of_frame(queued.length()));
         ingress[queued.ingress.index()].settle_one(priority, ledger, pools);
-        let deadline = if from.is_idle() { Nanos::NEVER } else { from.window_opens_at() };
+        let deadline = if from.is_idle() { Nanos::NEVER } else { from.gate.link_opens_at() };
         Some(Departure { start, frame: queued.frame, deadline })
     }
 }

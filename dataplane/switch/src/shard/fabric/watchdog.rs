@@ -28,7 +28,7 @@ impl<F: Frame> Fabric<F> {
     #[cold]
     fn judge(&mut self, now: Nanos, port: PortId) {
         // A pause that has run out by now is a suspect no more, whatever was to be decided before.
-        self.egress[port.index()].pauses.paused(now);
+        self.egress[port.index()].gate.pauses.paused(now);
         for priority in Priority::all() {
             let change = self.egress[port.index()].judge(now, priority, &self.store);
             self.note(now, port, priority, change);

@@ -1,0 +1,86 @@
+//! One queue of a port.
+
+use crate::admission::LossyAccount;
+use crate::congestion::mark::{Marking, mark_congestion};
+use crate::congestion::red::Red;
+use crate::frame::Frame;
+use crate::histogram::DelayHistogram;
+use crate::ledger::Volume;
+use crate::program::QueueSettings;
+use crate::queue::{Fifo, Queued, Store};
+use crate::watermark::Watermark;
+use units::{Bytes, Nanos};
+
+/// What one egress queue has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Frames sent.
+    pub transmitted: Volume,
+    /// Frames marked with congestion experienced.
+    pub marked: u64,
+    /// Frames that came marked already and were to be marked.
+    pub already_marked: u64,
+}
+
+impl QueueCounters {
+    pub(super) fn count(&mut self, marking: Marking) {
+        match marking {
+            Marking::Marked => self.marked += 1,
+            Marking::Already => self.already_marked += 1,
+        }
+    }
+}
+
+/// Marks a frame that understands ECN.
+pub(super) fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
+    mark_congestion(queued.frame.headers_mut(), queued.ip_offset)
+}
+
+/// One queue.
+pub(crate) struct Queue {
+    pub fifo: Fifo,
+    pub bytes: u64,
+    pub lossy: LossyAccount,
+    pub red: Option<Red>,
+    pub counters: QueueCounters,
+    pub watermark: Watermark,
+    pub delay: DelayHistogram,
+    /// When a frame was last handed over.
+    pub last_sent: Nanos,
+}
+
+impl Queue {
+    pub fn new(settings: &QueueSettings) -> Self {
+        Self {
+            fifo: Fifo::default(),
+            bytes: 0,
+            lossy: LossyAccount::new(settings.lossy),
+            red: settings.red.as_ref().map(Red::new),
+            last_sent: Nanos::ZERO,
+            counters: QueueCounters::default(),
+            watermark: Watermark::default(),
+            delay: DelayHistogram::default(),
+        }
+    }
+
+    /// Starts the cleared watermark again from what waits now.
+    pub fn clear_watermark(&mut self) {
+        self.watermark.clear(self.bytes);
+    }
+
+    /// New settings; what waits stays.
+    pub fn configure(&mut self, settings: &QueueSettings) {
+        self.lossy.configure(settings.lossy);
+        self.red = settings.red.as_ref().map(Red::new);
+    }
+
+    /// Since when it holds frames and has sent none; `None` where it holds none.
+    pub fn stalled_since<F: Frame>(&self, store: &Store<F>) -> Option<Nanos> {
+        store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
+    }
+
+    /// What waits now.
+    pub fn waiting(&self) -> Volume {
+        Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
+    }
+}
