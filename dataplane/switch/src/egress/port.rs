@@ -140,7 +140,7 @@ impl EgressPort {
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
-        let priority = queued.charge.priority();
+        let priority = queued.charge.queue();
         let queue = &mut self.queues[priority.index()];
         let length = u64::from(queued.length);
         let cells = Cells::of_frame(queued.length());
@@ -167,7 +167,7 @@ impl EgressPort {
     /// [`EgressPort::end_run`]; none where each frame must be looked at.
     #[inline]
     pub fn room_for_run<F: Frame>(&self, charge: Charge, store: &Store<F>, pools: &Pools) -> Cells {
-        let priority = charge.priority();
+        let priority = charge.queue();
         let queue = &self.queues[priority.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
         let room = store.room_for_run(&queue.fifo);
@@ -181,13 +181,13 @@ impl EgressPort {
     /// Queues a frame of a run.
     #[inline(always)]
     pub fn push<F: Frame>(&mut self, store: &mut Store<F>, queued: Queued<F>) {
-        store.push_of_run(&mut self.queues[queued.charge.priority().index()].fifo, queued);
+        store.push_of_run(&mut self.queues[queued.charge.queue().index()].fifo, queued);
     }
 
     /// Accounts for the frames of a run that were queued.
     #[inline]
     pub fn end_run<F: Frame>(&mut self, charge: Charge, load: Load, store: &mut Store<F>, pools: &mut Pools) {
-        let queue = &mut self.queues[charge.priority().index()];
+        let queue = &mut self.queues[charge.queue().index()];
         if !charge.is_lossless() {
             queue.lossy.charge_within_room(load.cells, pools);
         }
@@ -195,7 +195,7 @@ impl EgressPort {
         queue.bytes += load.volume.bytes.0;
         queue.watermark.note(queue.bytes);
         if !queue.fifo.is_empty() {
-            self.backlog = self.backlog.with(charge.priority());
+            self.backlog = self.backlog.with(charge.queue());
         }
     }
 
@@ -215,8 +215,8 @@ impl EgressPort {
     }
 
     /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
-    /// `credit` is told of frames that have left, successive ones from one ingress port together. Returns whether any
-    /// did.
+    /// `credit` is called with the ingress port and group of frames that have left, once for successive ones. Returns
+    /// whether any did.
     #[inline]
     pub fn serve<F: Frame>(
         &mut self,
@@ -224,7 +224,7 @@ impl EgressPort {
         turn: Turn,
         parts: (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        credit: impl FnMut(PortId, Load),
+        credit: impl FnMut(PortId, Priority, Load),
     ) -> bool {
         let Some(stamper) = self.stamper else {
             return self.serve_turn(now, turn, parts, out, credit, |_, _, _, _| {});
@@ -250,7 +250,7 @@ impl EgressPort {
         turn: Turn,
         (store, pools, rng): (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        mut credit: impl FnMut(PortId, Load),
+        mut credit: impl FnMut(PortId, Priority, Load),
         stamp: impl Fn(&mut F, Nanos, WireBytes, Bytes),
     ) -> bool {
         let queue = &mut self.queues[turn.priority.index()];
@@ -267,7 +267,7 @@ impl EgressPort {
             let Some(start) = opening.pass(wire_bytes) else { return false };
             let Some(mut queued) = slot.take() else { return false };
             if !run.goes_on_with(&queued) {
-                credit(run.ingress, sent.add(&run, waiting));
+                credit(run.ingress, run.charge.group(), sent.add(&run, waiting));
                 run = Run::of(&queued, waiting);
             }
             run.frames += 1;
@@ -285,7 +285,7 @@ impl EgressPort {
             out.frame(start, queued.frame);
             true
         });
-        credit(run.ingress, sent.add(&run, waiting));
+        credit(run.ingress, run.charge.group(), sent.add(&run, waiting));
         queue.bytes = waiting;
         opening.close();
         self.end_turn(now, turn, sent, WireBytes(turn.allowance - left), pools);

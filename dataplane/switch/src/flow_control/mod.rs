@@ -10,8 +10,8 @@ pub(crate) mod pause_time;
 mod sender;
 pub(crate) mod threshold;
 
-pub use sender::{PauseCause, PausesSent};
 pub(crate) use sender::{Directive, PauseSender};
+pub use sender::{PauseCause, PausesSent};
 
 use crate::ledger::{Ledger, Volume};
 use crate::program::PortSettings;

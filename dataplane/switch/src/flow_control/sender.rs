@@ -297,7 +297,11 @@ mod tests {
 
         sender.follow(Directive::Resume { priority: P3 });
         sender.follow(slot(PrioritySet::EMPTY.with(P3)));
-        assert_eq!(sender.take_due(Nanos(500), Nanos(500))[3], Some(PauseQuanta(100)), "not resumed within it");
+        assert_eq!(
+            sender.take_due(Nanos(500), Nanos(500))[3],
+            Some(PauseQuanta(100)),
+            "not resumed within it"
+        );
         assert_eq!(sender.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(500));
         assert_eq!(sender.paused_for(P3, PauseCause::Slot, Nanos(9_000)), Interval(512));
         assert_eq!(sender.deadline(), Nanos::NEVER, "and nothing is left to refresh");

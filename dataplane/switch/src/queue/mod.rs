@@ -44,20 +44,30 @@ impl<F> Queued<F> {
     }
 }
 
-/// How a frame was charged at ingress: to the group of which priority, at which it also leaves, and whether as lossless,
-/// so that it bypasses egress admission.
+/// What a frame was charged to at ingress, and the queue in which it waits at egress.
+///
+/// The group is what is credited when the frame leaves. It need not be of the priority of the queue: a frame may leave at
+/// another priority than that at which it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charge(u8);
 
 impl Charge {
+    /// Charged to `group`, as lossless or not; waits in `queue`. A lossless frame bypasses egress admission.
     #[inline(always)]
-    pub fn new(priority: Priority, lossless: bool) -> Self {
-        Self(priority.number() << 1 | u8::from(lossless))
+    pub fn new(group: Priority, queue: Priority, lossless: bool) -> Self {
+        Self(queue.number() << 4 | group.number() << 1 | u8::from(lossless))
     }
 
+    /// The priority group that was charged.
     #[inline(always)]
-    pub fn priority(self) -> Priority {
+    pub fn group(self) -> Priority {
         Priority::from_low_bits(self.0 >> 1)
+    }
+
+    /// The queue in which the frame waits.
+    #[inline(always)]
+    pub fn queue(self) -> Priority {
+        Priority::from_low_bits(self.0 >> 4)
     }
 
     #[inline(always)]

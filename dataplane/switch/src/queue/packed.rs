@@ -175,12 +175,15 @@ mod tests {
             length: 9_216,
             ingress: PortId(63),
             egress: PortId(258),
-            charge: Charge::new(Priority::from_low_bits(6), true),
+            charge: Charge::new(Priority::from_low_bits(6), Priority::from_low_bits(7), true),
             ip_offset: 22,
         };
         assert_eq!(Label::parse(label.emit()), label);
-        assert_eq!((label.charge.priority().number(), label.charge.is_lossless()), (6, true));
-        let lossy = Label { charge: Charge::new(Priority::from_low_bits(0), false), ..label };
+        assert_eq!((label.charge.group().number(), label.charge.queue().number()), (6, 7));
+        let lossy = Label {
+            charge: Charge::new(Priority::from_low_bits(0), Priority::from_low_bits(0), false),
+            ..label
+        };
         assert_eq!(Label::parse(lossy.emit()), lossy);
     }
 }

@@ -36,7 +36,7 @@ impl EgressPort {
     /// [room for a run](Self::room_for_run).
     #[inline(always)]
     pub fn takes<F: Frame>(&self, length: Bytes, charge: Charge, store: &Store<F>, pools: &Pools) -> bool {
-        let (queue, cells) = (&self.queues[charge.priority().index()], Cells::of_frame(length));
+        let (queue, cells) = (&self.queues[charge.queue().index()], Cells::of_frame(length));
         length <= self.max_frame
             && cells <= store.room_for_run(&queue.fifo)
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
@@ -47,7 +47,7 @@ impl EgressPort {
     /// [takes](Self::takes) it. Returns its start. A queue that is left empty marks nothing.
     #[inline(always)]
     pub fn send_through(&mut self, now: Nanos, length: Bytes, charge: Charge, pools: &mut Pools) -> Nanos {
-        let priority = charge.priority();
+        let priority = charge.queue();
         let queue = &mut self.queues[priority.index()];
         if !charge.is_lossless() {
             queue.lossy.pass_within_room(Cells::of_frame(length), pools);
@@ -62,8 +62,7 @@ impl EgressPort {
         start
     }
 
-    /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its priority and its
-    /// start as well. `None`, with nothing changed, where the port is not [calm](Self::is_calm), none may leave now, or
+    /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its start as well. `None`, with nothing changed, where the port is not [calm](Self::is_calm), none may leave now, or
     /// more than one may.
     #[inline]
     pub fn send_one<F: Frame>(
@@ -72,7 +71,7 @@ impl EgressPort {
         store: &mut Store<F>,
         pools: &mut Pools,
         rng: &mut impl Rng,
-    ) -> Option<(Priority, Nanos, Queued<F>)> {
+    ) -> Option<(Nanos, Queued<F>)> {
         if !self.is_calm() || self.gate.has_window() {
             return None;
         }
@@ -99,6 +98,6 @@ impl EgressPort {
             self.backlog = self.backlog.without(priority);
         }
         self.scheduler.served(priority, wire_bytes.0, empty);
-        Some((priority, start, queued))
+        Some((start, queued))
     }
 }

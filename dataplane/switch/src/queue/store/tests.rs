@@ -108,7 +108,11 @@ impl Known {
             since: Nanos(number * 1_000_003),
             ingress: PortId(number as u16 % 64),
             egress: PortId((number as u16 % 7) << 6),
-            charge: Charge::new(Priority::from_low_bits(number as u8), number.is_multiple_of(3)),
+            charge: Charge::new(
+                Priority::from_low_bits(number as u8),
+                Priority::from_low_bits((number >> 3) as u8),
+                number.is_multiple_of(3),
+            ),
             ip_offset: (number % 31) as u8,
         }
     }

@@ -31,9 +31,9 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
         let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
-        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, load| {
+        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, group, load| {
             if load.volume.frames > 0 {
-                ledger.depart(*id, ingress, port, turn.priority, load);
+                ledger.depart(*id, ingress, port, group, load);
                 if owned.contains(ingress) {
                     unsettled.insert(ingress);
                 }

@@ -126,7 +126,7 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
         let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
-        let charge = Charge::new(priority, from.groups[priority.index()].is_lossless());
+        let charge = Charge::new(priority, priority, from.groups[priority.index()].is_lossless());
         let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
         if way != Way::HandOver {
             match to.room_for_run(charge, &self.store, &self.pools) {
@@ -225,7 +225,7 @@ impl<F: Frame> Fabric<F> {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }
-        let charge = Charge::new(priority, ingress.groups[priority.index()].is_lossless());
+        let charge = Charge::new(priority, priority, ingress.groups[priority.index()].is_lossless());
         let way = self.way_to(egress);
         if way == Way::HandOver && !self.takes_handoff(egress, charge) {
             self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
@@ -238,7 +238,7 @@ impl<F: Frame> Fabric<F> {
         }
         self.ledger.admit(port, egress, priority, Load::of_frame(length));
         if self.egress[egress.index()].drops(priority) {
-            self.drop_at_egress(egress, priority, port, length, DropReason::PfcWatchdog);
+            self.drop_at_egress(egress, charge, port, length, DropReason::PfcWatchdog);
             return;
         }
         match way {
@@ -260,11 +260,10 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     pub(super) fn enqueue(&mut self, queued: Queued<F>) {
         let Queued { egress, charge, .. } = queued;
-        let priority = charge.priority();
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
-            self.drop_at_egress(egress, priority, queued.ingress, queued.length(), reason);
+            self.drop_at_egress(egress, charge, queued.ingress, queued.length(), reason);
         }
     }
 
@@ -272,13 +271,13 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn drop_at_egress(
         &mut self,
         egress: PortId,
-        priority: Priority,
+        charge: Charge,
         ingress: PortId,
         length: Bytes,
         reason: DropReason,
     ) {
-        self.egress[egress.index()].dropped[priority.index()][reason.index()].count(length);
-        self.ledger.discard(self.id, ingress, egress, priority, Load::of_frame(length));
+        self.egress[egress.index()].dropped[charge.queue().index()][reason.index()].count(length);
+        self.ledger.discard(self.id, ingress, egress, charge.group(), Load::of_frame(length));
         self.note_departure(ingress);
     }
 

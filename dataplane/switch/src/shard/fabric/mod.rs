@@ -172,15 +172,14 @@ impl<F: Frame> Fabric<F> {
 
     fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
         let Queued { egress, charge, .. } = queued;
-        let priority = charge.priority();
-        if self.egress[egress.index()].drops(priority) {
+        if self.egress[egress.index()].drops(charge.queue()) {
             let (ingress, length) = (queued.ingress, queued.length());
-            self.drop_at_egress(egress, priority, ingress, length, DropReason::PfcWatchdog);
+            self.drop_at_egress(egress, charge, ingress, length, DropReason::PfcWatchdog);
             return;
         }
         queued.since = now;
         self.changed.insert(egress);
-        self.limit_handed_over(egress, priority, &mut queued);
+        self.limit_handed_over(egress, charge.queue(), &mut queued);
         self.enqueue(queued);
     }
 

@@ -94,7 +94,7 @@ impl<F: Frame> Fabric<F> {
         }
         let (from, to) = (&mut ingress[port.index()], &mut ports[egress.index()]);
         let group = &from.groups[priority.index()];
-        let charge = Charge::new(priority, group.is_lossless());
+        let charge = Charge::new(priority, priority, group.is_lossless());
         let load = Load::of_frame(length);
         if !to.is_calm() || !group.has_room(load.cells, pools) || !to.takes(length, charge, store, pools) {
             return Err(frame);
@@ -121,9 +121,10 @@ impl<F: Frame> Fabric<F> {
         }
         let Self { id, ledger, ingress, egress, store, pools, rng, .. } = self;
         let from = &mut egress[port.index()];
-        let (priority, start, queued) = from.send_one(now, store, pools, rng)?;
-        ledger.depart(*id, queued.ingress, port, priority, Load::of_frame(queued.length()));
-        ingress[queued.ingress.index()].settle_one(priority, ledger, pools);
+        let (start, queued) = from.send_one(now, store, pools, rng)?;
+        let group = queued.charge.group();
+        ledger.depart(*id, queued.ingress, port, group, Load::of_frame(queued.length()));
+        ingress[queued.ingress.index()].settle_one(group, ledger, pools);
         let deadline = if from.is_idle() { Nanos::NEVER } else { from.gate.link_opens_at() };
         Some(Departure { start, frame: queued.frame, deadline })
     }

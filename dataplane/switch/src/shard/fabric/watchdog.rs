@@ -48,8 +48,8 @@ impl<F: Frame> Fabric<F> {
             let egress = &mut self.egress[port.index()];
             let Some(priority) = egress.to_be_dropped().highest() else { return };
             let Some(queued) = egress.discard(priority, &mut self.store, &mut self.pools) else { return };
-            let (ingress, length) = (queued.ingress, queued.length());
-            self.drop_at_egress(port, priority, ingress, length, DropReason::PfcWatchdog);
+            let (ingress, charge, length) = (queued.ingress, queued.charge, queued.length());
+            self.drop_at_egress(port, charge, ingress, length, DropReason::PfcWatchdog);
         }
     }
 }
