@@ -234,27 +234,14 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
         red: Some(Red { kmin: Bytes(100_000), kmax: Bytes(400_000), pmax: 0.1, mark_at: MarkAt::Dequeue }),
         lossy: LossyQueue { reserved: Bytes(0), threshold: Threshold::Static(Bytes(1 << 20)) },
     };
-    PortSettings {
-        name: format!("port{port}"),
-        mac: MacAddress([2, 0, 0, 0, 0, port as u8]),
-        addresses: Vec::new(),
-        rate,
-        max_frame: PortSettings::LARGEST_FRAME,
-        tx_window: Interval::from_micros(20),
-        classification,
-        groups,
-        queues: [queue; Priority::COUNT],
-        rate_limit: None,
-        pfc: PfcSettings {
-            pause: PauseQuanta::MAX,
-            obey: PrioritySet::EMPTY.with(lossless),
-            obey_global_pause: false,
-        },
-        bifrost: None,
-        lscc: None,
-        int: false,
-        watchdog: None,
-    }
+    let mut settings =
+        PortSettings::lossy(format!("port{port}"), MacAddress([2, 0, 0, 0, 0, port as u8]), rate);
+    settings.tx_window = Interval::from_micros(20);
+    settings.classification = classification;
+    settings.groups = groups;
+    settings.queues = [queue; Priority::COUNT];
+    settings.pfc.obey = PrioritySet::EMPTY.with(lossless);
+    settings
 }
 
 pub(crate) fn rocev2_write(length: u64) -> BenchFrame {

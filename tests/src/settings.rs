@@ -83,37 +83,12 @@ pub fn group_of(settings: &mut Settings, port: PortId, priority: Priority) -> &m
 
 /// A port: priorities 3 and 4 are lossless and obey pauses, all queues are strict.
 pub fn port(number: PortId, rate: BitRate) -> PortSettings {
-    let mut groups = [GroupSettings::Lossy; Priority::COUNT];
+    let mut port = PortSettings::lossy(format!("port{}", number.0), port_mac(number), rate);
     for priority in [P3, P4] {
-        groups[priority.index()] = lossless(XOFF, XON, HEADROOM);
+        port.groups[priority.index()] = lossless(XOFF, XON, HEADROOM);
     }
-    let queue = QueueSettings {
-        scheduling: Scheduling::Strict,
-        rate_limit: None,
-        red: None,
-        lossy: LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) },
-    };
-    PortSettings {
-        name: format!("port{}", number.0),
-        mac: port_mac(number),
-        addresses: Vec::new(),
-        rate,
-        max_frame: PortSettings::LARGEST_FRAME,
-        tx_window: Interval::ZERO,
-        classification: Classification::default(),
-        groups,
-        queues: [queue; Priority::COUNT],
-        rate_limit: None,
-        pfc: PfcSettings {
-            pause: PauseQuanta::MAX,
-            obey: PrioritySet::EMPTY.with(P3).with(P4),
-            obey_global_pause: false,
-        },
-        bifrost: None,
-        lscc: None,
-        watchdog: None,
-        int: false,
-    }
+    port.pfc.obey = PrioritySet::EMPTY.with(P3).with(P4);
+    port
 }
 
 /// A switch of `count` ports at `rate` that forwards by `forwarding`, with 18 MB to share, 6 MB of

@@ -43,13 +43,13 @@ pub use egress::{
 pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent};
-pub use forwarding::{BridgeCounters, BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+pub use forwarding::BridgeCounters;
 pub use frame::{ControlFrame, Frame, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
 pub use ledger::{Ledger, Load, ShardId, Volume};
-pub use program::{Program, Settings};
+pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
     Departure, GroupReport, Handoff, LsccReport, Passage, PauseState, PoolLevel, PoolReport, PortInspection,

@@ -77,7 +77,7 @@ impl fmt::Display for Bytes {
         let written = binary
             .chain(DECIMAL)
             .filter(|(_, size)| self.0 >= *size)
-            .map(|(unit, size)| crate::quantity::decimal(self.0, size, unit))
+            .map(|(unit, size)| crate::decimal::decimal(self.0, size, unit))
             .min_by_key(String::len);
         f.write_str(written.as_deref().unwrap_or("0B"))
     }

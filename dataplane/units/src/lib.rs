@@ -7,6 +7,7 @@
 
 mod bytes;
 mod cells;
+mod decimal;
 mod link;
 mod port;
 mod priority;

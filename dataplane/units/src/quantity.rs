@@ -4,6 +4,7 @@
 //! (`1.5ns`) is refused rather than rounded, but for sizes: `9.7MiB` is the nearest byte. A bare
 //! number is refused, because nobody can tell its unit, except zero.
 
+use crate::decimal::decimal;
 use crate::{BitRate, Bytes, Interval};
 use core::fmt;
 use core::str::FromStr;
@@ -205,17 +206,6 @@ impl FromStr for Distance {
         };
         parse(text, &KIND).map(Self)
     }
-}
-
-/// `value / size` exactly, without trailing zeros for decimal sizes, then the unit.
-pub(crate) fn decimal(value: u64, size: u64, unit: &str) -> String {
-    let (whole, rest) = (value / size, value % size);
-    if rest == 0 {
-        return format!("{whole}{unit}");
-    }
-    let places = size.ilog10() as usize;
-    let digits = format!("{rest:0places$}");
-    format!("{whole}.{}{unit}", digits.trim_end_matches('0'))
 }
 
 #[cfg(test)]

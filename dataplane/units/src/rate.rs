@@ -76,7 +76,7 @@ impl fmt::Display for BitRate {
             1_000.. => ("k", 1_000),
             _ => ("bps", 1),
         };
-        f.write_str(&crate::quantity::decimal(rate, size, unit))
+        f.write_str(&crate::decimal::decimal(rate, size, unit))
     }
 }
 

@@ -134,6 +134,6 @@ impl fmt::Display for Interval {
             1_000_000..1_000_000_000 => ("ms", 1_000_000),
             _ => ("s", 1_000_000_000),
         };
-        f.write_str(&crate::quantity::decimal(nanos, size, unit))
+        f.write_str(&crate::decimal::decimal(nanos, size, unit))
     }
 }

@@ -1,18 +1,11 @@
 //! MAC control frames: IEEE 802.3 clause 31. Which of them it is, before it is read.
 
+mod opcode;
+
+pub use opcode::Opcode;
+
 use crate::bytes::{checked_head, u16_at};
 use crate::{ParseError, Protocol, pause, pfc};
-
-/// What a MAC control frame asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Opcode(pub u16);
-
-impl Opcode {
-    /// PAUSE (IEEE 802.3 annex 31B).
-    pub const PAUSE: Self = Self(0x0001);
-    /// Priority-based flow control (IEEE 802.3 annex 31D, IEEE 802.1Q clause 36).
-    pub const PFC: Self = Self(0x0101);
-}
 
 /// A MAC control frame, told apart by its opcode.
 #[derive(Clone, Copy, Debug)]

@@ -131,28 +131,10 @@ fn settings() -> Settings {
         xon_offset: Bytes::ZERO,
         headroom: Bytes(1_000),
     });
-    let queue = QueueSettings {
-        scheduling: Scheduling::Strict,
-        rate_limit: None,
-        red: None,
-        lossy: LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) },
-    };
-    let port = |number: u8| PortSettings {
-        name: format!("port{number}"),
-        mac: MacAddress([2, 0, 0, 0, 0, number]),
-        addresses: Vec::new(),
-        rate: BitRate::gigabits(100),
-        max_frame: PortSettings::LARGEST_FRAME,
-        tx_window: Interval::from_micros(4),
-        classification: Classification::default(),
-        groups,
-        queues: [queue; Priority::COUNT],
-        rate_limit: None,
-        pfc: PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false },
-        bifrost: None,
-        lscc: None,
-        int: false,
-        watchdog: None,
+    let port = |number: u8| {
+        let (name, mac) = (format!("port{number}"), MacAddress([2, 0, 0, 0, 0, number]));
+        let tx_window = Interval::from_micros(4);
+        PortSettings { tx_window, groups, ..PortSettings::lossy(name, mac, BitRate::gigabits(100)) }
     };
     Settings {
         ports: [0, 1].map(port).into(),

@@ -19,37 +19,17 @@ pub const DELAY: Interval = Interval(1_000);
 pub const P3: Priority = Priority::from_low_bits(3);
 
 fn port(number: u16) -> PortSettings {
-    let mut groups = [GroupSettings::Lossy; Priority::COUNT];
-    groups[3] = GroupSettings::Lossless(LosslessGroup {
+    let (name, mac) = (format!("port{number}"), MacAddress([2, 0, 0, 0, 0, number as u8]));
+    let mut port = PortSettings::lossy(name, mac, RATE);
+    port.groups[3] = GroupSettings::Lossless(LosslessGroup {
         reserved: Bytes::ZERO,
         xoff: Threshold::Static(Bytes(100_000)),
         xon: Bytes(50_000),
         xon_offset: Bytes::ZERO,
         headroom: Bytes(50_000),
     });
-    let lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) };
-    let queue = QueueSettings { scheduling: Scheduling::Strict, rate_limit: None, red: None, lossy };
-    PortSettings {
-        name: format!("port{number}"),
-        mac: MacAddress([2, 0, 0, 0, 0, number as u8]),
-        addresses: Vec::new(),
-        rate: RATE,
-        max_frame: PortSettings::LARGEST_FRAME,
-        tx_window: Interval::ZERO,
-        classification: Classification::default(),
-        groups,
-        queues: [queue; Priority::COUNT],
-        rate_limit: None,
-        int: false,
-        pfc: PfcSettings {
-            pause: PauseQuanta::MAX,
-            obey: PrioritySet::EMPTY.with(P3),
-            obey_global_pause: false,
-        },
-        bifrost: None,
-        lscc: None,
-        watchdog: None,
-    }
+    port.pfc.obey = PrioritySet::EMPTY.with(P3);
+    port
 }
 
 /// A switch of ports that are patched to each other in pairs.

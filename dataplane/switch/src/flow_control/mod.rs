@@ -6,43 +6,18 @@
 //! thresholds of the groups ([`threshold`]) hold beneath every scheme.
 
 pub(crate) mod bifrost;
+mod look;
 pub(crate) mod pause_time;
 mod sender;
 pub(crate) mod threshold;
 
+pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
 
-use crate::ledger::{Ledger, Volume};
 use crate::program::PortSettings;
 use bifrost::{Bifrost, SlotCounters, SlotState};
-use units::{Nanos, PortId, Priority, PrioritySet, WireBytes};
-
-/// What a scheme may see of the switch.
-#[derive(Clone, Copy)]
-pub(crate) struct Look<'a> {
-    /// The port whose upstream the scheme speaks to.
-    pub port: PortId,
-    /// Its lossless priorities.
-    pub lossless: PrioritySet,
-    /// What has ever come in through it, by priority.
-    pub received: &'a [Volume; Priority::COUNT],
-    pub ledger: &'a Ledger,
-}
-
-impl Look<'_> {
-    /// The lossless frames that came in through the port and are still inside.
-    pub fn queue(&self) -> WireBytes {
-        let queues = self.lossless.iter().map(|priority| self.ledger.ingress_queue(self.port, priority));
-        queues.sum::<Volume>().on_the_wire()
-    }
-
-    /// All lossless frames that ever came in through the port.
-    pub fn received(&self) -> WireBytes {
-        let received = self.lossless.iter().map(|priority| self.received[priority.index()]);
-        received.sum::<Volume>().on_the_wire()
-    }
-}
+use units::Nanos;
 
 /// The flow control of one port.
 #[derive(Debug)]

@@ -1,45 +1,17 @@
 //! A learning bridge (IEEE 802.1Q clause 8): addresses are learned per VLAN from the source of
 //! each frame, aged, and bounded in number; what is unknown is flooded.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::allowance::Allowance;
 use crate::descriptor::Descriptor;
 use crate::hash::{HashKey, KeyedHash};
-use crate::program::ProgramError;
+use crate::program::BridgeSettings;
 use crate::reason::DropReason;
 use crate::table::{Index, WAYS};
 use core::hash::Hasher;
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
 use wire::vlan;
-
-/// How a bridge learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BridgeSettings {
-    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, a new one takes the
-    /// place of that which was seen longest ago of 16.
-    pub capacity: u32,
-    /// How long an address is remembered after it was last seen; 300 s by IEEE 802.1Q table 8-6.
-    pub ageing: Interval,
-}
-
-impl Default for BridgeSettings {
-    fn default() -> Self {
-        Self { capacity: 8_192, ageing: Interval::from_secs(300) }
-    }
-}
-
-impl BridgeSettings {
-    /// The most addresses that a bridge can be set to remember.
-    pub const LARGEST: u32 = 1 << 20;
-
-    pub(super) fn validate(&self) -> Result<(), ProgramError> {
-        match self.capacity {
-            1..=Self::LARGEST => Ok(()),
-            capacity => Err(ProgramError::BridgeCapacity { capacity, most: Self::LARGEST }),
-        }
-    }
-}
 
 /// An address and its VLAN in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

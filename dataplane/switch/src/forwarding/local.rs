@@ -6,9 +6,9 @@
 //! the addresses for a station of their own is not passed on.
 
 use super::address::readdress;
-use super::{ForwardingSettings, Verdict};
+use super::verdict::Verdict;
 use crate::descriptor::{Descriptor, Network};
-use crate::program::Settings;
+use crate::program::{ForwardingSettings, Settings};
 use crate::reason::{Consumed, DropReason};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::PortId;

@@ -1,7 +1,6 @@
 //! Ports wired to each other in pairs.
 
-use super::{Verdict, known_port};
-use crate::program::{PortSettings, ProgramError};
+use super::verdict::Verdict;
 use crate::reason::DropReason;
 use units::PortId;
 
@@ -25,22 +24,4 @@ impl Patch {
     pub fn verdict(&self, ingress: PortId) -> Verdict {
         self.verdicts[ingress.index()]
     }
-}
-
-pub(super) fn validate(pairs: &[(PortId, PortId)], ports: &[PortSettings]) -> Result<(), ProgramError> {
-    let mut patched = vec![false; ports.len()];
-    for &(one, other) in pairs {
-        for port in [one, other] {
-            known_port(port, "a patch", ports)?;
-        }
-        if one == other {
-            return Err(ProgramError::PatchedToItself { port: ports[one.index()].name.clone() });
-        }
-        for port in [one, other] {
-            if core::mem::replace(&mut patched[port.index()], true) {
-                return Err(ProgramError::PatchedTwice { port: ports[port.index()].name.clone() });
-            }
-        }
-    }
-    Ok(())
 }

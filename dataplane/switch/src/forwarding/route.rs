@@ -7,86 +7,20 @@
 use super::address::readdress;
 use super::blocks::Blocks;
 use super::flow::flow_hash;
-use super::{Verdict, known_port};
+use super::verdict::Verdict;
 use crate::descriptor::{Descriptor, Network};
-use crate::program::{PortSettings, ProgramError, Settings};
+use crate::program::{Neighbour, RouteSettings, Settings};
 use crate::reason::{Consumed, DropReason};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use foldhash::fast::FixedState;
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
-use std::collections::BTreeSet;
 use units::{PortId, PortSet};
 use wire::ethernet::{self, EtherType, MacAddress, View};
 use wire::{ipv4, ipv6};
 
 /// Bytes of an untagged frame up to the ports of UDP or TCP behind an IPv4 header without options.
 const PLAIN_HEAD: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + 4;
-
-/// The routes and neighbours of a gateway.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RouteSettings {
-    /// Where prefixes lead.
-    pub routes: Vec<Route>,
-    /// Who is reached directly.
-    pub neighbours: Vec<Neighbour>,
-}
-
-/// A route.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The destinations that it is for.
-    pub prefix: IpNet,
-    /// Addresses of neighbours, at least one; several share the flows evenly (ECMP).
-    pub next_hops: Vec<IpAddr>,
-}
-
-/// A station on a port, reached directly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    /// Its IP address.
-    pub address: IpAddr,
-    /// Its MAC address.
-    pub mac: MacAddress,
-    /// The port behind which it is.
-    pub port: PortId,
-}
-
-impl RouteSettings {
-    pub(super) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
-        let mut prefixes = BTreeSet::new();
-        for neighbour in &self.neighbours {
-            known_port(neighbour.port, &format!("the neighbour {}", neighbour.address), ports)?;
-            if neighbour.mac.is_multicast() {
-                return Err(ProgramError::NeighbourGroupAddress { neighbour: neighbour.address });
-            }
-            let host = IpNet::from(neighbour.address);
-            if !prefixes.insert(host) {
-                return Err(ProgramError::DuplicatePrefix { prefix: host.to_string() });
-            }
-        }
-        for route in &self.routes {
-            let prefix = route.prefix.to_string();
-            if route.prefix != route.prefix.trunc() {
-                return Err(ProgramError::Prefix { prefix });
-            }
-            if route.next_hops.is_empty() {
-                return Err(ProgramError::NoNextHop { prefix });
-            }
-            if let Some(&next_hop) = route.next_hops.iter().find(|hop| self.neighbour(**hop).is_none()) {
-                return Err(ProgramError::UnknownNextHop { prefix, next_hop });
-            }
-            if !prefixes.insert(route.prefix) {
-                return Err(ProgramError::DuplicatePrefix { prefix });
-            }
-        }
-        Ok(())
-    }
-
-    fn neighbour(&self, address: IpAddr) -> Option<&Neighbour> {
-        self.neighbours.iter().find(|neighbour| neighbour.address == address)
-    }
-}
 
 /// Where a look-up leads.
 #[derive(Clone, Copy)]

@@ -49,6 +49,31 @@ impl PortSettings {
     /// Longest frame that a port can be set to pass, in bytes without FCS.
     pub const LARGEST_FRAME: Bytes = Bytes(9_216);
 
+    /// A port of `rate` that forwards and promises nothing: groups are lossy, queues are strict and take what the egress
+    /// pool has, nothing is marked, and pauses are ignored. XOFF, if it is ever sent, asks for the longest pause.
+    pub fn lossy(name: impl Into<String>, mac: MacAddress, rate: BitRate) -> Self {
+        let lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) };
+        let queue = QueueSettings { scheduling: Scheduling::Strict, rate_limit: None, red: None, lossy };
+        let obey = PrioritySet::EMPTY;
+        Self {
+            name: name.into(),
+            mac,
+            addresses: Vec::new(),
+            rate,
+            max_frame: Self::LARGEST_FRAME,
+            tx_window: Interval::ZERO,
+            classification: Classification::default(),
+            groups: [GroupSettings::Lossy; Priority::COUNT],
+            queues: [queue; Priority::COUNT],
+            rate_limit: None,
+            pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
+            bifrost: None,
+            lscc: None,
+            watchdog: None,
+            int: false,
+        }
+    }
+
     /// The priorities that are lossless at ingress.
     pub fn lossless(&self) -> PrioritySet {
         Priority::all().filter(|priority| self.groups[priority.index()].lossless().is_some()).collect()

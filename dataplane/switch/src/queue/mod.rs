@@ -7,7 +7,6 @@ mod store;
 pub(crate) use chains::SEGMENT;
 pub(crate) use store::{Fifo, Store};
 
-use crate::shard::Arrival;
 use units::{Bytes, Nanos, PortId, Priority};
 
 /// A frame that waits, and what egress needs to know of it.
@@ -29,15 +28,6 @@ pub(crate) struct Queued<F> {
 }
 
 impl<F> Queued<F> {
-    /// `frame`, which has come in as `arrival` says and leaves through `egress`.
-    #[inline(always)]
-    pub fn new(arrival: &Arrival<'_>, egress: PortId, frame: F, charge: Charge) -> Self {
-        let Arrival { now: since, port: ingress, length, descriptor, .. } = *arrival;
-        // What is longer than the longest frame of a port is never queued.
-        let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
-        Self { frame, since, length, ingress, egress, charge, ip_offset }
-    }
-
     #[inline]
     pub fn length(&self) -> Bytes {
         Bytes(u64::from(self.length))

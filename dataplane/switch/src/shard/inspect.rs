@@ -7,11 +7,12 @@ use crate::congestion::lscc::{
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
 use crate::flow_control::{PauseCause, PausesSent};
-use crate::forwarding::{BridgeCounters, ForwardingSettings};
+use crate::forwarding::BridgeCounters;
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
 use crate::ingress::IngressCounters;
 use crate::ledger::Volume;
+use crate::program::ForwardingSettings;
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};

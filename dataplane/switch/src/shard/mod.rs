@@ -11,16 +11,16 @@ mod successor;
 
 pub use successor::Successor;
 
-pub(crate) use fabric::Arrival;
 pub use fabric::{Departure, Handoff, Passage};
 pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
-use crate::forwarding::{Bridge, BridgeSettings, Forwarding, ForwardingSettings};
+use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program};
 use fabric::Fabric;
 use std::sync::Arc;
+use successor::bridge_of;
 use units::{Nanos, PortId, PortSet};
 
 /// The whole switch state of one core.
@@ -211,18 +211,5 @@ impl<F: Frame> Shard<F> {
             }
         }
         self.fabric.accept(now, frames);
-    }
-}
-
-/// The bridge of `program`: as small as can be where the switch is none.
-fn bridge_of(program: &Program) -> Bridge {
-    let settings = program.settings();
-    let own = settings.ports.iter().map(|port| port.mac).collect();
-    match &settings.forwarding {
-        ForwardingSettings::Bridge(bridge) => Bridge::new(bridge, own, program.hash_key()),
-        _ => {
-            let least = BridgeSettings { capacity: 1, ..BridgeSettings::default() };
-            Bridge::new(&least, own, program.hash_key())
-        }
     }
 }

@@ -1,9 +1,8 @@
 //! A configuration that is to take the place of the one in force, with the tables that it may need.
 
-use super::bridge_of;
 use super::fabric::{Limiters, limiters_of};
 use crate::forwarding::Bridge;
-use crate::program::Program;
+use crate::program::{BridgeSettings, ForwardingSettings, Program};
 use core::fmt;
 use std::sync::Arc;
 
@@ -34,5 +33,18 @@ impl Successor {
 impl fmt::Debug for Successor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Successor").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+/// The bridge of `program`: as small as can be where the switch is none.
+pub(super) fn bridge_of(program: &Program) -> Bridge {
+    let settings = program.settings();
+    let own = settings.ports.iter().map(|port| port.mac).collect();
+    match &settings.forwarding {
+        ForwardingSettings::Bridge(bridge) => Bridge::new(bridge, own, program.hash_key()),
+        _ => {
+            let least = BridgeSettings { capacity: 1, ..BridgeSettings::default() };
+            Bridge::new(&least, own, program.hash_key())
+        }
     }
 }

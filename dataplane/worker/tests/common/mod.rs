@@ -237,27 +237,14 @@ pub fn settings(count: u16) -> Settings {
             red: None,
             lossy: LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) },
         };
-        PortSettings {
-            name: format!("port{number}"),
-            mac: MacAddress([2, 0, 0, 0, 0, number as u8]),
-            addresses: Vec::new(),
-            rate: RATE,
-            max_frame: PortSettings::LARGEST_FRAME,
-            tx_window: Interval::from_micros(4),
-            classification: classification.clone(),
-            groups,
-            queues: [queue; Priority::COUNT],
-            rate_limit: None,
-            pfc: PfcSettings {
-                pause: PauseQuanta::MAX,
-                obey: PrioritySet::EMPTY.with(P3),
-                obey_global_pause: false,
-            },
-            bifrost: None,
-            lscc: None,
-            int: false,
-            watchdog: None,
-        }
+        let (name, mac) = (format!("port{number}"), MacAddress([2, 0, 0, 0, 0, number as u8]));
+        let mut port = PortSettings::lossy(name, mac, RATE);
+        port.tx_window = Interval::from_micros(4);
+        port.classification = classification.clone();
+        port.groups = groups;
+        port.queues = [queue; Priority::COUNT];
+        port.pfc.obey = PrioritySet::EMPTY.with(P3);
+        port
     };
     Settings {
         ports: (0..count).map(port).collect(),

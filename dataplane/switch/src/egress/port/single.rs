@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::program::MarkAt;
 use crate::queue::{Charge, Queued, Store};
 use rand_core::Rng;
-use units::{Bytes, Cells, Nanos, Priority, WireBytes};
+use units::{Bytes, Cells, Nanos, WireBytes};
 
 impl EgressPort {
     /// Whether frames leave as they are as soon as the link is free, so that this alone decides when the next one

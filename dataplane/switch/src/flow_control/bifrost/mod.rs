@@ -26,7 +26,8 @@ mod virtual_incoming;
 #[cfg(test)]
 mod tests;
 
-use super::{Directive, Look, PauseCause};
+use super::look::Look;
+use super::sender::{Directive, PauseCause};
 use crate::histogram::DelayHistogram;
 use crate::program;
 use units::{BitRate, Interval, Nanos, PrioritySet, WireBytes};

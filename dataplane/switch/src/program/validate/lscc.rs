@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::forwarding::ForwardingSettings;
+use crate::program::ForwardingSettings;
 use crate::program::{Lscc, PortSettings, ProgramError, RateCalculation, RateLimiting, Settings};
 use units::{Bytes, Interval, PortId, Priority, WireBytes};
 

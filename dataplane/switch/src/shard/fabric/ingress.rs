@@ -419,9 +419,12 @@ pub(crate) struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// The frame as it waits.
+    /// `frame`, which came so, as it waits to leave through `egress`.
     #[inline(always)]
     pub fn queued<F>(&self, egress: PortId, frame: F, charge: Charge) -> Queued<F> {
-        Queued::new(self, egress, frame, charge)
+        let Arrival { now: since, port: ingress, length, descriptor, .. } = *self;
+        // What is longer than the longest frame of a port is never queued.
+        let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
+        Queued { frame, since, length, ingress, egress, charge, ip_offset }
     }
 }

@@ -4,13 +4,12 @@ mod egress;
 mod handoff;
 mod ingress;
 mod lscc;
-mod single;
 mod scheme;
+mod single;
 mod watchdog;
 
 pub use handoff::Handoff;
 use handoff::WayOut;
-pub(crate) use ingress::Arrival;
 pub use single::{Departure, Passage};
 
 use crate::admission::Pools;

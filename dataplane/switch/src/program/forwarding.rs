@@ -1,0 +1,150 @@
+//! The settings of forwarding.
+
+use super::error::ProgramError;
+use super::port::PortSettings;
+use core::net::IpAddr;
+use ipnet::IpNet;
+use std::collections::BTreeSet;
+use units::{Interval, PortId};
+use wire::ethernet::MacAddress;
+
+/// How a switch forwards. All its ports do the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForwardingSettings {
+    /// Pairs of ports that are wired to each other: what comes in through one leaves through the
+    /// other, unchanged.
+    Patch(Vec<(PortId, PortId)>),
+    /// A learning bridge over all ports (IEEE 802.1Q clause 8), each VLAN by itself.
+    Bridge(BridgeSettings),
+    /// IPv4 and IPv6 routes with static neighbours.
+    Route(RouteSettings),
+}
+
+impl ForwardingSettings {
+    pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
+        match self {
+            Self::Patch(pairs) => validate_patch(pairs, ports),
+            Self::Bridge(settings) => settings.validate(),
+            Self::Route(settings) => settings.validate(ports),
+        }
+    }
+}
+
+/// How a bridge learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BridgeSettings {
+    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, a new one takes the
+    /// place of that which was seen longest ago of 16.
+    pub capacity: u32,
+    /// How long an address is remembered after it was last seen; 300 s by IEEE 802.1Q table 8-6.
+    pub ageing: Interval,
+}
+
+impl Default for BridgeSettings {
+    fn default() -> Self {
+        Self { capacity: 8_192, ageing: Interval::from_secs(300) }
+    }
+}
+
+impl BridgeSettings {
+    /// The most addresses that a bridge can be set to remember.
+    pub const LARGEST: u32 = 1 << 20;
+
+    pub(super) fn validate(&self) -> Result<(), ProgramError> {
+        match self.capacity {
+            1..=Self::LARGEST => Ok(()),
+            capacity => Err(ProgramError::BridgeCapacity { capacity, most: Self::LARGEST }),
+        }
+    }
+}
+
+/// The routes and neighbours of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteSettings {
+    /// Where prefixes lead.
+    pub routes: Vec<Route>,
+    /// Who is reached directly.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The destinations that it is for.
+    pub prefix: IpNet,
+    /// Addresses of neighbours, at least one; several share the flows evenly (ECMP).
+    pub next_hops: Vec<IpAddr>,
+}
+
+/// A station on a port, reached directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its IP address.
+    pub address: IpAddr,
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// The port behind which it is.
+    pub port: PortId,
+}
+
+impl RouteSettings {
+    pub(super) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
+        let mut prefixes = BTreeSet::new();
+        for neighbour in &self.neighbours {
+            known_port(neighbour.port, &format!("the neighbour {}", neighbour.address), ports)?;
+            if neighbour.mac.is_multicast() {
+                return Err(ProgramError::NeighbourGroupAddress { neighbour: neighbour.address });
+            }
+            let host = IpNet::from(neighbour.address);
+            if !prefixes.insert(host) {
+                return Err(ProgramError::DuplicatePrefix { prefix: host.to_string() });
+            }
+        }
+        for route in &self.routes {
+            let prefix = route.prefix.to_string();
+            if route.prefix != route.prefix.trunc() {
+                return Err(ProgramError::Prefix { prefix });
+            }
+            if route.next_hops.is_empty() {
+                return Err(ProgramError::NoNextHop { prefix });
+            }
+            if let Some(&next_hop) = route.next_hops.iter().find(|hop| self.neighbour(**hop).is_none()) {
+                return Err(ProgramError::UnknownNextHop { prefix, next_hop });
+            }
+            if !prefixes.insert(route.prefix) {
+                return Err(ProgramError::DuplicatePrefix { prefix });
+            }
+        }
+        Ok(())
+    }
+
+    /// The neighbour that has `address`.
+    pub(crate) fn neighbour(&self, address: IpAddr) -> Option<&Neighbour> {
+        self.neighbours.iter().find(|neighbour| neighbour.address == address)
+    }
+}
+
+fn validate_patch(pairs: &[(PortId, PortId)], ports: &[PortSettings]) -> Result<(), ProgramError> {
+    let mut patched = vec![false; ports.len()];
+    for &(one, other) in pairs {
+        for port in [one, other] {
+            known_port(port, "a patch", ports)?;
+        }
+        if one == other {
+            return Err(ProgramError::PatchedToItself { port: ports[one.index()].name.clone() });
+        }
+        for port in [one, other] {
+            if core::mem::replace(&mut patched[port.index()], true) {
+                return Err(ProgramError::PatchedTwice { port: ports[port.index()].name.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn known_port(port: PortId, what: &str, ports: &[PortSettings]) -> Result<(), ProgramError> {
+    if port.index() < ports.len() {
+        return Ok(());
+    }
+    Err(ProgramError::UnknownPort { what: what.into(), port: port.index(), count: ports.len() })
+}
