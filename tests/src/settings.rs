@@ -3,11 +3,11 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use switch::program::{
-    BufferSettings, Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, PfcSettings,
-    PortSettings, QueueSettings, Scheduling, Settings, Threshold,
+    BufferSettings, DynamicThreshold, GroupSettings, LosslessGroup,
+    PortSettings, Settings, Threshold,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
 use crate::{P3, P4, cost};

@@ -5,11 +5,10 @@ use core::net::Ipv4Addr;
 use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
 use std::sync::Arc;
 use switch::program::{
-    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
-    QueueSettings, Scheduling, Settings, Threshold,
+    BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
 };
 use switch::{ForwardingSettings, Program};
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 

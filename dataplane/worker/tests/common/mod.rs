@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use switch::program::{
-    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
+    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PortSettings,
     QueueSettings, Scheduling, Settings, Threshold,
 };
 use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
