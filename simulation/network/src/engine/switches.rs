@@ -14,27 +14,34 @@ use units::{Bytes, Nanos, PortId, PortSet, Priority};
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Asks the ports whose deadlines may have changed.
+    /// Asks the ports whose deadlines may have changed. Of them, those that are due at `now` are in `due` afterwards,
+    /// and no others.
     #[inline(always)]
-    fn ask_for_deadlines(&mut self) {
-        let Self { shard, deadlines, .. } = self;
-        for port in shard.take_changed().iter() {
-            deadlines[port.index()] = shard.port_deadline(port);
+    fn ask_for_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
+        for port in self.shard.take_changed().iter() {
+            self.deadlines[port.index()] = self.shard.port_deadline(port);
+            self.note_deadline(now, port, due);
         }
     }
 
-    /// The ports that are due, and when the next of the others will be.
+    /// Puts `port` into `due` where it is due at `now`, and takes it out where it is not.
     #[inline(always)]
-    fn look_at_deadlines(&self, now: Nanos) -> (PortSet, Nanos) {
-        let (mut due, mut next) = (PortSet::EMPTY, Nanos::NEVER);
-        for (number, deadline) in (0..).zip(self.deadlines.iter()) {
-            if *deadline <= now {
-                due.insert(PortId(number));
-            } else {
-                next = next.min(*deadline);
-            }
+    fn note_deadline(&self, now: Nanos, port: PortId, due: &mut PortSet) {
+        if self.deadlines[port.index()] <= now {
+            due.insert(port);
+        } else {
+            due.remove(port);
         }
-        (due, next)
+    }
+
+    /// The ports that are due at `now`, as they last said.
+    #[inline]
+    fn due(&self, now: Nanos) -> PortSet {
+        if self.next > now {
+            return PortSet::EMPTY;
+        }
+        let ports = (0..).map(PortId).zip(&self.deadlines);
+        ports.filter(|(_, deadline)| **deadline <= now).map(|(port, _)| port).collect()
     }
 }
 
@@ -65,6 +72,9 @@ impl Engine {
                 break;
             }
             self.enter(switch, port, entered, pauses, observer)?;
+            if self.directions[number].next_arrival() > self.now {
+                break;
+            }
         }
         self.tournament.set(number, self.directions[number].next_arrival());
         Ok(())
@@ -208,32 +218,28 @@ impl Engine {
     #[inline]
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let now = self.now;
-        self.switches[switch].ask_for_deadlines();
-        let (mut due, mut next) = self.switches[switch].look_at_deadlines(now);
+        let it = &mut self.switches[switch];
+        let mut due = it.due(now);
+        it.ask_for_deadlines(now, &mut due);
         let (mut turn, mut passes) = (due.iter().next(), 0);
-        while let Some(port) = turn {
+        while let Some(port) = turn
+            && passes < PASSES
+        {
             if self.egress(switch, port, observer)? {
                 // What left may have made another port due, by the end of a pause.
-                self.switches[switch].ask_for_deadlines();
-                (due, next) = self.switches[switch].look_at_deadlines(now);
+                self.switches[switch].ask_for_deadlines(now, &mut due);
             } else {
-                let deadline = self.switches[switch].deadlines[port.index()];
-                if deadline > now {
-                    due.remove(port);
-                    next = next.min(deadline);
-                }
+                self.switches[switch].note_deadline(now, port, &mut due);
             }
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
                 passes += 1;
-                if passes == PASSES {
-                    next = now;
-                    break;
-                }
                 turn = due.iter().next();
             }
         }
-        self.switches[switch].next = next;
+        let it = &mut self.switches[switch];
+        let next = it.deadlines.iter().copied().min().unwrap_or(Nanos::NEVER).max(now);
+        it.next = next;
         self.tournament.set(self.actors.switches + switch, next);
         Ok(())
     }
