@@ -4,11 +4,11 @@ use crate::long_haul::{self, FarEnd, Flows};
 use core::num::NonZeroU32;
 use std::sync::Arc;
 use switch::program::{
-    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
-    PortSettings, QueueSettings, Red, Scheduling, Threshold,
+    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PortSettings,
+    QueueSettings, Red, Scheduling, Threshold,
 };
 use switch::{ControlFrame, ForwardingSettings, Frame, Program, Settings, Shard, Transmitter};
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
 /// A frame whose headers lie in a buffer of its own, as an mbuf's do.

@@ -3,8 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use switch::program::{
-    BufferSettings, DynamicThreshold, GroupSettings, LosslessGroup,
-    PortSettings, Settings, Threshold,
+    BufferSettings, DynamicThreshold, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, PortId, Priority, PrioritySet};

@@ -4,9 +4,7 @@ use crate::network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, N
 use core::net::Ipv4Addr;
 use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
 use std::sync::Arc;
-use switch::program::{
-    BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
-};
+use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use switch::{ForwardingSettings, Program};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use switch::program::{
-    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PortSettings,
-    QueueSettings, Scheduling, Settings, Threshold,
+    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PortSettings, QueueSettings,
+    Scheduling, Settings, Threshold,
 };
 use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
