@@ -17,6 +17,8 @@ pub(crate) struct Gate {
     queues: [Option<Shaper>; Priority::COUNT],
     /// Queues with a shaper of their own.
     shaped: PrioritySet,
+    /// Whether there is any shaper.
+    shapes: bool,
     pub pauses: ReceivedPauses,
 }
 
@@ -28,6 +30,7 @@ impl Gate {
             port: settings.rate_limit.as_ref().map(Shaper::new),
             queues: settings.queues.each_ref().map(|queue| queue.rate_limit.as_ref().map(Shaper::new)),
             shaped: shaped(settings),
+            shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
         }
     }
@@ -47,6 +50,7 @@ impl Gate {
             }
         }
         self.shaped = shaped(new);
+        self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
     }
 
@@ -79,7 +83,7 @@ impl Gate {
     /// Whether the link alone decides when the next frame leaves: nothing is paused or shaped.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
-        self.pauses.stopped().is_empty() && self.port.is_none() && self.shaped.is_empty()
+        self.pauses.stopped().is_empty() && !self.shapes
     }
 
     /// Whether frames are handed over ahead of the link, so that several may leave at once.
@@ -146,4 +150,8 @@ impl Opening<'_> {
 
 fn shaped(settings: &PortSettings) -> PrioritySet {
     Priority::all().filter(|priority| settings.queues[priority.index()].rate_limit.is_some()).collect()
+}
+
+fn shapes(settings: &PortSettings) -> bool {
+    settings.rate_limit.is_some() || !shaped(settings).is_empty()
 }
