@@ -1,5 +1,6 @@
 //! What makes a configuration invalid, with what a person needs to mend it.
 
+use crate::flow_control::bifrost::settings::BifrostError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority};
 use wire::int::LinkRate;
@@ -36,14 +37,8 @@ pub enum ProgramError {
     ObeysLossy { port: String, priority: Priority },
     #[error("port {port}: a PFC pause of zero quanta would resume at once")]
     ZeroPause { port: String },
-    #[error("port {port}: Bifrost needs a lossless priority to pause")]
-    BifrostWithoutLossless { port: String },
-    #[error(
-        "port {port}: a slot of Bifrost is {least} to {most} here, not {slot}: below the round trip, and a pause that a PFC frame can carry"
-    )]
-    BifrostSlot { port: String, slot: Interval, least: Interval, most: Interval },
-    #[error("port {port}: Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
-    BifrostBuffer { port: String, buffer: Bytes, least: Bytes, terms: String },
+    #[error("port {port}: {error}")]
+    Bifrost { port: String, error: BifrostError },
     #[error("port {port}: LSCC needs a lossless priority, whose queue it holds")]
     LsccWithoutLossless { port: String },
     #[error(

@@ -3,7 +3,6 @@
 //! [`Settings`] is plain data, written by whoever reads a configuration. [`Program::new`] checks
 //! it once, at the edge; past that point no code can meet an invalid value.
 
-mod bifrost;
 mod classification;
 mod error;
 mod forwarding;
@@ -13,7 +12,7 @@ mod settings;
 mod validate;
 mod watchdog;
 
-pub use bifrost::{Bifrost, BufferTerms, VirtualIncoming};
+pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};

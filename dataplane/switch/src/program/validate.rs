@@ -4,10 +4,10 @@
 mod lscc;
 
 use super::{
-    Bifrost, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
+    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold, Watchdog,
 };
-use units::{Bytes, Interval, PauseQuanta, PortSet, Priority};
+use units::{Bytes, PauseQuanta, PortSet, Priority};
 use wire::int::LinkRate;
 
 pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
@@ -53,7 +53,8 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
         return Err(ProgramError::ObeysLossy { port: name(), priority });
     }
     if let Some(bifrost) = &port.bifrost {
-        validate_bifrost(port, bifrost)?;
+        let valid = bifrost.validate(port.rate, port.max_frame, port.lossless());
+        valid.map_err(|error| ProgramError::Bifrost { port: name(), error })?;
     }
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
@@ -66,26 +67,6 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
             validate_group(port, priority, group, buffer)?;
         }
         validate_queue(port, priority, &port.queues[priority.index()])?;
-    }
-    Ok(())
-}
-
-/// `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper).
-fn validate_bifrost(port: &PortSettings, bifrost: &Bifrost) -> Result<(), ProgramError> {
-    let name = || port.name.clone();
-    if port.lossless().is_empty() {
-        return Err(ProgramError::BifrostWithoutLossless { port: name() });
-    }
-    let longest_pause = PauseQuanta::MAX.interval_at(port.rate) - bifrost.holdover;
-    let (least, most) = (Interval::from_micros(1), bifrost.round_trip.min(longest_pause));
-    if bifrost.slot < least || bifrost.slot > most {
-        return Err(ProgramError::BifrostSlot { port: name(), slot: bifrost.slot, least, most });
-    }
-    let terms = bifrost.buffer_terms(port.rate, port.max_frame);
-    let least = terms.total();
-    if bifrost.buffer < least {
-        let (buffer, least) = (Bytes(bifrost.buffer.0), Bytes(least.0));
-        return Err(ProgramError::BifrostBuffer { port: name(), buffer, least, terms: terms.to_string() });
     }
     Ok(())
 }

@@ -21,6 +21,7 @@
 //! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
 //!   have sent is charged as granted. The buffer has room for that which is never granted otherwise.
 
+pub(crate) mod settings;
 mod virtual_incoming;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::num::NonZeroU32;
-use units::{BitRate, Bytes, Interval, WireBytes};
+use units::{BitRate, Bytes, Interval, PauseQuanta, PrioritySet, WireBytes};
 
 /// Bifrost on a port ("Minimizing Buffer Utilization for Lossless Inter-DC Links", table III).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,32 @@ impl Bifrost {
             late: rate.bytes_in(self.lateness),
         }
     }
-}
 
-impl Bifrost {
+    /// `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper), and slots that pauses can cover, on a link of
+    /// `rate` with frames of up to `max_frame` and these `lossless` priorities.
+    pub(crate) fn validate(
+        &self,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+    ) -> Result<(), BifrostError> {
+        if lossless.is_empty() {
+            return Err(BifrostError::NoLossless);
+        }
+        let longest_pause = PauseQuanta::MAX.interval_at(rate) - self.holdover;
+        let (least, most) = (Interval::from_micros(1), self.round_trip.min(longest_pause));
+        if self.slot < least || self.slot > most {
+            return Err(BifrostError::Slot { slot: self.slot, least, most });
+        }
+        let terms = self.buffer_terms(rate, max_frame);
+        let least = terms.total();
+        if self.buffer < least {
+            let (buffer, least) = (Bytes(self.buffer.0), Bytes(least.0));
+            return Err(BifrostError::Buffer { buffer, least, terms });
+        }
+        Ok(())
+    }
+
     /// How far the queue may exceed [`Bifrost::buffer`] while the upstream obeys, in wire bytes,
     /// on a link of `rate` with frames of up to `max_frame`.
     ///
@@ -106,4 +129,34 @@ impl fmt::Display for BufferTerms {
         write!(f, "BDP {} + two slots {}", Bytes(bdp), Bytes(slots))?;
         write!(f, " + k frames {} + late slots {}", Bytes(leaked), Bytes(late))
     }
+}
+
+/// Why settings of Bifrost do not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BifrostError {
+    /// Nothing on the port is lossless.
+    #[error("Bifrost needs a lossless priority to pause")]
+    NoLossless,
+    /// A slot that is too short or too long.
+    #[error(
+        "a slot of Bifrost is {least} to {most} here, not {slot}: below the round trip, and a pause that a PFC frame can carry"
+    )]
+    Slot {
+        /// The slot that was given.
+        slot: Interval,
+        /// The shortest that is possible here.
+        least: Interval,
+        /// The longest that is possible here.
+        most: Interval,
+    },
+    /// A buffer that is smaller than the sum of its terms.
+    #[error("Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
+    Buffer {
+        /// The buffer that was given.
+        buffer: Bytes,
+        /// The sum.
+        least: Bytes,
+        /// What it consists of.
+        terms: BufferTerms,
+    },
 }
