@@ -155,3 +155,78 @@ fn shaped(settings: &PortSettings) -> PrioritySet {
 fn shapes(settings: &PortSettings) -> bool {
     settings.rate_limit.is_some() || !shaped(settings).is_empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::RateLimit;
+    use units::{BitRate, PauseQuanta};
+    use wire::ethernet::MacAddress;
+
+    const P3: Priority = Priority::from_low_bits(3);
+    const P4: Priority = Priority::from_low_bits(4);
+    const BOTH: PrioritySet = PrioritySet::EMPTY.with(P3).with(P4);
+
+    /// A port of a byte a nanosecond, priorities 3 and 4 of which obey pauses.
+    fn settings() -> PortSettings {
+        let mut settings = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(8));
+        settings.pfc.obey = BOTH;
+        settings
+    }
+
+    /// A byte a nanosecond for bursts of 1,000, and half of that beyond.
+    fn half() -> Option<RateLimit> {
+        Some(RateLimit { rate: BitRate::gigabits(4), burst: Bytes(1_000) })
+    }
+
+    #[test]
+    fn a_paused_queue_is_closed_until_its_pause_ends_and_the_others_are_open() {
+        let mut gate = Gate::new(&settings());
+        // 512 bits to the quantum.
+        gate.pauses.stop(Nanos(0), P3, PauseQuanta(100));
+        assert_eq!(gate.open(Nanos(10), BOTH), PrioritySet::EMPTY.with(P4));
+        assert_eq!(gate.opens_at(BOTH), Nanos(0));
+        assert_eq!(gate.opens_at(PrioritySet::EMPTY.with(P3)), Nanos(6_400));
+        assert_eq!(gate.opens_at(PrioritySet::EMPTY), Nanos::NEVER);
+        assert_eq!(gate.open(Nanos(6_400), BOTH), BOTH);
+    }
+
+    #[test]
+    fn a_busy_link_closes_all_queues_but_for_its_window() {
+        let window = Interval(300);
+        let mut gate = Gate::new(&PortSettings { tx_window: window, ..settings() });
+        assert_eq!(gate.occupy(Nanos(0), Bytes(976)), Nanos(0), "1,000 bytes on the wire");
+        assert_eq!(gate.open(Nanos(699), BOTH), PrioritySet::EMPTY);
+        assert_eq!((gate.open(Nanos(700), BOTH), gate.opens_at(BOTH)), (BOTH, Nanos(700)));
+    }
+
+    #[test]
+    fn a_queue_sends_until_its_shaper_or_the_window_holds_it_back() {
+        let mut settings = PortSettings { tx_window: Interval(5_000), ..settings() };
+        settings.queues[P3.index()].rate_limit = half();
+        let mut gate = Gate::new(&settings);
+        let sent = |gate: &mut Gate, priority| {
+            let mut opening = gate.opening(Nanos(0), priority);
+            let starts: Vec<_> = core::iter::from_fn(|| opening.pass(WireBytes(1_000))).collect();
+            opening.close();
+            starts
+        };
+        assert_eq!(sent(&mut gate, P3), [Nanos(0), Nanos(1_000)], "the burst, and the frame that ends it");
+        let rest: Vec<_> = (2..=5).map(|number| Nanos(number * 1_000)).collect();
+        assert_eq!(sent(&mut gate, P4), rest, "what the window lets ahead of the link");
+        let until = gate.opens_at(PrioritySet::EMPTY.with(P3));
+        assert_eq!(until, Nanos(2_000), "2,000 bytes take 4,000 ns, of which 2,000 are the burst");
+    }
+
+    #[test]
+    fn the_shaper_of_the_port_closes_all_queues() {
+        let mut gate = Gate::new(&PortSettings { rate_limit: half(), ..settings() });
+        let mut opening = gate.opening(Nanos(0), P3);
+        assert_eq!(opening.pass(WireBytes(2_500)), Some(Nanos(0)));
+        opening.close();
+        // They take 5,000 ns at half of the rate, of which 2,000 are the burst.
+        assert_eq!(gate.opens_at(BOTH), Nanos(3_000));
+        assert_eq!(gate.open(Nanos(2_999), BOTH), PrioritySet::EMPTY);
+        assert_eq!(gate.open(Nanos(3_000), BOTH), BOTH);
+    }
+}
