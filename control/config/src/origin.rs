@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use switch::ForwardingSettings;
-use switch::program::{PfcSettings, Program, ProgramError, QueueSettings, Settings};
+use switch::program::{BifrostError, PfcSettings, Program, ProgramError, QueueSettings, Settings};
 use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
@@ -69,8 +69,12 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
             .and_then(|obey| obey.value.iter().find(|it| it.value == *priority))
             .map(|it| it.place.clone()),
         E::ZeroPause { port } => last(port, document).and_then(|it| of(&it.pfc.as_ref()?.pause)),
-        E::BifrostSlot { port, .. } => bifrost(port, document).and_then(|it| of(&it.slot)),
-        E::BifrostBuffer { port, .. } => bifrost(port, document).and_then(|it| of(&it.buffer)),
+        E::Bifrost { port, error: BifrostError::Slot { .. } } => {
+            bifrost(port, document).and_then(|it| of(&it.slot))
+        }
+        E::Bifrost { port, error: BifrostError::Buffer { .. } } => {
+            bifrost(port, document).and_then(|it| of(&it.buffer))
+        }
         E::RedOrder { port, priority, .. } => {
             queue(port, *priority, document).and_then(|it| Some(it.ecn.as_ref()?.kmin.place.clone()))
         }
@@ -108,9 +112,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         | E::GroupAddress { port }
         | E::ObeysLossy { port, .. }
         | E::ZeroPause { port } => last(port, document)?.place.clone(),
-        E::BifrostWithoutLossless { port } | E::BifrostSlot { port, .. } | E::BifrostBuffer { port, .. } => {
-            Some(bifrost(port, document)?.place.clone())
-        }
+        E::Bifrost { port, .. } => Some(bifrost(port, document)?.place.clone()),
         E::LsccWithoutLossless { port }
         | E::LsccInterval { port, .. }
         | E::LsccInFlight { port, .. }
