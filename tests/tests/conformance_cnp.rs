@@ -435,8 +435,8 @@ fn of_far_cnps_one_per_flow_and_interval_is_passed_on_where_that_is_asked_for() 
     };
     assert_eq!((arrived(one.source_qp), arrived(other.source_qp)), (2, 2));
     assert_eq!(arrived(QueuePair::from_low_bits(0x1003)), 100, "of a flow that is not known, all are");
-    let thinned = bench.shard.ingress_counters(B).consumed[Consumed::ThinnedCnp.index()];
-    assert_eq!(thinned.frames, 196);
+    let suppressed = bench.shard.ingress_counters(B).consumed[Consumed::SuppressedCnp.index()];
+    assert_eq!(suppressed.frames, 196);
 }
 
 /// Gives the gateway a message that it must not believe, and says how it was counted.

@@ -89,7 +89,7 @@ impl<S: Connection> Caller<S> {
     fn evict(&self) -> bool {
         let evicted = self.step(Stage::KeepsUsWaiting, Stage::Evicted);
         if evicted && let Err(error) = self.stream.hang_up() {
-            tracing::debug!("a caller that had to leave was gone: {error}");
+            tracing::debug!("an evicted connection was already closed: {error}");
         }
         evicted
     }
@@ -128,12 +128,12 @@ impl<S: Connection> Door<S> {
         let place = Arc::downgrade(&caller);
         let answer = move || {
             if let Err(error) = serve(&caller) {
-                tracing::debug!("{name}: a caller went away: {error}");
+                tracing::debug!("{name}: connection lost: {error}");
             }
         };
         match thread::Builder::new().name("caller".into()).spawn(answer) {
             Ok(thread) => self.inside.push((place, thread)),
-            Err(error) => tracing::warn!("{name}: a caller is turned away: {error}"),
+            Err(error) => tracing::warn!("{name}: cannot start a thread for a connection: {error}"),
         }
     }
 
@@ -147,7 +147,7 @@ impl<S: Connection> Door<S> {
         self.turned_away += 1;
         if self.turned_away.is_power_of_two() {
             let Self { name, at_once, turned_away, .. } = self;
-            tracing::warn!("{name}: {at_once} callers are served, others get no place: {turned_away} by now");
+            tracing::warn!("{name}: all {at_once} connections are in use; {turned_away} refused so far");
         }
         false
     }
@@ -162,7 +162,7 @@ impl<S: Connection> Door<S> {
         self.evicted += 1;
         if self.evicted.is_power_of_two() {
             let Self { name, evicted, .. } = self;
-            tracing::warn!("{name}: callers that say nothing make room for others: {evicted} by now");
+            tracing::warn!("{name}: connection limit reached; {evicted} idle connections closed so far");
         }
         true
     }

@@ -158,9 +158,9 @@ impl<L: Line> Control<L> {
                 },
             );
         match &result {
-            Ok(changes) if changes.is_empty() => tracing::info!("reloaded: nothing is different"),
+            Ok(changes) if changes.is_empty() => tracing::info!("reloaded: no changes"),
             Ok(changes) => tracing::info!("reloaded: {}", changes.join("; ")),
-            Err(reasons) => tracing::error!("not reloaded: {}", reasons.join("; ")),
+            Err(reasons) => tracing::error!("reload refused: {}", reasons.join("; ")),
         }
         match &result {
             Ok(_) => self.reloads.applied += 1,
@@ -174,7 +174,7 @@ impl<L: Line> Control<L> {
     fn put_in_force(&mut self, gateway: Gateway) {
         for core in self.crew.install(&gateway.program) {
             tracing::warn!(
-                "the worker on core {core} is stalled: it changes its configuration when it goes on"
+                "the worker on core {core} is stalled and will apply the configuration when it resumes"
             );
         }
         self.crew.promise(&gateway);

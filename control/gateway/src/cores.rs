@@ -10,7 +10,7 @@ use config::cores::{self, Wish};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoreError {
     /// A core that this process may not run on.
-    #[error("core {core} cannot be used: this process may run on {}", Cores(.allowed))]
+    #[error("core {core} is not available: this process may run only on {}", Cores(.allowed))]
     NotAllowed {
         /// The core.
         core: usize,
@@ -71,7 +71,7 @@ struct Cores<'a>(&'a [usize]);
 impl fmt::Display for Cores<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "core {}", names.join(", "))
+        write!(f, "cores {}", names.join(", "))
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     fn a_core_that_cannot_be_used_is_refused_with_those_that_can() {
         let wish = Wish { core: Some(7), rate: BitRate::gigabits(1), peer: None };
         let error = assign(&[wish], &[1], &[0, 1]).unwrap_err();
-        assert_eq!(error.to_string(), "core 7 cannot be used: this process may run on core 0, 1");
+        assert_eq!(error.to_string(), "core 7 is not available: this process may run only on cores 0, 1");
     }
 
     #[test]

@@ -149,11 +149,11 @@ impl Crew {
                 Some(PulseChange::Stalled) => {
                     let place = place(stage, &self.names);
                     tracing::error!(
-                        "the worker on core {core} has ended no turn for {patience:?}: it {place}"
+                        "the worker on core {core} has not completed a turn for {patience:?}: it {place}"
                     );
                 }
                 Some(PulseChange::Recovered(after)) => {
-                    tracing::warn!("the worker on core {core} goes on after {after:.1?}");
+                    tracing::warn!("the worker on core {core} resumed after {after:.1?}");
                 }
                 None => {}
             }
@@ -170,7 +170,10 @@ impl Crew {
     pub fn clear_watermarks(&mut self) {
         for member in &mut self.members {
             if !member.tell(Command::ClearWatermarks) {
-                tracing::warn!("the watermarks of the worker on core {} are not cleared", member.core);
+                tracing::warn!(
+                    "the worker on core {} is stalled and does not clear its watermarks",
+                    member.core
+                );
             }
         }
     }
@@ -179,7 +182,10 @@ impl Crew {
     pub fn drain(&mut self) {
         for member in &mut self.members {
             if !member.tell_to_drain() {
-                tracing::warn!("the worker on core {} is stalled: it drains when it goes on", member.core);
+                tracing::warn!(
+                    "the worker on core {} is stalled and will drain when it resumes",
+                    member.core
+                );
             }
         }
     }
@@ -224,7 +230,7 @@ impl Crew {
                 Some(Reply::Installed(Ok(old))) => drop(old),
                 Some(Reply::Installed(Err((_, reason)))) => {
                     tracing::error!(
-                        "internal error: core {} refused a checked configuration: {reason}",
+                        "internal error: the worker on core {} rejected a valid configuration: {reason}",
                         member.core
                     );
                 }
@@ -256,9 +262,9 @@ impl Crew {
         }
         for member in self.members {
             if !member.thread.is_finished() {
-                tracing::error!("the worker on core {} does not end", member.core);
+                tracing::error!("the worker on core {} did not stop", member.core);
             } else if member.thread.join().is_err() {
-                tracing::error!("the worker on core {} ended by a panic", member.core);
+                tracing::error!("the worker on core {} panicked", member.core);
             }
         }
     }
@@ -282,11 +288,11 @@ fn wait(member: &mut Member, deadline: Instant) -> Option<Reply> {
 fn place(stage: Stage, names: &[String]) -> String {
     let name = |port: PortId| names.get(port.index()).map_or("?", String::as_str);
     match stage {
-        Stage::Idle => "has not begun".into(),
-        Stage::Ingress(port) => format!("receives from port {}", name(port)),
-        Stage::Exchange => "exchanges frames with other workers".into(),
-        Stage::Egress(port) => format!("sends through port {}", name(port)),
-        Stage::Command => "follows a command".into(),
+        Stage::Idle => "has not started its first turn".into(),
+        Stage::Ingress(port) => format!("is receiving from port {}", name(port)),
+        Stage::Exchange => "is exchanging frames with other workers".into(),
+        Stage::Egress(port) => format!("is sending through port {}", name(port)),
+        Stage::Command => "is executing a command".into(),
     }
 }
 
@@ -439,7 +445,7 @@ mod tests {
     #[test]
     fn where_a_worker_stands_is_said_with_the_name_of_the_port() {
         let names = ["dc0".to_owned(), "lh0".to_owned()];
-        assert_eq!(place(Stage::Egress(PortId(1)), &names), "sends through port lh0");
-        assert_eq!(place(Stage::Ingress(PortId(0)), &names), "receives from port dc0");
+        assert_eq!(place(Stage::Egress(PortId(1)), &names), "is sending through port lh0");
+        assert_eq!(place(Stage::Ingress(PortId(0)), &names), "is receiving from port dc0");
     }
 }

@@ -158,17 +158,17 @@ impl Coverage {
         let keys = gateway.keys_for_lateness(port, wanted);
         let text = if enough {
             format!(
-                "core {core} was away for {away}: port {name} covers {covered} now, out of the shared pool; {keys} \
-                 covers it from the start"
+                "core {core} was late by {away}: port {name} now covers {covered}, with room from the shared pool; set \
+                 {keys} to cover it from the start"
             )
         } else {
             let remedy = match gateway.can_cover(port, away) {
                 true => format!(", or raise buffer.shared and set {keys}"),
-                false => "; no pause frame asks for longer, so no buffer helps".into(),
+                false => "; a larger buffer cannot help, because no pause frame lasts longer".into(),
             };
             format!(
-                "core {core} was away for {away}, and port {name} covers {covered}: lossless frames are lost when its \
-                 worker is away for longer; give it a core of its own (dpdk.cores){remedy}"
+                "core {core} was late by {away}, but port {name} covers only {covered}: lossless frames are lost when its \
+                 worker is later than that; give the worker a core of its own (dpdk.cores){remedy}"
             )
         };
         Self { enough, text }
@@ -219,7 +219,7 @@ mod tests {
     fn a_port_that_cannot_be_covered_is_named_with_what_to_do() {
         let Coverage { enough, text } = told("128KiB", millis(4));
         assert!(!enough);
-        for part in ["core 5 was away for 4ms", "port lh0 covers", "port.interface_delay = \"6ms\""] {
+        for part in ["core 5 was late by 4ms", "port lh0 covers only", "port.interface_delay = \"6ms\""] {
             assert!(text.contains(part), "{text}");
         }
     }
@@ -241,7 +241,7 @@ mod tests {
     fn a_pause_that_cannot_be_longer_is_named_as_the_limit() {
         // 65,535 quanta are 33.6 ms at 1G, and refreshed at half of that.
         let Coverage { enough, text } = told("64MiB", millis(50));
-        assert!(!enough && text.contains("no pause frame asks for longer"), "{text}");
+        assert!(!enough && text.contains("no pause frame lasts longer"), "{text}");
     }
 
     #[test]

@@ -81,8 +81,8 @@ impl Line for DpdkLine {
         self.control_queue.take()?.give_up();
         let driver = self.port.driver();
         Some(format!(
-            "{} ({driver}) sends nothing from its transmit queue for control frames: they go with the data from now on, and \
-             what is in that queue is lost",
+            "{} ({driver}) sends nothing from its transmit queue for control frames: the frames in that queue are lost, and \
+             control frames now share the data queue",
             self.name
         ))
     }

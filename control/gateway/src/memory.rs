@@ -28,7 +28,7 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     if wish != Hugepages::Never {
         match Eal::start(&options(gateway, Memory::Hugepages(wanted))) {
             Err(error @ EalError::TooFewHugepages { .. }) if wish == Hugepages::Auto => {
-                tracing::warn!("ordinary memory is used, which is slower: {error}");
+                tracing::warn!("using ordinary memory, which is slower: {error}");
             }
             Err(error @ EalError::TooFewHugepages { .. }) => {
                 return Err(RunError::Memory { sum: sum.to_string(), reason: error.to_string() });
@@ -39,7 +39,7 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     if let Some(available) = available_memory()
         && available < in_pages
     {
-        let reason = format!("the machine has {available} available");
+        let reason = format!("the machine has only {available} of memory available");
         return Err(RunError::Memory { sum: sum.to_string(), reason });
     }
     Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)

@@ -29,7 +29,7 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Why there are no metrics.
 #[derive(Debug, thiserror::Error)]
-#[error("control.metrics: {address} cannot be listened at: {reason}")]
+#[error("control.metrics: cannot listen on {address}: {reason}")]
 pub struct MetricsError {
     /// Where.
     pub address: SocketAddr,
@@ -63,7 +63,7 @@ fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io:
 
 /// Says that there is no place, without waiting for anything.
 fn turn_away(mut stream: &TcpStream) {
-    let answer = Answer::plain(503, "as many read the metrics as may at once\n");
+    let answer = Answer::plain(503, "too many connections at once\n");
     let told = stream.set_nonblocking(true).and_then(|()| {
         // What was asked is taken, if it is there: a connection that is closed over it takes the answer
         // along.
@@ -71,7 +71,7 @@ fn turn_away(mut stream: &TcpStream) {
         stream.write_all(&answer.bytes())
     });
     if let Err(error) = told.and_then(|()| stream.shutdown(Shutdown::Write)) {
-        tracing::debug!("a reader of the metrics was turned away without a word: {error}");
+        tracing::debug!("a metrics client beyond the connection limit got no answer: {error}");
     }
 }
 
@@ -134,8 +134,8 @@ fn respond(head: &[u8], events: &Sender<Event>, patience: Duration) -> Answer {
         Some(("GET", _)) => Answer::plain(404, "metrics are at /metrics\n"),
         // What follows the head of an answer to HEAD would be taken for the next one.
         Some(("HEAD", _)) => Answer::plain(405, ""),
-        Some(_) => Answer::plain(405, "metrics are read with GET\n"),
-        None => Answer::plain(400, "this is no request of HTTP/1.1\n"),
+        Some(_) => Answer::plain(405, "use GET to read metrics\n"),
+        None => Answer::plain(400, "not an HTTP/1.1 request\n"),
     }
 }
 
@@ -157,7 +157,7 @@ fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
             content_type: telemetry::metrics::CONTENT_TYPE,
             body: telemetry::metrics::encode(&snapshot),
         },
-        _ => Answer::plain(503, "the gateway does not answer\n"),
+        _ => Answer::plain(503, "the gateway did not answer in time\n"),
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
         drop(events);
         let answer = answer_to(connect(address), b"GET /metrics?name=x HTTP/1.0\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        assert!(answer.ends_with("\r\n\r\nthe gateway does not answer\n"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nthe gateway did not answer in time\n"), "{answer}");
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
         let served = (0..30).filter(|_| {
             // The reader that was evicted connects again.
             silent.push(connect(address));
-            answer_to(connect(address), request).ends_with("the gateway does not answer\n")
+            answer_to(connect(address), request).ends_with("the gateway did not answer in time\n")
         });
         assert_eq!(served.count(), 30);
     }
@@ -278,10 +278,10 @@ mod tests {
             events.recv().unwrap()
         });
         let answer = answer_to(connect(address), b"");
-        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("at once"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("too many connections"), "{answer}");
         drop((asked, events));
         for reader in readers {
-            assert!(answer_to(reader, b"").ends_with("the gateway does not answer\n"));
+            assert!(answer_to(reader, b"").ends_with("the gateway did not answer in time\n"));
         }
     }
 }

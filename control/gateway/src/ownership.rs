@@ -25,7 +25,7 @@ impl Own {
         let file = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let about = fstat(&file)?;
         if FileType::from_raw_mode(about.st_mode) != kind || about.st_uid != geteuid().as_raw() {
-            let what = format!("{} was replaced by somebody", path.display());
+            let what = format!("{} is not the file that the gateway created", path.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
         Ok(Self(file))

@@ -35,11 +35,11 @@ pub fn read(
     let mut refused: Vec<String> = changes(config::not_live(started, running, &gateway));
     refused.extend(gateway.program.can_replace(&running.program).err().map(|reason| reason.to_string()));
     if !refused.is_empty() {
-        let refused = refused.into_iter().map(|what| format!("cannot change while the gateway runs: {what}"));
+        let refused = refused.into_iter().map(|what| format!("needs a restart: {what}"));
         let remedy = config::shared_that_fits(started, &gateway).map(|shared| {
             format!(
-                "the buffer needs more memory than the start has reserved: with buffer.shared = \"{shared}\" or less in the \
-                 same file, and an egress_lossy that is no larger, it does not"
+                "the buffer needs more memory than the gateway reserved at its start; it fits with buffer.shared = \
+                 \"{shared}\" or less, if egress_lossy does not grow"
             )
         });
         return Err(refused.chain(remedy).collect());

@@ -16,10 +16,10 @@ pub enum RunError {
     #[error("these ports have no device ([port.device]): {}", .0.join(", "))]
     NoDevice(Vec<String>),
     /// Signals cannot be heard.
-    #[error("signals: {0}")]
+    #[error("cannot install signal handlers: {0}")]
     Signals(io::Error),
     /// The system gives no random numbers.
-    #[error("no key for the tables can be drawn: {0}")]
+    #[error("the system provides no random numbers: {0}")]
     Seed(String),
     /// There is no control socket.
     #[error("control.socket: {0}")]
@@ -37,7 +37,7 @@ pub enum RunError {
     #[error("dpdk.cores: {0}")]
     Cores(#[from] CoreError),
     /// The machine has too little memory.
-    #[error("{reason}; the buffers of this configuration take\n{sum}")]
+    #[error("{reason}; the buffers of this configuration need\n{sum}")]
     Memory {
         /// The sum, term by term.
         sum: String,
@@ -62,7 +62,7 @@ pub enum RunError {
     #[error("{0}")]
     Clock(#[from] CalibrationError),
     /// A worker cannot be started.
-    #[error("the worker of core {core} cannot be started: {source}")]
+    #[error("cannot start the worker on core {core}: {source}")]
     Thread {
         /// Its core.
         core: usize,

@@ -53,9 +53,9 @@ fn end_at_once(leftover: &Leftover) {
     dpdk::leave_runtime_directory();
     let (told, is_told) = channel();
     let last_words = move || {
-        tracing::error!("a second signal: the gateway ends at once, and what is inside is lost");
+        tracing::error!("second signal: the gateway stops at once, and queued frames are lost");
         if let Err(error) = removed {
-            tracing::warn!("the control socket stays behind: {error}");
+            tracing::warn!("cannot remove the control socket: {error}");
         }
         // Nobody may wait for it any more.
         let _ = told.send(());

@@ -113,8 +113,8 @@ fn readiness(gateway: &Gateway, lines: &[DpdkLine]) -> String {
     let down: Vec<_> =
         gateway.port_names().zip(lines).filter(|(_, line)| !line.is_up()).map(|(name, _)| name).collect();
     match &down[..] {
-        [] => format!("gateway \"{}\" forwards", gateway.name),
-        [..] => format!("gateway \"{}\" is ready; still down: {}", gateway.name, down.join(", ")),
+        [] => format!("gateway \"{}\" is forwarding", gateway.name),
+        [..] => format!("gateway \"{}\" is ready; links still down: {}", gateway.name, down.join(", ")),
     }
 }
 
@@ -133,7 +133,7 @@ fn doubt_counter() {
     let Ok(processors) = fs::read_to_string("/proc/cpuinfo") else { return };
     let missing = ["constant_tsc", "nonstop_tsc"].into_iter().find(|flag| !processors.contains(flag));
     if let (Some(flag), true) = (missing, cfg!(target_arch = "x86_64")) {
-        tracing::warn!("the processor does not promise {flag}: times on the wire may be wrong");
+        tracing::warn!("the processor lacks {flag}: timing on the wire may be wrong");
     }
 }
 
@@ -168,7 +168,7 @@ fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
     let mut claims = Claims::default();
     for core in claims.take(locks, assigned.iter().copied()) {
         tracing::warn!(
-            "core {core} has a worker of another gateway, and both will be late; name another one in dpdk.cores"
+            "core {core} already runs a worker of another gateway, and both will be late; choose another core in dpdk.cores"
         );
     }
     Ok((assigned, claims))
@@ -181,7 +181,7 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
     let gaps = gaps.map_err(|source| RunError::Thread { core: cores[0], source })?;
     let (mut lateness, mut late) = (Lateness::new(cores.len()), Vec::new());
     for (core, gap) in gaps {
-        tracing::info!("core {core}: a thread was away for up to {gap} in {WATCHED:?}");
+        tracing::info!("core {core}: a polling thread was late by up to {gap} during {WATCHED:?}");
         let ports: Vec<_> =
             (0..).zip(cores).filter(|(_, its)| **its == core).map(|(port, _)| PortId(port)).collect();
         let gap = gap.min(configured.runtime.control.stall);
@@ -210,7 +210,7 @@ fn open_all(
             DeviceKind::Pci(address) => address.as_str(),
             DeviceKind::Virtual(vdev) => {
                 memif::remove_dead_socket(&device.kind)
-                    .map_err(|error| failed(format!("the socket of its last run: {error}")))?;
+                    .map_err(|error| failed(format!("cannot remove the socket of its last run: {error}")))?;
                 eal.attach(vdev).map_err(|error| failed(error.to_string()))?;
                 vdev.split(',').next().unwrap_or(vdev)
             }
@@ -240,22 +240,24 @@ fn open_all(
 /// Waits a little for the server of a memif; false where the gateway is to end. There is no limit: the
 /// other gateway may be started at any time, and systemd has a limit of its own.
 fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
-    tracing::info!("port {port}: {device} waits for its server");
+    tracing::info!("port {port}: {device} is waiting for its memif server");
     !matches!(events.recv_timeout(SEEK_SERVER), Ok(Event::Terminate))
 }
 
 /// Says what a port's device is, and whether PFC works on it; an error where that is required.
 fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), String> {
     let port = &opened.port;
-    let queues = if opened.control.is_some() { ", a transmit queue for control frames" } else { "" };
+    let queues = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
     tracing::info!("port {name}: {} ({}), {}{queues}", port.name(), port.driver(), port.mac());
     let doubt = match port.pfc_passage() {
         PfcPassage::Passes => {
-            tracing::info!("port {name}: PFC frames pass both ways");
+            tracing::info!("port {name}: the device passes PFC frames in both directions");
             return Ok(());
         }
-        PfcPassage::Unknown(why) => format!("it is not known whether PFC frames pass: {why}"),
-        PfcPassage::Blocked(why) => format!("PFC frames do not pass, so nothing is lossless here: {why}"),
+        PfcPassage::Unknown(why) => format!("unknown whether the device passes PFC frames: {why}"),
+        PfcPassage::Blocked(why) => {
+            format!("the device does not pass PFC frames, so no priority is lossless here: {why}")
+        }
     };
     if pfc_frames == PfcFrames::Require {
         return Err(format!("{doubt} (pfc_frames = \"require\")"));
@@ -338,11 +340,13 @@ impl Plan<'_> {
         let thread = crew::spawn(core, move || {
             privileges.renounce();
             if !worker::pin(core) {
-                tracing::warn!("the worker of core {core} could not be pinned to it");
+                tracing::warn!("cannot pin the worker to core {core}");
             }
             let registered = eal.register_thread();
             if let Err(error) = &registered {
-                tracing::warn!("the worker of core {core} has no cache of buffers and is slower: {error}");
+                tracing::warn!(
+                    "the worker on core {core} has no packet buffer cache and runs slower: {error}"
+                );
             }
             let worker = Worker::new(clock, shard, devices, exchange, mailbox, pulse);
             let worker = worker.while_idle(idle);

@@ -40,7 +40,7 @@ pub fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     }
     match response {
         Response::Reloaded(_) if args.json => Ok(()),
-        Response::Reloaded(changes) if changes.is_empty() => console::print("nothing is different\n"),
+        Response::Reloaded(changes) if changes.is_empty() => console::print("no changes\n"),
         Response::Reloaded(changes) => console::print(&(changes.join("\n") + "\n")),
         Response::Refused(reasons) => Err(Failure::Refused(reasons)),
         other => Err(Failure::unexpected(&other)),

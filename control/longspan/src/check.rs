@@ -88,7 +88,7 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
         let watched: Vec<_> = port.pfc.obeyed().iter().map(|priority| priority.to_string()).collect();
         let _ = writeln!(
             text,
-            "  {}: watchdog over priorities [{}], detection {detection}, restoration {restoration}, action {}",
+            "port {}: watchdog on priorities [{}], detection {detection}, restoration {restoration}, action {}",
             port.name,
             watched.join(", "),
             action.name(),
@@ -97,14 +97,14 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
     for (port, covered, most) in lateness(gateway) {
         let _ = writeln!(
             text,
-            "port {port}: its worker may be away for {covered}; the shared pool can make that {most} while it runs"
+            "port {port}: covers a lateness of {covered}; at run time the shared pool can raise that to {most}"
         );
     }
     for load in gateway.cores() {
         let _ = writeln!(text, "{load}");
     }
     if let Some(memory) = gateway.memory() {
-        let _ = writeln!(text, "memory of the devices:\n{memory}");
+        let _ = writeln!(text, "device memory:\n{memory}");
     }
     for warning in &gateway.warnings {
         let _ = writeln!(text, "{warning}");
@@ -172,7 +172,7 @@ struct LatenessReport {
     port: String,
     covered_ns: u64,
     /// What the shared pool can make of it while the gateway runs.
-    most_ns: u64,
+    max_ns: u64,
 }
 
 /// The ports of a core in the output of `--json`. The rate is in bits per second.
@@ -183,7 +183,7 @@ struct CoreReport {
     ports: Vec<String>,
     rate: u64,
     frames_per_second: u64,
-    least_mean_wire_bytes: u64,
+    min_mean_wire_bytes: u64,
     keeps_up: bool,
 }
 
@@ -287,7 +287,7 @@ impl WatchdogReport {
 
 impl LatenessReport {
     fn new((port, covered, most): (&str, Interval, Interval)) -> Self {
-        Self { port: port.into(), covered_ns: covered.0, most_ns: most.0 }
+        Self { port: port.into(), covered_ns: covered.0, max_ns: most.0 }
     }
 }
 
@@ -297,7 +297,7 @@ impl CoreReport {
             core: load.core,
             rate: load.rate.bits_per_second(),
             frames_per_second: FRAMES_PER_SECOND,
-            least_mean_wire_bytes: load.least_mean().0,
+            min_mean_wire_bytes: load.least_mean().0,
             keeps_up: load.keeps_up(),
             ports: load.ports,
         }

@@ -17,7 +17,7 @@ use units::{Interval, ParseQuantityError};
     version,
     about,
     max_term_width = 100,
-    after_help = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration."
+    after_help = "Exit status: 0 success, 1 failure while running, 2 wrong usage or configuration."
 )]
 pub struct Cli {
     /// What to do.
@@ -30,121 +30,122 @@ pub struct Cli {
 pub enum Command {
     /// Validate gateway configurations and scenarios without running them
     ///
-    /// Every problem is shown with its file, line, column and key, and with what would be valid. A file with
-    /// a table called topology is a scenario, of which each variant is built, quick and not.
+    /// Each problem is reported with its file, line, column and key, and with what would be valid. A file
+    /// with a `topology` table is a scenario: check builds each of its variants, with and without --quick.
     #[command(after_help = "Examples:
   longspan check gateway.toml
   longspan check config/gateways/*.toml config/scenarios/*.toml
   longspan check --json gateway.toml
 
-Exit status: 0 where all files hold (warnings are no errors), 2 where one does not.")]
+Exit status: 0 all files are valid (warnings are allowed), 2 a file is invalid.")]
     Check(CheckArgs),
-    /// Play captures through a gateway, by the clock of the captures
+    /// Replay captures through a gateway, using the captures' timestamps as the clock
     ///
-    /// Frames of pcap or pcapng captures come in through the ports that you name, and what leaves
-    /// each port is written to a capture of its own, stamped with the exact instant at which it is
-    /// on the wire: data, and the PFC frames that the gateway sends. A summary says what happened.
-    /// The same frames and configuration give the same bytes. No root, no network card.
+    /// Frames of pcap or pcapng captures enter through the ports that you name. Everything that a port
+    /// sends, data and PFC frames alike, is written to a capture of its own and stamped with the exact
+    /// time at which it goes on the wire. At the end, replay prints a summary. The same frames and
+    /// configuration always produce the same bytes. Replay needs neither root nor a network card.
     #[command(after_help = "Examples:
-  One capture into one port, everything that leaves into a directory:
+  Replay one capture into one port, and write all output to a directory:
     longspan replay --config gateway.toml --in dc0=hosts.pcap --out-dir out
 
-  Two ports, one output, the report as a file:
+  Replay into two ports, keep the output of one, and write the report to a file:
     longspan replay --config gateway.toml --in dc0=a.pcap --in lh0=b.pcapng \\
         --out lh0=haul.pcap --report report.json
 
-  A capture with both directions of a link, told apart by source:
+  Split a capture that holds both directions of a link by source address:
     longspan replay --config gateway.toml --split link.pcap \\
         --from dc0=10.0.17.0/24,02:00:00:00:00:01 --from lh0=10.0.18.0/24
 
-  As a load: a thousand times faster, ten times over; or without any gap:
+  Generate load: replay 1000 times faster, ten times in a row; or at line rate:
     longspan replay --config gateway.toml --in dc0=a.pcap --speed 1000x --loop 10
     longspan replay --config gateway.toml --in dc0=a.pcap --speed line-rate
 
-  Queues and pauses over time, at most every 10 us, as figures and as a picture:
+  Record queues and pauses over time, sampled every 10 us, as CSV and as a plot:
     longspan replay --config gateway.toml --in dc0=a.pcap --sample 10us \\
         --series series.csv --plot series.svg
 
-  Live from another program, and the report for another one:
+  Read a live capture from one program, and pass the report to another:
     tcpdump -i eth0 -w - | longspan replay --config gateway.toml --in dc0=- --json | jq .pools
 
-Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, or an input whose first
-frame cannot be read. Where a capture breaks later, what came before it is played and written first;
-so it is after an interrupt (Ctrl-C), of which a second one ends the program at once.")]
+Exit status: 0 success, 1 failure while running, 2 wrong usage or configuration, or an input whose first
+frame cannot be read. If a capture breaks later, or after an interrupt (Ctrl-C), replay first writes the
+output for the frames read so far. A second interrupt ends the program at once.")]
     Replay(Box<ReplayArgs>),
-    /// Simulate networks of switches and hosts, in virtual time
+    /// Simulate networks of switches and hosts in virtual time
     ///
-    /// A scenario is a network, what its hosts send, and what is compared: variants, each of which runs with
-    /// each seed at each point of the sweeps, several at a time. Its switches are those that run on the wire,
-    /// each with a full configuration; each event is checked against invariants. What comes of a run is
-    /// written below DIR, and what the papers claim is printed beside what was found. The same scenario and
-    /// seed give the same bytes. Run again, it goes on where it was interrupted.
+    /// A scenario describes a network, the traffic of its hosts, and the variants to compare. Each variant
+    /// runs with each seed at each point of the sweeps, several runs in parallel. The switches run the same
+    /// code as on the wire, each with a full configuration, and invariants are checked at every event.
+    /// Results are written below DIR, and the papers' claims are printed beside the measured figures. The
+    /// same scenario and seed always produce the same bytes. To resume an interrupted simulation, run the
+    /// same command again.
     #[command(after_help = "Examples:
   longspan simulate config/scenarios/incast.toml --out out
   longspan simulate config/scenarios/incast.toml --out out --quick --seeds 5
 
-  Other values than those of the file:
+  Override values of the file:
     longspan simulate scenario.toml --out out --set topology.rate=400G --set scenario.until=5ms
 
-  Every combination of several values (elements of arrays by name, or by number from 0):
+  Run every combination of several values (array elements by name, or by index from 0):
     longspan simulate scenario.toml --out out --sweep traffic.web.load=0.3,0.5,0.7 \\
         --sweep long_haul.bifrost.slot=1us,10us --only-variant bifrost
 
-  What the runs came to, for another program:
+  Print the results as JSON for another program:
     longspan simulate scenario.toml --out out --json | jq '.claims[] | {id, verdict}'
 
-Exit status: 0 done, whatever came of the claims; 1 a run failed (a broken invariant, a deadlock, a livelock, a
-host without a free queue pair, each told with its seed and instant) or was interrupted (Ctrl-C); 2 wrong usage or configuration, told before
-anything runs.")]
+Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C) or failed: an
+invariant was violated, the network deadlocked or livelocked, or a host had no free queue pair (reported with
+seed and time); 2 wrong usage or configuration, reported before anything runs.")]
     Simulate(Box<SimulateArgs>),
-    /// Forward frames between the ports of a gateway, until it is told to end
+    /// Forward frames between the ports of a gateway until it is stopped
     ///
-    /// The devices of the ports are DPDK's: network cards by their PCI address, or virtual devices such
-    /// as af_packet, memif and pcap. One worker per core polls them; a control thread answers `show` and
-    /// `reload`, serves metrics, and watches the workers. SIGHUP reads the configuration again; SIGTERM
-    /// and Ctrl-C let leave what is inside, say what happened, and end.
+    /// Ports use DPDK devices: network cards by PCI address, or virtual devices such as af_packet, memif
+    /// and pcap. One worker per core polls them. A control thread answers `show` and `reload`, serves
+    /// metrics, and watches the workers. SIGHUP reloads the configuration. SIGTERM and Ctrl-C drain the
+    /// gateway, print a summary, and stop it.
     #[command(after_help = "Examples:
-  Two interfaces of the kernel, without hugepages (config/gateways/wire-veth.toml):
+  Forward between two kernel interfaces, without hugepages (config/gateways/wire-veth.toml):
     longspan run --config gateway.toml
 
-  The same for so long, with what happened as JSON:
+  Stop after 10 seconds, and print the summary as JSON:
     longspan run --config gateway.toml --for 10s --json
 
-Exit status: 0 ended as it was told, 1 failed while running, 2 wrong usage or configuration, or the
-machine lacks what the configuration asks for.")]
+Exit status: 0 stopped as requested, 1 failure while running, 2 wrong usage or configuration, or the
+machine lacks a resource that the configuration needs.")]
     Run(RunArgs),
-    /// Have a running gateway read its configuration again
+    /// Reload the configuration of a running gateway
     ///
     /// Thresholds, rates, schemes, weights and routes change between two bursts, without losing or
-    /// reordering a frame. What changed is shown. What cannot change while the gateway runs is refused by
-    /// name, and a file that does not hold changes nothing.
+    /// reordering a frame. Reload prints each changed key. If the file is invalid, or changes a key that
+    /// needs a restart, the gateway refuses the whole reload, names the key, and changes nothing.
     #[command(after_help = "Examples:
   longspan reload
   longspan reload --config gateway.toml
   longspan reload --socket /run/longspan/gw-east.sock --json
 
-Exit status: 0 reloaded, 1 no gateway answers, 2 the configuration was refused.")]
+Exit status: 0 reloaded, 1 no gateway answered, 2 the configuration was refused.")]
     Reload(ReloadArgs),
-    /// Ask a running gateway what it does
+    /// Show the state and counters of a running gateway
     #[command(after_help = "Examples:
   longspan show ports
   longspan show pfc --port lh0
   longspan show queues --json | jq .ports
 
-Exit status: 0 done, 1 no gateway answers, 2 wrong usage.")]
+Exit status: 0 success, 1 no gateway answered, 2 wrong usage.")]
     Show(ShowArgs),
 }
 
 /// `longspan run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The configuration of the gateway
+    /// Configuration file of the gateway
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// End after this time, as at SIGTERM: such as 10s
+    /// Stop after this time, as on SIGTERM; for example 10s
     #[arg(long = "for", value_name = "TIME", value_parser = interval)]
     pub duration: Option<Interval>,
-    /// Print what there is to see at the end as JSON instead of tables
+    /// Print the final state as JSON instead of tables
     #[arg(long)]
     pub json: bool,
 }
@@ -152,10 +153,10 @@ pub struct RunArgs {
 /// Which gateway is meant.
 #[derive(Args, Debug)]
 pub struct Whom {
-    /// The control socket of the gateway. Without it and --config, the only one in /run/longspan
+    /// Control socket of the gateway. Default: the only socket in /run/longspan
     #[arg(long, value_name = "PATH", conflicts_with = "config")]
     pub socket: Option<PathBuf>,
-    /// The configuration of the gateway, which names its socket
+    /// Configuration file that names the control socket
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
@@ -166,7 +167,7 @@ pub struct ReloadArgs {
     /// Which gateway.
     #[command(flatten)]
     pub whom: Whom,
-    /// Print what changed, or why nothing did, as JSON
+    /// Print the changes, or the reasons for a refusal, as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -174,19 +175,19 @@ pub struct ReloadArgs {
 /// `longspan show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// What to show
+    /// View to show
     #[arg(value_enum)]
     pub view: ViewArg,
-    /// Only this port
+    /// Show only this port
     #[arg(long, value_name = "NAME")]
     pub port: Option<String>,
-    /// Start the cleared-on-read watermarks again
+    /// Clear the user watermarks after reading them
     #[arg(long)]
     pub clear: bool,
     /// Which gateway.
     #[command(flatten)]
     pub whom: Whom,
-    /// Print all that there is to see as JSON
+    /// Print the whole snapshot as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -194,10 +195,10 @@ pub struct ShowArgs {
 /// `longspan check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Configurations of gateways, and scenarios
+    /// Gateway configurations and scenarios
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Print one JSON array, a file each, instead of lines
+    /// Print a JSON array with one element per file instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -206,45 +207,45 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("over_time").args(["series", "plot", "out_dir"]).multiple(true)))]
 pub struct ReplayArgs {
-    /// The configuration of the gateway
+    /// Configuration file of the gateway
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// A capture that comes in through PORT; `-` is standard input. Once per port
+    /// Capture whose frames enter through PORT; `-` is standard input. Once per port
     #[arg(long = "in", value_name = "PORT=FILE", required_unless_present = "split")]
     pub inputs: Vec<PortFile>,
-    /// One capture with frames of several ports, told apart by --from
+    /// Capture that holds the frames of several ports, which --from assigns
     #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "inputs")]
     pub split: Option<PathBuf>,
-    /// Frames of --split with one of these sources come in through PORT: MAC addresses, IP
-    /// addresses or prefixes. The first that matches counts, in the order given
+    /// Frames of --split from one of these sources enter through PORT. A source is a MAC address, an
+    /// IP address or an IP prefix. The first match wins, in the order given
     #[arg(long, value_name = "PORT=SOURCE[,SOURCE...]", requires = "split", conflicts_with = "inputs")]
     pub from: Vec<PortSources>,
-    /// How fast captures are played: a factor such as 1000x, 0.5x or 2/3x, or line-rate for as
-    /// fast as the link of the port can, whatever the timestamps
+    /// Replay speed: a factor such as 1000x, 0.5x or 2/3x, or line-rate to ignore the timestamps and
+    /// fill the link of the port
     #[arg(long, value_name = "SPEED", default_value = "1x")]
     pub speed: SpeedArg,
-    /// Play each capture N times, without a seam
+    /// Replay each capture N times, back to back
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub loops: NonZeroU32,
-    /// Write what leaves PORT to this capture (pcap, nanoseconds). Once per port
+    /// Write the frames that PORT sends to this capture (pcap, nanoseconds). Once per port
     #[arg(long = "out", value_name = "PORT=FILE")]
     pub outputs: Vec<PortFile>,
-    /// Write what leaves every port to DIR/PORT.pcap, the report to DIR/report.json, and what happened
-    /// over time to DIR/series.csv and DIR/series.svg, but where --out, --report, --series or --plot
-    /// say otherwise
+    /// Write the frames that each port sends to DIR/PORT.pcap, the report to DIR/report.json, and the
+    /// series to DIR/series.csv and DIR/series.svg. --out, --report, --series and --plot override
+    /// single files
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
-    /// Write the report, as JSON
+    /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Write queues, slots and pauses of each port over time, as CSV
+    /// Write queues, slots and pauses of each port over time as CSV
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
-    /// Draw the same, as SVG
+    /// Plot the same series as SVG
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Look at the gateway every INTERVAL of the capture's time, such as 10us. A row is written where
-    /// something changed; where there would be more than --rows, the interval doubles
+    /// Sampling interval in capture time, such as 10us. A row is written only if something changed; if
+    /// there are more than --rows rows, the interval doubles
     #[arg(
         long,
         value_name = "INTERVAL",
@@ -253,7 +254,7 @@ pub struct ReplayArgs {
         requires = "over_time"
     )]
     pub sample: Interval,
-    /// Hold and write at most N rows, 4 to 1000000
+    /// Keep at most N rows, 4 to 1000000
     #[arg(
         long,
         value_name = "N",
@@ -270,35 +271,35 @@ pub struct ReplayArgs {
 /// `longspan simulate`.
 #[derive(Args, Debug)]
 pub struct SimulateArgs {
-    /// The scenario
+    /// Scenario file
     #[arg(value_name = "FILE")]
     pub scenario: PathBuf,
-    /// Write DIR/summary.json, and what comes of each run to a directory below DIR
+    /// Write DIR/summary.json, and the results of each run to a directory below DIR
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// A value that goes before that of the file and its variants, in TOML or as a bare word. The key has its
-    /// tables before it, with dots between. May be given again
+    /// Override a value of the file and its variants. KEY is a dotted path such as topology.rate; VALUE is
+    /// TOML or a bare word. Repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<Override>,
-    /// Run with each of these values. Several sweeps multiply
+    /// Run with each of these values. Several sweeps run in every combination
     #[arg(long = "sweep", value_name = "KEY=VALUE,VALUE...")]
     pub sweep: Vec<SweepArg>,
-    /// The seed of all random choices, or the first one. Without it, that of the scenario
+    /// Seed of all random choices, or the first of several. Default: the seed of the scenario
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Run with N seeds, each one more than the one before
+    /// Run with N consecutive seeds
     #[arg(long, value_name = "N", default_value = "1")]
     pub seeds: NonZeroU32,
-    /// Run N at a time. Without it, one for each core
+    /// Run N simulations in parallel. Default: one per core
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Only this variant. May be given again
+    /// Run only this variant. Repeatable
     #[arg(long, value_name = "NAME")]
     pub only_variant: Vec<String>,
-    /// With the values of quick, which make the scenario short
+    /// Apply the `quick` values of the scenario, which make it short
     #[arg(long)]
     pub quick: bool,
-    /// Run again what is complete, too
+    /// Repeat runs that are already complete
     #[arg(long)]
     pub again: bool,
     /// Print the summary as JSON instead of tables
@@ -319,14 +320,14 @@ impl FromStr for SweepArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write KEY=VALUE,VALUE, for example traffic.0.load=0.3,0.5".to_owned();
+        let wrong = || "expected KEY=VALUE,VALUE, for example traffic.0.load=0.3,0.5".to_owned();
         let (_, list) = text.split_once('=').ok_or_else(wrong)?;
         let values: Vec<String> = values(list).into_iter().map(|value| value.trim().to_owned()).collect();
         if values.iter().any(String::is_empty) {
             return Err(wrong());
         }
         if let Some(twice) = (1..values.len()).find(|place| values[..*place].contains(&values[*place])) {
-            return Err(format!("{} stands there twice", values[twice]));
+            return Err(format!("value {} is given twice", values[twice]));
         }
         let single: Override = text.parse().map_err(|_| wrong())?;
         Ok(Self { key: single.key, values })
@@ -372,7 +373,7 @@ impl FromStr for PortFile {
             Some((port, file)) if !port.is_empty() && !file.is_empty() => {
                 Ok(Self { port: port.into(), file: file.into() })
             }
-            _ => Err("write PORT=FILE, for example dc0=a.pcap".into()),
+            _ => Err("expected PORT=FILE, for example dc0=a.pcap".into()),
         }
     }
 }
@@ -395,7 +396,7 @@ impl FromStr for PortSources {
                 let sources: Result<_, ParseSourceMatchError> = sources.split(',').map(str::parse).collect();
                 Ok(Self { port: port.into(), sources: sources.map_err(|error| error.to_string())? })
             }
-            _ => Err("write PORT=SOURCE, for example dc0=10.0.0.0/8".into()),
+            _ => Err("expected PORT=SOURCE, for example dc0=10.0.0.0/8".into()),
         }
     }
 }
@@ -403,17 +404,17 @@ impl FromStr for PortSources {
 /// What of a running gateway is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ViewArg {
-    /// Devices, links, what came in and what went out
+    /// Traffic, links, devices, workers and buffer pools
     Ports,
-    /// Priority groups and queues: occupancy, watermarks, ECN marks, pools
+    /// Priority groups and queues: occupancy, watermarks, ECN marks, delays
     Queues,
-    /// PFC frames and pause times, each way
+    /// PFC frames and pause times in both directions, and pause storms
     Pfc,
-    /// LSCC: rates told and heard, flows, CNPs
+    /// LSCC: advertised and received rates, CNPs, flows
     Flows,
     /// Dropped frames by reason
     Drops,
-    /// Slots of Bifrost, turns and lateness of workers
+    /// Bifrost: slots, grants and their lateness
     Slots,
     /// The configuration in force
     Config,
@@ -450,7 +451,8 @@ impl FromStr for SpeedArg {
             return Ok(Self::LineRate);
         }
         let factor = text.strip_suffix(['x', 'X']).unwrap_or(text);
-        let refused = |_| "write for example 1000x, 0.5x, 2/3x or line-rate, above zero".to_owned();
+        let refused =
+            |_| "expected a factor above zero, such as 1000x, 0.5x or 2/3x, or line-rate".to_owned();
         factor.parse().map(Self::Times).map_err(refused)
     }
 }
@@ -458,7 +460,7 @@ impl FromStr for SpeedArg {
 /// A length of time above zero.
 fn interval(text: &str) -> Result<Interval, String> {
     match text.parse() {
-        Ok(Interval::ZERO) => Err("write for example 10us, above zero".into()),
+        Ok(Interval::ZERO) => Err("expected a time above zero, such as 10us".into()),
         parsed => parsed.map_err(|error: ParseQuantityError| error.to_string()),
     }
 }

@@ -18,7 +18,7 @@ pub enum Failure {
     #[error("{0}")]
     Config(#[from] ConfigError),
     /// `check` found configurations that do not hold, and has said so.
-    #[error("{wrong} of {files} files do not hold")]
+    #[error("{wrong} of {files} files are invalid")]
     Check {
         /// Files that do not hold.
         wrong: usize,
@@ -45,15 +45,13 @@ pub enum Failure {
     #[error("{0}")]
     Page(#[from] PageError),
     /// An interrupt ended a replay. What was played is written.
-    #[error("interrupted after {frames} frames; what they led to is written")]
+    #[error("interrupted after {frames} frames; the output up to that point is complete")]
     Interrupted {
         /// Frames that were played.
         frames: u64,
     },
     /// An interrupt ended a simulation. What is complete is not run again.
-    #[error(
-        "interrupted; {complete} of {planned} runs are complete, and the same command goes on from there"
-    )]
+    #[error("interrupted; {complete} of {planned} runs are complete; run the same command again to resume")]
     Unfinished {
         /// Runs that are complete.
         complete: usize,
@@ -69,7 +67,7 @@ pub enum Failure {
         planned: usize,
     },
     /// Signals cannot be heard.
-    #[error("signals: {0}")]
+    #[error("cannot install signal handlers: {0}")]
     Signal(io::Error),
     /// No gateway answers.
     #[error("{0}")]
@@ -78,10 +76,10 @@ pub enum Failure {
     #[error("the gateway is busy, try again: {0}")]
     Busy(String),
     /// A gateway answers something else than it was asked for.
-    #[error("the gateway answers something else: {0}")]
+    #[error("unexpected answer from the gateway: {0}")]
     Unexpected(String),
     /// A running gateway refuses a configuration. Nothing has changed.
-    #[error("not reloaded, nothing has changed:\n{}", .0.join("\n"))]
+    #[error("reload refused, nothing has changed:\n{}", .0.join("\n"))]
     Refused(Vec<String>),
     /// A gateway cannot start.
     #[cfg(feature = "dpdk")]
@@ -89,20 +87,20 @@ pub enum Failure {
     Gateway(#[from] gateway::RunError),
     /// A worker of a gateway ended by a panic: a mistake in Longspan.
     #[cfg(feature = "dpdk")]
-    #[error("internal error: the worker on core {core} ended; please report what it said above")]
+    #[error("internal error: the worker on core {core} panicked; please report the message above")]
     LostWorker {
         /// Its core.
         core: usize,
     },
     /// A gateway ended with frames inside.
     #[cfg(feature = "dpdk")]
-    #[error("{frames} frames were still inside at the end and are lost: what they waited for did not come")]
+    #[error("{frames} frames were still queued when the gateway stopped, and are lost")]
     LeftInside {
         /// Frames.
         frames: u64,
     },
     /// Standard output cannot be written.
-    #[error("standard output: {0}")]
+    #[error("cannot write to standard output: {0}")]
     Print(io::Error),
     /// The gateway lost track of frames: a mistake in Longspan.
     #[error(
@@ -124,9 +122,9 @@ impl Failure {
     /// An answer to something else than what was asked.
     pub fn unexpected(response: &Response) -> Self {
         match response {
-            Response::Misunderstood(why) => Self::Unexpected(why.clone()),
+            Response::InvalidRequest(why) => Self::Unexpected(why.clone()),
             Response::Busy(why) => Self::Busy(why.clone()),
-            _ => Self::Unexpected("it is another version".into()),
+            _ => Self::Unexpected("it may run another version of Longspan".into()),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 #[cfg(not(feature = "dpdk"))]
 pub fn run(_args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage(
-        "this longspan was built without DPDK (--no-default-features): it replays, and asks others",
+        "this longspan was built without DPDK (--no-default-features) and cannot run a gateway",
     ))
 }
 

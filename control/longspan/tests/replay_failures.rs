@@ -38,7 +38,7 @@ impl Setting {
 #[test]
 fn a_port_that_is_not_in_the_configuration_is_refused_with_those_that_are() {
     let setting = Setting::new();
-    let told = "gateway \"gateway\" has no port \"dc7\"; it has dc0, lh0";
+    let told = "gateway \"gateway\" has no port \"dc7\"; its ports are dc0, lh0";
     setting.refuses(2, &["--in", "dc7=x.pcap"], told);
     setting.refuses(2, &["--in", &setting.input(), "--out", "dc7=x.pcap"], told);
     setting.refuses(2, &["--split", &setting.capture, "--from", "dc7=::/0"], told);
@@ -50,18 +50,14 @@ fn a_wrong_command_line_is_refused_before_anything_is_touched() {
     let input = setting.input();
     let out = format!("lh0={}", setting.scratch.path("out.pcap"));
     setting.refuses(2, &[], "required arguments were not provided");
-    setting.refuses(2, &["--in", "dc0"], "write PORT=FILE");
-    setting.refuses(2, &["--in", &input, "--speed", "fast"], "write for example 1000x");
+    setting.refuses(2, &["--in", "dc0"], "expected PORT=FILE");
+    setting.refuses(2, &["--in", &input, "--speed", "fast"], "such as 1000x");
     setting.refuses(2, &["--in", &input, "--loop", "0"], "'0' for '--loop <N>'");
     setting.refuses(2, &["--in", &input, "--in", &input], "names port dc0 twice");
     setting.refuses(2, &["--in", &input, "--out", &out, "--out", &out], "--out names port lh0 twice");
-    setting.refuses(
-        2,
-        &["--in", "dc0=-", "--in", "lh0=-"],
-        "standard input (-) can be read by one port only",
-    );
+    setting.refuses(2, &["--in", "dc0=-", "--in", "lh0=-"], "only one port can read standard input (-)");
     setting.refuses(2, &["--in", "dc0=-", "--loop", "2"], "it can be read only once");
-    setting.refuses(2, &["--in", &input, "--out", "lh0=-"], "cannot go to standard output");
+    setting.refuses(2, &["--in", &input, "--out", "lh0=-"], "cannot be written to standard output");
     setting.refuses(2, &["--split", &setting.capture], "--from");
     setting.refuses(
         2,
@@ -92,10 +88,10 @@ fn an_input_that_cannot_be_played_is_refused_and_no_output_is_touched() {
     for (file, told) in [
         ("nowhere.pcap".to_owned(), "nowhere.pcap: cannot be opened: No such file"),
         (scratch.path(""), "Is a directory"),
-        (scratch.write("empty.pcap", ""), "empty.pcap: is empty"),
-        (scratch.write("text.pcap", "hello, world"), "text.pcap: is neither pcap nor pcapng"),
+        (scratch.write("empty.pcap", ""), "empty.pcap: empty file"),
+        (scratch.write("text.pcap", "hello, world"), "text.pcap: neither pcap nor pcapng"),
         (scratch.write("wifi.pcap", pcap_header(105)), "wifi.pcap: byte 0: link type is IEEE802_11"),
-        (scratch.write("short.pcap", &pcap_header(1)[..20]), "short.pcap: is cut off"),
+        (scratch.write("short.pcap", &pcap_header(1)[..20]), "short.pcap: truncated"),
         (scratch.write("corrupt.pcap", garbage), "corrupt.pcap: byte 24: the frame claims 4294967295"),
     ] {
         setting.refuses(2, &["--in", &format!("dc0={file}"), "--out", &out], told);
@@ -131,7 +127,7 @@ fn a_capture_that_breaks_later_is_played_and_written_up_to_there() {
     let corrupt = [&whole[..], &[0xff; 16]].concat();
     let cut = whole[..whole.len() - 1].to_vec();
     for (name, bytes, frames, told) in
-        [("cut.pcap", cut, 3, "is cut off in the middle of the record"), ("bad.pcap", corrupt, 4, "sane")]
+        [("cut.pcap", cut, 3, "truncated in the record"), ("bad.pcap", corrupt, 4, "are allowed")]
     {
         let input = format!("dc0={}", setting.scratch.write(name, bytes));
         let directory = setting.scratch.path("out");
@@ -149,18 +145,18 @@ fn nothing_is_written_over_what_is_read_or_twice() {
     let input = setting.input();
     let before = fs::read(&setting.capture).unwrap();
     let over_input = format!("lh0={}", setting.capture);
-    setting.refuses(2, &["--in", &input, "--out", &over_input], "written over the input of port dc0");
-    setting.refuses(2, &["--in", &input, "--report", &setting.capture], "written over the input of port dc0");
-    setting.refuses(2, &["--in", &input, "--report", &setting.config], "written over the configuration");
+    setting.refuses(2, &["--in", &input, "--out", &over_input], "overwrite the input of port dc0");
+    setting.refuses(2, &["--in", &input, "--report", &setting.capture], "overwrite the input of port dc0");
+    setting.refuses(2, &["--in", &input, "--report", &setting.config], "overwrite the configuration");
 
     let link = setting.scratch.path("link.pcap");
     std::os::unix::fs::symlink(&setting.capture, &link).unwrap();
-    setting.refuses(2, &["--in", &input, "--out", &format!("lh0={link}")], "written over the input");
+    setting.refuses(2, &["--in", &input, "--out", &format!("lh0={link}")], "overwrite the input");
 
     let new = setting.scratch.path("new.pcap");
     let same = setting.scratch.path("./new.pcap");
     let outs = [format!("lh0={new}"), format!("dc0={same}")];
-    let told = "is to be both the output of port dc0 and the output of port lh0";
+    let told = "is named for both the output of port dc0 and the output of port lh0";
     setting.refuses(2, &["--in", &input, "--out", &outs[0], "--out", &outs[1]], told);
     setting.refuses(2, &["--in", &input, "--out", &outs[0], "--report", &new], "and the report");
     assert_eq!(fs::read(&setting.capture).unwrap(), before);

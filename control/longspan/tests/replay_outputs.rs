@@ -231,7 +231,7 @@ fn a_link_that_takes_years_ends_the_replay_after_a_minute_with_its_frames_counte
     let capture = scratch.write("in.pcap", pcap(&stream(100, 976, 1_000)));
     let input = format!("dc0={capture}");
     let run = replayed(&["--config", &config, "--in", &input, "--out-dir", &scratch.path("out")]);
-    assert!(run.stdout.contains("Not drained: frames still waited a minute after the last arrival."));
+    assert!(run.stdout.contains("Not drained: frames were still queued a minute after the last arrival."));
     let report = report(&scratch);
     assert_eq!(report["ending"]["state"], "drain_limit");
     assert_eq!(report["ending"]["queued"]["frames"], 92, "8 s each; the last of 8 starts at 56 s");
@@ -275,7 +275,7 @@ fn frames_of_neither_side_are_counted_and_named() {
     let capture = soft_roce();
     let arguments = ["--config", &config, "--split", capture.to_str().unwrap(), "--from", "dc0=10.0.0.1"];
     let run = replayed(&[&arguments[..], &["--out-dir", &scratch.path("out")]].concat());
-    assert!(run.stdout.contains("match no --from and came in nowhere"), "{}", run.stdout);
+    assert!(run.stdout.contains("match no --from and were not replayed"), "{}", run.stdout);
     assert!(run.stdout.contains("from 52:54:00:00:00:02"));
     let report = report(&scratch);
     let read = report["input"]["read"]["frames"].as_u64().unwrap();

@@ -130,7 +130,7 @@ fn the_series_of_bifrost_agrees_with_the_report() {
     let group = &dc0["priorities"][3]["ingress"];
     let (held, frames) = (group["watermark_bytes"].as_u64().unwrap(), group["received"]["frames"].as_u64());
     assert!((held..=held + 24 * frames.unwrap()).contains(&queue), "{queue} on the wire, {held} without");
-    assert!(incoming <= figure("fullest_wire_bytes"), "{incoming}");
+    assert!(incoming <= figure("peak_wire_bytes"), "{incoming}");
 
     // Every change is in a row, so the pauses come to what the frames said, but for the sampling.
     let paused = dc0["priorities"][3]["pauses_sent"]["paused_ns"].as_u64().unwrap();
@@ -200,7 +200,7 @@ fn fewer_rows_are_what_a_longer_interval_would_have_shown() {
     assert!((20..=40).contains(&rows), "{rows}");
 
     let picture = fs::read_to_string(plot).unwrap();
-    let interval = picture.split("looked at every ").nth(1).unwrap().split(['<', ';']).next().unwrap().trim();
+    let interval = picture.split("sampled every ").nth(1).unwrap().split(['<', ';']).next().unwrap().trim();
     assert_ne!(interval, "1us", "it was doubled");
     slow_haul(&scratch, &["--series", &many, "--sample", interval, "--rows", "100000"]);
     assert_eq!(fs::read_to_string(few).unwrap(), fs::read_to_string(many).unwrap());
@@ -218,7 +218,7 @@ fn the_same_frames_give_the_same_picture_which_is_well_formed() {
         assert_eq!(first, second);
         assert_well_formed(&first);
         assert!(first.contains(&format!("gateway &quot;{gateway}&quot;")));
-        assert_eq!(first.contains("dc0: slots of Bifrost"), gateway == "replay-bifrost");
+        assert_eq!(first.contains("dc0: Bifrost slots"), gateway == "replay-bifrost");
         assert!(first.contains("dc0: pauses") && !first.contains("lh0: pauses"), "none of lh0");
     }
 }
@@ -272,9 +272,9 @@ fn a_series_that_cannot_be_written_is_named_and_a_wrong_sampling_refused() {
     };
     let nowhere = scratch.path("nowhere/series.csv");
     refuses(2, &["--series", &nowhere], &format!("{nowhere}: cannot be written: "));
-    refuses(2, &["--plot", &capture], "the plot would be written over the input of port dc0");
+    refuses(2, &["--plot", &capture], "the plot would overwrite the input of port dc0");
     let same = scratch.path("same");
-    refuses(2, &["--plot", &same, "--series", &same], "is to be both the series and the plot");
+    refuses(2, &["--plot", &same, "--series", &same], "is named for both the series and the plot");
     refuses(2, &["--series", &same, "--sample", "10"], "has no unit");
     refuses(2, &["--series", &same, "--sample", "0us"], "above zero");
     refuses(2, &["--series", &same, "--rows", "3"], "3 is not in 4..=1000000");

@@ -120,7 +120,7 @@ fn check_approves_every_gateway_of_the_repository_but_not_a_broken_one() {
     let right = scratch.write("right.toml", SLOW_HAUL);
     let mixed = run(["check", "--json", &right, &wrong]);
     assert_eq!(mixed.status, 2);
-    assert_eq!(mixed.stderr, "longspan: 1 of 2 files do not hold\n");
+    assert_eq!(mixed.stderr, "longspan: 1 of 2 files are invalid\n");
     let report = json(&mixed.stdout);
     assert_eq!((&report[0]["ok"], &report[1]["ok"]), (&true.into(), &false.into()));
     assert_eq!(report[1]["problems"][0]["severity"], "error");
@@ -143,7 +143,7 @@ fn check_says_what_each_core_of_a_gateway_with_devices_keeps_up_with() {
         "ports": ["dc0"],
         "rate": 100_000_000_000_u64,
         "frames_per_second": 5_000_000,
-        "least_mean_wire_bytes": 2_500,
+        "min_mean_wire_bytes": 2_500,
         "keeps_up": true,
     });
     assert_eq!((&report[0]["cores"][0], &report[1]["cores"]), (&core, &serde_json::json!([])));

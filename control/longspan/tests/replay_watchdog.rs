@@ -66,7 +66,7 @@ fn a_storm_in_a_capture_is_in_the_report_with_its_instants_and_reasons() {
         "at_ns": START + 598 * MS, "port": "lh0", "priority": 3, "event": "restored",
         "cause": "quiet", "quiet_ns": 200 * MS, "stormed_ns": 338 * MS,
     });
-    let expected = serde_json::json!({ "events": [detected, restored], "forgotten_events": 0 });
+    let expected = serde_json::json!({ "events": [detected, restored], "discarded_events": 0 });
     assert_eq!(report["watchdog"], expected);
 
     let queue = egress(&report);
@@ -80,9 +80,9 @@ fn a_storm_in_a_capture_is_in_the_report_with_its_instants_and_reasons() {
     assert_eq!(report["ports"][0]["priorities"][3]["egress"]["watchdog"], quiet);
     assert_eq!((&report["conservation"]["holds"], &report["format"]), (&true.into(), &1.into()));
 
-    let storms = "STORMS: queues that a peer paused without end\n  \
-        port  prio  storms  restored  at the end\n  \
-        lh0   3          1         1    restored\n";
+    let storms = "STORMS: queues with a pause storm\n  \
+        port  prio  storms  restored    status\n  \
+        lh0   3          1         1  restored\n";
     assert!(summary.contains(storms), "{summary}");
 }
 

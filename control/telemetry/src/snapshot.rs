@@ -195,13 +195,13 @@ pub struct EmulationReport {
     /// Frames that are on the link.
     pub in_flight: u64,
     /// The most that were.
-    pub most_in_flight: u64,
+    pub peak_in_flight: u64,
     /// Frames that were put on the link.
     pub entered: u64,
     /// Frames that arrived at the far end.
     pub delivered: u64,
     /// The most by which one arrived late.
-    pub most_late_ns: u64,
+    pub max_lateness_ns: u64,
     /// Frames that were lost on purpose.
     pub lost: u64,
     /// Frames that were delivered twice on purpose.

@@ -5,7 +5,7 @@ use report::{LimitsReport, PortReport};
 
 /// What the slots of Bifrost came to, where it runs.
 pub fn write_bifrost<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a PortReport>) {
-    let headings = ["port", "slots", "of", "paused", "fully", "granted", "longest queue", "H"];
+    let headings = ["port", "slots", "length", "paused", "fully paused", "granted", "longest queue", "H"];
     let mut table = Table::new(1, headings);
     for port in ports {
         let Some(bifrost) = &port.bifrost else { continue };
@@ -20,32 +20,46 @@ pub fn write_bifrost<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a 
             bytes(bifrost.buffer_wire_bytes),
         ]);
     }
-    section(page, "BIFROST: slots, and what they granted, in bytes on the wire", &table);
+    section(page, "BIFROST: slots and grants, in bytes on the wire", &table);
 }
 
 /// The rates and the pseudo-queue of LSCC, where it runs.
 pub fn write_rates<'a>(page: &mut String, ports: impl IntoIterator<Item = &'a PortReport>) {
-    let headings =
-        ["port", "told", "last", "longest queue", "Qref", "heard", "refused", "last", "longest Q*", "Q*ref"];
+    let headings = [
+        "port",
+        "sent",
+        "advertised",
+        "longest queue",
+        "Qref",
+        "accepted",
+        "refused",
+        "received",
+        "longest Q*",
+        "Q*ref",
+    ];
     let mut table = Table::new(1, headings);
     let last = |bits_per_second: Option<u64>| bits_per_second.map_or_else(String::new, rate);
     for port in ports {
         let Some(lscc) = &port.lscc else { continue };
-        let (told, heard, queue) = (&lscc.rates_told, &lscc.feedback, &lscc.pseudo_queue);
+        let (sent, received, queue) = (&lscc.advertised_rates, &lscc.feedback, &lscc.pseudo_queue);
         table.row([
             port.name.clone(),
-            thousands(told.intervals),
-            last(told.last_bits_per_second),
-            bytes(told.longest_queue_wire_bytes),
-            bytes(told.reference_wire_bytes),
-            thousands(heard.accepted),
-            thousands(heard.refused()),
-            last(heard.last_bits_per_second),
+            thousands(sent.intervals),
+            last(sent.last_bits_per_second),
+            bytes(sent.longest_queue_wire_bytes),
+            bytes(sent.reference_wire_bytes),
+            thousands(received.accepted),
+            thousands(received.refused()),
+            last(received.last_bits_per_second),
             bytes(queue.longest_wire_bytes),
             bytes(queue.reference_wire_bytes),
         ]);
     }
-    section(page, "LSCC: rates told to the far end and heard from it, and the pseudo-queue Q*", &table);
+    section(
+        page,
+        "LSCC: rates advertised to the far end and received from it, and the pseudo-queue Q*",
+        &table,
+    );
 }
 
 /// The notifications and the flows of LSCC, where it runs.
@@ -56,9 +70,9 @@ pub fn write_notifications<'a>(page: &mut String, ports: impl IntoIterator<Item 
         "marked instead",
         "marks removed",
         "far CNPs",
-        "thinned",
+        "suppressed",
         "data flows",
-        "found by CM",
+        "resolved by CM",
         "by PSN",
     ];
     let mut table = Table::new(1, headings);
@@ -71,13 +85,13 @@ pub fn write_notifications<'a>(page: &mut String, ports: impl IntoIterator<Item 
             thousands(cnps.marked_instead),
             thousands(cnps.marks_removed),
             thousands(cnps.far + cnps.far_unknown),
-            thousands(cnps.far_thinned),
+            thousands(cnps.far_suppressed),
             thousands(u64::from(flows.resolved + flows.unresolved)),
             thousands(flows.resolved_by_cm),
             thousands(flows.resolved_by_psn),
         ]);
     }
-    section(page, "CONGESTION NOTIFICATIONS, and the pairs of queue pairs that were found", &table);
+    section(page, "CONGESTION NOTIFICATIONS, and how queue pairs were resolved", &table);
 }
 
 /// An XOFF threshold: bytes, or the share of the free pool that is dynamic.

@@ -71,7 +71,7 @@ fn a_page_of_one_port_shows_no_other() {
 #[test]
 fn a_port_that_is_not_there_is_refused_with_those_that_are() {
     let refused = render(&snapshot(), View::Ports, Some("dc7")).unwrap_err();
-    assert_eq!(refused.to_string(), "the gateway has no port \"dc7\", but dc0, lh0");
+    assert_eq!(refused.to_string(), "the gateway has no port \"dc7\"; its ports are dc0, lh0");
 }
 
 #[test]

@@ -39,12 +39,14 @@ pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
 pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {
         _ if SOFTWARE.contains(&driver) || SEEN.contains(&driver) => PfcPassage::Passes,
-        "net_i40e" => PfcPassage::Blocked("the i40e driver installs a filter against sending 0x8808"),
+        "net_i40e" => PfcPassage::Blocked(
+            "the i40e driver installs a filter that drops sent frames with EtherType 0x8808",
+        ),
         "net_ice" => PfcPassage::Unknown(
             "the ice driver sends PFC frames, but whether received ones reach software depends on the \
              card's receive settings (PRTMAC_HSEC_CTL_RX_FORWARD_CONTROL)",
         ),
-        _ => PfcPassage::Unknown("nothing is known of how this driver treats MAC control frames"),
+        _ => PfcPassage::Unknown("it is not known how this driver treats MAC control frames"),
     }
 }
 

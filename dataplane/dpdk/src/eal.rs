@@ -28,12 +28,12 @@ pub struct Eal(Arc<Runtime>);
 #[derive(Debug, Error)]
 pub enum EalError {
     /// One process, one DPDK, also after [`Eal::cleanup`].
-    #[error("DPDK has been started in this process already")]
+    #[error("DPDK was already started in this process")]
     AlreadyStarted,
     /// The kernel has not set enough hugepages aside.
     #[error(
-        "DPDK wants {wanted} of hugepages, and {free} are free: `sysctl -w vm.nr_hugepages={pages}` sets \
-         aside enough pages of {page_size}"
+        "DPDK needs {wanted} of hugepages, but only {free} are free: `sysctl -w vm.nr_hugepages={pages}` \
+         reserves enough pages of {page_size}"
     )]
     TooFewHugepages {
         /// What was asked for.
@@ -46,7 +46,7 @@ pub enum EalError {
         pages: u64,
     },
     /// Something that only a privileged process may do.
-    #[error("{what} takes {capability}, which this process does not have")]
+    #[error("{what} requires {capability}, which this process does not have")]
     NotPermitted {
         /// What was tried.
         what: String,
@@ -54,10 +54,10 @@ pub enum EalError {
         capability: Capability,
     },
     /// An argument holds a NUL.
-    #[error("{0:?} cannot be an argument of DPDK: it holds a NUL")]
+    #[error("{0:?} cannot be passed to DPDK: it contains a NUL byte")]
     Argument(String),
     /// DPDK does not start with these arguments; its log, on stderr, says more.
-    #[error("DPDK does not start with the arguments `{arguments}`: {source}")]
+    #[error("cannot start DPDK with the arguments `{arguments}`: {source}")]
     Start {
         /// What it was given.
         arguments: String,
@@ -69,7 +69,7 @@ pub enum EalError {
     NoPciDevice(String),
     /// A PCI device that DPDK was allowed to take, and did not.
     #[error(
-        "DPDK does not take the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
+        "DPDK cannot use the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
          --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
     )]
     PciDeviceNotTaken {
@@ -80,8 +80,8 @@ pub enum EalError {
     },
     /// Another process has a PCI device.
     #[error(
-        "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` names it); end that process, \
-         or name another device"
+        "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` shows which); stop that \
+         process, or choose another device"
     )]
     PciDeviceInUse {
         /// The device.
@@ -91,7 +91,7 @@ pub enum EalError {
     },
     /// This process may not open a PCI device.
     #[error(
-        "the PCI device {device} is bound to vfio-pci, and this user may not open {group}: give it to the user (chown)"
+        "the PCI device {device} is bound to vfio-pci, but this user may not open {group}: change its owner (chown)"
     )]
     PciDeviceForbidden {
         /// The device.
@@ -100,7 +100,7 @@ pub enum EalError {
         group: String,
     },
     /// A virtual device could not be made; DPDK's log, on stderr, says more.
-    #[error("DPDK does not make the device {device}: {source}")]
+    #[error("DPDK cannot create the device {device}: {source}")]
     Device {
         /// The device with its parameters.
         device: String,
@@ -108,7 +108,7 @@ pub enum EalError {
         source: io::Error,
     },
     /// A thread could not be registered.
-    #[error("DPDK takes no more threads: {0}")]
+    #[error("cannot register another thread with DPDK: {0}")]
     Thread(io::Error),
 }
 
@@ -119,7 +119,7 @@ pub enum StillInUse {
     #[error("pools, ports or threads are still in use")]
     Handles,
     /// Frames of pools that were dropped are outside.
-    #[error("frames of {0} pools are still outside")]
+    #[error("frames of {0} pools are still in use")]
     Frames(usize),
 }
 

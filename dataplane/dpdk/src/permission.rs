@@ -69,13 +69,11 @@ pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
         return EalError::NotPermitted { what: format!("the device {device}"), capability };
     }
     if locks_too_much(device) {
-        let what = format!(
-            "locking the rings of the device {device}, which the limit of locked memory does not allow,"
-        );
+        let what = format!("locking the rings of the device {device} exceeds the limit on locked memory and");
         return EalError::NotPermitted { what, capability: Capability::IpcLock };
     }
     // Many drivers return -1 for whatever went wrong, which is not EPERM.
-    let source = if status == -1 { io::Error::other("its driver refuses it") } else { error_of(status) };
+    let source = if status == -1 { io::Error::other("its driver rejected it") } else { error_of(status) };
     EalError::Device { device: device.to_owned(), source }
 }
 

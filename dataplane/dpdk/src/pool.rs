@@ -48,10 +48,10 @@ impl PoolSettings {
 #[derive(Debug, Error)]
 pub enum PoolError {
     /// Not a name that DPDK takes.
-    #[error("{0:?} is no name for a pool: 1 to 25 letters, digits and underscores")]
+    #[error("{0:?} is not a valid pool name: expected 1 to 25 letters, digits and underscores")]
     Name(String),
     /// A name that a pool has.
-    #[error("there is a pool of the name {0} already")]
+    #[error("a pool named {0} already exists")]
     Exists(String),
     /// An mbuf's length is a 16-bit number.
     #[error("an mbuf holds 1 to {max} bytes of a frame, not {wanted}")]
@@ -63,8 +63,8 @@ pub enum PoolError {
     },
     /// No memory for it.
     #[error(
-        "there is no memory for the pool {name}: {mbufs} mbufs of {data_room} take {memory}; give DPDK more, \
-         or buffer less"
+        "not enough memory for the pool {name}: {mbufs} mbufs of {data_room} need {memory}; give DPDK more \
+         memory, or make the buffer smaller"
     )]
     Memory {
         /// The pool.
@@ -77,7 +77,7 @@ pub enum PoolError {
         memory: Bytes,
     },
     /// DPDK refuses it.
-    #[error("DPDK makes no pool {name} of {mbufs} mbufs with a cache of {cache}: {source}")]
+    #[error("DPDK cannot create the pool {name} of {mbufs} mbufs with a cache of {cache}: {source}")]
     Refused {
         /// The pool.
         name: String,

@@ -79,13 +79,13 @@ pub enum PortError {
     #[error("DPDK has no device {0}")]
     NotFound(String),
     /// Somebody has it.
-    #[error("the device {0} is in use already")]
+    #[error("the device {0} is already in use")]
     Taken(String),
     /// A burst, or a handler of DPDK, does not end: the thread that it is in stands still. One may try again.
     #[error("the device {0} is busy")]
     Busy(String),
     /// A step on the way failed; DPDK's log, on stderr, says more.
-    #[error("the device {device}: {step}: {source}")]
+    #[error("the device {device}: cannot {step}: {source}")]
     Step {
         /// The device.
         device: String,
@@ -103,7 +103,7 @@ const CONTROL_QUEUE: u16 = 1;
 /// Descriptors of that queue, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
 const CONTROL_DESCRIPTORS: u16 = 64;
 /// A step of [`PortError::Step`].
-const HOLDING: &str = "keeping DPDK's interrupt thread apart from it";
+const HOLDING: &str = "suspend DPDK's interrupt thread";
 /// What DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
 const USUAL_OVERHEAD: u32 = HEADER_LEN as u32 + 4;
 
@@ -225,7 +225,7 @@ impl Port {
         let mut stats = sys::rte_eth_stats::default();
         // SAFETY: the device runs as long as `self` exists; the call fills in a struct.
         let status = unsafe { sys::rte_eth_stats_get(self.device.port, &mut stats) };
-        self.device.step("reading its statistics", status)?;
+        self.device.step("read its statistics", status)?;
         Ok(PortStatistics {
             received: stats.ipackets,
             sent: stats.opackets,
@@ -329,7 +329,7 @@ impl Device {
     fn info(&self) -> Result<sys::rte_eth_dev_info, PortError> {
         let mut info = sys::rte_eth_dev_info::default();
         // SAFETY: fills in a struct.
-        self.step("asking what it is", unsafe { sys::rte_eth_dev_info_get(self.port, &mut info) })?;
+        self.step("query its properties", unsafe { sys::rte_eth_dev_info_get(self.port, &mut info) })?;
         Ok(info)
     }
 
@@ -347,12 +347,12 @@ impl Device {
         // SAFETY: the device is ours and has not been started.
         let status =
             unsafe { sys::shim_configure(self.port, transmit_queues, mtu, rx_offloads, tx_offloads) };
-        self.step("configuring it", status)?;
+        self.step("configure it", status)?;
 
         let (mut receive, mut transmit) = (settings.rx_descriptors, settings.tx_descriptors);
         // SAFETY: reads and writes two numbers.
         let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, &mut receive, &mut transmit) };
-        self.step("choosing the number of descriptors", status)?;
+        self.step("set the number of descriptors", status)?;
 
         // SAFETY: asks on which NUMA node the device is; -1 is none in particular, which a queue may be
         // given too.
@@ -363,7 +363,7 @@ impl Device {
         // SAFETY: the device is ours, configured and not started; its pool lives as long as it does.
         let status =
             unsafe { sys::rte_eth_rx_queue_setup(self.port, DATA_QUEUE, receive, socket, &rx_conf, pool) };
-        self.step("setting up its receive queue", status)?;
+        self.step("set up its receive queue", status)?;
         let mut tx_conf = info.default_txconf;
         tx_conf.offloads = tx_offloads;
         for queue in 0..transmit_queues {
@@ -371,7 +371,7 @@ impl Device {
             // SAFETY: the device is ours, configured and not started.
             let status =
                 unsafe { sys::rte_eth_tx_queue_setup(self.port, queue, descriptors, socket, &tx_conf) };
-            self.step("setting up a transmit queue", status)?;
+            self.step("set up a transmit queue", status)?;
         }
         Ok(())
     }
@@ -381,14 +381,14 @@ impl Device {
         let (none, mut transmit) = (core::ptr::null_mut(), CONTROL_DESCRIPTORS);
         // SAFETY: the call reads and writes a number, and takes a null pointer for one that nobody wants.
         let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, none, &mut transmit) };
-        self.step("choosing the number of descriptors", status)?;
+        self.step("set the number of descriptors", status)?;
         Ok(transmit)
     }
 
     /// Starts it, and lets its queues in: with others where the interrupt thread is kept apart.
     fn start(&self, gates: Option<&mut Gates<'_>>) -> Result<(), PortError> {
         // SAFETY: the device is ours, all its queues are set up, and nobody is behind the gate.
-        self.step("starting it", unsafe { sys::rte_eth_dev_start(self.port) })?;
+        self.step("start it", unsafe { sys::rte_eth_dev_start(self.port) })?;
         self.leave_pauses_to_us();
         self.choose_what_it_receives()?;
         match gates {
@@ -404,7 +404,7 @@ impl Device {
             return Err(PortError::Busy(self.name.clone()));
         }
         // SAFETY: the device is ours, and nobody is behind the gate.
-        self.step("stopping it", unsafe { sys::rte_eth_dev_stop(self.port) })
+        self.step("stop it", unsafe { sys::rte_eth_dev_stop(self.port) })
     }
 
     fn choose_what_it_receives(&self) -> Result<(), PortError> {
@@ -420,7 +420,7 @@ impl Device {
         if error_of(status).kind() == io::ErrorKind::Unsupported {
             return Ok(());
         }
-        self.step("choosing what it receives", status)
+        self.step("set its receive mode", status)
     }
 
     /// Asks the device neither to obey pauses nor to make its own, and to let MAC control frames through.
@@ -440,14 +440,14 @@ impl Device {
     fn mac(&self) -> Result<MacAddress, PortError> {
         let mut address = sys::rte_ether_addr::default();
         // SAFETY: fills in a struct.
-        self.step("asking its address", unsafe { sys::rte_eth_macaddr_get(self.port, &mut address) })?;
+        self.step("read its MAC address", unsafe { sys::rte_eth_macaddr_get(self.port, &mut address) })?;
         Ok(MacAddress(address.addr_bytes))
     }
 
     fn mtu(&self) -> Result<Bytes, PortError> {
         let mut mtu = 0;
         // SAFETY: writes a number.
-        self.step("asking its MTU", unsafe { sys::rte_eth_dev_get_mtu(self.port, &mut mtu) })?;
+        self.step("read its MTU", unsafe { sys::rte_eth_dev_get_mtu(self.port, &mut mtu) })?;
         Ok(Bytes(u64::from(mtu)))
     }
 }

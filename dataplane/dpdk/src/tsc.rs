@@ -22,10 +22,10 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CalibrationError {
     /// Fewer than two samples, or all of one instant.
-    #[error("too few samples to know how fast the time stamp counter is")]
+    #[error("too few samples to calibrate the time stamp counter")]
     TooFewSamples,
     /// The counter stood still, went back, or is slower than one tick in 10 us.
-    #[error("the time stamp counter went by {ticks} ticks in {nanos} ns, which cannot be")]
+    #[error("the time stamp counter advanced by {ticks} ticks in {nanos} ns, which is implausible")]
     Implausible {
         /// How far the counter went.
         ticks: i128,

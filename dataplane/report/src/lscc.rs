@@ -11,11 +11,11 @@ use units::BitRate;
 pub struct LsccReport {
     /// T.
     pub interval_ns: u64,
-    /// The rates that were told to the other end.
-    pub rates_told: RatesReport,
-    /// The messages of the other end.
+    /// The rates that were advertised to the far end.
+    pub advertised_rates: RatesReport,
+    /// The messages of the far end.
     pub feedback: FeedbackReport,
-    /// What was sent, against the rate that the other end told.
+    /// What was sent, against the rate that the far end advertised.
     pub pseudo_queue: PseudoQueueReport,
     /// Congestion notifications.
     pub cnps: CnpReport,
@@ -28,12 +28,12 @@ pub struct LsccReport {
 pub struct RatesReport {
     /// Rates that were calculated.
     pub intervals: u64,
-    /// Of these, how many were as far from the one before as they may be.
+    /// Rates that were limited to the largest step from the one before.
     pub clamped_by_step: u64,
-    /// How many were the lowest.
-    pub clamped_at_least: u64,
-    /// How many were the highest.
-    pub clamped_at_most: u64,
+    /// Rates that were raised to the lowest one.
+    pub clamped_to_min: u64,
+    /// Rates that were lowered to the highest one.
+    pub clamped_to_max: u64,
     /// The last one; `None` before the first.
     pub last_bits_per_second: Option<u64>,
     /// What left in the last interval; `None` where nothing did.
@@ -66,10 +66,10 @@ pub struct FeedbackReport {
     pub stale: u64,
     /// Messages whose sequence number was further ahead than the time since the last one allows.
     pub ahead: u64,
-    /// Challenges of the other end.
-    pub challenges: u64,
-    /// Challenges to the other end.
-    pub challenged: u64,
+    /// Challenges received from the far end.
+    pub challenges_received: u64,
+    /// Challenges sent to the far end.
+    pub challenges_sent: u64,
     /// How often a limit was given up because messages failed to come.
     pub lapsed: u64,
     /// The rate that holds; `None` where nothing is limited.
@@ -87,7 +87,7 @@ impl FeedbackReport {
 /// The pseudo-queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PseudoQueueReport {
-    /// Above this, senders are told, in bytes on the wire.
+    /// Above this, senders are notified, in bytes on the wire.
     pub reference_wire_bytes: u64,
     /// The longest, in bytes on the wire.
     pub longest_wire_bytes: u64,
@@ -100,18 +100,18 @@ pub struct PseudoQueueReport {
 pub struct CnpReport {
     /// CNPs that the gateway made.
     pub direct: u64,
-    /// Packets that it marked because it could not tell their sender.
+    /// Packets that it marked because it could not notify their sender.
     pub marked_instead: u64,
-    /// Senders that it could not tell in any way.
-    pub not_told: u64,
-    /// Marks that it took off because it tells the sender itself.
+    /// Senders that it could not notify in any way.
+    pub not_notified: u64,
+    /// Marks that it removed because it notifies the sender itself.
     pub marks_removed: u64,
     /// CNPs from the far side to a flow that is known.
     pub far: u64,
     /// CNPs from the far side to a flow that is not known.
     pub far_unknown: u64,
-    /// CNPs from the far side that were not passed on.
-    pub far_thinned: u64,
+    /// CNPs from the far side that were not forwarded.
+    pub far_suppressed: u64,
 }
 
 /// The flow table and its resolver. A flow is everything that goes to one queue pair.
@@ -154,11 +154,11 @@ impl LsccReport {
         let (data, resolver) = (&lscc.data_flows, &lscc.resolver);
         Some(Self {
             interval_ns: settings.interval.0,
-            rates_told: RatesReport {
+            advertised_rates: RatesReport {
                 intervals: rates.intervals,
                 clamped_by_step: rates.clamped_by_step,
-                clamped_at_least: rates.clamped_at_least,
-                clamped_at_most: rates.clamped_at_most,
+                clamped_to_min: rates.clamped_at_least,
+                clamped_to_max: rates.clamped_at_most,
                 last_bits_per_second: rate(rates.last_rate),
                 last_bottleneck_bits_per_second: rate(rates.last_bottleneck_rate),
                 reference_wire_bytes: settings.calculation.reference.0,
@@ -174,8 +174,8 @@ impl LsccReport {
                 unconfirmed: feedback.unconfirmed,
                 stale: feedback.stale,
                 ahead: feedback.ahead,
-                challenges: feedback.challenges,
-                challenged: feedback.challenged,
+                challenges_received: feedback.challenges,
+                challenges_sent: feedback.challenged,
                 lapsed: lscc.lapsed,
                 last_bits_per_second: rate(lscc.told),
             },
@@ -187,11 +187,11 @@ impl LsccReport {
             cnps: CnpReport {
                 direct: limiter.direct_cnps,
                 marked_instead: limiter.marked_instead,
-                not_told: limiter.not_told,
+                not_notified: limiter.not_told,
                 marks_removed: limiter.marks_removed,
                 far: limiter.far_cnps,
                 far_unknown: limiter.far_cnps_unknown,
-                far_thinned: limiter.far_cnps_thinned,
+                far_suppressed: limiter.far_cnps_thinned,
             },
             flows: FlowsReport {
                 capacity: settings.limiting.flows,

@@ -71,11 +71,11 @@ pub struct BifrostReport {
     /// What was granted.
     pub granted_wire_bytes: u64,
     /// What was charged because slots ended late.
-    pub granted_late_wire_bytes: u64,
+    pub late_charge_wire_bytes: u64,
     /// The longest queue at the end of a slot.
     pub longest_queue_wire_bytes: u64,
-    /// The most that queue and virtual incoming bytes came to: above the buffer, something leaked.
-    pub fullest_wire_bytes: u64,
+    /// The highest sum of queue and virtual incoming bytes: above the buffer, something leaked.
+    pub peak_wire_bytes: u64,
     /// How late slots ended.
     pub lateness: DelayReport,
     /// Slots that ended later than the buffer provides for.
@@ -133,9 +133,9 @@ impl BifrostReport {
             paused_slots: slots.paused,
             fully_paused_slots: slots.fully_paused,
             granted_wire_bytes: slots.granted.0,
-            granted_late_wire_bytes: slots.granted_late.0,
+            late_charge_wire_bytes: slots.granted_late.0,
             longest_queue_wire_bytes: slots.longest_queue.0,
-            fullest_wire_bytes: slots.fullest.0,
+            peak_wire_bytes: slots.fullest.0,
             lateness: DelayReport::from(&slots.lateness),
             late_slots: slots.late,
         })

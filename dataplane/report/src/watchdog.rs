@@ -13,7 +13,7 @@ pub struct WatchdogReport {
     /// [`switch::WatchdogLog::CAPACITY`].
     pub events: Vec<WatchdogEventReport>,
     /// How many there were before those.
-    pub forgotten_events: u64,
+    pub discarded_events: u64,
 }
 
 /// A queue was found stormed, or restored.
@@ -73,10 +73,10 @@ impl WatchdogReport {
     /// The watchdogs of the ports in `settings`. Each of `logs` is that of one shard; of all together no
     /// more is kept than of one.
     pub fn new<'a>(settings: &Settings, logs: impl IntoIterator<Item = &'a WatchdogLog>) -> Self {
-        let (mut found, mut forgotten_events) = (Vec::<&WatchdogEvent>::new(), 0);
+        let (mut found, mut discarded_events) = (Vec::<&WatchdogEvent>::new(), 0);
         for log in logs {
             found.extend(log.iter());
-            forgotten_events += log.forgotten();
+            discarded_events += log.forgotten();
         }
         found.sort_by_key(|event| event.at);
         let surplus = found.len().saturating_sub(WatchdogLog::CAPACITY);
@@ -88,7 +88,7 @@ impl WatchdogReport {
         };
         Self {
             events: found[surplus..].iter().copied().map(event).collect(),
-            forgotten_events: forgotten_events + surplus as u64,
+            discarded_events: discarded_events + surplus as u64,
         }
     }
 }

@@ -112,7 +112,7 @@ reasons! {
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.
-        ThinnedCnp = "thinned_cnp",
+        SuppressedCnp = "suppressed_cnp",
     }
 }
 

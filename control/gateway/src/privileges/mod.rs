@@ -41,10 +41,12 @@ pub enum PrivilegesError {
     #[error("process.user: there is no account \"{0}\" on this machine")]
     NoAccount(String),
     /// The gateway is not root, and so cannot go on as somebody else.
-    #[error("process.user: only a gateway that is started as root can go on as \"{0}\"")]
+    #[error("process.user: only a gateway started as root can switch to user \"{0}\"")]
     NotRoot(String),
     /// A step on the way failed.
-    #[error("process.privileges: {step}: {source}; with \"keep\" the gateway runs all the same")]
+    #[error(
+        "process.privileges: cannot {step}: {source}; \"keep\" runs the gateway without dropping privileges"
+    )]
     Step {
         /// What was tried.
         step: &'static str,
@@ -53,7 +55,7 @@ pub enum PrivilegesError {
     },
     /// There is no filter of system calls.
     #[error(
-        "process.privileges: the filter of system calls: {0}; with \"keep\" the gateway runs all the same"
+        "process.privileges: cannot install the system call filter: {0}; \"keep\" runs the gateway without dropping privileges"
     )]
     Filter(#[from] FilterError),
 }
@@ -83,14 +85,14 @@ impl Privileges {
             return Ok(Self::Keep);
         }
         let account = account_for(process)?;
-        set_no_new_privs(true).map_err(step("no_new_privs"))?;
-        let effective = capabilities(None).map_err(step("capabilities"))?.effective;
+        set_no_new_privs(true).map_err(step("set no_new_privs"))?;
+        let effective = capabilities(None).map_err(step("read the capabilities"))?.effective;
         if effective.contains(CapabilitySet::SETPCAP) {
             for capability in CapabilitySet::all().iter() {
                 match remove_capability_from_bounding_set(capability) {
                     // A kernel that is older than the capability.
                     Err(rustix::io::Errno::INVAL) => {}
-                    outcome => outcome.map_err(step("the bounding set"))?,
+                    outcome => outcome.map_err(step("clear the bounding set"))?,
                 }
             }
         }
@@ -105,24 +107,24 @@ impl Privileges {
     pub fn give_up(&self, gateway: &Gateway, path: &Path, socket: &Server) -> Result<(), PrivilegesError> {
         let Self::Drop(account) = self else { return Ok(()) };
         let kept = needed_by(gateway);
-        let permitted = capabilities(None).map_err(step("capabilities"))?.permitted;
+        let permitted = capabilities(None).map_err(step("read the capabilities"))?.permitted;
         let kept = kept & permitted;
-        limit_resources().map_err(step("limits of resources"))?;
+        limit_resources().map_err(step("set resource limits"))?;
         if let Some(account) = account {
-            hand_over(account, gateway, socket).map_err(step("files for its user"))?;
+            hand_over(account, gateway, socket).map_err(step("hand files over to the user"))?;
             go_on_as(account)?;
         }
         let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
-        set_capabilities(None, sets).map_err(step("capabilities"))?;
+        set_capabilities(None, sets).map_err(step("drop capabilities"))?;
         let others = dpdk::renounce_capabilities_of_other_threads();
-        for thread in others.map_err(step("capabilities of threads"))? {
-            tracing::warn!("the thread {thread} of DPDK keeps its capabilities");
+        for thread in others.map_err(step("drop the capabilities of threads"))? {
+            tracing::warn!("DPDK thread {thread} keeps its capabilities");
         }
         filter::install(calls_of(gateway))?;
         tell(account.as_ref(), kept);
         if let Err(error) = config::load(path) {
             tracing::warn!(
-                "a reload will be refused, because the gateway can no longer read its configuration: {error}"
+                "reloads will fail, because the gateway can no longer read its configuration: {error}"
             );
         }
         Ok(())
@@ -132,7 +134,7 @@ impl Privileges {
     pub fn renounce(&self) {
         let Self::Drop(_) = self else { return };
         if let Err(error) = dpdk::renounce_capabilities() {
-            tracing::warn!("a worker keeps its capabilities: {error}");
+            tracing::warn!("a worker cannot drop its capabilities: {error}");
         }
     }
 }
@@ -140,7 +142,7 @@ impl Privileges {
 /// The account that the gateway is to go on as; `None` where it stays who it is.
 fn account_for(process: &Process) -> Result<Option<Account>, PrivilegesError> {
     let stated = process.user.as_deref();
-    let found = Account::find(stated.unwrap_or(USUAL)).map_err(step("looking for its user"))?;
+    let found = Account::find(stated.unwrap_or(USUAL)).map_err(step("look up the user"))?;
     let is_root = geteuid().is_root();
     match (found, stated) {
         (None, Some(name)) => Err(PrivilegesError::NoAccount(name.into())),
@@ -149,7 +151,7 @@ fn account_for(process: &Process) -> Result<Option<Account>, PrivilegesError> {
         (_, None) if !is_root => Ok(None),
         (None, None) => {
             tracing::warn!(
-                "the gateway stays root, because there is no account \"{USUAL}\" and process.user names none"
+                "the gateway keeps running as root: there is no account \"{USUAL}\", and process.user is not set"
             );
             Ok(None)
         }
@@ -181,11 +183,12 @@ fn calls_of(gateway: &Gateway) -> &'static [i64] {
 /// Goes on as the account, with the capabilities of this thread, and with what whoever has started the gateway asked
 /// for the case that its parent ends: a change of user would take both.
 fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
-    let at_the_end_of_its_parent = parent_process_death_signal().map_err(step("the signal of its parent"))?;
-    set_keep_capabilities(true).map_err(step("capabilities of its user"))?;
-    account.assume().map_err(step("another user"))?;
-    set_keep_capabilities(false).map_err(step("capabilities of its user"))?;
-    set_parent_process_death_signal(at_the_end_of_its_parent).map_err(step("the signal of its parent"))
+    let at_the_end_of_its_parent =
+        parent_process_death_signal().map_err(step("read the parent death signal"))?;
+    set_keep_capabilities(true).map_err(step("keep capabilities across the user switch"))?;
+    account.assume().map_err(step("switch the user"))?;
+    set_keep_capabilities(false).map_err(step("stop keeping capabilities"))?;
+    set_parent_process_death_signal(at_the_end_of_its_parent).map_err(step("restore the parent death signal"))
 }
 
 /// Gives the account what it must be able to remove, or to connect to.
@@ -209,10 +212,11 @@ fn limit_resources() -> rustix::io::Result<()> {
 
 /// Says what is left.
 fn tell(account: Option<&Account>, kept: CapabilitySet) {
-    let user = account.map_or_else(|| "its user".to_owned(), |account| format!("user {}", account.name));
+    let user = account
+        .map_or_else(|| "the user who started it".to_owned(), |account| format!("user {}", account.name));
     let kept: Vec<_> = kept.iter_names().map(|(name, _)| format!("CAP_{name}")).collect();
-    let kept = if kept.is_empty() { "no capability".to_owned() } else { kept.join(", ") };
-    tracing::info!("privileges: the gateway goes on as {user}, with {kept} and a filter of system calls");
+    let kept = if kept.is_empty() { "no capabilities".to_owned() } else { kept.join(", ") };
+    tracing::info!("privileges dropped: the gateway runs as {user}, with {kept} and a system call filter");
 }
 
 #[cfg(test)]

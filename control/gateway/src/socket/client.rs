@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// There is no socket, or nobody listens.
-    #[error("{}: no gateway answers: {source}", path.display())]
+    #[error("{}: cannot connect to the gateway: {source}", path.display())]
     Connect {
         /// The socket.
         path: PathBuf,
@@ -31,7 +31,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The gateway has no answer yet. What it was asked for may still be done.
-    #[error("{}: no answer yet, and what was asked for may still be done: {why}", path.display())]
+    #[error("{}: {why}; it may still carry out the request", path.display())]
     Pending {
         /// The socket.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum ClientError {
         why: String,
     },
     /// The gateway's answer makes no sense: another version.
-    #[error("{}: the gateway's answer is none that this version knows: {source}", path.display())]
+    #[error("{}: cannot parse the answer of the gateway, which may run another version of Longspan: {source}", path.display())]
     Answer {
         /// The socket.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum ClientError {
         source: serde_json::Error,
     },
     /// No gateway was named, and none or several run.
-    #[error("{} has {}: say which gateway with --socket or --config", directory.display(), found(.sockets))]
+    #[error("{}: found {}; choose a gateway with --socket or --config", directory.display(), found(.sockets))]
     Which {
         /// Where sockets were looked for.
         directory: PathBuf,
@@ -57,7 +57,7 @@ pub enum ClientError {
 }
 
 fn found(sockets: &[String]) -> String {
-    if sockets.is_empty() { "no gateway's socket".into() } else { sockets.join(", ") }
+    if sockets.is_empty() { "no control socket".into() } else { sockets.join(", ") }
 }
 
 /// Asks the gateway that listens at `path`.
@@ -76,7 +76,10 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
     // A gateway that is busy may have said so, and hung up, before it was asked.
     if !answer.ends_with('\n') {
         answered.and(asked).map_err(exchange)?;
-        return Err(exchange(io::Error::new(io::ErrorKind::UnexpectedEof, "it is about to end")));
+        return Err(exchange(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "it closed the connection, probably because it is stopping",
+        )));
     }
     match serde_json::from_str(&answer) {
         Ok(Response::Pending(why)) => Err(ClientError::Pending { path: path.into(), why }),

@@ -25,9 +25,9 @@ pub enum Response {
     Reloaded(Vec<String>),
     /// To [`Request::Reload`]: nothing has changed, and why, a line each.
     Refused(Vec<String>),
-    /// The request is none.
-    Misunderstood(String),
-    /// Nothing was done: the gateway has all hands full.
+    /// The request is not one that the gateway knows.
+    InvalidRequest(String),
+    /// Nothing was done: as many clients as allowed are connected.
     Busy(String),
     /// There is no answer yet. What was asked for may still be done.
     Pending(String),

@@ -22,13 +22,13 @@ const LIMITS: Limits =
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Another gateway has it.
-    #[error("{}: a gateway listens there already", .0.display())]
+    #[error("{}: another gateway already listens on this socket", .0.display())]
     Taken(PathBuf),
     /// What is there was left by no gateway.
-    #[error("{}: there is a file that is no socket; name another place or remove it", .0.display())]
+    #[error("{}: a file that is not a socket is in the way; remove it or choose another path", .0.display())]
     NoSocket(PathBuf),
     /// The system refuses it.
-    #[error("{}: the control socket cannot be made: {source}", path.display())]
+    #[error("{}: cannot create the control socket: {source}", path.display())]
     Bind {
         /// The socket.
         path: PathBuf,
@@ -135,7 +135,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Err(error) = self.file.remove() {
-            tracing::warn!("{}: the control socket stays behind: {error}", self.file.path.display());
+            tracing::warn!("{}: cannot remove the control socket: {error}", self.file.path.display());
         }
     }
 }
@@ -170,9 +170,9 @@ fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
 
 /// Says that there is no place, without waiting for anything.
 fn turn_away(stream: &UnixStream, limits: Limits) {
-    let busy = Response::Busy(format!("it serves {} others", limits.at_once));
+    let busy = Response::Busy(format!("all {} connections of the control socket are in use", limits.at_once));
     if let Err(error) = stream.set_nonblocking(true).and_then(|()| say(stream, &busy)) {
-        tracing::debug!("a client of the control socket was turned away without a word: {error}");
+        tracing::debug!("a client beyond the connection limit of the control socket got no answer: {error}");
     }
 }
 
@@ -193,7 +193,7 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
             None => return Ok(()),
         },
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Response::Misunderstood("the request is too long".into())
+            Response::InvalidRequest("the request is too long".into())
         }
         Err(error) => return Err(error),
     };
@@ -204,7 +204,7 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
 fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Response> {
     let request = match serde_json::from_slice::<Request>(line) {
         Ok(request) => request,
-        Err(error) => return Some(Response::Misunderstood(format!("no such request: {error}"))),
+        Err(error) => return Some(Response::InvalidRequest(format!("unknown request: {error}"))),
     };
     let (answer, answered) = channel();
     events.send(Event::Request(request, answer)).ok()?;
@@ -212,7 +212,7 @@ fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Re
         Ok(response) => Some(response),
         // It has the request, and gets to it or goes on with it when it can.
         Err(RecvTimeoutError::Timeout) => {
-            Some(Response::Pending(format!("the gateway has taken {} s by now", patience.as_secs_f64())))
+            Some(Response::Pending(format!("no answer from the gateway within {} s", patience.as_secs_f64())))
         }
         Err(RecvTimeoutError::Disconnected) => None,
     }
@@ -326,7 +326,7 @@ mod tests {
         stream.write_all(b"{\"fly\":1}\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains("misunderstood"), "{answer}");
+        assert!(answer.contains("invalid_request"), "{answer}");
         assert!(events.try_recv().is_err());
     }
 
@@ -395,7 +395,7 @@ mod tests {
     fn where_no_gateway_is_named_the_only_one_is_meant() {
         let directory = tempfile::tempdir().unwrap();
         let none = find(directory.path()).unwrap_err();
-        assert!(none.to_string().contains("no gateway's socket"), "{none}");
+        assert!(none.to_string().contains("no control socket"), "{none}");
         let (_one, _events) = serving(&directory.path().join("one.sock"));
         assert_eq!(find(directory.path()).unwrap(), directory.path().join("one.sock"));
         let (_two, _events) = serving(&directory.path().join("two.sock"));

@@ -35,7 +35,7 @@ impl Claims {
     pub fn write(&mut self, path: &Path, what: &str) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Err(Failure::usage(format!(
-                "{what} cannot go to standard output; name a file, or use --json for the report"
+                "{what} cannot be written to standard output; name a file, or use --json to print the report"
             )));
         }
         if is_device(path) {
@@ -44,10 +44,10 @@ impl Claims {
         let identity = identity(path);
         let shown = path.display();
         if let Some((_, other)) = self.read.iter().find(|(read, _)| *read == identity) {
-            return Err(Failure::usage(format!("{shown}: {what} would be written over {other}")));
+            return Err(Failure::usage(format!("{shown}: {what} would overwrite {other}")));
         }
         if let Some((_, other)) = self.written.iter().find(|(written, _)| *written == identity) {
-            return Err(Failure::usage(format!("{shown}: is to be both {other} and {what}")));
+            return Err(Failure::usage(format!("{shown}: is named for both {other} and {what}")));
         }
         self.written.push((identity, what.into()));
         Ok(())

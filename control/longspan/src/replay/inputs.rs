@@ -40,14 +40,14 @@ fn open_each(
         if taken.contains(port) {
             let name = &input.port;
             return Err(Failure::usage(format!(
-                "--in names port {name} twice; merge its captures first, for example with mergecap"
+                "--in names port {name} twice; merge the captures first, for example with mergecap"
             )));
         }
         taken.insert(port);
         ports.push(port);
     }
     if args.inputs.iter().filter(|input| is_stdin(&input.file)).count() > 1 {
-        return Err(Failure::usage("standard input (-) can be read by one port only"));
+        return Err(Failure::usage("only one port can read standard input (-)"));
     }
     let inputs = args.inputs.iter().zip(ports);
     let inputs = inputs.map(|(input, port)| {

@@ -76,6 +76,9 @@ fn port_called(gateway: &Gateway, name: &str) -> Result<PortId, Failure> {
     gateway.port(name).ok_or_else(|| {
         let valid: Vec<_> = gateway.port_names().collect();
         let gateway = &gateway.name;
-        Failure::usage(format!("gateway \"{gateway}\" has no port \"{name}\"; it has {}", valid.join(", ")))
+        Failure::usage(format!(
+            "gateway \"{gateway}\" has no port \"{name}\"; its ports are {}",
+            valid.join(", ")
+        ))
     })
 }

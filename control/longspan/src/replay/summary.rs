@@ -36,7 +36,7 @@ fn heading(report: &Report) -> String {
     line!(page, "Replay through gateway \"{}\" (seed {})", report.program.name, report.program.seed);
     line!(
         page,
-        "{} frames, {}, captured within {}; played within {}, the last one left after {}",
+        "{} frames, {}; captured over {}, replayed over {}, finished after {}",
         thousands(input.read.frames),
         bytes(input.read.bytes),
         span(input.first_ns, input.last_ns),
@@ -44,11 +44,14 @@ fn heading(report: &Report) -> String {
         span(report.clock.first_arrival_ns, report.clock.end_ns),
     );
     if !input.complete {
-        line!(page, "A capture could not be read to its end; this is what came before.");
+        line!(
+            page,
+            "A capture could not be read to its end; this summary covers the frames before that point."
+        );
     }
     if input.clamped_timestamps > 0 {
         let frames = thousands(input.clamped_timestamps);
-        line!(page, "{frames} timestamps went back in time and were raised.");
+        line!(page, "{frames} timestamps lay before that of an earlier frame and were raised.");
     }
     write_unassigned(&mut page, report);
     page
@@ -59,21 +62,30 @@ fn write_unassigned(page: &mut String, report: &Report) {
     if unassigned.frames == 0 {
         return;
     }
-    line!(page, "{} frames match no --from and came in nowhere:", thousands(unassigned.frames));
+    line!(page, "{} frames match no --from and were not replayed:", thousands(unassigned.frames));
     for source in &unassigned.sources {
         line!(page, "  {} from {}", thousands(source.frames), source.mac);
     }
     if unassigned.other_sources > 0 {
-        line!(page, "  {} from others", thousands(unassigned.other_sources));
+        line!(page, "  {} from other sources", thousands(unassigned.other_sources));
     }
 }
 
 fn write_ports(page: &mut String, report: &Report) {
-    let headings =
-        ["port", "rate", "in frames", "in bytes", "out frames", "out bytes", "control", "kept", "dropped"];
+    let headings = [
+        "port",
+        "rate",
+        "in frames",
+        "in bytes",
+        "out frames",
+        "out bytes",
+        "control",
+        "consumed",
+        "dropped",
+    ];
     let mut table = Table::new(1, headings);
     for port in &report.ports {
-        let kept: Count = port.consumed.values().copied().sum();
+        let consumed: Count = port.consumed.values().copied().sum();
         let dropped: u64 = port.drops().map(|(.., count)| count.frames).sum();
         table.row([
             port.name.clone(),
@@ -83,7 +95,7 @@ fn write_ports(page: &mut String, report: &Report) {
             thousands(port.out.frames),
             bytes(port.out.bytes),
             thousands(port.control_out.frames),
-            thousands(kept.frames),
+            thousands(consumed.frames),
             thousands(dropped),
         ]);
     }
@@ -96,7 +108,7 @@ fn priorities(report: &Report) -> impl Iterator<Item = (&PortReport, &PriorityRe
 
 fn write_lossless(page: &mut String, report: &Report) {
     let headings =
-        ["port", "prio", "xoff", "refresh", "xon", "paused for", "peak", "XOFF at", "headroom", "of"];
+        ["port", "prio", "XOFF", "refresh", "XON", "paused for", "peak", "XOFF at", "headroom peak", "size"];
     let mut table = Table::new(2, headings);
     for (port, priority) in priorities(report) {
         let (group, pauses) = (&priority.ingress, &priority.pauses_sent);
@@ -114,21 +126,12 @@ fn write_lossless(page: &mut String, report: &Report) {
             bytes(limits.headroom_bytes),
         ]);
     }
-    section(page, "LOSSLESS PRIORITIES: pauses sent, and how full their groups were", &table);
+    section(page, "LOSSLESS PRIORITIES: pauses sent, and occupancy of the priority groups", &table);
 }
 
 fn write_queues(page: &mut String, report: &Report) {
-    let headings = [
-        "port",
-        "prio",
-        "frames",
-        "ECN marked",
-        "peak",
-        "p50 delay",
-        "p99 delay",
-        "max delay",
-        "obeyed pause",
-    ];
+    let headings =
+        ["port", "prio", "frames", "ECN marked", "peak", "p50 delay", "p99 delay", "max delay", "paused for"];
     let mut table = Table::new(2, headings);
     for (port, priority) in priorities(report) {
         let (queue, pauses) = (&priority.egress, &priority.pauses_received);
@@ -163,7 +166,7 @@ fn write_drops(page: &mut String, report: &Report) {
 }
 
 fn write_storms(page: &mut String, report: &Report) {
-    let mut table = Table::new(2, ["port", "prio", "storms", "restored", "at the end"]);
+    let mut table = Table::new(2, ["port", "prio", "storms", "restored", "status"]);
     for (port, priority) in priorities(report) {
         let Some(watchdog) = priority.egress.watchdog.filter(|watchdog| watchdog.storms > 0) else {
             continue;
@@ -176,7 +179,7 @@ fn write_storms(page: &mut String, report: &Report) {
             if watchdog.stormed { "stormed".into() } else { "restored".into() },
         ]);
     }
-    section(page, "STORMS: queues that a peer paused without end", &table);
+    section(page, "STORMS: queues with a pause storm", &table);
 }
 
 fn write_verdict(page: &mut String, report: &Report) {
@@ -185,10 +188,10 @@ fn write_verdict(page: &mut String, report: &Report) {
     match report.ending.state {
         "drained" => {}
         "deadlock" => {
-            line!(page, "DEADLOCK: nothing can leave any more.");
+            line!(page, "DEADLOCK: no queued frame can ever leave.");
         }
         _ => {
-            line!(page, "Not drained: frames still waited a minute after the last arrival.");
+            line!(page, "Not drained: frames were still queued a minute after the last arrival.");
         }
     }
     if queued.frames > 0 {
@@ -196,10 +199,15 @@ fn write_verdict(page: &mut String, report: &Report) {
     }
     for group in &report.ending.paused {
         let held = bytes(group.occupancy_bytes);
-        line!(page, "Priority {} of {} is still paused, and holds {held}.", group.priority, group.port);
+        line!(
+            page,
+            "Port {} still pauses its peer for priority {}, which holds {held}.",
+            group.port,
+            group.priority
+        );
     }
     let verdict = if report.conservation.holds {
-        "Every frame is accounted for: what came in went out, was kept or dropped by name, or still waits."
+        "Every frame is accounted for: sent, consumed, dropped for a named reason, or still queued."
     } else {
         "NOT EVERY FRAME IS ACCOUNTED FOR: see \"conservation\" in the report."
     };

@@ -84,7 +84,7 @@ impl Plan {
         let point = (!texts.is_empty()).then(|| texts.join(","));
         for number in 0..u64::from(args.seeds.get()) {
             let seed = first.checked_add(number).ok_or_else(|| {
-                Failure::usage(format!("--seeds {}: there is no seed above {}", args.seeds, u64::MAX))
+                Failure::usage(format!("--seeds {}: the highest seed is {}", args.seeds, u64::MAX))
             })?;
             let mut overrides = overrides.clone();
             overrides.push(Override::new(SEED, seed.to_string()));
@@ -114,7 +114,7 @@ impl Plan {
     fn check_names(&self) -> Result<(), Failure> {
         let mut names = BTreeSet::new();
         match self.runs.iter().find(|run| !names.insert(&run.name)) {
-            Some(twice) => Err(Failure::usage(format!("two runs are called {}", twice.name))),
+            Some(twice) => Err(Failure::usage(format!("two runs have the name {}", twice.name))),
             None => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ pub fn page(summary: &Summary, plan: &Plan, directory: &Path) -> String {
     write_runs(&mut page, summary, plan);
     write_queues(&mut page, summary, plan);
     write_claims(&mut page, summary);
-    line!(page, "\nWritten to {}", directory.display());
+    line!(page, "\nResults are in {}", directory.display());
     page
 }
 
@@ -89,8 +89,19 @@ fn bit_rate(value: f64) -> String {
 }
 
 fn write_runs(page: &mut String, summary: &Summary, plan: &Plan) {
-    let headings =
-        ["runs", "ended", "seeds", "flows", "left", "FCT mean", "p50", "p99", "slowdown", "p99", "goodput"];
+    let headings = [
+        "runs",
+        "ending",
+        "seeds",
+        "flows",
+        "unfinished",
+        "FCT mean",
+        "p50",
+        "p99",
+        "slowdown",
+        "p99",
+        "goodput",
+    ];
     let mut table = Table::new(2, headings);
     for group in alike(summary, plan) {
         let mut endings: Vec<&str> = group.runs.iter().map(|run| run.ending.name()).collect();
@@ -110,12 +121,12 @@ fn write_runs(page: &mut String, summary: &Summary, plan: &Plan) {
             group.median("goodput.all.bps", bit_rate),
         ]);
     }
-    section(page, "RUNS: medians over seeds; flows that ended and those left over", &table);
+    section(page, "RUNS: medians over seeds; completed and unfinished flows", &table);
 }
 
 fn write_queues(page: &mut String, summary: &Summary, plan: &Plan) {
     let headings =
-        ["runs", "pauses sent", "paused", "CNPs", "marked", "sent again", "dropped", "longest queue"];
+        ["runs", "pauses sent", "paused", "CNPs", "marked", "retransmitted", "dropped", "longest queue"];
     let mut table = Table::new(1, headings);
     for group in alike(summary, plan) {
         table.row([
@@ -129,11 +140,11 @@ fn write_queues(page: &mut String, summary: &Summary, plan: &Plan) {
             group.median("queue.max_bytes", |value| bytes(value.round() as u64)),
         ]);
     }
-    section(page, "SWITCHES: medians over seeds; dropped are lossless + lossy frames", &table);
+    section(page, "SWITCHES: medians over seeds; drops as lossless + lossy frames", &table);
 }
 
 fn write_claims(page: &mut String, summary: &Summary) {
-    let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "least", "most"]);
+    let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "min", "max"]);
     for claim in &summary.claims {
         let figure = |figure: Figure| claimed(claim, figure.0);
         let ours =
@@ -154,12 +165,13 @@ fn write_claims(page: &mut String, summary: &Summary) {
             ours(|spread| spread.max),
         ]);
     }
-    section(page, "CLAIMS: the paper's figure, and ours over all seeds", &table);
-    let mut told: Vec<&str> = Vec::new();
+    section(page, "CLAIMS: the paper's figure, and our median, minimum and maximum over all seeds", &table);
+    let mut shown: Vec<&str> = Vec::new();
     for claim in &summary.claims {
-        if !told.contains(&claim.id.as_str()) {
-            told.push(&claim.id);
-            let against = claim.against.as_ref().map_or_else(String::new, |it| format!(" against {it}"));
+        if !shown.contains(&claim.id.as_str()) {
+            shown.push(&claim.id);
+            let against =
+                claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
             line!(page, "  {}: {}", claim.id, claim.text);
             line!(page, "    {} of {}{against}", claim.metric, claim.of);
         }

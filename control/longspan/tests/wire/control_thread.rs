@@ -70,7 +70,7 @@ fn second_signal(lab: &Lab) {
     pair.gateway.signal(Signal::TERM);
     wait_until("the first signal to be heard", || pair.gateway.log().contains("draining"));
     pair.gateway.signal(Signal::TERM);
-    wait_until("the second signal to be heard", || pair.gateway.log().contains("ends at once"));
+    wait_until("the second signal to be heard", || pair.gateway.log().contains("stops at once"));
     stopped.end();
     let socket = pair.gateway.socket().to_owned();
     let ended = pair.gateway.ended();

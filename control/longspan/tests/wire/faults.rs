@@ -94,11 +94,11 @@ fn worker_stands_still(lab: &Lab) {
         totals["dc0.in.frames"].saturating_sub(totals["lh0.out.frames"])
     };
     wait_until("the ring to be full", || inside() > 2 * RING);
-    let report = format!("the worker on core {sending} has ended no turn");
+    let report = format!("the worker on core {sending} has not completed a turn");
     wait_until("the stall to be reported", || pair.gateway.log().contains(&report));
     wait_until("the sender to be paused", || pauses_sent(&pair.gateway.show(), "dc0") > 0);
     stopped.end();
-    let report = format!("the worker on core {sending} goes on");
+    let report = format!("the worker on core {sending} resumed");
     wait_until("the worker to go on", || pair.gateway.log().contains(&report));
     let sent = sender.end();
     receiver.wait_for_flow(1, sent.sent[&1]);

@@ -11,7 +11,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Info,
         name: "port",
         measure: Measure::Number,
-        help: "The device behind the port.",
+        help: "Device behind the port.",
         read: |it, out| {
             for port in &it.ports {
                 let device = &port.device;
@@ -32,7 +32,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "port_rate",
         measure: Measure::BytesPerSecond,
-        help: "The rate of the link.",
+        help: "Rate of the link.",
         read: |it, out| {
             out.each_port(it, |at| Some(Value::BitsPerSecond(at.port.rate_bits_per_second)));
         },
@@ -41,28 +41,28 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "port_frames",
         measure: Measure::Number,
-        help: "Frames that came in, and data frames that went out.",
+        help: "Frames received, and data frames sent.",
         read: |it, out| port_volumes(it, out, |count| count.frames),
     },
     Metric {
         kind: Kind::Counter,
         name: "port",
         measure: Measure::Bytes,
-        help: "Bytes of the frames that came in, and of the data frames that went out, without FCS.",
+        help: "Bytes of frames received and of data frames sent, without FCS.",
         read: |it, out| port_volumes(it, out, |count| count.bytes),
     },
     Metric {
         kind: Kind::Counter,
         name: "control_frames",
         measure: Measure::Number,
-        help: "Frames that the gateway made and sent: PFC, rate feedback, direct CNPs.",
+        help: "Control frames that the gateway generated and sent: PFC, rate feedback, direct CNPs.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.control_out.frames))),
     },
     Metric {
         kind: Kind::Counter,
         name: "consumed_frames",
         measure: Measure::Number,
-        help: "Frames that the gateway kept, by kind.",
+        help: "Frames that the gateway consumed instead of forwarding them, by kind.",
         read: |it, out| {
             out.each_port_by(it, "kind", |at| {
                 Some(Consumed::ALL.map(|kind| (kind.name(), frames(&at.port.consumed, kind.name()))))
@@ -73,7 +73,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "dropped_frames",
         measure: Measure::Number,
-        help: "Frames that were dropped, by reason: from this port on their way in, for it on their way out.",
+        help: "Dropped frames by reason: received on this port (receive), or queued for it (transmit).",
         read: |it, out| {
             for port in &it.ports {
                 drops(port, out);
@@ -84,28 +84,28 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "bridge_moved_addresses",
         measure: Measure::Number,
-        help: "Addresses that moved to the port from another one.",
+        help: "Addresses that moved to the port from another port.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.moved_addresses))),
     },
     Metric {
         kind: Kind::Counter,
         name: "bridge_displaced_addresses",
         measure: Measure::Number,
-        help: "Addresses that had not aged and were forgotten for a new one behind the port, in a full set or table.",
+        help: "Addresses removed before they had aged to make room for a new one behind the port, in a full set or table.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.displaced_addresses))),
     },
     Metric {
         kind: Kind::Counter,
         name: "bridge_refused_changes",
         measure: Measure::Number,
-        help: "Moves and displacements beyond 1,000 a second of the port: the frame went on, and nothing was learned from it.",
+        help: "Moves and displacements beyond the port's limit of 1,000 a second: the frame was forwarded, but no address was learned.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.refused_changes))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_frames",
         measure: Measure::Number,
-        help: "Frames that the device gave and took, control frames included.",
+        help: "Frames received from and sent to the device, control frames included.",
         read: |it, out| {
             out.each_port_by(it, "direction", |at| {
                 let sent = at.counters.sent + at.counters.control.sent;
@@ -117,21 +117,21 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "device_missed_frames",
         measure: Measure::Number,
-        help: "Frames that found no room in the receive ring.",
+        help: "Frames lost because the receive ring was full.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.hardware.missed))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_no_mbuf_frames",
         measure: Measure::Number,
-        help: "Frames for which there was no packet buffer.",
+        help: "Frames lost because no packet buffer was free.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.hardware.no_mbuf))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_errors",
         measure: Measure::Number,
-        help: "Frames that arrived broken, or could not be sent.",
+        help: "Frames received with errors, and frames that could not be sent.",
         read: |it, out| {
             out.each_port_by(it, "direction", |at| {
                 let hardware = &at.counters.hardware;
@@ -144,35 +144,35 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "device_full",
         measure: Measure::Number,
-        help: "Times that the device was full and frames had to wait.",
+        help: "Times the device was full and frames had to wait.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.full))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_drained_frames",
         measure: Measure::Number,
-        help: "Data frames that came while the gateway drained.",
+        help: "Data frames dropped because they arrived while the gateway was draining.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.drained))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_unsendable_frames",
         measure: Measure::Number,
-        help: "Data frames that lay in several packet buffers, at a device that sends only what lies in one.",
+        help: "Data frames dropped because they span several packet buffers and the device can send only one.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.unsendable))),
     },
     Metric {
         kind: Kind::Counter,
         name: "device_control_lost_frames",
         measure: Measure::Number,
-        help: "Control frames that were lost at the device.",
+        help: "Control frames lost at the device.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.control.lost))),
     },
     Metric {
         kind: Kind::Counter,
         name: "emulation_frames",
         measure: Measure::Number,
-        help: "Frames of the emulated link, by what became of them.",
+        help: "Frames on the emulated link, by outcome.",
         read: |it, out| {
             out.each_port_by(it, "result", |at| {
                 let link = at.emulation.as_ref()?;
@@ -190,7 +190,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "emulation_in_flight_frames",
         measure: Measure::Number,
-        help: "Frames that are on the emulated link.",
+        help: "Frames currently on the emulated link.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.emulation.as_ref()?.in_flight))),
     },
 ];

@@ -10,21 +10,21 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Info,
         name: "gateway",
         measure: Measure::Number,
-        help: "The name of the gateway and the version of Longspan.",
+        help: "Name of the gateway and version of Longspan.",
         read: |it, out| out.add([("name", &it.gateway), ("version", &it.version)], Value::Info),
     },
     Metric {
         kind: Kind::Gauge,
         name: "start_time",
         measure: Measure::Seconds,
-        help: "When the gateway was started, Unix time.",
+        help: "When the gateway started, in Unix time.",
         read: |it, out| out.add([], Value::Nanos(it.at_ns.saturating_sub(it.uptime_ns))),
     },
     Metric {
         kind: Kind::Counter,
         name: "reloads",
         measure: Measure::Number,
-        help: "Changes of the configuration that were applied or refused.",
+        help: "Configuration reloads that were applied or refused.",
         read: |it, out| {
             out.add([("result", "applied")], Value::Whole(it.reloads.applied));
             out.add([("result", "refused")], Value::Whole(it.reloads.refused));
@@ -34,21 +34,21 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "worker_turns",
         measure: Measure::Number,
-        help: "Turns of the worker that have ended.",
+        help: "Completed turns of the worker.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.turns))),
     },
     Metric {
         kind: Kind::Counter,
         name: "worker_busy_turns",
         measure: Measure::Number,
-        help: "Turns of the worker in which a frame came or went.",
+        help: "Turns in which the worker received or sent a frame.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.busy_turns))),
     },
     Metric {
         kind: Kind::Histogram,
         name: "worker_turn",
         measure: Measure::Seconds,
-        help: "How long turns of the worker took.",
+        help: "Duration of the worker's turns.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Delay(&at.turn))),
     },
     Metric {
@@ -62,7 +62,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "worker_covered_lateness",
         measure: Measure::Seconds,
-        help: "How long a turn of the worker may take before lossless frames of its ports are lost.",
+        help: "Longest turn that the buffer covers; a longer one can lose lossless frames of the worker's ports.",
         read: |it, out| {
             for worker in &it.workers {
                 if let Some(covered) = worker.covered_lateness_ns {
@@ -75,21 +75,21 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "worker_late_turns",
         measure: Measure::Number,
-        help: "Turns of the worker that took longer than its ports cover.",
+        help: "Turns that took longer than the buffer covers.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.late_turns))),
     },
     Metric {
         kind: Kind::Counter,
         name: "worker_held_back_frames",
         measure: Measure::Number,
-        help: "Frames that waited because another worker was behind.",
+        help: "Frames that waited because another worker had fallen behind.",
         read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.held_back))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "mbufs",
         measure: Measure::Number,
-        help: "Packet buffers.",
+        help: "Total number of packet buffers.",
         read: |it, out| out.add([], Value::Whole(it.memory.mbufs)),
     },
     Metric {
@@ -103,14 +103,14 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "mbuf_memory",
         measure: Measure::Bytes,
-        help: "What all packet buffers take.",
+        help: "Memory used by all packet buffers.",
         read: |it, out| out.add([], Value::Whole(it.memory.size_bytes)),
     },
     Metric {
         kind: Kind::Gauge,
         name: "pool_held",
         measure: Measure::Bytes,
-        help: "What is held of a buffer pool.",
+        help: "Bytes currently held in a buffer pool.",
         read: |it, out| {
             for (name, pool) in pools(it) {
                 out.add([("pool", name)], Value::Whole(pool.held_bytes));
@@ -121,7 +121,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "pool_watermark",
         measure: Measure::Bytes,
-        help: "The most that was held of a buffer pool.",
+        help: "Most bytes held in a buffer pool since the start.",
         read: |it, out| {
             for (name, pool) in pools(it) {
                 out.add([("pool", name)], Value::Whole(pool.watermark_bytes));
@@ -132,7 +132,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "pool_size",
         measure: Measure::Bytes,
-        help: "The size of a buffer pool.",
+        help: "Size of a buffer pool.",
         read: |it, out| {
             for (name, pool) in pools(it) {
                 out.add([("pool", name)], Value::Whole(pool.size_bytes));

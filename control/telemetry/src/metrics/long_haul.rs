@@ -10,7 +10,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "bifrost_slots",
         measure: Measure::Number,
-        help: "Slots of Bifrost that have ended, by how much of them was granted.",
+        help: "Completed Bifrost slots, by how much of each was granted.",
         read: |it, out| {
             out.each_port_by(it, "granted", |at| {
                 let bifrost = bifrost(at)?;
@@ -27,35 +27,35 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "bifrost_granted",
         measure: Measure::Bytes,
-        help: "What Bifrost has granted, on the wire.",
+        help: "Bytes that Bifrost has granted, on the wire.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.granted_wire_bytes))),
     },
     Metric {
         kind: Kind::Counter,
-        name: "bifrost_granted_late",
+        name: "bifrost_late_charge",
         measure: Measure::Bytes,
-        help: "What Bifrost has charged because slots ended late, on the wire.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.granted_late_wire_bytes))),
+        help: "Bytes that Bifrost has charged because slots ended late, on the wire.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.late_charge_wire_bytes))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "bifrost_buffer",
         measure: Measure::Bytes,
-        help: "H: the buffer that Bifrost keeps within, on the wire.",
+        help: "H: the buffer size that Bifrost keeps within, on the wire.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.buffer_wire_bytes))),
     },
     Metric {
         kind: Kind::Gauge,
-        name: "bifrost_fullest",
+        name: "bifrost_peak",
         measure: Measure::Bytes,
-        help: "The most that queue and virtual incoming bytes came to, on the wire.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.fullest_wire_bytes))),
+        help: "Highest sum of queue and virtual incoming bytes, on the wire.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(bifrost(at)?.peak_wire_bytes))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "bifrost_virtual_incoming",
         measure: Measure::Bytes,
-        help: "F at the end of the last slot: what may still come in, on the wire.",
+        help: "F at the end of the last slot: bytes that may still arrive, on the wire.",
         read: |it, out| {
             out.each_port(it, |at| Some(Value::Whole(at.slot.as_ref()?.incoming_wire_bytes)));
         },
@@ -64,7 +64,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Histogram,
         name: "bifrost_slot_lateness",
         measure: Measure::Seconds,
-        help: "How late slots of Bifrost ended.",
+        help: "How late Bifrost slots ended.",
         read: |it, out| out.each_port(it, |at| Some(Value::Delay(&bifrost(at)?.lateness))),
     },
     Metric {
@@ -76,47 +76,49 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         kind: Kind::Gauge,
-        name: "lscc_rate_told",
+        name: "lscc_advertised_rate",
         measure: Measure::BytesPerSecond,
-        help: "The rate that was told to the far end last.",
+        help: "Rate that the gateway last advertised to the far end.",
         read: |it, out| {
-            out.each_port(it, |at| Some(Value::BitsPerSecond(lscc(at)?.rates_told.last_bits_per_second?)));
+            out.each_port(it, |at| {
+                Some(Value::BitsPerSecond(lscc(at)?.advertised_rates.last_bits_per_second?))
+            });
         },
     },
     Metric {
         kind: Kind::Gauge,
-        name: "lscc_rate_heard",
+        name: "lscc_received_rate",
         measure: Measure::BytesPerSecond,
-        help: "The rate of the far end that holds; none where nothing is limited.",
+        help: "Rate received from the far end that is in force; absent while no limit applies.",
         read: |it, out| {
             out.each_port(it, |at| Some(Value::BitsPerSecond(lscc(at)?.feedback.last_bits_per_second?)));
         },
     },
     Metric {
         kind: Kind::Counter,
-        name: "lscc_messages_told",
+        name: "lscc_messages_sent",
         measure: Measure::Number,
-        help: "Intervals that ended, each with a message to the far end.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.rates_told.intervals))),
+        help: "Feedback messages sent to the far end, one at the end of each interval.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.advertised_rates.intervals))),
     },
     Metric {
         kind: Kind::Counter,
-        name: "lscc_messages_heard",
+        name: "lscc_messages_received",
         measure: Measure::Number,
-        help: "Messages of the far end, by what became of them.",
+        help: "Messages received from the far end, by outcome.",
         read: |it, out| {
             out.each_port_by(it, "result", |at| {
-                let heard = &lscc(at)?.feedback;
+                let received = &lscc(at)?.feedback;
                 Some([
-                    ("accepted", Value::Whole(heard.accepted)),
-                    ("malformed", Value::Whole(heard.malformed)),
-                    ("foreign", Value::Whole(heard.foreign)),
-                    ("other_version", Value::Whole(heard.other_version)),
-                    ("forged", Value::Whole(heard.forged)),
-                    ("unconfirmed", Value::Whole(heard.unconfirmed)),
-                    ("stale", Value::Whole(heard.stale)),
-                    ("ahead", Value::Whole(heard.ahead)),
-                    ("challenge", Value::Whole(heard.challenges)),
+                    ("accepted", Value::Whole(received.accepted)),
+                    ("malformed", Value::Whole(received.malformed)),
+                    ("foreign", Value::Whole(received.foreign)),
+                    ("other_version", Value::Whole(received.other_version)),
+                    ("forged", Value::Whole(received.forged)),
+                    ("unconfirmed", Value::Whole(received.unconfirmed)),
+                    ("stale", Value::Whole(received.stale)),
+                    ("ahead", Value::Whole(received.ahead)),
+                    ("challenge", Value::Whole(received.challenges_received)),
                 ])
             });
         },
@@ -125,35 +127,35 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "lscc_challenges_sent",
         measure: Measure::Number,
-        help: "Challenges to the far end, to show that what it says is new.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.feedback.challenged))),
+        help: "Challenges sent to the far end, which must prove that its messages are fresh.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.feedback.challenges_sent))),
     },
     Metric {
         kind: Kind::Counter,
         name: "lscc_lapses",
         measure: Measure::Number,
-        help: "Times that a limit was given up because messages failed to come.",
+        help: "Times the limit lapsed because messages from the far end stopped arriving.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.feedback.lapsed))),
     },
     Metric {
         kind: Kind::Histogram,
         name: "lscc_interval_lateness",
         measure: Measure::Seconds,
-        help: "How late intervals of LSCC ended.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Delay(&lscc(at)?.rates_told.lateness))),
+        help: "How late LSCC intervals ended.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Delay(&lscc(at)?.advertised_rates.lateness))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "lscc_pseudo_queue",
         measure: Measure::Bytes,
-        help: "What is in the pseudo-queue, on the wire.",
+        help: "Bytes in the pseudo-queue, on the wire.",
         read: |it, out| out.each_port(it, |at| at.pseudo_queue_wire_bytes.map(Value::Whole)),
     },
     Metric {
         kind: Kind::Gauge,
         name: "lscc_pseudo_queue_watermark",
         measure: Measure::Bytes,
-        help: "The most that was in the pseudo-queue, on the wire.",
+        help: "Most bytes that have been in the pseudo-queue, on the wire.",
         read: |it, out| {
             out.each_port(it, |at| Some(Value::Whole(lscc(at)?.pseudo_queue.longest_wire_bytes)));
         },
@@ -162,7 +164,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "lscc_cnps",
         measure: Measure::Number,
-        help: "CNPs: made by the gateway (direct), and from the far side by whether their flow is known.",
+        help: "CNPs generated by the gateway (direct), and CNPs from the far side, by whether their flow is known.",
         read: |it, out| {
             out.each_port_by(it, "kind", |at| {
                 let cnps = &lscc(at)?.cnps;
@@ -176,23 +178,23 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         kind: Kind::Counter,
-        name: "lscc_cnps_thinned",
+        name: "lscc_cnps_suppressed",
         measure: Measure::Number,
-        help: "CNPs from the far side that were not passed on.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.cnps.far_thinned))),
+        help: "CNPs from the far side that were not forwarded.",
+        read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.cnps.far_suppressed))),
     },
     Metric {
         kind: Kind::Counter,
         name: "lscc_senders",
         measure: Measure::Number,
-        help: "Packets marked in place of a CNP, marks taken off for one, senders not told.",
+        help: "Packets marked instead of sending a CNP, marks removed because a CNP was sent, senders not notified.",
         read: |it, out| {
             out.each_port_by(it, "result", |at| {
                 let cnps = &lscc(at)?.cnps;
                 Some([
                     ("marked_instead", Value::Whole(cnps.marked_instead)),
                     ("mark_removed", Value::Whole(cnps.marks_removed)),
-                    ("not_told", Value::Whole(cnps.not_told)),
+                    ("not_notified", Value::Whole(cnps.not_notified)),
                 ])
             });
         },
@@ -201,7 +203,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "lscc_flows",
         measure: Measure::Number,
-        help: "Flows that are known, by whether they carry data, and have a known sender.",
+        help: "Known flows, by whether they carry data and their sender is known.",
         read: |it, out| {
             out.each_port_by(it, "state", |at| {
                 let flows = &lscc(at)?.flows;
@@ -218,14 +220,14 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "lscc_flow_capacity",
         measure: Measure::Number,
-        help: "Flows that the table has room for.",
+        help: "Capacity of the flow table.",
         read: |it, out| out.each_port(it, |at| Some(Value::Whole(lscc(at)?.flows.capacity.into()))),
     },
     Metric {
         kind: Kind::Counter,
-        name: "lscc_flows_forgotten",
+        name: "lscc_flows_removed",
         measure: Measure::Number,
-        help: "Flows that were forgotten, by why.",
+        help: "Flows removed from the table, by reason.",
         read: |it, out| {
             out.each_port_by(it, "reason", |at| {
                 let flows = &lscc(at)?.flows;

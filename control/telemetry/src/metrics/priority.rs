@@ -10,7 +10,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "priority_frames",
         measure: Measure::Number,
-        help: "Frames that came to be forwarded, and frames that left.",
+        help: "Frames received for forwarding, and frames sent.",
         read: |it, out| {
             out.each_direction(it, |at| {
                 [Value::Whole(at.ingress.received.frames), Value::Whole(at.egress.transmitted.frames)]
@@ -21,7 +21,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "priority",
         measure: Measure::Bytes,
-        help: "Bytes of the frames that came to be forwarded, and of those that left, without FCS.",
+        help: "Bytes of frames received for forwarding and of frames sent, without FCS.",
         read: |it, out| {
             out.each_direction(it, |at| {
                 [Value::Whole(at.ingress.received.bytes), Value::Whole(at.egress.transmitted.bytes)]
@@ -32,28 +32,28 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "priority_dropped_frames",
         measure: Measure::Number,
-        help: "Frames that were dropped, by priority and reason; only what occurred.",
+        help: "Dropped frames by priority and reason; only reasons that occurred.",
         read: drops,
     },
     Metric {
         kind: Kind::Gauge,
         name: "priority_group",
         measure: Measure::Bytes,
-        help: "What the priority group holds, headroom included.",
+        help: "Occupancy of the priority group, headroom included.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.ingress.occupancy_bytes))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "priority_group_watermark",
         measure: Measure::Bytes,
-        help: "The most reserved and shared bytes that the priority group held.",
+        help: "Highest occupancy of the priority group in reserved and shared bytes.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.ingress.watermark_bytes))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "headroom",
         measure: Measure::Bytes,
-        help: "What a lossless priority group holds of the headroom.",
+        help: "Headroom that a lossless priority group currently uses.",
         read: |it, out| {
             levels(it, out, |at, now| at.ingress.lossless.then_some(Value::Whole(now.headroom_bytes)));
         },
@@ -62,7 +62,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "headroom_watermark",
         measure: Measure::Bytes,
-        help: "The most that a lossless priority group held of the headroom.",
+        help: "Most headroom that a lossless priority group has used.",
         read: |it, out| {
             out.each_priority(it, |at| {
                 at.ingress.lossless.then_some(Value::Whole(at.ingress.headroom_watermark_bytes))
@@ -73,7 +73,7 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "headroom_size",
         measure: Measure::Bytes,
-        help: "The headroom of a lossless priority group.",
+        help: "Headroom available to a lossless priority group.",
         read: |it, out| {
             out.each_priority(it, |at| Some(Value::Whole(at.ingress.limits.as_ref()?.headroom_bytes)));
         },
@@ -82,49 +82,49 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         name: "queue",
         measure: Measure::Bytes,
-        help: "What waits in the egress queue.",
+        help: "Bytes waiting in the egress queue.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.queued.bytes))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "queue_watermark",
         measure: Measure::Bytes,
-        help: "The most that waited in the egress queue.",
+        help: "Most bytes that have waited in the egress queue.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watermark_bytes))),
     },
     Metric {
         kind: Kind::Histogram,
         name: "queue_delay",
         measure: Measure::Seconds,
-        help: "How long frames waited in the egress queue.",
+        help: "Time that frames waited in the egress queue.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Delay(&at.egress.delay))),
     },
     Metric {
         kind: Kind::Counter,
         name: "ecn_marked_frames",
         measure: Measure::Number,
-        help: "Frames marked with congestion experienced.",
+        help: "Frames that the gateway marked Congestion Experienced (CE).",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.ecn_marked))),
     },
     Metric {
         kind: Kind::Counter,
         name: "ecn_already_marked_frames",
         measure: Measure::Number,
-        help: "Frames that were to be marked and came marked.",
+        help: "Frames due to be marked that were already marked on arrival.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.ecn_already_marked))),
     },
     Metric {
         kind: Kind::Counter,
         name: "pfc_frames",
         measure: Measure::Number,
-        help: "PFC frames for the priority, by what they said.",
+        help: "PFC frames for the priority, by kind.",
         read: pfc_frames,
     },
     Metric {
         kind: Kind::Counter,
         name: "pfc_pause",
         measure: Measure::Seconds,
-        help: "How long the peer stopped the queue (receive) or was told to stop (transmit).",
+        help: "Time for which the peer paused the queue (receive) or was paused by the gateway (transmit).",
         read: |it, out| {
             out.each_direction(it, |at| {
                 [Value::Nanos(at.pauses_received.paused_ns), Value::Nanos(at.pauses_sent.paused_ns)]
@@ -135,35 +135,35 @@ pub static METRICS: &[Metric] = &[
         kind: Kind::Counter,
         name: "pfc_pause_cause",
         measure: Measure::Seconds,
-        help: "How long the peer was told to stop, by cause.",
+        help: "Time for which the gateway paused the peer, by cause.",
         read: pause_causes,
     },
     Metric {
         kind: Kind::Gauge,
         name: "pfc_paused",
         measure: Measure::Number,
-        help: "Whether the queue is stopped (receive) and the peer was told to stop (transmit), 1 or 0.",
+        help: "Whether the peer pauses the queue (receive) or the gateway pauses the peer (transmit), 1 or 0.",
         read: paused,
     },
     Metric {
         kind: Kind::Counter,
         name: "pfc_storms",
         measure: Measure::Number,
-        help: "Storms that the watchdog of the queue has detected.",
+        help: "Pause storms that the watchdog has detected on the queue.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.storms))),
     },
     Metric {
         kind: Kind::Counter,
         name: "pfc_storms_restored",
         measure: Measure::Number,
-        help: "Storms that have ended.",
+        help: "Pause storms that have ended.",
         read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.restored))),
     },
     Metric {
         kind: Kind::Gauge,
         name: "pfc_stormed",
         measure: Measure::Number,
-        help: "Whether the queue is stormed, 1 or 0.",
+        help: "Whether a pause storm is in progress on the queue, 1 or 0.",
         read: |it, out| {
             out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.stormed.into())));
         },

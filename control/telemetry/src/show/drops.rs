@@ -30,7 +30,7 @@ fn write_switch(page: &mut String, shown: &Shown<'_>) {
             }
         }
     }
-    section(page, "DROPS, by the names of docs/drops.md", &table);
+    section(page, "DROPS by reason (docs/drops.md explains each)", &table);
 }
 
 /// What was lost outside the switch.
@@ -43,15 +43,15 @@ fn write_devices(page: &mut String, shown: &Shown<'_>) {
             ("no mbuf", counters.hardware.no_mbuf),
             ("receive errors", counters.hardware.receive_errors),
             ("transmit errors", counters.hardware.transmit_errors),
-            ("came while the gateway drained", counters.drained),
-            ("unsendable in several buffers", counters.unsendable),
+            ("arrived while draining", counters.drained),
+            ("unsendable (several buffers)", counters.unsendable),
             ("control frames lost", counters.control.lost),
             ("lost on the emulated link", emulation.lost),
-            ("no room on the emulated link", emulation.overflowed),
+            ("overflow of the emulated link", emulation.overflowed),
         ];
         for (reason, frames) in lost.into_iter().filter(|(_, frames)| *frames > 0) {
             table.row([port.port.name.clone(), reason.into(), thousands(frames)]);
         }
     }
-    section(page, "LOST AT THE DEVICES and on emulated links", &table);
+    section(page, "LOST AT DEVICES and on emulated links", &table);
 }

@@ -10,13 +10,23 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     tables::write_notifications(page, ports());
     write_flows(page, shown);
     if page.is_empty() {
-        page.push_str("LSCC runs on no port.\n");
+        page.push_str("LSCC is not configured on any port.\n");
     }
 }
 
 fn write_flows(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "known", "of", "resolved", "unresolved", "aged", "evicted", "suspended", "ended", "Q* now"];
+    let headings = [
+        "port",
+        "known",
+        "capacity",
+        "resolved",
+        "unresolved",
+        "aged",
+        "evicted",
+        "suspended",
+        "ended",
+        "Q* now",
+    ];
     let mut table = Table::new(1, headings);
     for wire in &shown.ports {
         let Some(lscc) = &wire.port.lscc else { continue };
@@ -34,5 +44,5 @@ fn write_flows(page: &mut String, shown: &Shown<'_>) {
             wire.pseudo_queue_wire_bytes.map_or_else(String::new, bytes),
         ]);
     }
-    section(page, "FLOWS: the table of queue pairs", &table);
+    section(page, "FLOWS in the table of queue pairs", &table);
 }

@@ -51,7 +51,7 @@ impl View {
 
 /// A port was asked for that the gateway does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the gateway has no port \"{name}\", but {}", .ports.join(", "))]
+#[error("the gateway has no port \"{name}\"; its ports are {}", .ports.join(", "))]
 pub struct NoSuchPort {
     /// What was asked for.
     pub name: String,

@@ -13,7 +13,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_storms(page, shown);
     write_events(page, shown);
     if page.is_empty() {
-        page.push_str("No priority is lossless, and no pause has come.\n");
+        page.push_str("No priority is lossless, and no pause frame has been received.\n");
     }
 }
 
@@ -51,7 +51,7 @@ fn write_sent(page: &mut String, shown: &Shown<'_>) {
             yes_or_no(now.pauses_peer),
         ]);
     }
-    section(page, "PFC SENT: how often and for how long the peer was told to stop", &table);
+    section(page, "PFC SENT: how often and for how long the gateway paused the peer", &table);
 }
 
 fn write_received(page: &mut String, shown: &Shown<'_>) {
@@ -71,7 +71,7 @@ fn write_received(page: &mut String, shown: &Shown<'_>) {
             yes_or_no(now.paused_by_peer),
         ]);
     }
-    section(page, "PFC RECEIVED: how often and for how long the peer stopped a queue", &table);
+    section(page, "PFC RECEIVED: how often and for how long the peer paused a queue", &table);
 }
 
 fn write_storms(page: &mut String, shown: &Shown<'_>) {
@@ -86,11 +86,11 @@ fn write_storms(page: &mut String, shown: &Shown<'_>) {
             if watchdog.stormed { "stormed".into() } else { "operational".into() },
         ]);
     }
-    section(page, "PFC WATCHDOG: queues that a peer paused without end", &table);
+    section(page, "PFC WATCHDOG: pause storms by queue", &table);
 }
 
 fn write_events(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(5, ["ago", "port", "prio", "event", "by", "waited"]);
+    let mut table = Table::new(5, ["ago", "port", "prio", "event", "action or cause", "queued frames"]);
     let is_shown = |event: &&WatchdogEventReport| shown.ports.iter().any(|it| it.port.name == event.port);
     let events: Vec<_> = shown.snapshot.watchdog.events.iter().filter(is_shown).collect();
     for event in events.iter().rev().take(EVENTS_SHOWN) {
@@ -109,5 +109,5 @@ fn write_events(page: &mut String, shown: &Shown<'_>) {
             waited,
         ]);
     }
-    section(page, "STORMS, the latest first", &table);
+    section(page, "STORMS, latest first", &table);
 }

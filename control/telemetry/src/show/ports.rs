@@ -25,7 +25,7 @@ fn write_heading(page: &mut String, shown: &Shown<'_>) {
     // A string takes all that is written to it.
     let _ = writeln!(
         page,
-        "Gateway \"{}\", Longspan {}, up for {}\n{in_use} of {mbufs} packet buffers in use, {} in all\n\
+        "Gateway \"{}\", Longspan {}, up for {}\n{in_use} of {mbufs} packet buffers in use, {} in total\n\
          {} reloads applied, {} refused",
         it.gateway,
         it.version,
@@ -78,7 +78,7 @@ fn write_devices(page: &mut String, shown: &Shown<'_>) {
             thousands(counters.full),
         ]);
     }
-    section(page, "DEVICES: what they do with PFC frames, and what they have counted", &table);
+    section(page, "DEVICES: which PFC frames they pass, and their counters", &table);
 }
 
 fn pfc(passage: PfcPassage) -> String {
@@ -102,18 +102,19 @@ fn write_bridge(page: &mut String, shown: &Shown<'_>) {
             thousands(bridge.refused_changes),
         ]);
     }
-    section(page, "BRIDGE: addresses that stations moved to a port, and displaced from the table", &table);
+    section(page, "BRIDGE: addresses that moved to a port, or were displaced for one behind it", &table);
 }
 
 fn write_emulation(page: &mut String, shown: &Shown<'_>) {
-    let headings = ["port", "on the link", "peak", "delivered", "lost", "duplicated", "reordered", "no room"];
+    let headings =
+        ["port", "in flight", "peak", "delivered", "lost", "duplicated", "reordered", "overflowed"];
     let mut table = Table::new(1, headings);
     for port in &shown.ports {
         let Some(link) = &port.emulation else { continue };
         table.row([
             port.port.name.clone(),
             thousands(link.in_flight),
-            thousands(link.most_in_flight),
+            thousands(link.peak_in_flight),
             thousands(link.delivered),
             thousands(link.lost),
             thousands(link.duplicated),
@@ -147,7 +148,7 @@ fn write_workers(page: &mut String, shown: &Shown<'_>) {
             nanos(worker.lateness.max_ns),
         ]);
     }
-    section(page, "WORKERS: how long turns took, and how late deadlines were served", &table);
+    section(page, "WORKERS: duration of turns, and lateness of deadlines", &table);
     write_late_turns(page, shown);
 }
 
@@ -162,7 +163,7 @@ fn write_late_turns(page: &mut String, shown: &Shown<'_>) {
             nanos(worker.turn.max_ns),
         ]);
     }
-    section(page, "LATE TURNS: those that took longer than the buffer covers", &table);
+    section(page, "LATE TURNS: turns that took longer than the buffer covers", &table);
 }
 
 fn write_pools(page: &mut String, shown: &Shown<'_>) {

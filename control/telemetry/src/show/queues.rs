@@ -11,12 +11,13 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_queues(page, shown);
     write_delays(page, shown);
     if page.is_empty() {
-        page.push_str("No priority is lossless, and nothing has come or gone.\n");
+        page.push_str("No priority is lossless, and no frame has been received or sent.\n");
     }
 }
 
 fn write_groups(page: &mut String, shown: &Shown<'_>) {
-    let headings = ["port", "PG", "frames in", "dropped", "holds", "watermark", "persistent", "XOFF", "XON"];
+    let headings =
+        ["port", "PG", "frames in", "dropped", "occupancy", "watermark", "persistent", "XOFF", "XON"];
     let mut table = Table::new(2, headings);
     for (port, priority, now) in shown.priorities() {
         let group = &priority.ingress;
@@ -40,7 +41,7 @@ fn write_groups(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_headroom(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(2, ["port", "PG", "holds", "watermark", "persistent", "size"]);
+    let mut table = Table::new(2, ["port", "PG", "occupancy", "watermark", "persistent", "size"]);
     for (port, priority, now) in shown.priorities() {
         let group = &priority.ingress;
         let Some(limits) = &group.limits else { continue };
@@ -53,7 +54,7 @@ fn write_headroom(page: &mut String, shown: &Shown<'_>) {
             bytes(limits.headroom_bytes),
         ]);
     }
-    section(page, "HEADROOM of the lossless priority groups", &table);
+    section(page, "HEADROOM of lossless priority groups", &table);
 }
 
 fn write_queues(page: &mut String, shown: &Shown<'_>) {
@@ -62,7 +63,7 @@ fn write_queues(page: &mut String, shown: &Shown<'_>) {
         "queue",
         "frames out",
         "bytes out",
-        "waits",
+        "queued",
         "watermark",
         "persistent",
         "ECN marked",
@@ -105,5 +106,5 @@ fn write_delays(page: &mut String, shown: &Shown<'_>) {
             nanos(delay.max_ns),
         ]);
     }
-    section(page, "DELAY in the queues", &table);
+    section(page, "QUEUE DELAY", &table);
 }

@@ -36,13 +36,13 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// Not a single byte.
-    #[error("{}: is empty; a capture has at least a header", path.display())]
+    #[error("{}: empty file; a capture has at least a header", path.display())]
     Empty {
         /// The capture.
         path: PathBuf,
     },
     /// Neither pcap nor pcapng.
-    #[error("{}: is neither pcap nor pcapng: it starts with {magic:02x?}{}", path.display(), hint(*magic))]
+    #[error("{}: neither pcap nor pcapng: it starts with {magic:02x?}{}", path.display(), hint(*magic))]
     NotACapture {
         /// The file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum CaptureError {
         magic: [u8; 4],
     },
     /// A version of a format that is not known.
-    #[error("{}: byte {offset}: is {format} version {major}.{minor}, which is not known", path.display())]
+    #[error("{}: byte {offset}: unsupported {format} version {major}.{minor}", path.display())]
     UnknownVersion {
         /// The capture.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum CaptureError {
     },
     /// Frames that are not Ethernet.
     #[error(
-        "{}: byte {offset}: {}link type is {found}, but Ethernet (1) is needed",
+        "{}: byte {offset}: {}link type is {found}, but only Ethernet (1) is supported",
         path.display(), of_interface(*interface)
     )]
     NotEthernet {
@@ -79,7 +79,7 @@ pub enum CaptureError {
         found: LinkType,
     },
     /// The capture stops within a record or block. All frames before it were delivered.
-    #[error("{}: is cut off in the middle of the record at byte {offset}", path.display())]
+    #[error("{}: truncated in the record at byte {offset}", path.display())]
     Truncated {
         /// The capture.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum CaptureError {
         cause: Corruption,
     },
     /// Standard input was to be played more than once.
-    #[error("standard input cannot be played {loops} times: it can be read only once; name a file")]
+    #[error("standard input cannot be replayed {loops} times: it can be read only once; name a file")]
     StdinCannotLoop {
         /// How often it was to be played.
         loops: u32,
@@ -113,13 +113,13 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// A frame was offered after writing had failed.
-    #[error("{}: is closed since writing failed", path.display())]
+    #[error("{}: closed after a write error", path.display())]
     Closed {
         /// The capture.
         path: PathBuf,
     },
     /// A frame is longer than the snap length that is written.
-    #[error("{}: a frame of {length} bytes is longer than the snap length of 262144", path.display())]
+    #[error("{}: a frame of {length} bytes exceeds the snap length of 262144", path.display())]
     FrameTooLong {
         /// The capture.
         path: PathBuf,
@@ -127,7 +127,7 @@ pub enum CaptureError {
         length: usize,
     },
     /// An instant past the year 2106, which pcap has no room for.
-    #[error("{}: the instant {at} is past 4294967295 s, the last one that pcap can hold", path.display())]
+    #[error("{}: time {at} exceeds 4294967295 s, the largest time that pcap can store", path.display())]
     TimeTooLate {
         /// The capture.
         path: PathBuf,
@@ -140,7 +140,7 @@ pub enum CaptureError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Corruption {
     /// More captured bytes than any capture program writes.
-    #[error("the frame claims {length} captured bytes; at most {limit} are sane", limit = super::SNAP_LENGTH)]
+    #[error("the frame claims {length} captured bytes; at most {limit} are allowed", limit = super::SNAP_LENGTH)]
     FrameTooLong {
         /// The claim.
         length: u32,
@@ -154,7 +154,7 @@ pub enum Corruption {
         least: u32,
     },
     /// A block that has to be read as a whole and is too long for that.
-    #[error("the block claims {length} bytes; at most {limit} are sane for its type")]
+    #[error("the block claims {length} bytes; at most {limit} are allowed for its type")]
     BlockTooLong {
         /// The claim.
         length: u32,
@@ -170,7 +170,7 @@ pub enum Corruption {
         trailing: u32,
     },
     /// A section whose byte order mark is none.
-    #[error("the byte order mark of the section is {mark:#010x}, not 0x1a2b3c4d")]
+    #[error("the byte order magic of the section is {mark:#010x}, not 0x1a2b3c4d")]
     ByteOrderMark {
         /// The mark, read as big endian.
         mark: u32,
@@ -184,7 +184,7 @@ pub enum Corruption {
         room: u32,
     },
     /// A frame of an interface that was not described.
-    #[error("the frame is of interface {interface}, but the section describes {described}")]
+    #[error("the frame belongs to interface {interface}, but the section describes only {described}")]
     UnknownInterface {
         /// The interface.
         interface: u32,
@@ -198,7 +198,7 @@ pub enum Corruption {
         limit: u32,
     },
     /// An option that does not fit its block or has a length that its code does not allow.
-    #[error("option {code} claims {length} bytes, which do not fit")]
+    #[error("option {code} claims {length} bytes, more than the block holds")]
     OptionLength {
         /// The option code.
         code: u16,

@@ -163,6 +163,6 @@ mod tests {
     #[test]
     fn standard_input_cannot_be_played_twice() {
         let error = Looped::open("-", NonZeroU32::new(2).unwrap()).err().unwrap();
-        assert!(error.to_string().starts_with("standard input cannot be played 2 times"));
+        assert!(error.to_string().starts_with("standard input cannot be replayed 2 times"));
     }
 }

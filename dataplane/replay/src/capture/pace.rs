@@ -62,7 +62,7 @@ impl fmt::Display for Speed {
 
 /// Text that is no speed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no speed; write for example \"1000\", \"0.5\" or \"2/3\", above zero")]
+#[error("\"{text}\" is not a speed; expected a factor above zero, such as \"1000\", \"0.5\" or \"2/3\"")]
 pub struct ParseSpeedError {
     /// What was given.
     pub text: String,
@@ -165,7 +165,7 @@ mod tests {
             ["", "0", "1/0", "0.0", "-1", "+1", "1.", ".5", "1e3", "x", "1/2/3", "99999999999999999999"]
         {
             let error = text.parse::<Speed>().unwrap_err();
-            assert!(error.to_string().contains("write for example"), "{text}");
+            assert!(error.to_string().contains("expected a factor"), "{text}");
         }
     }
 }

@@ -410,7 +410,7 @@ mod tests {
         let (frames, error) = read(&capture);
         assert_eq!(frames.len(), 1);
         let told = format!(
-            "made-up: byte {at}: interface 1: link type is LINUX_SLL2 (276), but Ethernet (1) is needed"
+            "made-up: byte {at}: interface 1: link type is LINUX_SLL2 (276), but only Ethernet (1) is supported"
         );
         assert_eq!(error.unwrap().to_string(), told);
     }
@@ -468,7 +468,7 @@ mod tests {
         let mut capture = LITTLE.section();
         capture[12] = 2;
         let (_, error) = read(&capture);
-        let told = "made-up: byte 0: is pcapng version 2.0, which is not known";
+        let told = "made-up: byte 0: unsupported pcapng version 2.0";
         assert_eq!(error.unwrap().to_string(), told);
     }
 }

@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_file_without_a_byte_is_empty_and_a_header_alone_is_a_capture_without_frames() {
         let (_, error) = read(&[]);
-        assert_eq!(error.unwrap().to_string(), "made-up: is empty; a capture has at least a header");
+        assert_eq!(error.unwrap().to_string(), "made-up: empty file; a capture has at least a header");
         assert_eq!(read_whole(&LITTLE.pcap(MICROSECONDS, 1)), []);
         assert_eq!(read_whole(&BIG.section()), []);
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_no_capture_is_told_by_its_first_bytes() {
         let (_, error) = read(b"hello");
-        let told = "made-up: is neither pcap nor pcapng: it starts with [68, 65, 6c, 6c]";
+        let told = "made-up: neither pcap nor pcapng: it starts with [68, 65, 6c, 6c]";
         assert_eq!(error.unwrap().to_string(), told);
         let (_, error) = read(&[0x1f, 0x8b, 8, 0, 0]);
         assert!(error.unwrap().to_string().ends_with("(gzip; decompress it first)"));
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn frames_that_are_not_ethernet_are_refused_by_name() {
         let (_, error) = read(&LITTLE.pcap(MICROSECONDS, 113));
-        let told = "made-up: byte 0: link type is LINUX_SLL (113), but Ethernet (1) is needed";
+        let told = "made-up: byte 0: link type is LINUX_SLL (113), but only Ethernet (1) is supported";
         assert_eq!(error.unwrap().to_string(), told);
         assert_eq!(LinkType(60_000).to_string(), "60000");
     }

@@ -22,7 +22,7 @@ pub enum SourceMatch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{text}\" is neither a MAC address nor an IP prefix; \
-     write for example \"02:00:00:00:00:01\", \"10.0.0.0/8\" or \"2001:db8::/32\""
+     expected for example \"02:00:00:00:00:01\", \"10.0.0.0/8\" or \"2001:db8::/32\""
 )]
 pub struct ParseSourceMatchError {
     /// What was given.
@@ -217,7 +217,7 @@ mod tests {
     fn a_rule_that_is_neither_is_refused_with_examples() {
         for text in ["", "02:00:00:00:00", "10.0.0.0/33", "eth0"] {
             let error = text.parse::<SourceMatch>().unwrap_err();
-            assert!(error.to_string().contains("write for example"), "{text}");
+            assert!(error.to_string().contains("expected for example"), "{text}");
         }
         for text in ["02:00:00:00:00:01", "10.0.0.0/8", "2001:db8::/32"] {
             assert_eq!(text.parse::<SourceMatch>().unwrap().to_string(), text);

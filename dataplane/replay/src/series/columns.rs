@@ -1,4 +1,4 @@
-//! What a series tells of each port: one line a column.
+//! What a series records of each port: one line per column.
 
 use switch::program::PortSettings;
 use switch::{Frame, LsccReport, PauseState, Shard, SlotState, Volume};
@@ -60,14 +60,14 @@ struct Quantity {
 static QUANTITIES: [Quantity; 10] = [
     Quantity {
         name: "ingress_lossless_wire_bytes",
-        label: "came in here, lossless (on the wire)",
+        label: "lossless, by ingress port (on the wire)",
         kind: Kind::Queue,
         applies: has_lossless,
         read: |look| Some(look.ingress_lossless.on_the_wire().0),
     },
     Quantity {
         name: "egress_bytes",
-        label: "waits to leave here",
+        label: "egress queues",
         kind: Kind::Queue,
         applies: always,
         read: |look| Some(look.egress.bytes.0),
@@ -94,36 +94,36 @@ static QUANTITIES: [Quantity; 10] = [
         read: |look| Some(look.slot?.grant.0),
     },
     Quantity {
-        name: "lscc_told_bits_per_second",
-        label: "told to the far end",
+        name: "lscc_advertised_rate_bits_per_second",
+        label: "advertised to the far end",
         kind: Kind::Rate,
         applies: has_lscc,
         read: |look| Some(look.lscc.as_ref()?.rates.last_rate?.bits_per_second()),
     },
     Quantity {
-        name: "lscc_heard_bits_per_second",
-        label: "heard from the far end",
+        name: "lscc_received_rate_bits_per_second",
+        label: "received from the far end",
         kind: Kind::Rate,
         applies: has_lscc,
         read: |look| Some(look.lscc.as_ref()?.told?.bits_per_second()),
     },
     Quantity {
         name: "lscc_direct_cnps_total",
-        label: "direct CNPs so far",
+        label: "direct CNPs since the start",
         kind: Kind::Count,
         applies: has_lscc,
         read: |look| Some(look.lscc.as_ref()?.limiter.direct_cnps),
     },
     Quantity {
         name: "pfc_sent_paused_priorities",
-        label: "pauses its neighbour",
+        label: "pauses its peer",
         kind: Kind::Paused,
         applies: always,
         read: |look| Some(count(look.pauses.sent)),
     },
     Quantity {
         name: "pfc_received_paused_priorities",
-        label: "is paused by its neighbour",
+        label: "is paused by its peer",
         kind: Kind::Paused,
         applies: always,
         read: |look| Some(count(look.pauses.received)),

@@ -124,10 +124,10 @@ fn colour(series: &Series, column: Column) -> RGBColor {
 
 fn title(kind: Kind) -> &'static str {
     match kind {
-        Kind::Queue => "bytes inside",
-        Kind::Slot => "slots of Bifrost",
-        Kind::Rate => "rates of LSCC",
-        Kind::Count => "notifications",
+        Kind::Queue => "buffered bytes",
+        Kind::Slot => "Bifrost slots",
+        Kind::Rate => "LSCC rates",
+        Kind::Count => "direct CNPs",
         Kind::Paused => "pauses",
     }
 }
@@ -164,9 +164,9 @@ fn draw_title(area: &Area<'_>, series: &Series, name: &str, axis: &TimeAxis) -> 
     text(area, &title, (LEFT, 22), 18, FontStyle::Bold, HPos::Left)?;
     let length = series.times().last().map_or(0, |last| last.0);
     let cut: u64 = axis.cuts().map(|cut| (cut.time.1 - cut.time.0).0).sum();
-    let mut said = format!("{}, looked at every {}", nanos(length), series.interval());
+    let mut said = format!("{}, sampled every {}", nanos(length), series.interval());
     if cut > 0 {
-        said += &format!("; left out (grey): {} in which nothing changes", nanos(cut));
+        said += &format!("; {} without any change left out (grey)", nanos(cut));
     }
     text(area, &said, (LEFT, 44), 13, FontStyle::Normal, HPos::Left)
 }

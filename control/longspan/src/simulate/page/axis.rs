@@ -227,7 +227,7 @@ mod tests {
             names.map(Quantity::of),
             [Quantity::Time, Quantity::Rate, Quantity::Bytes, Quantity::Ratio, Quantity::Count]
         );
-        assert_eq!(Quantity::of("lscc_told_bits_per_second"), Quantity::Rate);
+        assert_eq!(Quantity::of("lscc_advertised_rate_bits_per_second"), Quantity::Rate);
     }
 
     proptest! {

@@ -29,9 +29,10 @@ pub fn section(sets: &[Set<'_>]) -> String {
     if figures.is_empty() {
         return String::new();
     }
-    let note =
-        html::note("Bars are medians over the seeds, and lines through their ends the least and the most.");
-    html::section("Scheme against scheme", &(note + &html::grid(&figures)))
+    let note = html::note(
+        "Bars are medians over the seeds; lines through their ends reach from the minimum to the maximum.",
+    );
+    html::section("Schemes compared", &(note + &html::grid(&figures)))
 }
 
 /// The metrics that are compared: mean and tail of each group of flows, and what the network as a whole did.
@@ -109,7 +110,7 @@ pub fn titled(name: &str) -> String {
         ["fct", group, figure] => format!("{} completion time, {}", figure_of(figure), group_of(group)),
         ["slowdown", group, figure] => format!("{} slowdown, {}", figure_of(figure), group_of(group)),
         ["goodput", group, "bps"] => format!("Goodput, {}", group_of(group)),
-        ["pfc", "total", "paused_ns"] => "Time for which pauses asked, all ports".to_owned(),
+        ["pfc", "total", "paused_ns"] => "Requested pause time, all ports".to_owned(),
         ["pfc", "total", "pauses_sent"] => "Pauses sent, all ports".to_owned(),
         ["cnps", "total"] => "Congestion notifications".to_owned(),
         _ => name.to_owned(),

@@ -45,14 +45,14 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     }
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(
-        "Slowdown: the time from start to end, divided by that of the same flow alone on idle links. Solid lines \
-         are medians, dashed ones 99th percentiles; hollow dots stand for fewer than 100 flows. A distribution is the \
-         part of the flows that end within a time. Flows of all seeds are taken together.",
+        "Slowdown is the completion time of a flow, divided by that of the same flow alone on idle links. Solid lines \
+         are medians, dashed lines 99th percentiles; hollow dots stand for fewer than 100 flows. A distribution shows the \
+         share of flows that complete within a given time. Flows of all seeds are counted together.",
     );
     if groups.len() > GROUPS_MAX {
         content += &html::note(&format!("The first {GROUPS_MAX} of {} groups are drawn.", groups.len()));
     }
-    html::section("Completion of flows", &(content + &html::grid(&figures)))
+    html::section("Flow completion", &(content + &html::grid(&figures)))
 }
 
 fn of_group<'a>(drawn: &'a Drawn<'_>, group: Option<&'a str>) -> impl Iterator<Item = &'a Flow> {

@@ -39,12 +39,12 @@ pub fn read(path: &Path, flows: &mut Vec<Flow>) -> Result<(), PageError> {
     let wrong = |line, what| PageError::Line { path: path.into(), line, what };
     let mut lines = BufReader::new(file).lines();
     let header = lines.next().transpose().map_err(failed)?.unwrap_or_default();
-    let columns = Columns::new(&header).ok_or_else(|| wrong(1, "lacks a column of flows"))?;
+    let columns = Columns::new(&header).ok_or_else(|| wrong(1, "a flow column is missing"))?;
     for (place, line) in lines.enumerate() {
         let line = line.map_err(failed)?;
         // What goes on until it is stopped has no size, and so no slowdown.
         if !columns.is_endless(&line) {
-            flows.push(columns.flow(&line).ok_or_else(|| wrong(place + 2, "is no flow"))?);
+            flows.push(columns.flow(&line).ok_or_else(|| wrong(place + 2, "not a flow record"))?);
         }
     }
     Ok(())

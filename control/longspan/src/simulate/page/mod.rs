@@ -45,7 +45,7 @@ pub enum PageError {
         source: io::Error,
     },
     /// The summary is not one of this version.
-    #[error("{}: is no summary of an experiment: {source}", path.display())]
+    #[error("{}: not a summary of a simulation: {source}", path.display())]
     Summary {
         /// The file.
         path: PathBuf,
@@ -102,7 +102,7 @@ fn page(directory: &Path) -> Result<String, PageError> {
     body += &tables::claims(&experiment.claims);
     if left_out > 0 {
         body += &html::note(&format!(
-            "The plots below show the first {CURVES_MAX} of {} settings; the tables have them all.",
+            "The plots below show the first {CURVES_MAX} of {} settings; the tables have all of them.",
             sets.len()
         ));
     }

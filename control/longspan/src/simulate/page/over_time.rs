@@ -26,15 +26,15 @@ struct Kind {
 
 const KINDS: [Kind; 10] = [
     kind("egress_bytes", "Egress queue", false),
-    kind("ingress_lossless_wire_bytes", "Lossless bytes inside that came in", false),
+    kind("ingress_lossless_wire_bytes", "Buffered lossless bytes by ingress port", false),
     kind("sent_bps", "Rate", true),
     kind("buffer_bytes", "Buffer", false),
-    kind("lscc_pseudo_queue_wire_bytes", "Pseudo-queue of LSCC", false),
-    kind("lscc_told_bits_per_second", "Rate that LSCC told upstream", false),
-    kind("lscc_heard_bits_per_second", "Rate that LSCC was told", false),
-    kind("lscc_direct_cnps_total", "Direct CNPs of LSCC", false),
-    kind("bifrost_virtual_incoming_wire_bytes", "Virtual incoming bytes of Bifrost", false),
-    kind("bifrost_granted_wire_bytes", "Granted by Bifrost for a slot", false),
+    kind("lscc_pseudo_queue_wire_bytes", "LSCC pseudo-queue", false),
+    kind("lscc_advertised_rate_bits_per_second", "LSCC advertised rate", false),
+    kind("lscc_received_rate_bits_per_second", "LSCC received rate", false),
+    kind("lscc_direct_cnps_total", "LSCC direct CNPs", false),
+    kind("bifrost_virtual_incoming_wire_bytes", "Bifrost virtual incoming bytes", false),
+    kind("bifrost_granted_wire_bytes", "Bifrost grant per slot", false),
 ];
 
 const fn kind(column: &'static str, title: &'static str, mean: bool) -> Kind {
@@ -42,10 +42,8 @@ const fn kind(column: &'static str, title: &'static str, mean: bool) -> Kind {
 }
 
 /// What is drawn of flows.
-const FLOWS: [Kind; 2] = [
-    kind("rate_bps", "Rate at which flows may send", false),
-    kind("sent_bps", "Rate at which flows send", true),
-];
+const FLOWS: [Kind; 2] =
+    [kind("rate_bps", "Permitted rate of flows", false), kind("sent_bps", "Sending rate of flows", true)];
 
 /// The section; nothing where no series was taken.
 pub fn section(drawn: &[Drawn<'_>]) -> String {
@@ -55,8 +53,8 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     }
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(&format!(
-        "The run of the first seed. Of each kind of figure the {PLACES_MAX} places are drawn where it comes to the \
-         most; series.csv has them all. Rates are means over a pixel; other lines cover all that a pixel holds."
+        "Run with the first seed. Each kind of figure is drawn for the {PLACES_MAX} places with the highest values; \
+         series.csv has all of them. Rates are means over a pixel; other lines cover all values within a pixel."
     ));
     html::section("Over time", &(content + &html::grid(&figures)))
 }
@@ -106,8 +104,7 @@ pub fn flows(drawn: &[Drawn<'_>]) -> String {
         return String::new();
     }
     let note = format!(
-        "The run of the first seed; at most {FLOWS_MAX} flows and {SCHEMES_MAX} schemes are drawn. Rates are means \
-         over a pixel."
+        "Run with the first seed, at most {FLOWS_MAX} flows and {SCHEMES_MAX} schemes. Rates are means over a pixel."
     );
     html::section("Flows over time", &(html::note(&note) + &html::grid(&figures)))
 }

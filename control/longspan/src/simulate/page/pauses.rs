@@ -25,8 +25,10 @@ const TOP: f64 = 6.0;
 const NAME: usize = 34;
 
 /// The columns, and what they say of a port.
-const DIRECTIONS: [(&str, &str); 2] =
-    [("pfc_sent_paused_priorities", "pauses its neighbour"), ("pfc_received_paused_priorities", "is paused")];
+const DIRECTIONS: [(&str, &str); 2] = [
+    ("pfc_sent_paused_priorities", "pauses its peer"),
+    ("pfc_received_paused_priorities", "is paused by its peer"),
+];
 
 /// A port in one direction.
 struct Row<'a> {
@@ -55,11 +57,11 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     elements += &times(span_ns(drawn), bottom);
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(&format!(
-        "The run of the first seed. A shade is the part of its time for which a pixel is paused, in quarters. {}",
+        "Run with the first seed. The shade is the share of a pixel's time that was paused, in quarters. {}",
         if count > ROWS_MAX {
-            format!("Of {count} ports and directions the {ROWS_MAX} that are paused longest are drawn.")
+            format!("The {ROWS_MAX} of {count} ports and directions with the longest pauses are drawn.")
         } else {
-            "What is never paused is left out.".to_owned()
+            "Ports that were never paused are left out.".to_owned()
         }
     ));
     html::section("Pauses", &(content + &svg::figure("PFC over time", WIDTH, bottom + 24.0, &elements)))

@@ -40,7 +40,7 @@ fn against(sets: &[Set<'_>], key: &str, swept: &[&str]) -> String {
     }
     let legend = html::legend(shown.iter().map(|curve| curve.label.as_str()));
     let note = html::note(
-        "Dots are medians over the seeds, and lines through them reach from the least to the most.",
+        "Dots are medians over the seeds; lines through them reach from the minimum to the maximum.",
     );
     html::section(&format!("Sweep of {key}"), &(legend + &note + &html::grid(&figures)))
 }

@@ -15,7 +15,7 @@ pub fn claims(claims: &[Claim]) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let head = ["claim", "what it says", "measured by", "paper", "ours", "verdict"].map(str::to_owned);
+    let head = ["claim", "text", "metric", "paper", "ours", "verdict"].map(str::to_owned);
     let rows: Vec<_> = claims.iter().map(claim).collect();
     html::section("Claims", &html::table(&head, &rows))
 }
@@ -26,7 +26,8 @@ fn claim(claim: &Claim) -> Vec<String> {
         None => Quantity::of(&claim.metric).say(value),
     };
     let of = claim.of.as_deref().unwrap_or_default();
-    let compared = claim.against.as_deref().map(|against| format!(" against {against}")).unwrap_or_default();
+    let compared =
+        claim.against.as_deref().map(|against| format!(" compared with {against}")).unwrap_or_default();
     let point = claim.point.as_deref().map(|point| format!(" at {point}")).unwrap_or_default();
     let ours = match &claim.ours {
         None => String::new(),
@@ -113,10 +114,10 @@ pub fn metrics(sets: &[Set<'_>]) -> String {
         core::iter::once(format!("<code>{}</code>", escaped(name))).chain(figures).collect()
     };
     let rows: Vec<_> = names.iter().take(METRICS_MAX).map(row).collect();
-    let mut content = html::note("Medians over the seeds, and from the least to the most where they differ.");
+    let mut content = html::note("Medians over the seeds, with minimum and maximum where they differ.");
     if names.len() > METRICS_MAX || sets.len() > SETS_MAX {
         content += &html::note(&format!(
-            "{} of {} metrics and {} of {} settings are shown; summary.json has them all.",
+            "{} of {} metrics and {} of {} settings are shown; summary.json has all of them.",
             rows.len(),
             names.len(),
             shown.len(),

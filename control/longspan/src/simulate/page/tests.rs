@@ -114,7 +114,7 @@ fn each_plot_that_the_files_allow_is_there() {
         "Rate, east.lh",
         "Buffer, east",
         "PFC over time",
-        "Rate at which flows may send, bifrost",
+        "Permitted rate of flows, bifrost",
     ] {
         assert!(page.contains(&format!("<figcaption>{title}")), "{title}");
     }
@@ -144,11 +144,11 @@ fn a_file_that_does_not_hold_is_named_with_its_line() {
     let text = fs::read_to_string(&path).expect("a file of the test");
     fs::write(&path, text + "torn").expect("a file of the test");
     let error = page(directory.path()).expect_err("the last line is torn");
-    assert!(error.to_string().ends_with("fct.csv:42: is no flow"), "{error}");
+    assert!(error.to_string().ends_with("fct.csv:42: not a flow record"), "{error}");
     fs::write(directory.path().join("summary.json"), "{}").expect("a file of the test");
     let error = page(directory.path()).expect_err("the summary lacks all");
     assert!(
-        error.to_string().contains("summary.json: is no summary of an experiment: missing field"),
+        error.to_string().contains("summary.json: not a summary of a simulation: missing field"),
         "{error}"
     );
 }

@@ -45,7 +45,7 @@ impl Timeline {
             added.ok_or_else(|| PageError::Line {
                 path: path.into(),
                 line: place + 2,
-                what: "is no row of the series",
+                what: "not a row of the series",
             })?;
         }
         Ok(Some(timeline))

@@ -83,7 +83,7 @@ fn of_port(port: &PortInspection, name: &str, say: &mut impl FnMut(String, u64))
     say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
     if let Some(slots) = &port.slots {
         say(format!("bifrost.{name}.longest_queue_wire_bytes"), slots.longest_queue.0);
-        say(format!("bifrost.{name}.fullest_wire_bytes"), slots.fullest.0);
+        say(format!("bifrost.{name}.peak_wire_bytes"), slots.fullest.0);
     }
     if let Some(lscc) = &port.lscc {
         say(format!("lscc.{name}.direct_cnps"), lscc.limiter.direct_cnps);
@@ -98,8 +98,8 @@ fn of_port(port: &PortInspection, name: &str, say: &mut impl FnMut(String, u64))
 #[derive(Default)]
 struct Pauses {
     sent: u64,
-    stops: u64,
-    told_ns: u64,
+    xoff: u64,
+    sent_ns: u64,
     received: u64,
     obeyed_ns: u64,
 }
@@ -108,8 +108,8 @@ impl Pauses {
     fn add(&mut self, port: &PortInspection) {
         for GroupReport { pauses, paused_for, .. } in &port.groups {
             self.sent += pauses.xoff + pauses.refresh + pauses.slot;
-            self.stops += pauses.xoff;
-            self.told_ns += paused_for.iter().map(|time| time.0).sum::<u64>();
+            self.xoff += pauses.xoff;
+            self.sent_ns += paused_for.iter().map(|time| time.0).sum::<u64>();
         }
         for QueueReport { pauses, paused_for, .. } in &port.queues {
             self.received += pauses.xoff;
@@ -119,8 +119,8 @@ impl Pauses {
 
     fn say(&self, name: &str, say: &mut impl FnMut(String, u64)) {
         say(format!("pfc.{name}.pauses_sent"), self.sent);
-        say(format!("pfc.{name}.stops_sent"), self.stops);
-        say(format!("pfc.{name}.paused_ns"), self.told_ns);
+        say(format!("pfc.{name}.xoff_sent"), self.xoff);
+        say(format!("pfc.{name}.paused_ns"), self.sent_ns);
         say(format!("pfc.{name}.pauses_received"), self.received);
         say(format!("pfc.{name}.obeyed_ns"), self.obeyed_ns);
     }

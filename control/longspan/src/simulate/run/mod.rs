@@ -151,15 +151,16 @@ fn of_outcome(planned: &Planned, scenario: &Scenario, outcome: &Outcome, metrics
         Ending::Interrupted => (EndingName::Interrupted, None),
         Ending::Limit => (EndingName::Limit, None),
         Ending::Deadlock { since, cycle } => {
-            let message = format!("nothing moves since {since} s: {}", cycle_of(cycle, scenario));
+            let message = format!("no frame has moved since {since} s: {}", cycle_of(cycle, scenario));
             (EndingName::Deadlock, Some(message))
         }
-        Ending::Livelock { since } => {
-            (EndingName::Livelock, Some(format!("frames move, and no flow gets on since {since} s")))
-        }
+        Ending::Livelock { since } => (
+            EndingName::Livelock,
+            Some(format!("frames move, but no flow has made progress since {since} s")),
+        ),
         Ending::Exhausted { node, flow } => {
             let name = &scenario.topology.node(*node).name;
-            let message = format!("host {name} has no queue pair left for flow {}", flow.0);
+            let message = format!("host {name} has no free queue pair for flow {}", flow.0);
             (EndingName::Exhausted, Some(message))
         }
     };

@@ -110,7 +110,7 @@ impl<F: Frame> Fabric<F> {
         let passes = limiter.as_mut().is_none_or(|it| it.receive(now, port, descriptor, frame.headers()));
         if !passes {
             let consumed = &mut self.ingress[port.index()].counters.consumed;
-            consumed[Consumed::ThinnedCnp.index()].count(frame.length());
+            consumed[Consumed::SuppressedCnp.index()].count(frame.length());
         }
         passes
     }
