@@ -81,6 +81,7 @@ fn configuration([fixed, forwarding, thresholds, schemes]: [u8; CHOICES]) -> Str
         _ => String::new(),
     };
     let with = |bit: u8, section: &'static str| if schemes & bit == 0 { "" } else { section };
+    let flow_control = if fixed & 0x10 == 0 { "pfc" } else { "bifrost" };
     let slots =
         if fixed & 0x10 == 0 { "" } else { "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n" };
     format!(
@@ -108,6 +109,7 @@ rate = "{rate}"
 mac = "52:54:00:00:00:bb"
 addresses = ["10.0.0.1/24"]
 tx_window = "{tx_window}"
+flow_control = "{flow_control}"
 [[port.lossless]]
 priorities = [3]
 {bifrost}

@@ -1,16 +1,18 @@
 //! Bifrost on a port: what follows from its link, and the room that its groups need.
 
-use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold};
+use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold, VirtualIncoming};
 use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
 
-use crate::build::or;
 use crate::defaults;
-use crate::gateway::Link;
 use crate::headroom::{frame_time, response_quanta};
+use crate::keys::long_haul::{BifrostDecl, LONGEST, SPANS};
+use crate::keys::queueing::LosslessDecl;
+use crate::link::Link;
+use crate::notes::Problems;
+use crate::place::Place;
 use crate::problem::ProblemKind;
-use crate::reader::{Place, Problems};
-use crate::schema::{BifrostDecl, LosslessDecl, PortDecl};
-use crate::value::SizeWish;
+use crate::table::{Table, at, or};
+use crate::value::{SizeWish, VirtualIncomingWord, in_words};
 
 /// What `decl` asks for on a port that is not built further than this; `None` where the round trip
 /// is not known, which has been said.
@@ -22,8 +24,7 @@ pub(crate) fn build(
 ) -> Option<Bifrost> {
     let stated = decl.round_trip.as_ref().map(|it| it.value);
     let round_trip = stated.or_else(|| round_trip(port, link, &decl.place, problems))?;
-    let slot = or(&decl.slot, defaults::SLOT);
-    let lateness = or(&decl.lateness, defaults::LATENESS);
+    let (slot, lateness) = (decl.slot(), decl.lateness());
     if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot.max(lateness)) {
         problems.error(&holdover.place, ProblemKind::LongHoldover { slot, lateness });
     }
@@ -31,8 +32,11 @@ pub(crate) fn build(
         buffer: WireBytes(0),
         slot,
         round_trip,
-        check_every: or(&decl.check_every, defaults::CHECK_EVERY),
-        virtual_incoming: decl.virtual_incoming,
+        check_every: decl.check_every(),
+        virtual_incoming: match decl.virtual_incoming() {
+            VirtualIncomingWord::Counter => VirtualIncoming::Counter,
+            VirtualIncomingWord::History => VirtualIncoming::History { jitter: decl.jitter() },
+        },
         holdover: or(&decl.holdover, defaults::holdover(slot)),
         lateness,
     };
@@ -47,6 +51,25 @@ pub(crate) fn build(
     Some(bifrost)
 }
 
+/// The keys with which [`build`] makes the same.
+pub(crate) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
+    let (word, jitter) = match bifrost.virtual_incoming {
+        VirtualIncoming::Counter => (VirtualIncomingWord::Counter, None),
+        VirtualIncoming::History { jitter } => (VirtualIncomingWord::History, at(jitter)),
+    };
+    BifrostDecl {
+        slot: at(bifrost.slot),
+        buffer: at(SizeWish::Given(Bytes(bifrost.buffer.0))),
+        check_every: at(bifrost.check_every),
+        virtual_incoming: at(word),
+        jitter,
+        holdover: at(bifrost.holdover),
+        lateness: at(bifrost.lateness),
+        round_trip: at(bifrost.round_trip),
+        place: Place::default(),
+    }
+}
+
 /// The round trip that follows from the distance, for the table at `place`; `None` without a
 /// distance, which has been said. One that is too long to be stated is an error too.
 pub(crate) fn round_trip(
@@ -56,16 +79,15 @@ pub(crate) fn round_trip(
     problems: &Problems<'_>,
 ) -> Option<Interval> {
     let known = from_distance(port, link);
-    let at_key = || Place { key: format!("{}.round_trip", place.key), ..place.clone() };
+    let place = place.of_key("round_trip");
     match known {
-        Some(known) if known > BifrostDecl::LONGEST_ROUND_TRIP => {
-            let kind = ProblemKind::OutOfRange { got: known.to_string(), valid: "1us to 1s" };
-            problems.error(&at_key(), kind);
+        Some(known) if known > LONGEST => {
+            problems.error(&place, ProblemKind::out_of_range(known, in_words(&SPANS)));
         }
         Some(_) => {}
         None => {
-            let when = "where the port has no distance; write for example round_trip = \"800us\" here, or distance = \"80km\" on the port";
-            problems.error(&at_key(), ProblemKind::Needed { when });
+            let when = "because the port has no distance; for example, write round_trip = \"800us\" here, or distance = \"80km\" on the port";
+            problems.error(&place, ProblemKind::Needed { when });
         }
     }
     known
@@ -102,7 +124,7 @@ pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> B
 pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
     let max_frame = port.max_frame;
     let most = most_held(bifrost, port.rate, max_frame);
-    let xoff = or(&decl.xoff, Threshold::Static(most));
+    let xoff = or(&decl.threshold(), Threshold::Static(most));
     let reserved = match xoff {
         Threshold::Static(level) => most.min(level) - max_frame,
         Threshold::Dynamic(_) => most - max_frame,
@@ -124,8 +146,12 @@ pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings)
 }
 
 /// Notes where the slots of a port do not suit its link.
-pub(crate) fn check_slot(bifrost: &Bifrost, port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
-    let Some(declared) = &decl.bifrost else { return };
+pub(crate) fn check_slot(
+    bifrost: &Bifrost,
+    port: &PortSettings,
+    declared: &BifrostDecl,
+    problems: &Problems<'_>,
+) {
     let place = declared.slot.as_ref().map_or(&declared.place, |slot| &slot.place);
     let slot = bifrost.slot;
     let one_way = Interval(bifrost.round_trip.0 / 2);
@@ -148,7 +174,7 @@ pub(crate) fn check_group(
     problems: &Problems<'_>,
 ) {
     let (name, buffer) = (port.name.clone(), Bytes(bifrost.buffer.0));
-    if let (Threshold::Static(level), Some(xoff)) = (group.xoff, &decl.xoff)
+    if let (Threshold::Static(level), Some(xoff)) = (group.xoff, &decl.threshold())
         && level < buffer
     {
         let kind = ProblemKind::XoffBelowBifrost { port: name, priority, xoff: level, buffer };
@@ -159,10 +185,8 @@ pub(crate) fn check_group(
     let sure = group.reserved + group.headroom;
     if sure < least {
         let overrun = least - buffer;
-        let stated = decl.reserved.as_ref().map(|it| &it.place);
-        let stated = stated.or(decl.xoff.as_ref().map(|it| &it.place)).or(decl.place.as_ref());
-        let place = stated.cloned().unwrap_or(Place { key: "port.lossless".into(), offset: 0 });
+        let place = decl.first(&["reserved", "xoff", "dynamic_th"]);
         let kind = ProblemKind::BifrostUnreserved { port: name, priority, least, buffer, overrun, sure };
-        problems.warning(&place, kind);
+        problems.warning(place, kind);
     }
 }

@@ -3,14 +3,14 @@
 use switch::program::PortSettings;
 use units::Bytes;
 
-use crate::build::or;
-use crate::defaults;
+use crate::keys::document::Document;
+use crate::keys::running::{DeviceDecl, MemifDecl};
+use crate::machine::{Core, Driver, MemifRole, PciAddress, RingSize, VirtualDevice, name_of};
 use crate::memory::{self, Layout};
+use crate::notes::Problems;
 use crate::problem::ProblemKind;
-use crate::reader::{At, Place, Problems};
 use crate::runtime::{Device, DeviceKind};
-use crate::schema::{DeviceDecl, Document, KindDecl, MemifDecl};
-use crate::value::{Driver, InterfaceName, MemifRole, RingSize, name_of};
+use crate::table::at;
 
 /// The device of each port.
 pub(crate) fn build(
@@ -19,7 +19,7 @@ pub(crate) fn build(
     cores: &[usize],
     problems: &Problems<'_>,
 ) -> Vec<Option<Device>> {
-    let devices = document.ports.iter().zip(ports).enumerate().map(|(index, (decl, port))| {
+    let devices = document.ports().iter().zip(ports).enumerate().map(|(index, (decl, port))| {
         let decl = decl.device.as_ref()?;
         if let Some(core) = decl.core.as_ref().filter(|it| !cores.is_empty() && !cores.contains(&it.value.0))
         {
@@ -35,35 +35,55 @@ pub(crate) fn build(
 }
 
 fn device(index: usize, decl: &DeviceDecl, port: &PortSettings) -> Option<Device> {
-    let ring = |at: &Option<At<RingSize>>| at.as_ref().map_or(defaults::DESCRIPTORS, |size| size.value.0);
-    let receive_descriptors = ring(&decl.receive_descriptors);
     Some(Device {
-        kind: spelled(index, &decl.kind.as_ref()?.value, receive_descriptors, port.max_frame),
+        kind: spelled(index, decl, port.max_frame)?,
         core: decl.core.as_ref().map(|core| core.value.0),
-        receive_descriptors,
-        transmit_descriptors: ring(&decl.transmit_descriptors),
-        pfc_frames: or(&decl.pfc_frames, Default::default()),
+        receive_descriptors: decl.receive_descriptors().0,
+        transmit_descriptors: decl.transmit_descriptors().0,
+        pfc_frames: decl.pfc_frames(),
     })
 }
 
+/// The keys with which [`build`] makes the same.
+pub(crate) fn in_force(device: &Device) -> DeviceDecl {
+    let (pci, vdev) = match &device.kind {
+        DeviceKind::Pci(address) => (at(PciAddress(address.clone())), None),
+        DeviceKind::Virtual(vdev) => (None, at(VirtualDevice(vdev.clone()))),
+    };
+    DeviceDecl {
+        pci,
+        vdev,
+        core: device.core.and_then(|core| at(Core(core))),
+        receive_descriptors: at(RingSize(device.receive_descriptors)),
+        transmit_descriptors: at(RingSize(device.transmit_descriptors)),
+        pfc_frames: at(device.pfc_frames),
+        ..Default::default()
+    }
+}
+
 /// As DPDK has it. Its own devices are named after the number of the port.
-fn spelled(index: usize, kind: &KindDecl, descriptors: u16, max_frame: Bytes) -> DeviceKind {
-    match kind {
-        KindDecl::Pci(address) => DeviceKind::Pci(address.0.clone()),
-        KindDecl::Virtual(vdev) => DeviceKind::Virtual(vdev.0.clone()),
-        KindDecl::Interface(InterfaceName(interface), Driver::AfPacket) => {
+fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKind> {
+    let descriptors = decl.receive_descriptors().0;
+    if let Some(address) = &decl.pci {
+        return Some(DeviceKind::Pci(address.value.0.clone()));
+    }
+    if let Some(vdev) = &decl.vdev {
+        return Some(DeviceKind::Virtual(vdev.value.0.clone()));
+    }
+    let interface = decl.interface.as_ref().map(|interface| &interface.value.0);
+    Some(DeviceKind::Virtual(match (interface, decl.driver()) {
+        (Some(interface), Driver::AfPacket) => {
             // Its default of 2 KiB truncates longer frames.
             let slot = memory::packet_slot(max_frame);
             // The least that both slots and pages fill.
             let block = slot << memory::PAGE.0.trailing_zeros().saturating_sub(slot.trailing_zeros());
-            DeviceKind::Virtual(format!(
+            format!(
                 "net_af_packet{index},iface={interface},framesz={slot},blocksz={block},framecnt={descriptors}"
-            ))
+            )
         }
-        KindDecl::Interface(InterfaceName(interface), Driver::AfXdp) => {
-            DeviceKind::Virtual(format!("net_af_xdp{index},iface={interface}"))
-        }
-        KindDecl::Memif(MemifDecl { socket, role, id }) => {
+        (Some(interface), Driver::AfXdp) => format!("net_af_xdp{index},iface={interface}"),
+        (None, _) => {
+            let (socket, role, id) = memif(decl.memif.as_ref()?)?;
             let role = match role {
                 MemifRole::Server => "server",
                 MemifRole::Client => "client",
@@ -71,50 +91,48 @@ fn spelled(index: usize, kind: &KindDecl, descriptors: u16, max_frame: Bytes) ->
             // It takes the size of its rings as an exponent, up to 14.
             let ring = descriptors.ilog2().min(14);
             let buffer = memory::segment(max_frame);
-            DeviceKind::Virtual(format!(
-                "net_memif{index},role={role},id={id},socket={},socket-abstract=no,rsize={ring},bsize={}",
-                socket.0.display(),
+            format!(
+                "net_memif{index},role={role},id={id},socket={socket},socket-abstract=no,rsize={ring},bsize={}",
                 buffer.0
-            ))
+            )
         }
-    }
+    }))
+}
+
+/// Its socket, its role and its number.
+fn memif(decl: &MemifDecl) -> Option<(String, MemifRole, u32)> {
+    Some((decl.socket.as_ref()?.value.0.display().to_string(), decl.role.as_ref()?.value, decl.id()))
 }
 
 /// What a device must not share with another, in words.
-fn identities(index: usize, kind: &KindDecl) -> Vec<String> {
+fn identities(index: usize, decl: &DeviceDecl) -> Vec<String> {
     let vdev = |name: &str| format!("the device {name}");
-    match kind {
-        KindDecl::Pci(address) => vec![vdev(&address.0)],
-        KindDecl::Virtual(it) => vec![vdev(name_of(&it.0))],
-        KindDecl::Interface(InterfaceName(interface), driver) => {
-            let driver = match driver {
-                Driver::AfPacket => "net_af_packet",
-                Driver::AfXdp => "net_af_xdp",
-            };
-            vec![vdev(&format!("{driver}{index}")), format!("the interface {interface}")]
-        }
-        KindDecl::Memif(MemifDecl { socket, id, .. }) => {
-            let link = format!("memif {id} of {}", socket.0.display());
-            vec![vdev(&format!("net_memif{index}")), link]
-        }
+    if let Some(address) = &decl.pci {
+        return vec![vdev(&address.value.0)];
     }
+    if let Some(it) = &decl.vdev {
+        return vec![vdev(name_of(&it.value.0))];
+    }
+    if let Some(interface) = &decl.interface {
+        let driver = match decl.driver() {
+            Driver::AfPacket => "net_af_packet",
+            Driver::AfXdp => "net_af_xdp",
+        };
+        return vec![vdev(&format!("{driver}{index}")), format!("the interface {}", interface.value.0)];
+    }
+    let memif = decl.memif.as_ref().and_then(memif);
+    let of_memif =
+        |(socket, _, id)| vec![vdev(&format!("net_memif{index}")), format!("memif {id} of {socket}")];
+    memif.map(of_memif).unwrap_or_default()
 }
 
 fn refuse_second_devices(document: &Document, problems: &Problems<'_>) {
-    let mut known: Vec<(String, &Place)> = Vec::new();
-    for (index, port) in document.ports.iter().enumerate() {
-        let Some(At { value, place }) = port.device.as_ref().and_then(|device| device.kind.as_ref()) else {
-            continue;
-        };
-        for what in identities(index, value) {
-            match known.iter().find(|(other, _)| *other == what) {
-                Some((_, first)) => {
-                    problems.error(place, ProblemKind::Twice { what, line: problems.line(first) });
-                }
-                None => known.push((what, place)),
-            }
-        }
-    }
+    let devices =
+        document.ports().iter().enumerate().filter_map(|(index, port)| Some((index, port.device.as_ref()?)));
+    let identified = devices.flat_map(|(index, decl)| {
+        identities(index, decl).into_iter().map(move |what| (decl.place_of_kind(), what))
+    });
+    problems.refuse_second(identified);
 }
 
 /// AF_XDP keeps a whole mbuf in one page, and all ports share a pool of mbufs.
@@ -126,9 +144,9 @@ fn refuse_long_mbufs(
 ) {
     let mbuf = Layout::new(ports, devices).whole();
     let Some(longest) = ports.iter().max_by_key(|port| port.max_frame) else { return };
-    for (decl, device) in document.ports.iter().zip(devices) {
+    for (decl, device) in document.ports().iter().zip(devices) {
         let af_xdp = device.as_ref().is_some_and(Device::is_af_xdp);
-        let place = decl.device.as_ref().and_then(|device| Some(&device.kind.as_ref()?.place));
+        let place = decl.device.as_ref().map(DeviceDecl::place_of_kind);
         if let (true, Some(place)) = (af_xdp && mbuf > memory::PAGE, place) {
             let (port, frame, page) = (longest.name.clone(), longest.max_frame, memory::PAGE);
             problems.error(place, ProblemKind::LongMbuf { port, frame, mbuf, page });

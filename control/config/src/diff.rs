@@ -4,10 +4,11 @@ use core::fmt;
 
 use units::{Bytes, Cells, PortId};
 
-use crate::build::capacity;
+use crate::build;
 use crate::gateway::Gateway;
 use crate::memory;
-use crate::render::render;
+use crate::table::{Item, Node, Table};
+use crate::thresholds::capacity;
 
 /// A key that has another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub fn diff(old: &Gateway, new: &Gateway) -> Vec<Change> {
 /// start, beside those that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets.
 /// Empty where it can make all of them.
 pub fn not_live(started: &Gateway, running: &Gateway, wanted: &Gateway) -> Vec<Change> {
-    let needs_start = |it: &Difference| it.is_made_at_start() || grows(it, started, wanted);
+    let needs_start = |it: &Difference| it.is_restart || grows(it, started, wanted);
     differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
 }
 
@@ -87,9 +88,12 @@ fn waiting_mbufs(running: &Gateway, settings: &Gateway) -> usize {
     memory::packing(&settings.buffer, &settings.ports, &running.runtime).frames
 }
 
-/// A key as the tables that lead to it, and its two values.
+/// A key with the tables that lead to it, and its two values.
 struct Difference {
     path: Vec<String>,
+    is_secret: bool,
+    /// Whether it is of what is made once, when the gateway starts.
+    is_restart: bool,
     old: Option<String>,
     new: Option<String>,
 }
@@ -97,68 +101,48 @@ struct Difference {
 impl Difference {
     fn shown(self) -> Change {
         const SECRET: &str = "(secret)";
-        let secret = matches!(&self.path[..], [.., table, key] if table == "lscc" && key == "key");
-        let shown = |value: Option<String>| value.map(|value| if secret { SECRET.into() } else { value });
-        Change { key: self.path.join("."), old: shown(self.old), new: shown(self.new) }
-    }
-
-    /// Whether it is of what is made once, when the gateway starts.
-    fn is_made_at_start(&self) -> bool {
-        let path: Vec<_> = self.path.iter().map(String::as_str).collect();
-        match path[..] {
-            ["control", key] => !matches!(key, "stall" | "drain"),
-            ["port", _, table, _] => matches!(table, "device" | "emulation"),
-            ["dpdk" | "process", _] => true,
-            _ => false,
-        }
+        let shown = |value: String| if self.is_secret { SECRET.into() } else { value };
+        Change { key: self.path.join("."), old: self.old.map(shown), new: self.new.map(shown) }
     }
 }
 
 fn differences(old: &Gateway, new: &Gateway) -> Vec<Difference> {
-    let (old, new) = (entries(&render(old)), entries(&render(new)));
-    let value = |entries: &[Entry], path: &[String]| {
-        entries.iter().find(|entry| entry.path == path).map(|entry| entry.value.clone())
-    };
-    let both = new.iter().map(|entry| {
-        let path = entry.path.clone();
-        Difference { old: value(&old, &path), new: Some(entry.value.clone()), path }
-    });
-    let gone = old.iter().filter(|entry| value(&new, &entry.path).is_none());
-    let gone =
-        gone.map(|entry| Difference { path: entry.path.clone(), old: Some(entry.value.clone()), new: None });
-    both.filter(|it| it.old != it.new).chain(gone).collect()
-}
-
-/// A line of a rendered gateway.
-struct Entry {
-    path: Vec<String>,
-    value: String,
-}
-
-/// Every key of a rendered gateway with its value. The first key of a table of an array says which of
-/// them it is.
-fn entries(rendered: &str) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    // The tables around the present line, each with what tells it from others of its array.
-    let mut tables: Vec<(&str, Option<&str>)> = Vec::new();
-    let mut awaits_name = false;
-    for line in rendered.lines() {
-        if line.starts_with('[') {
-            awaits_name = line.starts_with("[[");
-            let path: Vec<_> = line.trim_matches(['[', ']']).split('.').collect();
-            let same = tables.iter().zip(&path).take_while(|((known, _), name)| known == *name).count();
-            tables.truncate(same.min(path.len() - 1));
-            let inner = &path[tables.len()..];
-            tables.extend(inner.iter().map(|name| (*name, None)));
-        } else if let Some((key, value)) = line.split_once(" = ") {
-            if awaits_name && let Some((_, name)) = tables.last_mut() {
-                *name = Some(value.trim_matches(['"', '[', ']']));
-            }
-            awaits_name = false;
-            let path = tables.iter().flat_map(|(table, name)| [Some(*table), *name]).flatten();
-            let path = path.chain([key]).map(Into::into).collect();
-            entries.push(Entry { path, value: value.into() });
+    let (old, mut new) = (stated(old), stated(new));
+    for gone in old {
+        match new.iter_mut().find(|it| it.path == gone.path) {
+            Some(it) => it.old = gone.new,
+            None => new.push(Difference { old: gone.new, new: None, ..gone }),
         }
     }
-    entries
+    new.retain(|it| it.old != it.new);
+    new
+}
+
+/// Every key of a gateway, as what is new.
+fn stated(gateway: &Gateway) -> Vec<Difference> {
+    let mut stated = Vec::new();
+    add(&mut stated, &[], build::in_force(gateway).nodes(), false);
+    stated
+}
+
+/// The first key of a table of an array says which of them it is.
+fn add(stated: &mut Vec<Difference>, path: &[String], nodes: Vec<Node>, is_restart: bool) {
+    for Node { key, item } in nodes {
+        let is_restart = is_restart || key.is_restart;
+        let path = [path, &[key.name.into()]].concat();
+        match item {
+            Item::Value(value) => {
+                let is_secret = key.is_secret;
+                stated.push(Difference { path, is_secret, is_restart, old: None, new: Some(value) });
+            }
+            Item::Table(nodes) => add(stated, &path, nodes, is_restart),
+            Item::Tables(tables) => tables.into_iter().for_each(|nodes| {
+                let name = nodes.first().map_or("", |node| match &node.item {
+                    Item::Value(value) => value.trim_matches(['"', '[', ']']),
+                    Item::Table(_) | Item::Tables(_) => "",
+                });
+                add(stated, &[path.as_slice(), &[name.into()]].concat(), nodes, is_restart);
+            }),
+        }
+    }
 }

@@ -2,13 +2,13 @@
 
 use units::{Distance, Interval};
 
-use crate::build::or;
-use crate::defaults;
+use crate::keys::running::EmulationDecl;
+use crate::machine::Probability;
+use crate::notes::Problems;
+use crate::place::Place;
 use crate::problem::ProblemKind;
-use crate::reader::{Place, Problems};
 use crate::runtime::Emulation;
-use crate::schema::EmulationDecl;
-use crate::value::Probability;
+use crate::table::{at, or};
 
 /// What `decl` asks for on a port of that `distance`; `None` where the delay is not known, which has
 /// been said.
@@ -19,9 +19,8 @@ pub(crate) fn build(
 ) -> Option<Emulation> {
     let stated = decl.delay.as_ref().map(|delay| delay.value);
     let Some(delay) = stated.or_else(|| Some(distance?.propagation())) else {
-        let when = "where the port has no distance; write for example delay = \"400us\" here, or distance = \"80km\" on the port";
-        let place = Place { key: format!("{}.delay", decl.place.key), ..decl.place.clone() };
-        problems.error(&place, ProblemKind::Needed { when });
+        let when = "because the port has no distance; for example, write delay = \"400us\" here, or distance = \"80km\" on the port";
+        problems.error(&decl.place.of_key("delay"), ProblemKind::Needed { when });
         return None;
     };
     if let (Some(stated), Some(distance)) = (&decl.delay, distance)
@@ -31,15 +30,30 @@ pub(crate) fn build(
         problems
             .error(&stated.place, ProblemKind::DelayBeyondDistance { delay, distance, propagation, least });
     }
-    let probability = |at| or(at, Probability(0.0)).0;
+    // So that later frames do overtake.
+    let reorder_by = Interval(delay.0 / 10).max(Interval::from_micros(10));
     Some(Emulation {
         delay,
-        loss: probability(&decl.loss),
-        duplicate: probability(&decl.duplicate),
-        reorder: probability(&decl.reorder),
-        reorder_by: or(&decl.reorder_by, defaults::reorder_by(delay)),
-        control: or(&decl.control, false),
+        loss: decl.loss().0,
+        duplicate: decl.duplicate().0,
+        reorder: decl.reorder().0,
+        reorder_by: or(&decl.reorder_by, reorder_by),
+        control: decl.control(),
     })
+}
+
+/// The keys with which [`build`] makes the same.
+pub(crate) fn in_force(emulation: &Emulation) -> EmulationDecl {
+    let Emulation { delay, loss, duplicate, reorder, reorder_by, control } = *emulation;
+    EmulationDecl {
+        delay: at(delay),
+        loss: at(Probability(loss)),
+        duplicate: at(Probability(duplicate)),
+        reorder: at(Probability(reorder)),
+        reorder_by: at(reorder_by),
+        control: at(control),
+        place: Place::default(),
+    }
 }
 
 /// The shortest fibre on which light takes `delay`.

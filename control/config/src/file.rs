@@ -18,7 +18,7 @@ pub(crate) const TEXT: Bytes = Bytes(4 << 20);
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It is a FIFO, a directory, a device or a socket.
-    #[error("it is no regular file")]
+    #[error("it is not a regular file")]
     NotRegular,
     /// It is longer than it may be.
     #[error("it is longer than {most}")]
@@ -34,7 +34,7 @@ pub enum FileError {
 /// The text of a configuration or of a scenario. Reading never waits for anybody.
 ///
 /// # Errors
-/// [`FileError`] where it is no regular file, has more than 4 MiB, is no UTF-8, or cannot be read.
+/// [`FileError`] where it is not a regular file, has more than 4 MiB, is no UTF-8, or cannot be read.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     read_at_most(TEXT, path)
 }
@@ -100,7 +100,7 @@ mod tests {
             at_once(move || crate::scenario::ScenarioFile::load(other).unwrap_err().to_string()),
         ];
         for error in refused {
-            assert_eq!(error, format!("{}: it is no regular file", path.display()));
+            assert_eq!(error, format!("{}: it is not a regular file", path.display()));
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
         let path = directory.path().join("main.toml");
         fs::write(&path, text.replace(name, fifo.to_str().unwrap())).unwrap();
         let error = at_once(move || crate::load(path).unwrap_err().to_string());
-        assert!(error.contains("key_file: ") && error.contains("it is no regular file"), "{error}");
+        assert!(error.contains("key_file: ") && error.contains("it is not a regular file"), "{error}");
     }
 
     #[test]

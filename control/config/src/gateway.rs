@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use switch::program::{PortSettings, Program};
-use units::{Distance, Interval, PortId};
+use switch::program::Program;
+use units::PortId;
 
-use crate::cores::CoreLoad;
-use crate::headroom::HeadroomTerms;
+use crate::core_load::CoreLoad;
+use crate::cores;
+use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::memory::MemorySum;
 use crate::problem::Problem;
@@ -54,7 +55,7 @@ impl Gateway {
         if self.runtime.devices.iter().all(Option::is_none) {
             return Vec::new();
         }
-        CoreLoad::all(self.program.settings(), &self.runtime)
+        cores::loads(self.program.settings(), &self.runtime)
     }
 
     /// What LSCC amounts to on each port that has it, with the port's name.
@@ -63,29 +64,6 @@ impl Gateway {
         let ports = settings.ports.iter().zip(&self.links);
         ports.filter_map(|(port, link)| {
             Some((port.name.as_str(), LsccSum::new(port, link, &settings.buffer)?))
-        })
-    }
-}
-
-/// A link as far as headroom depends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Link {
-    /// Length of the fibre, one way, where it was stated.
-    pub distance: Option<Distance>,
-    /// Delays of NICs, PHYs and worker turns, both ends together.
-    pub interface_delay: Interval,
-}
-
-impl Link {
-    /// What the headroom of `port` on this link depends on; `None` where the distance is unknown.
-    pub fn terms(&self, port: &PortSettings, cell_occupancy: f64) -> Option<HeadroomTerms> {
-        Some(HeadroomTerms {
-            rate: port.rate,
-            distance: self.distance?,
-            max_frame: port.max_frame,
-            tx_window: port.tx_window,
-            interface_delay: self.interface_delay,
-            cell_occupancy,
         })
     }
 }

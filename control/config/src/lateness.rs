@@ -12,12 +12,11 @@ use switch::program::{
 };
 use units::{Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
-use crate::gateway::{Gateway, Link};
+use crate::gateway::Gateway;
 use crate::headroom::{HeadroomSum, frame_time};
-use crate::schema::BifrostDecl;
+use crate::keys::long_haul::LONGEST;
+use crate::link::Link;
 
-/// The longest time that a file may say.
-const LONGEST_TIME: Interval = BifrostDecl::LONGEST_ROUND_TRIP;
 /// How exactly a level of lateness is found for which there is room.
 const RESOLUTION: Interval = Interval::from_micros(1);
 
@@ -32,7 +31,7 @@ impl Gateway {
     /// what it covers, and what it can, if all others need as much.
     pub fn lateness(&self) -> impl Iterator<Item = (&str, Interval, Interval)> {
         let ports = self.links.len();
-        let most = self.covering(&vec![LONGEST_TIME; ports], &vec![Interval::ZERO; ports]);
+        let most = self.covering(&vec![LONGEST; ports], &vec![Interval::ZERO; ports]);
         (0..).map(PortId).zip(self.port_names()).filter_map(move |(port, name)| {
             Some((name, self.covered_lateness(port)?, most.covered_lateness(port)?))
         })
@@ -47,7 +46,7 @@ impl Gateway {
     /// for so long, or no file may say it.
     pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
         let settings = self.program.port(port);
-        let lateness = lateness.min(most_covered(settings)).min(LONGEST_TIME);
+        let lateness = lateness.min(most_covered(settings)).min(LONGEST);
         match settings.bifrost {
             Some(bifrost) => {
                 let holdover = lateness.min(longest_holdover(&bifrost, settings));
@@ -263,7 +262,7 @@ fn add_headroom(group: &mut LosslessGroup, room: Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::capacity;
+    use crate::thresholds::capacity;
 
     const LH: PortId = PortId(0);
     const DC: PortId = PortId(1);
@@ -278,7 +277,7 @@ mod tests {
     }
 
     const PFC: &str = "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"";
-    const BIFROST: &str = "[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nlateness = \"10us\"";
+    const BIFROST: &str = "flow_control = \"bifrost\"\n[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nlateness = \"10us\"";
 
     const NONE: [Interval; 2] = [Interval::ZERO; 2];
 
@@ -439,13 +438,11 @@ mod tests {
                 let pinned =
                     crate::parse(&pinned, "gw.toml").unwrap_or_else(|error| panic!("{keys}: {error}"));
                 let covered = pinned.covered_lateness(LH).unwrap();
-                assert!(
-                    covered == wanted || !gateway.can_cover(LH, wanted) || wanted > LONGEST_TIME,
-                    "{covered}"
-                );
+                assert!(covered == wanted || !gateway.can_cover(LH, wanted) || wanted > LONGEST, "{covered}");
             }
         }
     }
 
-    const BIFROST_WITH: &str = "[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nKEYS";
+    const BIFROST_WITH: &str =
+        "flow_control = \"bifrost\"\n[[port.lossless]]\npriorities = [3]\n[port.bifrost]\nKEYS";
 }

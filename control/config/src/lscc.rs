@@ -7,15 +7,16 @@ use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
 
 use crate::bifrost;
-use crate::build::or;
 use crate::defaults;
 use crate::file::{FileError, read_at_most};
-use crate::gateway::Link;
+use crate::keys::long_haul::{BifrostDecl, CnpDecl, LsccDecl};
+use crate::link::Link;
 use crate::lscc_sum::{LsccSum, Protection, StepBounds, guided_reference, guided_step};
+use crate::notes::Problems;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
-use crate::reader::{At, Problems};
-use crate::schema::{KeyWish, LsccDecl, PortDecl};
-use crate::value::{KEY, SizeWish, hexadecimal};
+use crate::table::{Table, at, or};
+use crate::value::{KEY, SizeWish, Spacing, hexadecimal};
 
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
@@ -34,10 +35,10 @@ pub(crate) fn build(
     let round_trip = stated.or_else(|| bifrost::round_trip(port, link, &decl.place, problems))?;
     let interval = or(&decl.interval, defaults::LSCC_INTERVAL.min(round_trip));
     let feedback = Feedback {
-        local: decl.local.value,
-        peer: decl.peer.value,
-        key: key(&decl.key, directory, problems),
-        dscp: or(&decl.feedback_dscp, defaults::NETWORK_DSCP),
+        local: decl.local.as_ref()?.value,
+        peer: decl.peer.as_ref()?.value,
+        key: key(decl, directory, problems),
+        dscp: decl.feedback_dscp(),
     };
     let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
     let mut lscc = Lscc { interval, round_trip, calculation, limiting, feedback };
@@ -60,13 +61,13 @@ fn calculation(decl: &LsccDecl, rate: BitRate) -> RateCalculation {
 fn limiting(decl: &LsccDecl) -> RateLimiting {
     RateLimiting {
         reference: WireBytes(0),
-        cnp_interval: or(&decl.cnp_interval, defaults::CNP_INTERVAL),
+        cnp_interval: decl.cnp_interval(),
         long_flow: WireBytes(0),
-        far_cnp_interval: or(&decl.far_cnp_interval, None),
-        flows: or(&decl.flows, defaults::FLOWS),
-        ageing: or(&decl.ageing, defaults::FLOW_AGEING),
-        cnp_dscp: or(&decl.cnp.dscp, defaults::NETWORK_DSCP),
-        cnp_priority: or(&decl.cnp.priority, defaults::NETWORK_PRIORITY),
+        far_cnp_interval: decl.far_cnp_interval().0,
+        flows: decl.flows(),
+        ageing: decl.ageing(),
+        cnp_dscp: decl.cnp().dscp(),
+        cnp_priority: decl.cnp().priority(),
     }
 }
 
@@ -88,14 +89,41 @@ fn size(wish: &Option<At<SizeWish>>) -> Option<WireBytes> {
     }
 }
 
-fn key(wish: &At<KeyWish>, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
-    let path = match &wish.value {
-        KeyWish::Here(key) => return Some(*key),
-        KeyWish::None => return None,
-        KeyWish::File(path) => path,
-    };
+fn key(decl: &LsccDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
+    let Some(At { value: path, place }) = &decl.key_file else { return decl.key.as_ref()?.value };
     let key = directory.ok_or(ProblemKind::KeyFileNowhere).and_then(|it| read_key(&it.join(path)));
-    key.map_err(|kind| problems.error(&wish.place, kind)).ok()
+    key.map_err(|kind| problems.error(place, kind)).ok()
+}
+
+/// The keys with which [`build`] makes the same.
+pub(crate) fn in_force(lscc: &Lscc) -> LsccDecl {
+    let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
+    let size = |WireBytes(size)| at(SizeWish::Given(Bytes(size)));
+    LsccDecl {
+        local: at(feedback.local),
+        peer: at(feedback.peer),
+        key: at(feedback.key),
+        key_file: None,
+        interval: at(*interval),
+        round_trip: at(*round_trip),
+        reference: size(calculation.reference),
+        step: at(calculation.step),
+        least: at(calculation.least),
+        most: at(calculation.most),
+        pseudo_reference: size(limiting.reference),
+        cnp_interval: at(limiting.cnp_interval),
+        long_flow: size(limiting.long_flow),
+        far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),
+        flows: at(limiting.flows),
+        ageing: at(limiting.ageing),
+        cnp: Some(CnpDecl {
+            dscp: at(limiting.cnp_dscp),
+            priority: at(limiting.cnp_priority),
+            place: Place::default(),
+        }),
+        feedback_dscp: at(feedback.dscp),
+        place: Place::default(),
+    }
 }
 
 /// The key in a file of which empty lines and comments (`#`) do not count.
@@ -110,7 +138,7 @@ fn read_key(path: &Path) -> Result<Key, ProblemKind> {
     let key = only.and_then(hexadecimal).map(Key);
     key.ok_or_else(|| ProblemKind::KeyFile {
         path: shown(),
-        reason: format!("it does not hold {KEY}, and nothing else"),
+        reason: format!("it must hold {KEY} and nothing else"),
     })
 }
 
@@ -119,16 +147,16 @@ pub(crate) fn check(
     lscc: &Lscc,
     port: &PortSettings,
     sum: &LsccSum,
-    decl: &PortDecl,
+    (declared, beneath): (&LsccDecl, Option<&BifrostDecl>),
     problems: &Problems<'_>,
 ) {
-    let Some(declared) = &decl.lscc else { return };
-    let place = &declared.key.place;
-    match (&declared.key.value, lscc.feedback.key) {
-        (KeyWish::None, _) => {
+    let place = declared.place_of_key();
+    match lscc.feedback.key {
+        // A file without a key is an error of its own.
+        None if declared.key.is_some() => {
             problems.warning(place, ProblemKind::LsccUnsigned { peer: lscc.feedback.peer });
         }
-        (_, Some(EXAMPLE_KEY)) => problems.warning(place, ProblemKind::LsccExampleKey),
+        Some(EXAMPLE_KEY) => problems.warning(place, ProblemKind::LsccExampleKey),
         _ => {}
     }
     check_step(sum, declared, problems);
@@ -144,11 +172,11 @@ pub(crate) fn check(
         let kind = ProblemKind::LsccUncovered { port, priority, headroom, bdp };
         problems.warning(&declared.place, kind);
     }
-    check_reference(lscc, port, sum, decl, problems);
+    check_reference(lscc, port, sum, (declared, beneath), problems);
 }
 
 fn check_step(sum: &LsccSum, declared: &LsccDecl, problems: &Problems<'_>) {
-    let place = declared.step.as_ref().map_or(&declared.place, |step| &step.place);
+    let place = declared.first(&["step"]);
     match sum.step {
         None => problems.warning(place, ProblemKind::LsccNoStep),
         Some(step) if !sum.bounds.allow(step) => {
@@ -164,18 +192,16 @@ fn check_reference(
     lscc: &Lscc,
     port: &PortSettings,
     sum: &LsccSum,
-    decl: &PortDecl,
+    (declared, beneath): (&LsccDecl, Option<&BifrostDecl>),
     problems: &Problems<'_>,
 ) {
-    let Some(declared) = &decl.lscc else { return };
-    let place = declared.reference.as_ref().map_or(&declared.place, |reference| &reference.place);
+    let place = declared.first(&["reference"]);
     let reference = sum.reference;
     if let Some(bifrost) = &port.bifrost {
         let buffer = Bytes(bifrost.buffer.0);
         let least = reference + Bytes(port.rate.bytes_in(bifrost.round_trip));
         if buffer < least {
-            let stated = decl.bifrost.as_ref().and_then(|bifrost| bifrost.buffer.as_ref());
-            let place = stated.map_or(place, |buffer| &buffer.place);
+            let place = beneath.and_then(|bifrost| bifrost.place_of("buffer")).unwrap_or(place);
             problems.warning(place, ProblemKind::LsccAboveBifrost { reference, buffer, least });
         }
     } else if let Protection::Pfc { priority, xoff, .. } = sum.beneath
@@ -187,9 +213,8 @@ fn check_reference(
 
 /// Adds Qref to a buffer of Bifrost that is not stated: what LSCC keeps there is not granted, and
 /// the link needs all that is.
-pub(crate) fn make_room(bifrost: &mut Bifrost, lscc: &Lscc, decl: &PortDecl) {
-    let stated = decl.bifrost.as_ref().and_then(|bifrost| bifrost.buffer.as_ref());
-    if stated.is_none_or(|buffer| buffer.value == SizeWish::Auto) {
+pub(crate) fn make_room(bifrost: &mut Bifrost, lscc: &Lscc, decl: &BifrostDecl) {
+    if decl.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto) {
         bifrost.buffer = bifrost.buffer + lscc.calculation.reference;
     }
 }

@@ -7,9 +7,9 @@ use core::net::Ipv4Addr;
 use switch::program::{BufferSettings, Lscc, PortSettings};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
-use crate::gateway::Link;
 use crate::headroom::grouped;
-use crate::physics::highest_xoff;
+use crate::link::Link;
+use crate::thresholds::highest_xoff;
 
 /// What the queue of a port with LSCC may do, and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@ use switch::ControlFrame;
 use switch::program::{BufferSettings, Packing, PortSettings, Settings};
 use units::{Bytes, Cells, Interval, PortId, Priority, WireBytes};
 
-use crate::build::capacity;
 use crate::headroom::grouped;
 use crate::runtime::{Device, Emulation, Runtime};
+use crate::thresholds::capacity;
 
 /// What DPDK leaves free in front of a frame.
 const MBUF_HEADROOM: u64 = 128;

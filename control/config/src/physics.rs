@@ -3,26 +3,35 @@
 
 use switch::ForwardingSettings;
 use switch::program::{
-    BufferSettings, GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
+    GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
 };
 use units::{Bytes, PortId, Priority};
 
 use crate::bifrost;
-use crate::build::{Built, capacity};
+use crate::build::Built;
+use crate::cores;
 use crate::headroom::{HeadroomSum, frame_time};
+use crate::keys::document::Document;
+use crate::keys::port::PortDecl;
+use crate::keys::queueing::{LosslessDecl, QueueDecl, RateLimitDecl};
+use crate::keys::running::DeviceDecl;
 use crate::lscc;
 use crate::lscc_sum::LsccSum;
+use crate::notes::Problems;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
-use crate::reader::{Place, Problems};
-use crate::schema::{Document, LosslessDecl, PortDecl, QueueDecl, RateLimitDecl};
+use crate::runtime::Runtime;
+use crate::table::{Table, values};
+use crate::thresholds::{alone, capacity, highest_xoff};
 use crate::value::SizeWish;
 use crate::watchdog;
 
 /// Notes what physics has to say to a gateway.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
+    check_cores(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
-    for (index, decl) in document.ports.iter().enumerate() {
+    for (index, decl) in document.ports().iter().enumerate() {
         let port = &built.settings.ports[index];
         check.pause(index, port, decl);
         check.classes(port, decl);
@@ -30,25 +39,45 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         for declared in decl.lossless.iter().flatten() {
             check.group(index, port, declared);
         }
-        if let Some(bifrost) = &port.bifrost {
-            bifrost::check_slot(bifrost, port, decl, problems);
+        let spoken = decl.bifrost_spoken();
+        if let (Some(bifrost), Some(spoken)) = (&port.bifrost, &spoken) {
+            bifrost::check_slot(bifrost, port, spoken, problems);
         } else if !port.lossless().is_empty() && built.links[index].distance.is_none() {
-            let place = place_of(decl.place.as_ref(), "port");
-            let port = port.name.clone();
-            problems.warning(&place, ProblemKind::HeadroomUnchecked { port });
+            problems.warning(&decl.place, ProblemKind::HeadroomUnchecked { port: port.name.clone() });
         }
         let sum = LsccSum::new(port, &built.links[index], &built.settings.buffer);
-        if let (Some(lscc), Some(sum)) = (&port.lscc, sum) {
-            lscc::check(lscc, port, &sum, decl, problems);
+        if let (Some(lscc), Some(sum), Some(declared)) = (&port.lscc, sum, &decl.lscc) {
+            lscc::check(lscc, port, &sum, (declared, spoken.as_ref()), problems);
         }
         check.obedience(index, decl);
         if let Some(wish) = &decl.watchdog {
             watchdog::check(wish, port, problems);
         }
-        for declared in decl.queues.iter().flatten() {
+        for declared in decl.queue.iter().flatten() {
             check.queue(index, port, declared);
         }
     }
+}
+
+/// Warns of each core whose ports bring more than it takes, however long the frames are.
+fn check_cores(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
+    if runtime.devices.iter().all(Option::is_none) {
+        return;
+    }
+    for load in cores::loads(settings, runtime).iter().filter(|load| !load.keeps_up()) {
+        let kind = ProblemKind::CoreBehind { load: Box::new(load.clone()) };
+        problems.warning(&place_of_core(load.first, document), kind);
+    }
+}
+
+/// Where it is said on which core port `first` is: with its device, with the cores, or not at all.
+fn place_of_core(first: usize, document: &Document) -> Place {
+    let port = document.ports().get(first);
+    let device = port.and_then(|port| port.device.as_ref());
+    let stated = device.and_then(|device| device.place_of("core")).or(document.dpdk().place_of("cores"));
+    let unsaid = device.map(DeviceDecl::place_of_kind).or(port.map(|port| &port.place));
+    let offset = unsaid.map_or(0, |it| it.offset);
+    stated.cloned().unwrap_or(Place { key: "port.device.core".into(), offset })
 }
 
 struct Check<'a> {
@@ -56,30 +85,6 @@ struct Check<'a> {
     settings: &'a Settings,
     document: &'a Document,
     problems: &'a Problems<'a>,
-}
-
-fn place_of(place: Option<&Place>, key: &str) -> Place {
-    place.cloned().unwrap_or(Place { key: key.into(), offset: 0 })
-}
-
-/// The highest level at which a lone group is paused. A dynamic threshold leaves free what it
-/// does not hold, so a group alone gets `alpha / (1 + alpha)` of the pool.
-pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> Bytes {
-    match group.xoff {
-        Threshold::Static(level) => level,
-        Threshold::Dynamic(_) => group.reserved + Bytes(alone(group.xoff, buffer.shared)),
-    }
-}
-
-/// The same for any dynamic threshold of a pool; a fixed one is what it is.
-fn alone(threshold: Threshold, pool: Bytes) -> u64 {
-    match threshold {
-        Threshold::Static(level) => level.0,
-        Threshold::Dynamic(share) => {
-            let alpha = 2_f64.powi(share.exponent().into());
-            (pool.0 as f64 * alpha / (1.0 + alpha)) as u64
-        }
-    }
 }
 
 impl Check<'_> {
@@ -90,24 +95,21 @@ impl Check<'_> {
         let pool = self.settings.buffer.headroom;
         // A group that does not fit by itself is an error of its own.
         if sum > pool && !groups().any(|group| group.headroom > pool) {
-            let place = self.document.buffer.headroom.as_ref().map(|headroom| &headroom.place);
-            let place = place_of(place, "buffer.headroom");
-            self.problems.warning(&place, ProblemKind::HeadroomOversubscribed { sum, pool });
+            let place = self.document.buffer().first(&["headroom"]);
+            self.problems.warning(place, ProblemKind::HeadroomOversubscribed { sum, pool });
         }
     }
 
     /// A pause is refreshed when half of it has passed. How far the peer is does not matter, for
     /// every frame takes the same time; what may hold a refresh back at this end does.
     fn pause(&self, index: usize, port: &PortSettings, decl: &PortDecl) {
-        let asked = decl.pfc.as_ref().and_then(|pfc| pfc.pause.as_ref());
         let given = port.pfc.pause.interval_at(port.rate);
         let waits =
             frame_time(port.rate, port.max_frame) + port.tx_window + self.built.links[index].interface_delay;
         let least = waits * 2;
         if port.pfc.pause.0 > 0 && given < least && !port.lossless().is_empty() {
-            let place = asked.map(|pause| &pause.place).or(decl.place.as_ref());
-            self.problems
-                .error(&place_of(place, "port.pfc.pause"), ProblemKind::PauseTooShort { given, least });
+            let place = decl.pfc().place_of("pause").unwrap_or(&decl.place);
+            self.problems.error(place, ProblemKind::PauseTooShort { given, least });
         }
     }
 
@@ -116,7 +118,7 @@ impl Check<'_> {
         let class = &port.classification;
         let by_dscp = class.trust == Trust::Dscp;
         let by_pcp = class.trust != Trust::Nothing;
-        for declared in decl.lossless.iter().flatten().flat_map(|group| &group.priorities) {
+        for declared in decl.lossless.iter().flatten().flat_map(|group| values(&group.priorities)) {
             let priority = declared.value;
             let reached = class.default == priority
                 || (by_dscp && class.dscp.contains(&priority))
@@ -131,7 +133,7 @@ impl Check<'_> {
     /// loses its frames there. A port that promises nothing at all is taken to mean that.
     fn obedience(&self, ingress: usize, decl: &PortDecl) {
         let ports = &self.settings.ports;
-        for declared in decl.lossless.iter().flatten().flat_map(|group| &group.priorities) {
+        for declared in decl.lossless.iter().flatten().flat_map(|group| values(&group.priorities)) {
             let priority = declared.value;
             let leaves = |egress: &usize| self.ingress_of(*egress).contains(&ingress) && *egress != ingress;
             let ignores = |egress: &usize| {
@@ -151,12 +153,12 @@ impl Check<'_> {
             && limit.rate > port.rate
         {
             let kind = ProblemKind::LimitAboveRate { limit: limit.rate, rate: port.rate };
-            self.problems.warning(&decl.rate.place, kind);
+            self.problems.warning(decl.0.first(&["rate"]), kind);
         }
     }
 
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
-        let Some(priority) = decl.priorities.first() else { return };
+        let Some(priority) = values(&decl.priorities).next() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
         if let Some(bifrost) = &port.bifrost {
             bifrost::check_group(bifrost, port, (priority.value, group), decl, self.problems);
@@ -167,31 +169,30 @@ impl Check<'_> {
     }
 
     fn headroom(&self, index: usize, port: &PortSettings, group: &LosslessGroup, decl: &LosslessDecl) {
-        let sum = self.built.headroom_sum(index);
-        if let (Some(wish), None) = (&decl.headroom, sum)
-            && group.headroom < port.max_frame
-        {
-            let (port, given, least) = (port.name.clone(), group.headroom, port.max_frame);
-            self.problems.error(&wish.place, ProblemKind::HeadroomBelowFrame { port, given, least });
-        }
-        if let (Some(wish), Some((distance, sum))) = (&decl.headroom, sum)
-            && matches!(wish.value, SizeWish::Given(given) if given < sum.total())
-        {
-            let kind = ProblemKind::HeadroomTooSmall {
-                port: port.name.clone(),
-                given: group.headroom,
-                rate: port.rate,
-                distance,
-                sum: Box::new(sum),
-            };
-            self.problems.error(&wish.place, kind);
-        }
+        let Some(At { value: wish, place }) = &decl.headroom else { return };
+        let (name, given) = (port.name.clone(), group.headroom);
+        let kind = match self.built.headroom_sum(index) {
+            None if given < port.max_frame => {
+                ProblemKind::HeadroomBelowFrame { port: name, given, least: port.max_frame }
+            }
+            Some((distance, sum)) if *wish != SizeWish::Auto && given < sum.total() => {
+                ProblemKind::HeadroomTooSmall {
+                    port: name,
+                    given,
+                    rate: port.rate,
+                    distance,
+                    sum: Box::new(sum),
+                }
+            }
+            _ => return,
+        };
+        self.problems.error(place, kind);
     }
 
     fn flapping(&self, group: &LosslessGroup, decl: &LosslessDecl) {
         match (group.xoff, &decl.xon, &decl.xon_offset) {
             (Threshold::Static(_), _, Some(offset)) => {
-                let kind = ProblemKind::Meaningless { with: "a fixed xoff" };
+                let kind = ProblemKind::Meaningless { with: "a fixed xoff".into() };
                 self.problems.warning(&offset.place, kind);
             }
             (Threshold::Static(xoff), Some(xon), None) if xon.value == xoff => {
@@ -205,15 +206,16 @@ impl Check<'_> {
     }
 
     fn queue(&self, index: usize, port: &PortSettings, decl: &QueueDecl) {
-        for priority in &decl.priorities {
+        for priority in values(&decl.priorities) {
             let queue = &port.queues[priority.value.index()];
             self.limit(queue.rate_limit, port, decl.rate_limit.as_ref());
             if let (Some(red), Some(ecn)) = (&queue.red, &decl.ecn) {
-                self.kmin(index, priority.value, red, &ecn.kmin.place);
+                self.kmin(index, priority.value, red, ecn.first(&["kmin"]));
                 let buffer = capacity(&self.settings.buffer, &self.settings.ports);
                 if red.kmax > buffer {
                     let kmax = red.kmax;
-                    self.problems.warning(&ecn.kmax.place, ProblemKind::KmaxAboveBuffer { kmax, buffer });
+                    self.problems
+                        .warning(ecn.first(&["kmax"]), ProblemKind::KmaxAboveBuffer { kmax, buffer });
                 }
             }
         }

@@ -10,10 +10,11 @@ use switch::program::ProgramError;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ip::Dscp;
 
-use crate::cores::CoreLoad;
+use crate::core_load::CoreLoad;
 use crate::file::FileError;
 use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
+use crate::place::Location;
 
 /// Why there is no gateway.
 #[derive(Debug, thiserror::Error)]
@@ -46,49 +47,6 @@ pub enum Severity {
     Warning,
     /// It cannot.
     Error,
-}
-
-/// A place in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// The file, or whatever name the text was given.
-    pub file: String,
-    /// Line, from 1; zero where `file` is no file but an argument.
-    pub line: usize,
-    /// Column in characters, from 1; zero with the line.
-    pub column: usize,
-}
-
-impl Location {
-    /// The place of byte `offset` of `text`; its end where the offset lies beyond.
-    pub(crate) fn new(file: &str, text: &str, offset: usize) -> Self {
-        let mut end = offset.min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let before = &text[..end];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.matches('\n').count() + 1;
-        Self { file: file.into(), line, column: before[line_start..].chars().count() + 1 }
-    }
-
-    /// The byte of `text` that is there; its end where there is none.
-    pub(crate) fn offset_in(&self, text: &str) -> usize {
-        let before: usize = text.split_inclusive('\n').take(self.line.saturating_sub(1)).map(str::len).sum();
-        let line = text.get(before..).unwrap_or_default();
-        let within =
-            line.char_indices().nth(self.column.saturating_sub(1)).map_or(line.len(), |(index, _)| index);
-        before + within
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.file),
-            line => write!(f, "{}:{line}:{}", self.file, self.column),
-        }
-    }
 }
 
 /// Something that is wrong, or may be. Shown as one line
@@ -127,54 +85,58 @@ pub enum ProblemKind {
     // The text and its form.
     #[error("{0}")]
     Syntax(String),
-    #[error("no such key{}; valid are {valid}", did_you_mean(nearest))]
+    #[error("unknown key{}; valid keys are {valid}", did_you_mean(nearest))]
     UnknownKey { nearest: Option<String>, valid: String },
-    #[error("is missing; write for example {example}")]
+    #[error("is missing; for example, write {example}")]
     Missing { example: &'static str },
     #[error("{got} is not {want}")]
     WrongType { got: String, want: &'static str },
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    #[error("\"{got}\" is not valid{}; valid are {valid}", did_you_mean(nearest))]
+    #[error("\"{got}\" is not valid{}; valid words are {valid}", did_you_mean(nearest))]
     Word { got: String, nearest: Option<String>, valid: String },
-    #[error("{got} is out of range; valid is {valid}")]
-    OutOfRange { got: String, valid: &'static str },
+    #[error("{got} is out of range; expected {valid}")]
+    OutOfRange { got: String, valid: String },
     #[error("\"{got}\" is not {want}")]
     Malformed { got: String, want: &'static str },
 
     // How parts fit together.
-    #[error("stands beside {other}; write one of them")]
+    #[error("cannot be combined with {other}; keep one of them")]
     Conflict { other: &'static str },
-    #[error("has no meaning with {with}; leave it out")]
-    Meaningless { with: &'static str },
-    #[error("is needed {when}")]
+    #[error("does not apply with {with}; remove it")]
+    Meaningless { with: String },
+    #[error("does not apply without {other}; add {other}, or remove this key")]
+    Alone { other: &'static str },
+    #[error("is required {when}")]
     Needed { when: &'static str },
     #[error("there is no {what} \"{got}\"{}; {}", did_you_mean(nearest), defined(valid))]
     Undefined { what: &'static str, got: String, nearest: Option<String>, valid: Vec<String> },
-    #[error("{what} stands already in line {line}")]
+    #[error("{what} already appears on line {line}")]
     Twice { what: String, line: usize },
     #[error(transparent)]
     Program(#[from] ProgramError),
+    #[error("applies only with flow_control = \"bifrost\" on the port; add that key, or remove this table")]
+    BifrostUnspoken,
 
     // Physics.
     #[error(
-        "a headroom of {given} does not hold what arrives after XOFF on port {port}: {distance} at {rate} need\n{sum}"
+        "the headroom of {given} is too small for port {port}: after XOFF, {distance} at {rate} need\n{sum}"
     )]
     HeadroomTooSmall { port: String, given: Bytes, rate: BitRate, distance: Distance, sum: Box<HeadroomSum> },
     #[error(
-        "a headroom of {given} does not even hold the frame that crosses XOFF on port {port}, which may have {least}"
+        "the headroom of {given} is smaller than the longest frame of port {port}, {least}; a frame still arrives after XOFF"
     )]
     HeadroomBelowFrame { port: String, given: Bytes, least: Bytes },
     #[error(
-        "priority {priority} is lossless from port {ingress} on, but port {egress}, where it leaves, does not obey pauses for it; make it lossless there too, or list it in port.pfc.obey"
+        "priority {priority} is lossless on port {ingress}, but port {egress}, where its frames leave, ignores pauses for it; make it lossless there too, or list it in port.pfc.obey"
     )]
     EgressIgnoresPauses { priority: Priority, ingress: String, egress: String },
     #[error(
-        "PFC would pause priority {priority} of port {port} at {xoff}, before Bifrost has filled its buffer of {buffer}; leave xoff out, or state at least {buffer}"
+        "PFC would pause priority {priority} of port {port} at {xoff}, before Bifrost fills its buffer of {buffer}; remove xoff, or set it to at least {buffer}"
     )]
     XoffBelowBifrost { port: String, priority: Priority, xoff: Bytes, buffer: Bytes },
     #[error(
-        "Bifrost lets port {port} hold {least} (its buffer of {buffer}, and {overrun} for frames that have begun when a pause arrives); priority {priority} is sure of {sure}, and where others have filled the shared pool, lossless frames are dropped"
+        "Bifrost lets port {port} hold {least}: its buffer of {buffer}, and {overrun} for frames that begin before a pause arrives; priority {priority} has {sure} of its own, so the port drops lossless frames when other traffic fills the shared pool"
     )]
     BifrostUnreserved {
         port: String,
@@ -185,99 +147,99 @@ pub enum ProblemKind {
         sure: Bytes,
     },
     #[error(
-        "a slot of {slot} is longer than the way to the upstream, {one_way}: it learns of what happened here more than a slot late, and the buffer is larger than it need be"
+        "a slot of {slot} is longer than the way to the upstream, {one_way}; the upstream learns of the queue more than a slot late, and the buffer is larger than necessary"
     )]
     LongSlot { slot: Interval, one_way: Interval },
     #[error(
-        "a slot of {slot} carries {bytes} at {rate}, less than the longest frame of {frame}, which is sent to its end whenever a slot lets it begin; {least} and more hold it"
+        "a slot of {slot} carries {bytes} at {rate}, less than the longest frame of {frame}; the upstream sends a frame to its end once a slot lets it begin, so a slot should last at least {least}"
     )]
     ShortSlot { slot: Interval, bytes: Bytes, rate: BitRate, frame: Bytes, least: Interval },
     #[error(
-        "is longer than the slot of {slot} and the lateness of {lateness}: a frame that is lost would stop the upstream for slots that were granted"
+        "the holdover is longer than both the slot of {slot} and the lateness of {lateness}; one lost frame would stop the upstream for slots that were granted"
     )]
     LongHoldover { slot: Interval, lateness: Interval },
     #[error("{path}: {reason}")]
     KeyFile { path: String, reason: String },
     #[error(
-        "its path begins in the directory of the configuration, which is no file here; write key and the key itself"
+        "its path starts in the directory of the configuration, and this configuration is not a file; write key and the key itself"
     )]
     KeyFileNowhere,
     #[error(
-        "has no key: whoever can send into this link can pretend to be {peer} and say any rate; give both ends the same key_file or key"
+        "the link has no key, so anyone who can send into it can impersonate {peer} and advertise any rate; give both ends the same key_file or key"
     )]
     LsccUnsigned { peer: Ipv4Addr },
     #[error(
-        "the key of config/keys/example.key is public: whoever can send into this link can say any rate; make a key of your own with openssl rand -hex 16"
+        "the key of config/keys/example.key is public, so anyone who can send into this link can advertise any rate; create a key of your own with openssl rand -hex 16"
     )]
     LsccExampleKey,
     #[error(
-        "without a step the rates of LSCC jump from one end to the other once least or most holds one; leave step out for one that senders can follow"
+        "without a step, the advertised rate jumps from one end to the other once it reaches least or most; remove step to get one that senders can follow"
     )]
     LsccNoStep,
     #[error(
-        "a step of {step} does not satisfy equation (12): more than {}, to take away a hundredth of reference within a round trip and an interval, and less than {}, which DCQCN can follow in an interval where M = {flows}{}",
+        "a step of {step} violates equation (12): it must be above {}, to drain a hundredth of reference within a round trip and an interval, and below {}, which DCQCN can follow in an interval with M = {flows}{}",
         rounded(*above), rounded(*below),
-        if above < below { "" } else { "; for there to be such steps, the interval must be longer or the reference smaller" }
+        if above < below { "" } else { "; no step satisfies both, so make the interval longer or the reference smaller" }
     )]
     LsccStep { step: BitRate, above: u64, below: u64, flows: u32 },
     #[error(
-        "LSCC alone loses frames when the bottleneck slows down, and PFC beneath it on port {port} has {headroom} of headroom for priority {priority}, where the link holds {bdp}; add [port.bifrost], or headroom"
+        "LSCC alone loses frames when the bottleneck slows down, and PFC beneath it on port {port} has {headroom} of headroom for priority {priority}, less than the {bdp} on the link; set flow_control = \"bifrost\", or add headroom"
     )]
     LsccUncovered { port: String, priority: Priority, headroom: Bytes, bdp: Bytes },
     #[error(
-        "a buffer of {buffer} is less than the queue that LSCC keeps, {reference}, and what the link holds: Bifrost would slow the link down for that queue; leave buffer out, or state at least {least}"
+        "the buffer of {buffer} is smaller than the queue of LSCC, {reference}, and the bytes on the link together, so Bifrost would slow the link down; remove buffer, or set it to at least {least}"
     )]
     LsccAboveBifrost { reference: Bytes, buffer: Bytes, least: Bytes },
     #[error(
-        "PFC pauses priority {priority} at {xoff}, before the queue is what LSCC aims at, {reference}; raise XOFF, or lower the reference"
+        "PFC pauses priority {priority} at {xoff}, before the queue reaches the reference of LSCC, {reference}; raise XOFF, or lower the reference"
     )]
     LsccAbovePfc { priority: Priority, reference: Bytes, xoff: Bytes },
     #[error(
-        "one queue pair of port {port} can have {in_flight} packets in flight over {round_trip}, and sequence numbers tell at most {most} apart, for at most a second: LSCC finds senders by connection management alone and marks the packets of all others"
+        "one queue pair of port {port} can have {in_flight} packets in flight over {round_trip}, and sequence numbers distinguish at most {most}, for at most a second; LSCC finds senders by connection management alone, and marks the packets of all other flows"
     )]
     LsccPsns { port: String, in_flight: u64, most: u32, round_trip: Interval },
     #[error(
-        "port {port} obeys no pauses, so the watchdog has nothing to watch; make a priority lossless, or leave the watchdog out"
+        "port {port} obeys no pauses, so the watchdog has nothing to watch; make a priority lossless, or remove the watchdog"
     )]
     NothingWatched { port: String },
     #[error(
-        "port {port} obeys pauses and has no watchdog: nobody is told of a peer that pauses it without end; leave watchdog out for one that tells and changes nothing"
+        "port {port} obeys pauses, and no watchdog reports a peer that pauses it forever; remove this key to get a watchdog that only reports"
     )]
     Unwatched { port: String },
     #[error(
-        "a single pause frame may last {longest} at {rate}, longer than a detection time of {detection}: one that is not followed by XON is taken for a storm"
+        "a single pause frame can last {longest} at {rate}, longer than the detection time of {detection}; the watchdog takes such a pause for a storm"
     )]
     ShortDetection { detection: Interval, longest: Interval, rate: BitRate },
-    #[error("port {port} is lossless and has no distance, so its headroom could not be checked")]
+    #[error("port {port} is lossless and has no distance, so its headroom was not checked")]
     HeadroomUnchecked { port: String },
     #[error(
-        "the groups may use {sum} of headroom and the pool has {pool}: oversubscribed {:.2} to 1; if all are paused at once, lossless frames are dropped",
+        "the groups may use {sum} of headroom and the pool holds {pool}: it is oversubscribed {:.2} to 1, and if all groups pause at once, the gateway drops lossless frames",
         sum.0 as f64 / pool.0.max(1) as f64
     )]
     HeadroomOversubscribed { sum: Bytes, pool: Bytes },
-    #[error("resumes at the level that pauses; every frame would flap between XOFF and XON")]
+    #[error(
+        "the sender would resume at the level that pauses it, so every frame would flap between XOFF and XON"
+    )]
     Flapping,
     #[error(
-        "a pause of {given} runs out before its refresh is on the wire: half of it must cover the longest frame, tx_window and interface_delay, so it must be at least {least}"
+        "a pause of {given} expires before its refresh is on the wire; half of it must cover the longest frame, tx_window and interface_delay, so it must be at least {least}"
     )]
     PauseTooShort { given: Interval, least: Interval },
     #[error("no PFC frame can ask for {given} at {rate}; the longest pause is {most}")]
     PauseTooLong { given: Interval, rate: BitRate, most: Interval },
     #[error(
-        "on priority {priority}, PFC pauses port {port} at {xoff} of its frames, so ECN with Kmin {kmin} never acts before PFC"
+        "PFC pauses priority {priority} of port {port} at {xoff}, so ECN with Kmin {kmin} never acts before PFC"
     )]
     EcnAfterPfc { priority: Priority, port: String, kmin: Bytes, xoff: Bytes },
-    #[error(
-        "a queue of {kmax} never builds up: the buffer holds {buffer}, so not every frame beyond is marked"
-    )]
+    #[error("no queue reaches {kmax}, because the buffer holds {buffer}; ECN never marks every frame")]
     KmaxAboveBuffer { kmax: Bytes, buffer: Bytes },
     #[error(
-        "on priority {priority}, lossy frames are dropped at {limit}, before ECN with Kmin {kmin} marks any"
+        "the queue drops lossy frames of priority {priority} at {limit}, before ECN with Kmin {kmin} marks any"
     )]
     EcnAfterDrop { priority: Priority, kmin: Bytes, limit: Bytes },
-    #[error("a limit of {limit} above the link rate of {rate} has no effect")]
+    #[error("a limit of {limit} has no effect, because the link rate is {rate}")]
     LimitAboveRate { limit: BitRate, rate: BitRate },
-    #[error("priority {priority} is lossless, but classification gives it to no frame")]
+    #[error("priority {priority} is lossless, but classification gives it no frame")]
     NeverClassified { priority: Priority },
 
     // Scenarios.
@@ -285,51 +247,69 @@ pub enum ProblemKind {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Poisson(#[from] PoissonError),
-    #[error("{host} has nobody to send to {place}")]
-    Alone { host: String, place: &'static str },
+    #[error("{host} has no destination {place}")]
+    NoDestination { host: String, place: &'static str },
     #[error("{path}: {reason}")]
     File { path: String, reason: String },
     #[error("{got} matches no {what}{}", did_you_mean(nearest))]
     Nobody { what: &'static str, got: String, nearest: Option<String> },
-    #[error("{key} is no table or array, so there is no {name} in it")]
+    #[error("{key} is not a table or an array, so it cannot contain {name}")]
     NotInside { key: String, name: String },
     #[error("in the configuration of {switch}, {key}: {kind}")]
     InSwitch { switch: String, key: String, kind: Box<ProblemKind> },
-    #[error("{file} has {ports} ports, and the plan gives {switch} {links} links")]
+    #[error("{file} has {ports} ports, but {switch} has {links} links")]
     PortsOfFile { file: String, switch: String, ports: usize, links: usize },
-    #[error("port {port} of {file} has {rate}, and its link {link} has {of_link}")]
+    #[error("port {port} of {file} has {rate}, but its link {link} has {of_link}")]
     RateOfFile { file: String, port: String, link: String, rate: BitRate, of_link: BitRate },
-    #[error("two priorities would have DSCP {}, so switches could not tell them apart", dscp.number())]
+    #[error("two priorities have DSCP {}, so switches cannot tell them apart", dscp.number())]
     SameCode { dscp: Dscp },
 
     // A running gateway.
-    #[error("{argument} is what {key} says; leave it out")]
+    #[error("the key {key} sets {argument}; remove the argument")]
     ArgumentOfKey { argument: &'static str, key: &'static str },
-    #[error("core {core} is none of dpdk.cores, which are {cores}")]
+    #[error("core {core} is not in dpdk.cores, which lists {cores}")]
     CoreUnlisted { core: usize, cores: String },
     #[error("{}", load.behind())]
     CoreBehind { load: Box<CoreLoad> },
     #[error(
-        "an AF_XDP device needs an mbuf within a page of {page}, and for frames of {frame}, as on port {port}, one takes {mbuf}; lower mtu or max_frame on every port, or use driver = \"af_packet\""
+        "an AF_XDP device needs each mbuf within a page of {page}, but frames of {frame} on port {port} need mbufs of {mbuf}; lower mtu or max_frame on every port, or use driver = \"af_packet\""
     )]
     LongMbuf { port: String, frame: Bytes, mbuf: Bytes, page: Bytes },
     #[error(
-        "a delay of {delay} is longer than that of {distance}, {propagation}, with which headroom and round trips are computed; leave one of them out, or state a distance of {least} at least"
+        "the delay of {delay} exceeds the {propagation} of {distance}, from which headroom and round trips are computed; remove one of them, or set a distance of at least {least}"
     )]
     DelayBeyondDistance { delay: Interval, distance: Distance, propagation: Interval, least: Distance },
-    #[error("with mode {mode:o} everybody on this machine can reload the gateway")]
+    #[error("mode {mode:o} lets everybody on this machine reload the gateway")]
     OpenSocket { mode: u32 },
     #[error(
-        "the gateway keeps every privilege that it is started with, and so does whoever gets hold of it; leave it out"
+        "the gateway keeps every privilege that it starts with, and so does an attacker who takes it over; remove this key"
     )]
     PrivilegesKept,
-    #[error(
-        "{address} can be reached from other machines, and metrics are neither encrypted nor authenticated"
-    )]
+    #[error("other machines can reach {address}, and metrics are neither encrypted nor authenticated")]
     OpenMetrics { address: SocketAddr },
 }
 
 impl ProblemKind {
+    /// A value that is none of those that are `valid`.
+    pub(crate) fn out_of_range(got: impl ToString, valid: impl Into<String>) -> Self {
+        Self::OutOfRange { got: got.to_string(), valid: valid.into() }
+    }
+
+    /// A word that is none of those that are `valid`.
+    pub(crate) fn word(got: &str, valid: &[&str]) -> Self {
+        Self::Word { got: got.into(), nearest: nearest(got, valid.iter().copied()), valid: valid.join(", ") }
+    }
+
+    /// A name that is none of those that are defined.
+    pub(crate) fn undefined<'a>(
+        what: &'static str,
+        got: &str,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let nearest = nearest(got, known.clone());
+        Self::Undefined { what, got: got.into(), nearest, valid: known.map(Into::into).collect() }
+    }
+
     /// Whether both say the same of the same key of a switch, each perhaps of its own switch and port.
     pub(crate) fn same_in_switch(&self, other: &Self) -> bool {
         match (self, other) {
@@ -342,11 +322,11 @@ impl ProblemKind {
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(", did you mean \"{nearest}\"?"))
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (did you mean \"{nearest}\"?)"))
 }
 
 fn defined(names: &[String]) -> String {
-    if names.is_empty() { "none is defined".into() } else { format!("defined are {}", names.join(", ")) }
+    if names.is_empty() { "none is defined".into() } else { format!("valid names are {}", names.join(", ")) }
 }
 
 /// The one of `candidates` that somebody who wrote `got` may have meant.

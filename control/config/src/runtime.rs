@@ -3,16 +3,17 @@
 use core::net::SocketAddr;
 use std::path::PathBuf;
 
-use switch::program::PortSettings;
 use units::{Bytes, Interval};
 
-use crate::build::or;
-use crate::defaults;
-use crate::device;
+use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
+use crate::machine::{Account, Argument, Core, FilePrefix, Permissions, SocketPath};
+use crate::notes::Problems;
+use crate::place::Place;
 use crate::problem::ProblemKind;
-use crate::reader::Problems;
-use crate::schema::{ControlDecl, Document, DpdkDecl, ProcessDecl};
-use crate::value::FilePrefix;
+use crate::table::{at, list, values};
+use crate::value::Length;
+
+pub use crate::machine::{Hugepages, Idle, PfcFrames, Privileges};
 
 /// Everything in one file that only a running gateway needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,28 +48,6 @@ pub struct Dpdk {
     pub pack_below: Option<Bytes>,
 }
 
-/// Where DPDK's memory comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hugepages {
-    /// From hugepages where there are enough of them, else from ordinary pages with a warning.
-    #[default]
-    Auto,
-    /// From hugepages, or the gateway does not start.
-    Require,
-    /// From ordinary pages.
-    Never,
-}
-
-/// What a worker does while nothing comes or goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Idle {
-    /// It looks again at once: for cores of its own.
-    #[default]
-    Poll,
-    /// It sleeps for a moment, so that others run on its core.
-    Sleep,
-}
-
 /// `[port.device]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -91,16 +70,6 @@ pub enum DeviceKind {
     Pci(String),
     /// `vdev = "net_af_packet0,iface=veth0"`: a virtual device, as DPDK's `--vdev` takes it.
     Virtual(String),
-}
-
-/// What to do where a device does not pass PFC frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PfcFrames {
-    /// The gateway does not start.
-    Require,
-    /// A warning.
-    #[default]
-    Warn,
 }
 
 /// `[port.emulation]`: a long link behind the port, for what leaves through it.
@@ -147,16 +116,6 @@ pub struct Process {
     pub privileges: Privileges,
 }
 
-/// What becomes of the privileges that only the start of a gateway needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Privileges {
-    /// It gives them up once its devices run.
-    #[default]
-    Drop,
-    /// It keeps all that it was started with.
-    Keep,
-}
-
 impl Device {
     /// Whether it is an interface of the kernel behind AF_XDP, which needs more of an mbuf.
     pub(crate) fn is_af_xdp(&self) -> bool {
@@ -183,60 +142,82 @@ impl Device {
     }
 }
 
-/// What the gateway called `name` asks for beyond its switch.
-pub(crate) fn build(
-    document: &Document,
-    name: &str,
-    ports: &[PortSettings],
-    emulations: Vec<Option<Emulation>>,
-    problems: &Problems<'_>,
-) -> Runtime {
-    let dpdk = dpdk(&document.dpdk, name);
-    let devices = device::build(document, ports, &dpdk.cores, problems);
-    let control = control(&document.control, name, problems);
-    let process = process(&document.process, problems);
-    Runtime { dpdk, control, process, devices, emulations }
-}
-
-fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
-    let cores = decl.cores.iter().flat_map(|cores| &cores.value).map(|core| core.value.0);
-    let arguments = decl.arguments.iter().flat_map(|list| &list.value).map(|it| it.value.0.clone());
+/// What `[dpdk]` asks for.
+pub(crate) fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
     let prefix = decl.file_prefix.as_ref().map(|prefix| prefix.value.clone());
     Dpdk {
-        hugepages: or(&decl.hugepages, Hugepages::default()),
-        cores: cores.collect(),
-        idle: or(&decl.idle, Idle::default()),
+        hugepages: decl.hugepages(),
+        cores: values(&decl.cores).map(|core| core.value.0).collect(),
+        idle: decl.idle(),
         file_prefix: prefix.unwrap_or_else(|| FilePrefix::of_gateway(name)).0,
-        arguments: arguments.collect(),
-        pack_below: decl.pack_below.as_ref().map(|length| length.value),
+        arguments: values(&decl.arguments).map(|it| it.value.0.clone()).collect(),
+        pack_below: decl.pack_below.as_ref().map(|length| length.value.0),
     }
 }
 
-fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -> Control {
+/// The keys with which [`dpdk`] makes the same.
+pub(crate) fn dpdk_in_force(dpdk: &Dpdk) -> DpdkDecl {
+    DpdkDecl {
+        hugepages: at(dpdk.hugepages),
+        cores: list(dpdk.cores.iter().copied().map(Core)),
+        idle: at(dpdk.idle),
+        file_prefix: at(FilePrefix(dpdk.file_prefix.clone())),
+        arguments: list(dpdk.arguments.iter().cloned().map(Argument)),
+        pack_below: dpdk.pack_below.and_then(|length| at(Length(length))),
+        place: Place::default(),
+    }
+}
+
+/// What `[control]` asks for.
+pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -> Control {
     if let Some(mode) = decl.mode.as_ref().filter(|mode| mode.value.0 & 0o002 != 0) {
         problems.warning(&mode.place, ProblemKind::OpenSocket { mode: mode.value.0 });
     }
-    let metrics = decl.metrics.as_ref().map_or(Some(defaults::METRICS), |metrics| metrics.value);
+    let metrics = decl.metrics();
     if let (Some(stated), Some(address)) = (&decl.metrics, metrics)
         && !address.ip().is_loopback()
     {
         problems.warning(&stated.place, ProblemKind::OpenMetrics { address });
     }
     let socket = decl.socket.as_ref().map(|socket| socket.value.0.clone());
+    let unstated = || PathBuf::from(format!("/run/longspan/{}.sock", FilePrefix::of_gateway(name).0));
     Control {
-        socket: socket.unwrap_or_else(|| defaults::socket(&FilePrefix::of_gateway(name).0)),
-        mode: decl.mode.as_ref().map_or(defaults::SOCKET_MODE, |mode| mode.value.0),
+        socket: socket.unwrap_or_else(unstated),
+        mode: decl.mode().0,
         group: decl.group.as_ref().map(|group| group.value.0.clone()),
         metrics,
-        stall: or(&decl.stall, defaults::STALL),
-        drain: or(&decl.drain, defaults::DRAIN),
+        stall: decl.stall(),
+        drain: decl.drain(),
     }
 }
 
-fn process(decl: &ProcessDecl, problems: &Problems<'_>) -> Process {
-    let privileges = or(&decl.privileges, Privileges::default());
+/// The keys with which [`control`] makes the same.
+pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
+    ControlDecl {
+        socket: at(SocketPath(control.socket.clone())),
+        mode: at(Permissions(control.mode)),
+        group: control.group.clone().and_then(|group| at(Account(group))),
+        metrics: at(control.metrics),
+        stall: at(control.stall),
+        drain: at(control.drain),
+        place: Place::default(),
+    }
+}
+
+/// What `[process]` asks for.
+pub(crate) fn process(decl: &ProcessDecl, problems: &Problems<'_>) -> Process {
+    let privileges = decl.privileges();
     if let (Privileges::Keep, Some(stated)) = (privileges, &decl.privileges) {
         problems.warning(&stated.place, ProblemKind::PrivilegesKept);
     }
     Process { user: decl.user.as_ref().map(|user| user.value.0.clone()), privileges }
+}
+
+/// The keys with which [`process`] makes the same.
+pub(crate) fn process_in_force(process: &Process) -> ProcessDecl {
+    ProcessDecl {
+        user: process.user.clone().and_then(|user| at(Account(user))),
+        privileges: at(process.privileges),
+        place: Place::default(),
+    }
 }

@@ -1,14 +1,9 @@
 //! What single values may look like.
 
-mod runtime;
-
-pub(crate) use runtime::{
-    Account, Argument, Core, Driver, FilePrefix, InterfaceName, MemifRole, PciAddress, Permissions,
-    Probability, RingSize, SocketPath, VirtualDevice, name_of,
-};
-
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
 use core::num::NonZeroU32;
+use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use ipnet::IpNet;
@@ -19,7 +14,7 @@ use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 use wire::rate_feedback::Key;
 
-use crate::problem::{ProblemKind, nearest};
+use crate::problem::ProblemKind;
 
 /// A type that a single TOML value can be read as.
 pub(crate) trait Value: Sized {
@@ -28,6 +23,26 @@ pub(crate) trait Value: Sized {
 
     /// The value, or what is wrong with it.
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind>;
+}
+
+/// A value that a table of keys declares: it can be written again, and the reference says what it is.
+pub(crate) trait Written: Value {
+    /// As TOML.
+    fn write(&self) -> String;
+
+    /// Type, unit and range, in words.
+    fn kind() -> String;
+}
+
+/// A text with quotes around it, and whatever escapes it needs.
+pub(crate) fn quoted(text: impl ToString) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+/// `0..=5` as "up to 5", `1..=5` as "1 to 5".
+pub(crate) fn in_words<T: fmt::Display + Default + PartialEq>(range: &RangeInclusive<T>) -> String {
+    let (least, most) = (range.start(), range.end());
+    if *least == T::default() { format!("up to {most}") } else { format!("{least} to {most}") }
 }
 
 /// A value as an error message shows it.
@@ -48,9 +63,9 @@ pub(crate) fn text<'a>(value: &'a DeValue<'_>, want: &'static str) -> Result<&'a
 }
 
 /// An integer of `valid` range.
-fn integer(
+pub(crate) fn integer(
     value: &DeValue<'_>,
-    range: core::ops::RangeInclusive<i128>,
+    range: RangeInclusive<i128>,
     valid: &'static str,
 ) -> Result<i128, ProblemKind> {
     let DeValue::Integer(number) = value else {
@@ -59,7 +74,7 @@ fn integer(
     i128::from_str_radix(number.as_str(), number.radix())
         .ok()
         .filter(|number| range.contains(number))
-        .ok_or_else(|| ProblemKind::OutOfRange { got: number.to_string(), valid })
+        .ok_or_else(|| ProblemKind::out_of_range(number, valid))
 }
 
 /// A string with a unit. A bare number is read as text too, because the message that refuses it
@@ -114,7 +129,14 @@ parsed! {
 }
 
 /// A frame or packet length: the one size that everybody writes as a bare number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub(crate) struct Length(pub Bytes);
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.0)
+    }
+}
 
 impl Value for Length {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
@@ -136,6 +158,64 @@ macro_rules! integers {
             }
         }
     )*};
+}
+
+/// How each of these is written, and what it is.
+macro_rules! written {
+    ($($type:ty: $kind:literal, $shown:expr;)*) => {$(
+        impl crate::value::Written for $type {
+            fn write(&self) -> String {
+                let shown: fn(&Self) -> String = $shown;
+                shown(self)
+            }
+
+            fn kind() -> String {
+                $kind.into()
+            }
+        }
+    )*};
+}
+
+pub(crate) use written;
+
+written! {
+    BitRate: "rate", |it| quoted(it);
+    Bytes: "size", |it| quoted(it);
+    Distance: "distance", |it| quoted(it);
+    Interval: "time", |it| quoted(it);
+    IpAddr: "IP address", |it| quoted(it);
+    Ipv4Addr: "IPv4 address", |it| quoted(it);
+    IpNet: "address with prefix length", |it| quoted(it);
+    MacAddress: "MAC address", |it| quoted(it);
+    Length: "number of bytes", |it| it.0.0.to_string();
+    u64: "whole number", u64::to_string;
+    u32: "whole number", u32::to_string;
+    u8: "whole number", u8::to_string;
+    Priority: "priority, 0 to 7", Priority::to_string;
+    Dscp: "DSCP, 0 to 63", Dscp::to_string;
+    NonZeroU32: "1 to 1000", NonZeroU32::to_string;
+    DynamicThreshold: "-8 to 8", |it| it.exponent().to_string();
+    bool: "true or false", bool::to_string;
+    f64: "number", |it| format!("{it:?}");
+    String: "name", |it| quoted(it);
+    SizeWish: "size or `\"auto\"`", |it| match it {
+        SizeWish::Auto => quoted("auto"),
+        SizeWish::Given(size) => size.write(),
+    };
+    PauseWish: "number of quanta or time", |it| match it {
+        PauseWish::Quanta(quanta) => quanta.to_string(),
+        PauseWish::Time(time) => time.write(),
+    };
+    Option<BitRate>: "rate or `\"none\"`", or_none;
+    Option<Key>: "32 hexadecimal digits or `\"none\"`", |it| {
+        or_none(&it.map(|Key(key)| format!("{:032x}", u128::from_be_bytes(key))))
+    };
+    Spacing: "time, 1us to 1s, or `\"none\"`", |it| or_none(&it.0);
+}
+
+/// A limit, or the word for none.
+pub(crate) fn or_none<T: ToString>(limit: &Option<T>) -> String {
+    quoted(limit.as_ref().map_or_else(|| "none".into(), T::to_string))
 }
 
 integers! {
@@ -164,8 +244,7 @@ impl Value for NonZeroU32 {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const VALID: &str = "1 to 1000";
         let count = integer(value, 1..=1_000, VALID)?;
-        Self::new(count as u32)
-            .ok_or_else(|| ProblemKind::OutOfRange { got: count.to_string(), valid: VALID })
+        Self::new(count as u32).ok_or_else(|| ProblemKind::out_of_range(count, VALID))
     }
 }
 
@@ -173,13 +252,12 @@ impl Value for DynamicThreshold {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const VALID: &str = "-8 to 8, for alpha = 2^dynamic_th";
         let exponent = integer(value, -8..=8, VALID)?;
-        Self::new(exponent as i8)
-            .ok_or_else(|| ProblemKind::OutOfRange { got: exponent.to_string(), valid: VALID })
+        Self::new(exponent as i8).ok_or_else(|| ProblemKind::out_of_range(exponent, VALID))
     }
 }
 
 /// A limit that may be lifted.
-macro_rules! or_none {
+macro_rules! limits {
     ($($type:ty: $want:literal;)*) => {$(
         impl Value for Option<$type> {
             fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
@@ -192,9 +270,23 @@ macro_rules! or_none {
     )*};
 }
 
-or_none! {
+limits! {
     BitRate: "a rate such as \"1G\", or \"none\"";
     Interval: "a time such as \"500us\", or \"none\"";
+}
+
+/// How far apart something is, 1 us to 1 s; at any time where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spacing(pub Option<Interval>);
+
+impl Value for Spacing {
+    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
+        let spacing = Option::<Interval>::read(value)?;
+        match spacing.filter(|time| !(Interval::from_micros(1)..=Interval::from_secs(1)).contains(time)) {
+            Some(time) => Err(ProblemKind::out_of_range(time, "1us to 1s, or \"none\"")),
+            None => Ok(Self(spacing)),
+        }
+    }
 }
 
 /// What is wrong with a key is said without showing it.
@@ -244,48 +336,80 @@ impl Value for String {
     }
 }
 
-/// The name of a gateway or port, as it appears in labels, file names and on the command line.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Name(pub String);
-
-impl Name {
-    const LONGEST: usize = 64;
-
-    fn allows(c: char) -> bool {
-        c.is_ascii_alphanumeric() || "._-:/".contains(c)
-    }
-
-    /// The name nearest to `text`, which is not empty.
-    pub fn from_any(text: &str) -> Self {
-        Self(text.chars().take(Self::LONGEST).map(|c| if Self::allows(c) { c } else { '-' }).collect())
-    }
+/// A text that `valid` allows.
+pub(crate) fn checked(
+    value: &DeValue<'_>,
+    want: &'static str,
+    valid: impl FnOnce(&str) -> bool,
+) -> Result<String, ProblemKind> {
+    let got = text(value, want)?;
+    if valid(got) { Ok(got.into()) } else { Err(ProblemKind::Malformed { got: got.into(), want }) }
 }
 
-impl Value for Name {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a name of 1 to 64 letters, digits and any of . _ - : /";
-        let got = text(value, WANT)?;
-        if (1..=Self::LONGEST).contains(&got.len()) && got.chars().all(Self::allows) {
-            Ok(Self(got.into()))
-        } else {
-            Err(ProblemKind::Malformed { got: got.into(), want: WANT })
+/// Texts that must look a certain way.
+macro_rules! texts {
+    ($($(#[doc = $about:literal])+ $name:ident, $kind:literal, $want:literal, $valid:expr;)*) => {$(
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) struct $name(pub String);
+
+        impl crate::value::Value for $name {
+            fn read(value: &toml::de::DeValue<'_>) -> Result<Self, crate::problem::ProblemKind> {
+                let valid: fn(&str) -> bool = $valid;
+                crate::value::checked(value, $want, valid).map(Self)
+            }
         }
+
+        crate::value::written! { $name: $kind, |it| crate::value::quoted(&it.0); }
+    )*};
+}
+
+pub(crate) use texts;
+
+fn allowed_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-:/".contains(c)
+}
+
+texts! {
+    /// The name of a gateway or port, as it appears in labels, file names and on the command line.
+    Name, "name", "a name of 1 to 64 letters, digits and any of . _ - : /",
+        |got| (1..=64).contains(&got.len()) && got.chars().all(allowed_in_name);
+}
+
+impl Name {
+    /// The name nearest to `text`, which is not empty.
+    pub fn from_any(text: &str) -> Self {
+        Self(text.chars().take(64).map(|c| if allowed_in_name(c) { c } else { '-' }).collect())
     }
 }
 
 macro_rules! words {
-    ($($type:ty { $($word:literal => $value:expr),* $(,)? })*) => {$(
-        impl Value for $type {
-            fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-                const VALID: &[&str] = &[$($word),*];
-                match text(value, "a string")? {
-                    $($word => Ok($value),)*
-                    got => Err(ProblemKind::Word {
-                        got: got.into(),
-                        nearest: nearest(got, VALID.iter().copied()),
-                        valid: VALID.join(", "),
-                    }),
+    ($($(#[$about:meta])* $visibility:vis enum $name:ident {
+        $($(#[$meaning:meta])* $word:literal => $variant:ident),* $(,)?
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $name { $($(#[$meaning])* $variant),* }
+
+        crate::value::words! { $name { $($word => $variant),* } }
+    )*};
+    ($($type:ty { $($word:literal => $variant:ident),* $(,)? })*) => {$(
+        impl crate::value::Value for $type {
+            fn read(value: &toml::de::DeValue<'_>) -> Result<Self, crate::problem::ProblemKind> {
+                match crate::value::text(value, "a string")? {
+                    $($word => Ok(Self::$variant),)*
+                    got => Err(crate::problem::ProblemKind::word(got, &[$($word),*])),
                 }
+            }
+        }
+
+        impl crate::value::Written for $type {
+            fn write(&self) -> String {
+                crate::value::quoted(match self { $(Self::$variant => $word,)* })
+            }
+
+            fn kind() -> String {
+                [$(concat!("`\"", $word, "\"`")),*].join(", ")
             }
         }
     )*};
@@ -293,43 +417,27 @@ macro_rules! words {
 
 pub(crate) use words;
 
-/// The word that says how a gateway forwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Patch,
-    Bridge,
-    Route,
-}
-
-/// The word that says how Bifrost keeps what may still come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VirtualIncomingWord {
-    Counter,
-    History,
-}
-
-/// The word that says how a queue is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SchedulingWord {
-    Strict,
-    Weighted,
-}
-
-/// That there shall be no watchdog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoWatchdog {
-    None,
+words! {
+    /// How a gateway forwards.
+    pub(crate) enum Mode { "patch" => Patch, "bridge" => Bridge, "route" => Route }
+    /// How a queue is served.
+    pub(crate) enum SchedulingWord { "strict" => Strict, "weighted" => Weighted }
+    /// How Bifrost keeps what may still come in.
+    pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
+    /// Which flow control a port speaks to its upstream.
+    pub(crate) enum FlowControl { "pfc" => Pfc, "bifrost" => Bifrost }
+    /// That there shall be no watchdog.
+    pub(crate) enum NoWatchdog { "none" => None }
 }
 
 words! {
-    Mode { "patch" => Self::Patch, "bridge" => Self::Bridge, "route" => Self::Route }
-    SchedulingWord { "strict" => Self::Strict, "weighted" => Self::Weighted }
-    VirtualIncomingWord { "counter" => Self::Counter, "history" => Self::History }
-    Trust { "dscp" => Self::Dscp, "pcp" => Self::Pcp, "nothing" => Self::Nothing }
-    WatchdogAction { "drop" => Self::Drop, "forward" => Self::Forward, "alert" => Self::Alert }
-    NoWatchdog { "none" => Self::None }
-    MarkAt { "dequeue" => Self::Dequeue, "enqueue" => Self::Enqueue }
+    Trust { "dscp" => Dscp, "pcp" => Pcp, "nothing" => Nothing }
+    WatchdogAction { "drop" => Drop, "forward" => Forward, "alert" => Alert }
+    MarkAt { "dequeue" => Dequeue, "enqueue" => Enqueue }
 }
+
+/// Far beyond any buffer, and small enough that no sum or multiple of sizes overflows.
+pub(crate) const LARGEST: Bytes = Bytes(1 << 40);
 
 /// A size, or the wish to have it computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,7 +450,12 @@ impl Value for SizeWish {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         match value.as_str() {
             Some("auto") => Ok(Self::Auto),
-            _ => quantity(value, "a size such as \"96928B\", or \"auto\"").map(Self::Given),
+            _ => match quantity(value, "a size such as \"96928B\", or \"auto\"")? {
+                size if size > LARGEST => {
+                    Err(ProblemKind::out_of_range(size, in_words(&(Bytes::ZERO..=LARGEST))))
+                }
+                size => Ok(Self::Given(size)),
+            },
         }
     }
 }

@@ -4,13 +4,15 @@ use switch::program::{PortSettings, Watchdog};
 use units::{Interval, PauseQuanta};
 
 use crate::bifrost;
-use crate::build::or;
-use crate::defaults;
-use crate::gateway::Link;
+use crate::keys::long_haul::{WatchdogDecl, WatchdogWish};
+use crate::link::Link;
+use crate::notes::Problems;
+use crate::place::Place;
 use crate::problem::ProblemKind;
-use crate::reader::Problems;
-use crate::schema::WatchdogWish;
+use crate::table::at;
 
+/// The shortest detection time that is not stated, as `pfcwd start_default` of SONiC has it.
+const LEAST_DETECTION: Interval = Interval::from_millis(200);
 /// In how many round trips a distant peer resumes what it paused, unless something is wrong with it: it has drained
 /// what was on its way, and that of those which paused it in turn.
 const ROUND_TRIPS: u64 = 4;
@@ -18,17 +20,31 @@ const ROUND_TRIPS: u64 = 4;
 /// What `wish` asks for on a port whose pauses are known. Where nothing is said, a port that obeys pauses has a
 /// watchdog that changes nothing and tells.
 pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
-    let detection = || detection(port, link);
-    let restoration = defaults::WATCHDOG_TIME;
-    match wish {
-        Some(WatchdogWish::Off(_)) => None,
-        Some(WatchdogWish::On(decl)) => Some(Watchdog {
-            detection: decl.detection.as_ref().map_or_else(detection, |it| it.value),
-            restoration: or(&decl.restoration, restoration),
-            action: or(&decl.action, Default::default()),
-        }),
+    let unstated = WatchdogDecl::default();
+    let decl = match wish {
+        Some(WatchdogWish::Off(_)) => return None,
+        Some(WatchdogWish::On(decl)) => decl,
+        None if port.pfc.obeyed().is_empty() => return None,
+        None => &unstated,
+    };
+    Some(Watchdog {
+        detection: decl.detection.as_ref().map_or_else(|| detection(port, link), |it| it.value),
+        restoration: decl.restoration(),
+        action: decl.action(),
+    })
+}
+
+/// The keys with which [`build`] makes the same.
+pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
+    match port.watchdog {
         None if port.pfc.obeyed().is_empty() => None,
-        None => Some(Watchdog { detection: detection(), restoration, action: Default::default() }),
+        None => Some(WatchdogWish::Off(Place::default())),
+        Some(Watchdog { detection, restoration, action }) => Some(WatchdogWish::On(WatchdogDecl {
+            detection: at(detection),
+            restoration: at(restoration),
+            action: at(action),
+            place: Place::default(),
+        })),
     }
 }
 
@@ -39,7 +55,7 @@ fn detection(port: &PortSettings, link: &Link) -> Interval {
     let stated = stated.max(port.bifrost.map(|bifrost| bifrost.round_trip));
     let round_trip = stated.max(bifrost::from_distance(port, link)).unwrap_or_default();
     let longest = PauseQuanta::MAX.interval_at(port.rate);
-    let wanted = defaults::WATCHDOG_TIME.max(round_trip * ROUND_TRIPS).max(longest);
+    let wanted = LEAST_DETECTION.max(round_trip * ROUND_TRIPS).max(longest);
     wanted.min(*Watchdog::DETECTION.end())
 }
 

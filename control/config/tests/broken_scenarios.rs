@@ -71,7 +71,7 @@ fn what_is_wrong_with_an_override_is_said_of_the_override() {
     };
     assert_eq!(
         told(&["traffic.all.laod=0.7"]).split(';').next().unwrap(),
-        "--set traffic.all.laod=0.7: traffic.laod: no such key, did you mean \"load\"?"
+        "--set traffic.all.laod=0.7: traffic.laod: unknown key (did you mean \"load\"?)"
     );
     assert_eq!(
         told(&["traffic.all.load=high"]),
@@ -79,16 +79,16 @@ fn what_is_wrong_with_an_override_is_said_of_the_override() {
     );
     assert_eq!(
         told(&["traffic.some.load=1"]),
-        "--set traffic.some.load=1: traffic: there is no element \"some\"; defined are all"
+        "--set traffic.some.load=1: traffic: there is no element \"some\"; valid names are all"
     );
     assert_eq!(
-        told(&["long_haul.bifrost.slot=10"]),
+        told(&["long_haul.flow_control=bifrost", "long_haul.bifrost.slot=10"]),
         "--set long_haul.bifrost.slot=10: long_haul.bifrost.slot: in the configuration of gw-east, \
          port.bifrost.slot: \"10\" has no unit; write for example \"400us\""
     );
     assert_eq!(
         told(&["topology.template.x=1"]),
-        "--set topology.template.x=1: topology.template: topology.template is no table or array, so there is no x in it"
+        "--set topology.template.x=1: topology.template: topology.template is not a table or an array, so it cannot contain x"
     );
     assert!("load".parse::<Override>().is_err() && "=3".parse::<Override>().is_err());
 }

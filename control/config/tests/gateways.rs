@@ -31,7 +31,7 @@ fn every_file_that_we_ship_is_valid_and_warns_of_nothing_but_its_key() {
         let text = fs::read_to_string(&path).unwrap();
         let count_of = |what: &str| warnings.iter().filter(|it| it.contains(what)).count();
         let (public, none) = (text.matches("/example.key\"").count(), text.matches("key = \"none\"").count());
-        let said = (count_of("example.key is public"), count_of("port.lscc.key: has no key"));
+        let said = (count_of("example.key is public"), count_of("port.lscc.key: the link has no key"));
         assert_eq!((said, warnings.len()), ((public, none), public + none), "{}", warnings.join("\n"));
         // Where nothing is at stake: what is replayed has been recorded.
         assert!(none == 0 || path.file_name().unwrap().to_string_lossy().starts_with("replay-"));
@@ -121,6 +121,7 @@ fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and
         name = "lh0"
         rate = "100G"
         lossless = [{ priorities = [3] }]
+        flow_control = "bifrost"
 
         [port.bifrost]
         round_trip = "800us"
@@ -148,6 +149,7 @@ fn a_table_of_bifrost_is_taken_from_the_profile_as_a_whole() {
         rate = "100G"
         distance = "80km"
         lossless = [{ priorities = [3] }]
+        flow_control = "bifrost"
         bifrost = { slot = "20us", check_every = 4 }
 
         [[port]]
@@ -165,6 +167,35 @@ fn a_table_of_bifrost_is_taken_from_the_profile_as_a_whole() {
     assert_eq!((b.slot, b.holdover, b.check_every.get()), (Interval(10_000), Interval::ZERO, 1));
     assert_eq!((a.round_trip, b.round_trip), (Interval(814_564), Interval(1_000_000)));
     assert!(gateway.warnings.is_empty(), "{:?}", gateway.warnings);
+}
+
+#[test]
+fn a_port_that_speaks_bifrost_without_a_table_has_its_defaults_and_one_that_says_pfc_has_none_of_its_profile()
+{
+    let text = r#"
+        [profile.port.long]
+        rate = "100G"
+        distance = "80km"
+        lossless = [{ priorities = [3] }]
+        flow_control = "bifrost"
+        bifrost = { slot = "20us" }
+
+        [[port]]
+        name = "a"
+        rate = "100G"
+        distance = "80km"
+        lossless = [{ priorities = [3] }]
+        flow_control = "bifrost"
+
+        [[port]]
+        name = "b"
+        profile = "long"
+        flow_control = "pfc"
+    "#;
+    let gateway = config::parse(text, "spoken.toml").unwrap_or_else(|error| panic!("{error}"));
+    let shipped = self::gateway("longhaul-bifrost-80km.toml");
+    assert_eq!(bifrost(&gateway, "a"), bifrost(&shipped, "lh0"));
+    assert_eq!(gateway.program.port(gateway.port("b").unwrap()).bifrost, None);
 }
 
 #[test]
@@ -307,8 +338,14 @@ fn a_detection_time_that_is_not_stated_leaves_four_round_trips_and_a_whole_pause
     assert_eq!(detection("100M", ""), Interval(335_539_200), "a single pause frame at that rate");
     assert_eq!(detection("10M", ""), Interval(3_355_392_000));
     assert_eq!(detection("5M", ""), Interval::from_millis(5_000), "the longest that is valid");
-    assert_eq!(detection("1G", "bifrost = { round_trip = \"100ms\" }"), Interval::from_millis(400));
-    assert_eq!(detection("1G", "bifrost = { round_trip = \"1s\" }"), Interval::from_millis(4_000));
+    assert_eq!(
+        detection("1G", "flow_control = \"bifrost\"\nbifrost = { round_trip = \"100ms\" }"),
+        Interval::from_millis(400)
+    );
+    assert_eq!(
+        detection("1G", "flow_control = \"bifrost\"\nbifrost = { round_trip = \"1s\" }"),
+        Interval::from_millis(4_000)
+    );
     let far = detection("1G", "distance = \"10000km\"");
     assert!(far > Interval::from_millis(400) && far < Interval::from_millis(410), "{far}");
 }
@@ -317,6 +354,7 @@ fn a_detection_time_that_is_not_stated_leaves_four_round_trips_and_a_whole_pause
 fn a_watchdog_that_is_turned_off_is_said_where_there_is_something_to_watch() {
     let (watchdog, warnings) = watched("100G", "watchdog = \"none\"");
     assert_eq!(watchdog, None);
-    let expected = "watched.toml:6:20: warning: port.watchdog: port a obeys pauses and has no watchdog";
+    let expected =
+        "watched.toml:6:20: warning: port.watchdog: port a obeys pauses, and no watchdog reports a peer";
     assert!(matches!(&warnings[..], [only] if only.starts_with(expected)), "{warnings:?}");
 }

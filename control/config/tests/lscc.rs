@@ -133,7 +133,7 @@ fn the_round_trip_is_the_one_stated_or_that_of_bifrost_or_follows_from_the_dista
         assert_eq!(lscc.limiting.long_flow, lscc.bdp(port.rate));
         lscc.round_trip
     };
-    let bifrost = "distance = \"80km\"\nbifrost = { round_trip = \"900us\" }";
+    let bifrost = "distance = \"80km\"\nflow_control = \"bifrost\"\nbifrost = { round_trip = \"900us\" }";
     assert_eq!(round_trip(bifrost, "round_trip = \"850us\""), Interval(850_000));
     assert_eq!(round_trip(bifrost, ""), Interval(900_000));
     assert_eq!(round_trip("distance = \"80km\"", ""), Interval(814_564));
@@ -161,7 +161,8 @@ fn the_least_rate_is_a_hundredth_and_10_megabits_at_least_but_never_above_the_mo
 #[test]
 fn a_buffer_of_bifrost_that_is_stated_is_kept_and_another_grows_by_qref() {
     let buffer = |bifrost: &str| {
-        let text = file(&format!("distance = \"80km\"\nbifrost = {bifrost}"), KEY, "");
+        let text =
+            file(&format!("distance = \"80km\"\nflow_control = \"bifrost\"\nbifrost = {bifrost}"), KEY, "");
         let gateway = valid(&text);
         let Protection::Bifrost { buffer } = gateway.lscc().next().unwrap().1.beneath else {
             panic!("Bifrost is beneath");
@@ -208,7 +209,7 @@ fn a_link_that_holds_more_packets_than_sequence_numbers_tell_apart_is_told_so() 
     let warning = warned("200ms").unwrap();
     // 2.5 GB in packets of 1,106 bytes, twice.
     assert!(warning.contains("4520796 packets in flight over 200ms"), "{warning}");
-    assert!(warning.contains("at most 4194304 apart"), "{warning}");
+    assert!(warning.contains("distinguish at most 4194304"), "{warning}");
 }
 
 #[test]
@@ -306,13 +307,13 @@ fn a_key_file_that_holds_no_key_is_named_and_not_shown() {
 #[test]
 fn a_text_that_is_no_file_names_no_other() {
     let refused = parse(&file("distance = \"80km\"", "key_file = \"/etc/hostname\"", ""), "x.toml");
-    assert!(refused.unwrap_err().to_string().contains("port.lscc.key_file: its path begins"));
+    assert!(refused.unwrap_err().to_string().contains("port.lscc.key_file: its path starts"));
 }
 
 #[test]
 fn without_a_word_about_a_key_there_is_no_lscc() {
     let refused = parse(&file("distance = \"80km\"", "", ""), "x.toml").unwrap_err().to_string();
-    assert!(refused.contains("port.lscc.key: is missing; write for example key_file = "), "{refused}");
+    assert!(refused.contains("port.lscc.key: is missing; for example, write key_file = "), "{refused}");
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn a_delay_alone_is_a_distance_to_headroom_and_round_trips() {
     assert_eq!(emulated.links[1].distance, Some(Distance(79_200)));
     assert_eq!(emulated.program.settings(), real.program.settings());
 
-    let bifrost = |link: &str| near(&format!("{link}\nbifrost = {{}}")).program.settings().ports[1].bifrost;
+    let bifrost =
+        |link: &str| near(&format!("{link}\nflow_control = \"bifrost\"")).program.settings().ports[1].bifrost;
     assert_eq!(bifrost("emulation = { delay = \"400us\" }"), bifrost("distance = \"79200m\""));
 }
 
@@ -307,7 +308,7 @@ fn a_diff_says_what_is_new_and_what_is_gone() {
     assert_eq!((xoff.old, xoff.new), (None, Some("\"100kB\"".into())));
     let xoff = find(&gone, "port.a.lossless.3.xoff");
     assert_eq!((xoff.old, xoff.new), (Some("\"100kB\"".into()), None));
-    assert!(gone.iter().any(|change| change.key == "port.a.rate_limit"));
+    assert!(gone.iter().any(|change| change.key == "port.a.rate_limit.rate"));
 }
 
 #[test]

@@ -106,10 +106,10 @@ fn headroom_that_no_distance_allows_can_be_had_without_one() {
         "
     );
     let scenario = built(&text);
-    assert!(scenario.warnings.iter().any(|warning| warning.to_string().contains("could not be checked")));
+    assert!(scenario.warnings.iter().any(|warning| warning.to_string().contains("headroom was not checked")));
     let checked = text.replace("port.distance = \"none\"", "");
     let error = ScenarioFile::parse(&checked, "test.toml").unwrap().build(&[]).unwrap_err();
-    assert!(error.to_string().contains("a headroom of 30kB does not hold"), "{error}");
+    assert!(error.to_string().contains("the headroom of 30kB is too small"), "{error}");
 }
 
 #[test]
@@ -164,6 +164,7 @@ fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
         template = \"two-data-centers\"
 
         [long_haul]
+        flow_control = \"bifrost\"
         bifrost.slot = \"10us\"
         lscc.reference = \"2MB\"
         lscc.step = \"500M\"

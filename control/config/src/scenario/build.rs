@@ -1,26 +1,29 @@
 //! From the file with its overrides to what runs.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use endpoint::{HostSettings, Station};
 use simulation::topology::{Plan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
-use units::{Interval, PortId, PrioritySet};
+use units::{Interval, Nanos, PortId, PrioritySet};
 
 use super::host::HostWish;
+use super::model::{Sampling, Scenario};
 use super::names::Names;
 use super::network::NetworkWish;
 use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker, NodeWish, PortWish, SwitchWish};
+use super::topology;
 use super::traffic::{self, Traffic};
-use super::{Sampling, Scenario, ScenarioFile, skip_parts, topology};
+use crate::notes::Problems;
+use crate::place::At;
 use crate::problem::ProblemKind;
-use crate::reader::{At, Problems, Section};
+use crate::section::Section;
+use crate::table::{Table, or, values};
 
-/// Rows of a series where nothing is said.
-const ROWS: u32 = 1_000;
 /// More ports of switches are not recorded unless somebody asks for them.
 const PORTS: usize = 16;
 
@@ -42,13 +45,21 @@ struct NodeDecl {
     host: Option<HostWish>,
     wish: NodeWish,
     /// Where it names ports.
-    ports: Vec<(String, crate::reader::Place)>,
+    ports: Vec<(String, crate::place::Place)>,
 }
 
 /// Builds the scenario; `None` where it cannot be, which has been said.
-pub(super) fn build(table: &DeTable<'_>, file: &ScenarioFile, problems: &Problems<'_>) -> Option<Scenario> {
+pub(super) fn build(
+    table: &DeTable<'_>,
+    file: (&str, Option<&Path>),
+    problems: &Problems<'_>,
+) -> Option<Scenario> {
     let mut document = Section::document(table, problems);
-    skip_parts(&mut document);
+    // What there is to be run, beside the scenario itself, was read before.
+    let skip = |section: &mut Section<'_, '_>| drop(section.rest());
+    document.tables("variant", skip);
+    document.tables("claim", skip);
+    document.table("quick", skip);
     document.expect("topology", "[topology] with template = \"leaf-spine\"");
     let plan = document.table("topology", topology::read).flatten();
     let mut plan = plan?;
@@ -60,8 +71,7 @@ pub(super) fn build(table: &DeTable<'_>, file: &ScenarioFile, problems: &Problem
     let topology = if whole { finish(plan, &document, problems) } else { None };
     let traffic = topology.as_ref().map(|topology| {
         let mut traffic = Traffic::default();
-        let reader =
-            traffic::Reader { topology, directory: file.directory.as_deref(), until: written.run.until };
+        let reader = traffic::Reader { topology, directory: file.1, until: Nanos(written.run.until().0) };
         document.tables("traffic", |it| reader.read(it, &mut traffic));
         document.expect("traffic", "[[traffic]] with group = \"all\" and pattern = \"poisson\"");
         traffic
@@ -75,13 +85,13 @@ pub(super) fn build(table: &DeTable<'_>, file: &ScenarioFile, problems: &Problem
 }
 
 fn read(document: &mut Section<'_, '_>, plan: &Plan) -> Written {
-    let run = document.table("scenario", RunDecl::read).unwrap_or_default();
+    let run: RunDecl = document.table("scenario", Table::read).unwrap_or_default();
     let network = document.table("network", NetworkWish::read).unwrap_or_default();
     let plain = HostWish::default();
     let host = document.table("host", |host| HostWish::read(host, &plain)).unwrap_or(plain);
     let switch = document.table("switch", SwitchWish::read).unwrap_or_default();
     let long_haul = document.table("long_haul", PortWish::read).unwrap_or_default();
-    let sampling = document.table("sampling", SamplingDecl::read).unwrap_or_default();
+    let sampling: SamplingDecl = document.table("sampling", Table::read).unwrap_or_default();
     let known = || plan.nodes.iter().map(|node| node.name.as_str());
     let nodes = document.tables("node", |section| {
         let decl = NodeDecl::read(section, &host);
@@ -113,13 +123,13 @@ impl NodeDecl {
         let any = |role| places.iter().any(|place| plan.nodes[*place].role == role);
         if self.host.is_some() && any(Role::Switch) {
             let place = section.place_of_key("host");
-            section.problems.error(&place, ProblemKind::Meaningless { with: "a switch" });
+            section.problems.error(&place, ProblemKind::Meaningless { with: "a switch".into() });
         }
         for key in ["switch", "long_haul", "port", "configuration"] {
             if section.contains(key) && any(Role::Host) {
                 section
                     .problems
-                    .error(&section.place_of_key(key), ProblemKind::Meaningless { with: "a host" });
+                    .error(&section.place_of_key(key), ProblemKind::Meaningless { with: "a host".into() });
             }
         }
     }
@@ -146,7 +156,7 @@ fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Op
 }
 
 fn assemble(
-    file: &ScenarioFile,
+    file @ (name, _): (&str, Option<&Path>),
     written: Written,
     topology: Topology,
     traffic: Traffic,
@@ -176,13 +186,13 @@ fn assemble(
     let switches = names.zip(switches).filter_map(|(name, switch)| Some((name, switch?.text))).collect();
     let run = written.run;
     Some(Scenario {
-        name: file.name.clone(),
-        title: run.title,
-        seed: run.seed,
-        until: run.until,
-        limit: run.limit,
-        stall: run.stall,
-        tolerate_loss: run.tolerate_loss,
+        name: name.into(),
+        seed: run.seed(),
+        until: Nanos(run.until().0),
+        limit: Nanos(run.limit_or_default().0),
+        stall: run.stall(),
+        tolerate_loss: run.tolerate_loss(),
+        title: run.title.map(|title| title.value),
         network,
         groups: traffic.groups,
         traffic: traffic.workload,
@@ -212,7 +222,7 @@ fn hosts(written: &Written, topology: &Topology) -> Vec<MadeHost> {
 
 /// The switches, in the order of nodes; what is wrong with them is said.
 fn switches(
-    file: &ScenarioFile,
+    (_, directory): (&str, Option<&Path>),
     written: &Written,
     topology: &Topology,
     traffic: &Traffic,
@@ -233,11 +243,11 @@ fn switches(
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
         max_frame: settings.map(|host| host.data_length(host.mtu)).max().unwrap_or_default(),
         telemetry: hosts.iter().filter_map(|(wish, _)| wish.as_ref()).any(HostWish::wants_telemetry),
-        seed: written.run.seed,
+        seed: written.run.seed(),
         switch: written.switch.clone(),
         long_haul: written.long_haul.clone(),
         nodes: &nodes,
-        directory: file.directory.as_deref(),
+        directory,
     };
     let make = |id| match topology.node(id).role {
         Role::Host => None,
@@ -277,13 +287,7 @@ fn check_ports(places: &[usize], decl: &NodeDecl, topology: &Topology, problems:
         let names = || node.ports.iter().map(|port| port.name.as_str());
         for (name, at) in &decl.ports {
             if !names().any(|it| it == name) {
-                let kind = ProblemKind::Undefined {
-                    what: "port",
-                    got: name.clone(),
-                    nearest: crate::problem::nearest(name, names()),
-                    valid: names().map(Into::into).collect(),
-                };
-                problems.error(at, kind);
+                problems.error(at, ProblemKind::undefined("port", name, names()));
             }
         }
     }
@@ -298,14 +302,14 @@ fn sampling(
 ) -> (Sampling, Vec<NodeId>) {
     let decl = &written.sampling;
     let groups = || traffic.groups.iter().map(String::as_str);
-    let flows = decl.flows.iter().flat_map(|name| Names::find(name, "group", groups(), problems));
+    let flows = values(&decl.flows).flat_map(|name| Names::find(name, "group", groups(), problems));
     let switches: Vec<NodeId> = ids(topology).filter(|id| topology.node(*id).role == Role::Switch).collect();
     let names = || switches.iter().map(|id| topology.node(*id).name.as_str());
-    let taps = decl.taps.iter().flat_map(|name| Names::find(name, "switch", names(), problems));
-    let rows = decl.rows.unwrap_or(ROWS);
-    let default = Interval(written.run.until.0 / u64::from(rows)).max(Interval::from_micros(1));
+    let taps = values(&decl.taps).flat_map(|name| Names::find(name, "switch", names(), problems));
+    let rows = decl.rows();
+    let default = Interval(written.run.until().0 / u64::from(rows)).max(Interval::from_micros(1));
     let sampling = Sampling {
-        interval: decl.interval.unwrap_or(default),
+        interval: or(&decl.interval, default),
         rows,
         ports: sampled_ports(decl, topology, problems),
         groups: flows.map(|index| index as u16).collect(),
@@ -326,7 +330,7 @@ fn sampled_ports(decl: &SamplingDecl, topology: &Topology, problems: &Problems<'
     match &decl.ports {
         Some(list) => {
             let known = names.iter().map(String::as_str);
-            let found = list.iter().flat_map(|name| Names::find(name, "port", known.clone(), problems));
+            let found = list.value.iter().flat_map(|name| Names::find(name, "port", known.clone(), problems));
             let found: BTreeSet<usize> = found.collect();
             found.into_iter().map(|index| all[index]).collect()
         }

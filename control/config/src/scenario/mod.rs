@@ -8,30 +8,33 @@
 
 mod build;
 mod host;
+mod model;
 mod names;
 mod network;
 mod overlay;
 mod run;
+mod set;
 mod switches;
 mod topology;
 mod traffic;
 mod tree;
 mod words;
 
+pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
-pub use run::{Claim, Paper};
+pub use run::{Claim, Paper, reference};
 pub use words::Better;
 
 use std::path::{Path, PathBuf};
 
-use simulation::topology::Topology;
-use simulation::workload::{Flows, Workload};
-use simulation::{NetworkSpec, NodeId, Options};
 use toml::de::DeTable;
-use units::{Interval, Nanos, PortId};
 
-use crate::problem::{self, ConfigError, Location, Problem, ProblemKind, Severity};
-use crate::reader::{Place, Problems, Section};
+use crate::file::read_text;
+use crate::load;
+use crate::notes::Problems;
+use crate::place::Location;
+use crate::problem::{ConfigError, Problem, Severity};
+use crate::section::Section;
 use crate::value::Name;
 use overlay::Overlay;
 
@@ -60,74 +63,6 @@ pub struct Variant {
     pub overrides: Vec<Override>,
 }
 
-/// A scenario, ready to run.
-#[derive(Clone, Debug)]
-pub struct Scenario {
-    /// The name of its file without its ending.
-    pub name: String,
-    /// What it is about, if it says so.
-    pub title: Option<String>,
-    /// Of every random choice.
-    pub seed: u64,
-    /// Flows that would start later are not started.
-    pub until: Nanos,
-    /// It ends here, whatever is under way.
-    pub limit: Nanos,
-    /// A network in which nothing arrives for so long is stuck.
-    pub stall: Interval,
-    /// Whether switches may drop lossless frames.
-    pub tolerate_loss: bool,
-    /// What is simulated.
-    pub network: NetworkSpec,
-    /// The names of its nodes, ports and links, in the order of `network`, and which links are long.
-    pub topology: Topology,
-    /// The names of the groups of flows.
-    pub groups: Vec<String>,
-    /// What is sent.
-    pub traffic: Workload,
-    /// What is recorded.
-    pub sampling: Sampling,
-    /// The switches whose frames are captured.
-    pub taps: Vec<NodeId>,
-    /// What holds, and may surprise.
-    pub warnings: Vec<Problem>,
-    /// The switches by name, each with its whole configuration, in the order of nodes.
-    pub switches: Vec<(String, String)>,
-}
-
-/// What is recorded of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sampling {
-    /// How often, to begin with.
-    pub interval: Interval,
-    /// Rows of a series at most; beyond, the interval is doubled.
-    pub rows: u32,
-    /// The ports of switches.
-    pub ports: Vec<(NodeId, PortId)>,
-    /// The groups whose flows are recorded one by one.
-    pub groups: Vec<u16>,
-}
-
-impl Scenario {
-    /// Its flows, in the order of their start, with the random choices of its seed.
-    pub fn flows(&self) -> Flows {
-        self.traffic.flows(self.seed, self.until)
-    }
-
-    /// How it is to be run.
-    pub fn options(&self) -> Options {
-        Options {
-            seed: self.seed,
-            until: self.until,
-            limit: self.limit,
-            sampling: Some(self.sampling.interval),
-            taps: self.taps.clone(),
-            stall: self.stall,
-            tolerate_loss: self.tolerate_loss,
-        }
-    }
-}
-
 impl ScenarioFile {
     /// Reads the scenario that the file at `path` describes. Files that it names are read when it is built; their
     /// paths begin in its directory.
@@ -138,7 +73,7 @@ impl ScenarioFile {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
-        let text = crate::read_text(path).map_err(unreadable)?;
+        let text = read_text(path).map_err(unreadable)?;
         Self::read(text, path.display().to_string(), path.parent().map(Into::into))
     }
 
@@ -153,7 +88,7 @@ impl ScenarioFile {
 
     fn read(text: String, file: String, directory: Option<PathBuf>) -> Result<Self, ConfigError> {
         let problems = Problems::new(&file, &text);
-        let parts = table(&text, &problems).map(|table| {
+        let parts = load::table(&text, &problems).map(|table| {
             let mut section = Section::document(&table, &problems);
             Parts::read(&mut section, &|offset| Location::new(&file, &text, offset))
         });
@@ -161,7 +96,7 @@ impl ScenarioFile {
         let noted = problems.into_sorted();
         match parts {
             Some(Parts { variants, claims, quick }) if valid => {
-                Ok(Self { name: crate::stem(&file), variants, claims, quick, file, text, directory })
+                Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, directory })
             }
             _ => Err(ConfigError::Invalid { problems: noted }),
         }
@@ -180,9 +115,9 @@ impl ScenarioFile {
     pub fn build(&self, overrides: &[Override]) -> Result<Scenario, ConfigError> {
         let overlay = Overlay::new(self.text.len(), overrides);
         let problems = Problems::with_additions(&self.file, &self.text, overlay.additions());
-        let built = table(&self.text, &problems).and_then(|mut table| {
+        let built = load::table(&self.text, &problems).and_then(|mut table| {
             overlay.apply(&mut table, &problems);
-            build::build(&table, self, &problems)
+            build::build(&table, (&self.name, self.directory.as_deref()), &problems)
         });
         let valid = !problems.has_errors();
         let noted = problems.into_sorted();
@@ -218,15 +153,6 @@ impl ScenarioFile {
     }
 }
 
-/// The document; `None` where it is no TOML, which has been said.
-fn table<'i>(text: &'i str, problems: &Problems<'_>) -> Option<DeTable<'i>> {
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for (kind, span) in errors.iter().map(problem::syntax) {
-        problems.error(&Place { key: String::new(), offset: span.start }, kind);
-    }
-    (!problems.has_errors()).then(|| table.into_inner())
-}
-
 /// What is there to be run, beside the scenario itself.
 struct Parts {
     variants: Vec<Variant>,
@@ -248,26 +174,16 @@ impl Parts {
             let overrides = variant.table("set", leaves).unwrap_or_default();
             Some((name?, overrides))
         });
-        let mut known: Vec<Variant> = Vec::new();
-        for (name, overrides) in variants.into_iter().flatten().flatten() {
-            if known.iter().any(|variant| variant.name == name.value.0) {
-                let what = format!("a variant called \"{}\"", name.value.0);
-                let line = document.problems.line(&document.place_of_key("variant"));
-                document.problems.error(&name.place, ProblemKind::Twice { what, line });
-            }
-            known.push(Variant { name: name.value.0, overrides });
-        }
+        let variants: Vec<_> = variants.into_iter().flatten().flatten().collect();
+        let called =
+            variants.iter().map(|(at, _)| (&at.place, format!("a variant called \"{}\"", at.value.0)));
+        document.problems.refuse_second(called);
+        let variants =
+            variants.into_iter().map(|(name, overrides)| Variant { name: name.value.0, overrides });
+        let known: Vec<Variant> = variants.collect();
         let names: Vec<String> = known.iter().map(|variant| variant.name.clone()).collect();
         let claims = document.tables("claim", |claim| run::claim(claim, &names));
         let quick = document.table("quick", leaves).unwrap_or_default();
         Self { variants: known, claims: claims.into_iter().flatten().flatten().collect(), quick }
     }
-}
-
-/// Skips what [`Parts`] has read.
-fn skip_parts(document: &mut Section<'_, '_>) {
-    let skip = |section: &mut Section<'_, '_>| drop(section.rest());
-    document.tables("variant", skip);
-    document.tables("claim", skip);
-    document.table("quick", skip);
 }

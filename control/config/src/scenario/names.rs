@@ -2,9 +2,10 @@
 
 use toml::de::DeValue;
 
+use crate::notes::Problems;
+use crate::place::At;
 use crate::problem::{ProblemKind, nearest};
-use crate::reader::{At, Problems};
-use crate::value::Value;
+use crate::value::{Value, quoted, texts, written};
 
 /// One name or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,10 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+written! {
+    Names: "name", |it| quoted(&it.0);
+}
+
 impl Value for Names {
     const LIST: &'static str = "an array of names such as [\"h0\", \"h[4-7]\", \"east-*\"]";
 
@@ -100,20 +105,11 @@ impl Value for Names {
     }
 }
 
-/// The name of a node. No dots or slashes, because names of metrics and links have them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NodeName(pub String);
-
-impl Value for NodeName {
-    const LIST: &'static str = "an array of names";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a name of 1 to 48 letters, digits, - and _";
-        let got = crate::value::text(value, WANT)?;
-        let valid = (1..=48).contains(&got.len())
-            && got.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-        if valid { Ok(Self(got.into())) } else { Err(ProblemKind::Malformed { got: got.into(), want: WANT }) }
-    }
+texts! {
+    /// The name of a node. No dots or slashes, because names of metrics and links have them.
+    NodeName, "name", "a name of 1 to 48 letters, digits, - and _", |got| {
+        (1..=48).contains(&got.len()) && got.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+    };
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use units::{Priority, PrioritySet};
 use wire::ip::Dscp;
 
 use crate::problem::ProblemKind;
-use crate::reader::Section;
+use crate::section::Section;
 use crate::value::Value;
 
 /// Priorities and their code points.

@@ -8,8 +8,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::tree;
-use crate::problem::{Location, ProblemKind, nearest};
-use crate::reader::{Place, Problems};
+use crate::notes::Problems;
+use crate::place::Location;
+use crate::place::Place;
+use crate::problem::{ProblemKind, nearest};
 
 /// A value that goes before that of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

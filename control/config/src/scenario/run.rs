@@ -1,49 +1,52 @@
 //! `[scenario]`, `[sampling]`, `[[claim]]`.
 
 use toml::de::DeValue;
-use units::{Interval, Nanos};
+use units::Interval;
 
 use super::names::Names;
 use super::words::Better;
+use crate::place::At;
 use crate::problem::ProblemKind;
-use crate::reader::{At, Section};
+use crate::render::in_markdown;
+use crate::section::Section;
+use crate::table::{List, Table, or, table};
 use crate::value::Value;
 
-/// How long a simulation goes on.
-#[derive(Clone, Debug)]
-pub(super) struct RunDecl {
-    pub title: Option<String>,
-    pub seed: u64,
-    pub until: Nanos,
-    pub limit: Nanos,
-    pub stall: Interval,
-    pub tolerate_loss: bool,
-}
-
-/// Flows start up to here where nothing is said.
-const UNTIL: Interval = Interval::from_millis(10);
-/// And have so many times as long to end, and a second.
-const LIMIT_FACTOR: u64 = 10;
-/// Longer than any round trip; a network that moves nothing for so long is stuck.
-const STALL: Interval = Interval::from_millis(500);
-/// No simulation is longer.
+/// The longest simulation.
 const MOST: Interval = Interval::from_secs(3_600);
+/// More than nothing.
+pub(super) const SOME: Interval = Interval(1);
 
-impl Default for RunDecl {
-    fn default() -> Self {
-        Self {
-            title: None,
-            seed: 1,
-            until: Nanos(UNTIL.0),
-            limit: limit(UNTIL),
-            stall: STALL,
-            tolerate_loss: false,
-        }
+table! {
+    /// How long a simulation goes on.
+    RunDecl, check {
+        /// What the scenario is about
+        title: At<String>, auto("none");
+        /// Seed of every random choice: flows, ECN, paths, faults. The same seed gives the same run
+        seed: At<u64>, default(1_u64);
+        /// Flows start up to this time, and flows without end stop at it
+        until: At<Interval>, within(SOME..=MOST), default(Interval::from_millis(10));
+        /// The run ends at this time, whatever is under way; at least `until`
+        limit: At<Interval>, within(SOME..=MOST), auto("ten times `until`, and a second");
+        /// A network in which nothing arrives for this long is stuck
+        stall: At<Interval>, within(SOME..=MOST), default(Interval::from_millis(500));
+        /// Whether switches may drop lossless frames. Otherwise such a drop fails the run, unless [faults of a link explain it](simulation.md#invariants)
+        tolerate_loss: At<bool>, default(false);
     }
 }
 
-fn limit(until: Interval) -> Nanos {
-    Nanos((until * LIMIT_FACTOR + Interval::from_secs(1)).min(MOST).0)
+impl RunDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        if let Some(limit) = self.limit.as_ref().filter(|limit| limit.value < self.until()) {
+            let kind = ProblemKind::out_of_range(limit.value, "scenario.until or more");
+            section.problems.error(&limit.place, kind);
+        }
+    }
+
+    /// When it ends.
+    pub fn limit_or_default(&self) -> Interval {
+        or(&self.limit, (self.until() * 10 + Interval::from_secs(1)).min(MOST))
+    }
 }
 
 /// The time at `key`, up to an hour.
@@ -52,70 +55,31 @@ pub(super) fn time(
     key: &'static str,
     least: Interval,
 ) -> Option<At<Interval>> {
-    let time: At<Interval> = section.optional(key)?;
-    if (least..=MOST).contains(&time.value) {
-        return Some(time);
-    }
-    let valid = if least == Interval::ZERO { "up to 3600s" } else { "above 0 and up to 3600s" };
-    section.problems.error(&time.place, ProblemKind::OutOfRange { got: time.value.to_string(), valid });
-    None
+    section.optional(key).filter(|time| section.is_within(time, &(least..=MOST)))
 }
 
-/// More than nothing.
-pub(super) const SOME: Interval = Interval(1);
-
-impl RunDecl {
-    pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let default = Self::default();
-        let title = section.optional("title").map(|title| title.value);
-        let seed = section.optional("seed").map_or(default.seed, |seed| seed.value);
-        let until = time(section, "until", SOME).map_or(UNTIL, |until| until.value);
-        let given = time(section, "limit", SOME);
-        if let Some(given) = given.as_ref().filter(|given| given.value < until) {
-            let got = given.value.to_string();
-            section
-                .problems
-                .error(&given.place, ProblemKind::OutOfRange { got, valid: "scenario.until and more" });
-        }
-        Self {
-            title,
-            seed,
-            until: Nanos(until.0),
-            limit: given.map_or(limit(until), |given| Nanos(given.value.0)),
-            stall: time(section, "stall", SOME).map_or(default.stall, |stall| stall.value),
-            tolerate_loss: section.optional("tolerate_loss").is_some_and(|it| it.value),
-        }
+table! {
+    /// What is recorded while it goes on.
+    SamplingDecl {
+        /// How often ports and flows are recorded
+        interval: At<Interval>, within(SOME..=MOST), auto("`until` / `rows`, at least 1us");
+        /// Rows of a series. When it has more, the interval doubles
+        rows: At<u32>, within(2..=10_000_000), default(1_000_u32);
+        /// Ports of switches, `["gw-west.*"]`
+        ports: List<Names>, auto("all if there are up to 16, otherwise those of long-haul links");
+        /// Groups whose flows are recorded one by one
+        flows: List<Names>, auto("none");
+        /// Switches whose frames are captured
+        taps: List<Names>, auto("none");
     }
 }
 
-/// What is recorded while it goes on.
-#[derive(Default)]
-pub(super) struct SamplingDecl {
-    pub interval: Option<Interval>,
-    pub rows: Option<u32>,
-    pub ports: Option<Vec<At<Names>>>,
-    pub flows: Vec<At<Names>>,
-    pub taps: Vec<At<Names>>,
-}
-
-impl SamplingDecl {
-    pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let rows = section.optional::<u32>("rows").filter(|rows| {
-            let valid = (2..=10_000_000).contains(&rows.value);
-            if !valid {
-                let kind = ProblemKind::OutOfRange { got: rows.value.to_string(), valid: "2 to 10000000" };
-                section.problems.error(&rows.place, kind);
-            }
-            valid
-        });
-        Self {
-            interval: time(section, "interval", SOME).map(|interval| interval.value),
-            rows: rows.map(|rows| rows.value),
-            ports: section.list("ports").map(|list| list.value),
-            flows: section.list("flows").map_or_else(Vec::new, |list| list.value),
-            taps: section.list("taps").map_or_else(Vec::new, |list| list.value),
-        }
-    }
+/// The keys of `[scenario]` and `[sampling]`, as those of [`crate::reference`].
+pub fn reference() -> Vec<(String, String)> {
+    let mut tables = Vec::new();
+    RunDecl::describe("scenario", &mut tables);
+    SamplingDecl::describe("sampling", &mut tables);
+    in_markdown(tables)
 }
 
 /// What a paper says of a figure.
@@ -171,13 +135,8 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
     let better = section.optional::<Better>("better");
     for variant in [of.as_ref(), against.as_ref()].into_iter().flatten() {
         if !variants.contains(&variant.value) {
-            let kind = ProblemKind::Undefined {
-                what: "variant",
-                got: variant.value.clone(),
-                nearest: crate::problem::nearest(&variant.value, variants.iter().map(String::as_str)),
-                valid: variants.to_vec(),
-            };
-            section.problems.error(&variant.place, kind);
+            let known = variants.iter().map(String::as_str);
+            section.problems.error(&variant.place, ProblemKind::undefined("variant", &variant.value, known));
         }
     }
     Some(Claim {
@@ -194,18 +153,14 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
 /// `paper`, with the `tolerance` of a single figure.
 fn paper(section: &mut Section<'_, '_>) -> Option<Paper> {
     let figures = section.required::<Figures>("paper", "paper = -0.18, or paper = [-0.65, -0.3]");
-    let tolerance = section.optional::<f64>("tolerance");
-    if let Some(tolerance) = tolerance.as_ref().filter(|it| !(0.0..=10.0).contains(&it.value)) {
-        let kind = ProblemKind::OutOfRange { got: tolerance.value.to_string(), valid: "0 to 10" };
-        section.problems.error(&tolerance.place, kind);
-    }
+    let tolerance = section.optional::<f64>("tolerance").filter(|it| section.is_within(it, &(0.0..=10.0)));
     match figures?.value {
         Figures::One(value) => {
             Some(Paper::Figure { value, tolerance: tolerance.map_or(TOLERANCE, |it| it.value) })
         }
         Figures::Range(low, high) => {
             if let Some(tolerance) = tolerance {
-                section.problems.error(&tolerance.place, ProblemKind::Meaningless { with: "a range" });
+                section.problems.error(&tolerance.place, ProblemKind::Meaningless { with: "a range".into() });
             }
             Some(Paper::Range { low, high })
         }
@@ -222,7 +177,7 @@ enum Figures {
 impl Value for Figures {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         let DeValue::Array(ends) = value else { return finite(value).map(Self::One) };
-        let out_of_range = |got: String| ProblemKind::OutOfRange { got, valid: "[least, most]" };
+        let out_of_range = |got: String| ProblemKind::out_of_range(got, "[least, most]");
         let ends: Vec<_> = ends.iter().collect();
         let [low, high] = ends.as_slice() else {
             return Err(out_of_range(format!("an array of {}", ends.len())));
@@ -237,5 +192,5 @@ fn finite(value: &DeValue<'_>) -> Result<f64, ProblemKind> {
     if number.is_finite() {
         return Ok(number);
     }
-    Err(ProblemKind::OutOfRange { got: number.to_string(), valid: "a finite number" })
+    Err(ProblemKind::out_of_range(number, "a finite number"))
 }

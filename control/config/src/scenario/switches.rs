@@ -14,9 +14,14 @@ use units::{BitRate, Bytes, PrioritySet};
 use super::network::NetworkWish;
 use super::tree::{Node, Tree};
 use crate::gateway::Gateway;
+use crate::load;
+use crate::machine::Probability;
+use crate::notes::Problems;
+use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind, Severity};
-use crate::reader::{At, Place, Problems, Section};
-use crate::value::Probability;
+use crate::render::render;
+use crate::section::Section;
+use crate::table::{Table, or, table};
 
 /// ECN where nothing is said: that of HPCC ("HPCC: High Precision Congestion Control", section 5.1), which is in
 /// proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
@@ -41,37 +46,28 @@ struct EcnWish {
     at: Option<BitRate>,
 }
 
-/// What is said of ECN; what is not said is that of another.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct EcnDecl {
-    on: Option<bool>,
-    thresholds: Option<(Option<Bytes>, Option<Bytes>)>,
-    pmax: Option<f64>,
-    at: Option<BitRate>,
+table! {
+    /// What is said of ECN; what is not said is that of another.
+    EcnDecl {
+        on: At<bool>;
+        kmin: At<Bytes>;
+        kmax: At<Bytes>;
+        pmax: At<Probability>;
+        /// The rate at which `kmin` and `kmax` hold
+        at: At<BitRate>;
+    }
 }
 
 impl EcnDecl {
-    fn read(section: &mut Section<'_, '_>) -> Self {
-        let kmin = section.optional::<Bytes>("kmin");
-        let kmax = section.optional::<Bytes>("kmax");
-        let given = kmin.is_some() || kmax.is_some();
-        Self {
-            on: section.optional("on").map(|on| on.value),
-            thresholds: given.then(|| (kmin.map(|it| it.value), kmax.map(|it| it.value))),
-            pmax: section.optional::<Probability>("pmax").map(|it| it.value.0),
-            at: section.optional("at").map(|at| at.value),
-        }
-    }
-
     /// On top of `below`. Thresholds that are stated hold at any rate, unless it is stated too.
-    fn over(self, below: EcnWish) -> EcnWish {
-        let (kmin, kmax) = self.thresholds.unwrap_or_default();
+    fn on_top_of(&self, below: EcnWish) -> EcnWish {
+        let rate = if self.kmin.is_some() || self.kmax.is_some() { None } else { below.at };
         EcnWish {
-            on: self.on.unwrap_or(below.on),
-            kmin: kmin.unwrap_or(below.kmin),
-            kmax: kmax.unwrap_or(below.kmax),
-            pmax: self.pmax.unwrap_or(below.pmax),
-            at: if self.thresholds.is_some() { self.at } else { self.at.or(below.at) },
+            on: or(&self.on, below.on),
+            kmin: or(&self.kmin, below.kmin),
+            kmax: or(&self.kmax, below.kmax),
+            pmax: or(&self.pmax, Probability(below.pmax)).0,
+            at: self.at.as_ref().map(|at| at.value).or(rate),
         }
     }
 }
@@ -88,7 +84,7 @@ pub(super) struct PortWish {
 
 impl PortWish {
     pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let ecn = section.table("ecn", EcnDecl::read).unwrap_or_default();
+        let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut rest = rest(section);
         let (lossless, queue) = (rest.take("lossless"), rest.take("queue"));
         Self { ecn, port: Some(rest), lossless, queue }
@@ -105,7 +101,7 @@ pub(super) struct SwitchWish {
 
 impl SwitchWish {
     pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let ecn = section.table("ecn", EcnDecl::read).unwrap_or_default();
+        let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut document = rest(section);
         let (port, lossless, queue) =
             (document.take("port"), document.take("lossless"), document.take("queue"));
@@ -170,7 +166,7 @@ impl Maker<'_> {
         let document = self.document(id);
         let text = document.text();
         let name = format!("{} (generated)", node.name);
-        match crate::parse(&text, &name) {
+        match load::parse(&text, &name) {
             Ok(gateway) => {
                 note(&gateway.warnings, &document, &text, node, problems);
                 Some(Made { program: gateway.program, text })
@@ -189,17 +185,17 @@ impl Maker<'_> {
             problems.error(&file.place, kind);
         };
         let Some(directory) = self.directory else {
-            refuse("a scenario that is no file has no directory to find it in".into());
+            refuse("a scenario that is not a file has no directory to find it in".into());
             return None;
         };
         let gateway =
-            crate::load(directory.join(&file.value)).map_err(|error| refuse(error.to_string())).ok()?;
+            load::load(directory.join(&file.value)).map_err(|error| refuse(error.to_string())).ok()?;
         for warning in &gateway.warnings {
             let (path, reason) = (file.value.clone(), warning.to_string());
             problems.warning(&file.place, ProblemKind::File { path, reason });
         }
         self.check_file(node, file, &gateway, problems)?;
-        Some(Made { text: crate::render(&gateway), program: gateway.program })
+        Some(Made { text: render(&gateway), program: gateway.program })
     }
 
     /// Whether the ports of a file are the links of its node.
@@ -322,7 +318,7 @@ impl Maker<'_> {
             classify.put("dscp", dscp);
             made.put("classify", classify);
         }
-        let ecn = layers.iter().fold(ECN, |below, layer| layer.ecn.over(below));
+        let ecn = layers.iter().fold(ECN, |below, layer| layer.ecn.on_top_of(below));
         let mut lossless = Node::array(self.group().into_iter().collect());
         let mut queue = Node::array(self.queue(wish.rate, ecn).into_iter().collect());
         for layer in layers {

@@ -11,9 +11,13 @@ use units::{BitRate, Distance, Interval, Nanos};
 use super::names::{Names, NodeName};
 use super::run;
 use super::words::{HostsAt, SiteWord, TemplateWord};
+use crate::keys::port::FARTHEST;
+use crate::keys::running::LONGEST_DELAY;
+use crate::machine::Probability;
+use crate::place::At;
 use crate::problem::ProblemKind;
-use crate::reader::{At, Section};
-use crate::value::{Probability, Value, described};
+use crate::section::Section;
+use crate::value::{Value, described};
 
 /// A link of a data center where nothing is said: 200 m of fibre.
 const RATE: BitRate = BitRate::gigabits(100);
@@ -33,26 +37,11 @@ struct LinkDecl {
 impl LinkDecl {
     fn read(section: &mut Section<'_, '_>) -> Self {
         let rate = section.optional("rate").map(|rate| rate.value);
-        let distance = section.optional::<Distance>("distance").filter(|distance| {
-            let valid = distance.value <= Distance(40_000_000);
-            if !valid {
-                let kind =
-                    ProblemKind::OutOfRange { got: distance.value.to_string(), valid: "up to 40000km" };
-                section.problems.error(&distance.place, kind);
-            }
-            valid
-        });
-        let delay = section.optional::<Interval>("delay").filter(|delay| {
-            let valid = delay.value <= Interval::from_millis(200);
-            if !valid {
-                let kind = ProblemKind::OutOfRange { got: delay.value.to_string(), valid: "up to 200ms" };
-                section.problems.error(&delay.place, kind);
-            }
-            valid
-        });
-        if let (Some(_), Some(delay)) = (&distance, &delay) {
-            section.problems.error(&delay.place, ProblemKind::Conflict { other: "distance" });
-        }
+        let distance = section.optional::<Distance>("distance");
+        let distance = distance.filter(|it| section.is_within(it, &(Distance(0)..=FARTHEST)));
+        let delay = section.optional::<Interval>("delay");
+        let delay = delay.filter(|it| section.is_within(it, &(Interval::ZERO..=LONGEST_DELAY)));
+        section.refuse_beside("delay", &["distance"]);
         let by_distance = distance.map(|distance| (distance.value.propagation(), distance.value));
         let by_delay = delay.map(|delay| (delay.value, LinkWish::new(RATE, delay.value).distance));
         Self { rate, delay: by_distance.or(by_delay), long: None }
@@ -290,13 +279,13 @@ fn faults(section: &mut Section<'_, '_>) -> Faults {
     let down = section.optional::<Down>("down");
     let flap_every = run::time(section, "flap_every", run::SOME);
     if let (None, Some(every)) = (&down, &flap_every) {
-        section.problems.error(&every.place, ProblemKind::Needed { when: "together with down" });
+        section.problems.error(&every.place, ProblemKind::Alone { other: "down" });
     }
     if let (Some(Down(from, to)), Some(every)) = (down.as_ref().map(|down| &down.value), &flap_every)
         && every.value <= to.since(*from)
     {
         let got = every.value.to_string();
-        let kind = ProblemKind::OutOfRange { got, valid: "longer than the link is down" };
+        let kind = ProblemKind::out_of_range(got, "longer than the link is down");
         section.problems.error(&every.place, kind);
     }
     let mut time = |key| run::time(section, key, Interval::ZERO).map_or(Interval::ZERO, |time| time.value);

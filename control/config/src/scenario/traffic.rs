@@ -15,8 +15,10 @@ use units::{Bytes, Interval, Nanos, Priority};
 use super::names::Names;
 use super::run;
 use super::words::{LoadWord, PatternWord};
-use crate::problem::{ProblemKind, nearest};
-use crate::reader::{At, Place, Section};
+use crate::file::read_text;
+use crate::place::{At, Place};
+use crate::problem::ProblemKind;
+use crate::section::Section;
 use crate::value::{Name, Value, described};
 
 /// Of RDMA, in most networks.
@@ -108,7 +110,7 @@ impl Reader<'_> {
         let stop = run::time(section, "stop", run::SOME);
         if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= start) {
             let got = stop.value.to_string();
-            section.problems.error(&stop.place, ProblemKind::OutOfRange { got, valid: "later than start" });
+            section.problems.error(&stop.place, ProblemKind::out_of_range(got, "later than start"));
         }
         (Nanos(start.0), stop)
     }
@@ -118,8 +120,9 @@ impl Reader<'_> {
         let destinations = self.hosts(section, "destinations");
         let sizes = self.sizes(section);
         let load = section.required::<f64>("load", "load = 0.5");
+        let load = load.filter(|load| section.is_within(load, &(1e-6..=10.0)));
         let of = section.optional("load_of").map_or(LoadWord::Hosts, |of| of.value);
-        let inter = section.optional::<crate::value::Probability>("inter").map(|inter| inter.value.0);
+        let inter = section.optional::<crate::machine::Probability>("inter").map(|inter| inter.value.0);
         let (start, stop) = self.start(section);
         let (Some(sizes), Some(load)) = (sizes, load) else { return None };
         let Some(sizes) = sizes else {
@@ -127,12 +130,6 @@ impl Reader<'_> {
             section.problems.error(&place, PoissonError::Endless);
             return None;
         };
-        let valid = 1e-6..=10.0;
-        if !valid.contains(&load.value) {
-            let kind = ProblemKind::OutOfRange { got: load.value.to_string(), valid: "0.000001 to 10" };
-            section.problems.error(&load.place, kind);
-            return None;
-        }
         let long: f64 = self.long_rates().sum();
         let of = match of {
             LoadWord::Hosts => LoadOf::Hosts,
@@ -148,7 +145,7 @@ impl Reader<'_> {
     fn named(&self, error: PoissonError) -> ProblemKind {
         match error {
             PoissonError::Alone { source_node, place } => {
-                ProblemKind::Alone { host: self.topology.node(source_node).name.clone(), place }
+                ProblemKind::NoDestination { host: self.topology.node(source_node).name.clone(), place }
             }
             other => other.into(),
         }
@@ -191,10 +188,10 @@ impl Reader<'_> {
         let every = run::time(section, "every", run::SOME);
         let times = section.optional::<u32>("times");
         if let (Some(times), None) = (&times, &every) {
-            section.problems.error(&times.place, ProblemKind::Needed { when: "together with every" });
+            section.problems.error(&times.place, ProblemKind::Alone { other: "every" });
         }
         if let (Some(on), Some(Some(_))) = (&on, &sizes) {
-            section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size" });
+            section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size".into() });
         }
         let pairs = pairs?;
         if word == PatternWord::Pairs && !(section.contains("sources") && section.contains("destinations")) {
@@ -243,16 +240,8 @@ impl Reader<'_> {
             Some((_, text)) => (*text).to_owned(),
             None if name.value.ends_with(".cdf") => self.file(section, name)?,
             None => {
-                let kind = ProblemKind::Undefined {
-                    what: "distribution",
-                    got: name.value.clone(),
-                    nearest: nearest(&name.value, KNOWN.iter().map(|(known, _)| *known)),
-                    valid: KNOWN
-                        .iter()
-                        .map(|(known, _)| (*known).to_owned())
-                        .chain(["a file.cdf".into()])
-                        .collect(),
-                };
+                let known = KNOWN.iter().map(|(known, _)| *known).chain(["a file.cdf"]);
+                let kind = ProblemKind::undefined("distribution", &name.value, known);
                 section.problems.error(&name.place, kind);
                 return None;
             }
@@ -283,9 +272,9 @@ impl Reader<'_> {
 
 /// The text of a file whose path begins in the directory of the scenario, or why there is none.
 pub(super) fn read_file(directory: Option<&Path>, name: &str) -> Result<String, String> {
-    let directory = directory.ok_or("a scenario that is no file has no directory to find it in")?;
+    let directory = directory.ok_or("a scenario that is not a file has no directory to find it in")?;
     let path: PathBuf = directory.join(name);
-    crate::read_text(&path).map_err(|error| error.to_string())
+    read_text(&path).map_err(|error| error.to_string())
 }
 
 /// Whether there are so few pairs that each can be kept.
@@ -294,7 +283,7 @@ fn countable(section: &Section<'_, '_>, (sources, destinations): &(Vec<NodeId>, 
     let pairs = sources.len().saturating_mul(destinations.len());
     let valid = pairs <= 1_000_000;
     if !valid {
-        let kind = ProblemKind::OutOfRange { got: format!("{pairs} pairs"), valid: VALID };
+        let kind = ProblemKind::out_of_range(format!("{pairs} pairs"), VALID);
         section.problems.error(&section.place, kind);
     }
     valid
@@ -314,18 +303,14 @@ impl Value for SizeOrRange {
         let one = |value: &DeValue<'_>| -> Result<u64, ProblemKind> {
             let size = Bytes::read(value)?.0;
             let valid = (1..=1 << 40).contains(&size);
-            if valid {
-                Ok(size)
-            } else {
-                Err(ProblemKind::OutOfRange { got: Bytes(size).to_string(), valid: VALID })
-            }
+            if valid { Ok(size) } else { Err(ProblemKind::out_of_range(Bytes(size), VALID)) }
         };
         let Some(elements) = value.as_array() else { return one(value).map(|size| Self(Sizes::Fixed(size))) };
         let sizes: Vec<u64> =
             elements.iter().map(|element| one(element.get_ref())).collect::<Result<_, _>>()?;
         match sizes.as_slice() {
             [least, most] if least <= most => Ok(Self(Sizes::Uniform(*least, *most))),
-            [_, _] => Err(ProblemKind::OutOfRange { got: "this range".into(), valid: VALID }),
+            [_, _] => Err(ProblemKind::out_of_range("this range", VALID)),
             _ => Err(ProblemKind::WrongType { got: described(value), want: WANT }),
         }
     }

@@ -1,11 +1,14 @@
 //! TOML that is put together from several places, each value with where it comes from.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use crate::reader::Place;
+use crate::keys::document::Document;
+use crate::place::Place;
+use crate::table::Table as _;
 
 /// A value with its origin: where in the scenario it is written; none where it was made up.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +25,12 @@ pub(super) enum Tree {
 }
 
 /// Keys of which one says what the other would: whichever is put in last remains.
-const ALTERNATIVES: [(&str, &str); 4] =
-    [("xoff", "dynamic_th"), ("static", "dynamic_th"), ("mtu", "max_frame"), ("key", "key_file")];
+static ALTERNATIVES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let mut tables = Vec::new();
+    Document::describe("", &mut tables);
+    let keys = tables.into_iter().flat_map(|(_, keys)| keys);
+    keys.flat_map(|key| key.instead_of.iter().map(|other| (key.name, *other))).collect()
+});
 
 /// The value without its places.
 pub(super) fn plain(value: &DeValue<'_>) -> Value {
@@ -126,7 +133,7 @@ impl Node {
                 return;
             }
         };
-        for (one, other) in ALTERNATIVES {
+        for &(one, other) in ALTERNATIVES.iter() {
             for (given, gone) in [(one, other), (other, one)] {
                 if entries.contains_key(given) && !entries.contains_key(gone) {
                     table.remove(gone);

@@ -3,100 +3,39 @@
 use toml::de::DeValue;
 use units::Priority;
 
-use crate::problem::{ProblemKind, nearest};
-use crate::value::{Value, text, words};
-
-/// What a network is drawn by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TemplateWord {
-    Incast,
-    Dumbbell,
-    Linear,
-    LeafSpine,
-    FatTree,
-    TwoDataCenters,
-    Free,
-}
-
-/// What stands at an end of a long link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SiteWord {
-    Hosts,
-    Star,
-    LeafSpine,
-    FatTree,
-}
-
-/// Which switches of a row have hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HostsAt {
-    Ends,
-    All,
-}
-
-/// Who sends when to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PatternWord {
-    Poisson,
-    Pairs,
-    AllToAll,
-    Permutation,
-    List,
-}
-
-/// What a load is a share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LoadWord {
-    Hosts,
-    Long,
-}
-
-/// How fast hosts send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ControlWord {
-    None,
-    Dcqcn,
-    Timely,
-    Hpcc,
-}
-
-/// How hosts send again what is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TransportWord {
-    GoBackN,
-    Irn,
-    NewReno,
-}
-
-/// Which way a figure gets better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// As it falls.
-    Less,
-    /// As it rises.
-    More,
-}
+use crate::problem::ProblemKind;
+use crate::value::{Value, words};
 
 words! {
-    Better { "less" => Self::Less, "more" => Self::More }
-    ControlWord {
-        "none" => Self::None, "dcqcn" => Self::Dcqcn, "timely" => Self::Timely, "hpcc" => Self::Hpcc,
+    /// What a network is drawn by.
+    pub(super) enum TemplateWord {
+        "incast" => Incast, "dumbbell" => Dumbbell, "linear" => Linear, "leaf-spine" => LeafSpine,
+        "fat-tree" => FatTree, "two-data-centers" => TwoDataCenters, "free" => Free,
     }
-    TransportWord { "go-back-n" => Self::GoBackN, "irn" => Self::Irn, "new-reno" => Self::NewReno }
-    TemplateWord {
-        "incast" => Self::Incast, "dumbbell" => Self::Dumbbell, "linear" => Self::Linear,
-        "leaf-spine" => Self::LeafSpine, "fat-tree" => Self::FatTree,
-        "two-data-centers" => Self::TwoDataCenters, "free" => Self::Free,
+    /// What stands at an end of a long link.
+    pub(super) enum SiteWord {
+        "hosts" => Hosts, "star" => Star, "leaf-spine" => LeafSpine, "fat-tree" => FatTree,
     }
-    SiteWord {
-        "hosts" => Self::Hosts, "star" => Self::Star, "leaf-spine" => Self::LeafSpine, "fat-tree" => Self::FatTree,
+    /// Which switches of a row have hosts.
+    pub(super) enum HostsAt { "ends" => Ends, "all" => All }
+    /// Who sends when to whom.
+    pub(super) enum PatternWord {
+        "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,
+        "list" => List,
     }
-    HostsAt { "ends" => Self::Ends, "all" => Self::All }
-    PatternWord {
-        "poisson" => Self::Poisson, "pairs" => Self::Pairs, "all-to-all" => Self::AllToAll,
-        "permutation" => Self::Permutation, "list" => Self::List,
+    /// What a load is a share of.
+    pub(super) enum LoadWord { "hosts" => Hosts, "long" => Long }
+    /// How fast hosts send.
+    pub(super) enum ControlWord { "none" => None, "dcqcn" => Dcqcn, "timely" => Timely, "hpcc" => Hpcc }
+    /// How hosts send again what is lost.
+    pub(super) enum TransportWord { "go-back-n" => GoBackN, "irn" => Irn, "new-reno" => NewReno }
+    /// Which way a figure gets better.
+    pub enum Better {
+        /// As it falls.
+        "less" => Less,
+        /// As it rises.
+        "more" => More,
     }
-    LoadWord { "hosts" => Self::Hosts, "long" => Self::Long }
 }
 
 /// The priority of acknowledgements and CNPs: a number, or that of the data.

@@ -57,7 +57,7 @@ impl Scheme {
     fn port(self, side: usize) -> String {
         let late = LATENESS.as_millis();
         let bifrost = format!(
-            "[[port.lossless]]\npriorities = [3]\n\n[port.bifrost]\nslot = \"400us\"\n\
+            "flow_control = \"bifrost\"\n\n[[port.lossless]]\npriorities = [3]\n\n[port.bifrost]\nslot = \"400us\"\n\
              jitter = \"{late}ms\"\nlateness = \"{late}ms\"\nholdover = \"{late}ms\"\n"
         );
         match self {

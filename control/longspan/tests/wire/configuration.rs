@@ -98,11 +98,11 @@ device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
 emulation = {{ delay = "400us" }}
 classify = {{ trust = "dscp", default = 0, dscp = {{ "26" = 3, "48" = 6 }} }}
 
+{scheme}
+
 [[port.queue]]
 priorities = [3]
 weight = 10
-
-{scheme}
 "#
         );
         let hosts = hosts.iter().enumerate().map(|(index, (name, rate))| port(index, name, rate));

@@ -54,7 +54,7 @@ fn fifo(lab: &Lab) {
     fs::remove_file(configuration).unwrap();
     mknodat(CWD, configuration, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
     pair.gateway.signal(Signal::HUP);
-    wait_until("the hangup to be refused", || pair.gateway.log().contains("it is no regular file"));
+    wait_until("the hangup to be refused", || pair.gateway.log().contains("it is not a regular file"));
     assert_eq!(pair.gateway.show()["reloads"]["refused"], 1);
     let ended = pair.gateway.end();
     assert!(ended.status.success(), "{}", ended.stderr);

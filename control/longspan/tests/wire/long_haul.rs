@@ -45,7 +45,7 @@ fn bifrost(_: u8) -> String {
     // keeps an upstream that was stopped from using them.
     let patient =
         "[port.bifrost]\nslot = \"200us\"\njitter = \"50ms\"\nlateness = \"50ms\"\nholdover = \"50ms\"\n";
-    format!("[[port.lossless]]\npriorities = [3]\n\n{patient}")
+    format!("flow_control = \"bifrost\"\n\n[[port.lossless]]\npriorities = [3]\n\n{patient}")
 }
 
 fn lscc(side: u8) -> String {

@@ -50,6 +50,7 @@ rate = "1G"
 mtu = 1500
 tx_window = "0us"
 interface_delay = "0us"
+flow_control = "bifrost"
 [[port.lossless]]
 priorities = [3]
 xoff = "400kB"

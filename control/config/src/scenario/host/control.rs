@@ -3,8 +3,8 @@
 use endpoint::{Dcqcn, Hpcc, Timely};
 use units::Interval;
 
-use super::{count, rate, run, share, size, time};
-use crate::reader::Section;
+use super::super::set::{count, set, share, size, time, time_from};
+use crate::section::Section;
 
 pub(super) fn dcqcn(section: &mut Section<'_, '_>, value: &mut Dcqcn) {
     share(section, "g", &mut value.g);
@@ -13,18 +13,12 @@ pub(super) fn dcqcn(section: &mut Section<'_, '_>, value: &mut Dcqcn) {
     time(section, "rate_timer", &mut value.rate_timer);
     size(section, "byte_counter", &mut value.byte_counter);
     count(section, "fast_recovery_steps", &mut value.fast_recovery_steps);
-    rate(section, "additive_increase", &mut value.additive_increase);
-    rate(section, "hyper_increase", &mut value.hyper_increase);
-    rate(section, "minimum_rate", &mut value.minimum_rate);
-    if let Some(clamp) = section.optional("clamp_target_rate") {
-        value.clamp_target_rate = clamp.value;
-    }
-    if let Some(clamp) = section.optional("clamp_target_rate_after_time_inc") {
-        value.clamp_target_rate_after_time_inc = clamp.value;
-    }
-    if let Some(period) = run::time(section, "rate_reduce_monitor_period", Interval::ZERO) {
-        value.rate_reduce_monitor_period = period.value;
-    }
+    set(section, "additive_increase", &mut value.additive_increase);
+    set(section, "hyper_increase", &mut value.hyper_increase);
+    set(section, "minimum_rate", &mut value.minimum_rate);
+    set(section, "clamp_target_rate", &mut value.clamp_target_rate);
+    set(section, "clamp_target_rate_after_time_inc", &mut value.clamp_target_rate_after_time_inc);
+    time_from(section, "rate_reduce_monitor_period", Interval::ZERO, &mut value.rate_reduce_monitor_period);
 }
 
 pub(super) fn timely(section: &mut Section<'_, '_>, value: &mut Timely) {
@@ -33,25 +27,19 @@ pub(super) fn timely(section: &mut Section<'_, '_>, value: &mut Timely) {
     time(section, "t_low", &mut value.t_low);
     time(section, "t_high", &mut value.t_high);
     time(section, "min_rtt", &mut value.min_rtt);
-    rate(section, "step", &mut value.step);
+    set(section, "step", &mut value.step);
     count(section, "hyper_after", &mut value.hyper_after);
     count(section, "hyper_steps", &mut value.hyper_steps);
     size(section, "segment", &mut value.segment);
-    if let Some(interval) = run::time(section, "least_interval", Interval::ZERO) {
-        value.least_interval = interval.value;
-    }
-    if let Some(once) = section.optional("once_per_round_trip") {
-        value.once_per_round_trip = once.value;
-    }
-    rate(section, "minimum", &mut value.minimum);
+    time_from(section, "least_interval", Interval::ZERO, &mut value.least_interval);
+    set(section, "once_per_round_trip", &mut value.once_per_round_trip);
+    set(section, "minimum", &mut value.minimum);
 }
 
 pub(super) fn hpcc(section: &mut Section<'_, '_>, value: &mut Hpcc) {
     share(section, "eta", &mut value.eta);
-    if let Some(stages) = section.optional("max_stage") {
-        value.max_stage = stages.value;
-    }
+    set(section, "max_stage", &mut value.max_stage);
     size(section, "additive", &mut value.additive);
     time(section, "base_rtt", &mut value.base_rtt);
-    rate(section, "minimum", &mut value.minimum);
+    set(section, "minimum", &mut value.minimum);
 }

@@ -6,15 +6,13 @@ mod transport;
 use endpoint::{
     CongestionControl, Dcqcn, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station, Timely, Transport,
 };
-use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
+use units::{BitRate, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 
-use super::run;
+use super::set::set;
 use super::words::{ControlPriority, ControlWord, TransportWord};
-use crate::problem::ProblemKind;
-use crate::reader::Section;
-use crate::value::Probability;
+use crate::section::Section;
 
 /// How a host sends; what a host does not say itself is what all say.
 #[derive(Clone, Debug)]
@@ -58,21 +56,13 @@ impl HostWish {
     /// Reads `[host]` over what holds without it.
     pub fn read(section: &mut Section<'_, '_>, below: &Self) -> Self {
         let mut wish = below.clone();
-        let mtu = section.optional::<u16>("mtu").filter(|mtu| {
-            let valid = (256..=8_192).contains(&mtu.value);
-            if !valid {
-                let kind = ProblemKind::OutOfRange { got: mtu.value.to_string(), valid: "256 to 8192 bytes" };
-                section.problems.error(&mtu.place, kind);
-            }
-            valid
-        });
+        let mtu = section.optional::<u16>("mtu").filter(|mtu| section.is_within(mtu, &(256..=8_192)));
         wish.mtu = mtu.map_or(below.mtu, |mtu| mtu.value);
-        let control_priority = section.optional::<ControlPriority>("control_priority");
-        wish.control_priority = control_priority.map_or(below.control_priority, |it| it.value.0);
-        let control = section.optional("congestion_control");
-        wish.control = control.map_or(below.control, |word| word.value);
-        let transport = section.optional("transport");
-        wish.transport = transport.map_or(below.transport, |word| word.value);
+        let mut control_priority = ControlPriority(below.control_priority);
+        set(section, "control_priority", &mut control_priority);
+        wish.control_priority = control_priority.0;
+        set(section, "congestion_control", &mut wish.control);
+        set(section, "transport", &mut wish.transport);
         let cnp_interval = section.optional::<Option<Interval>>("cnp_interval").map(|it| it.value);
         wish.cnp_interval = cnp_interval.or(below.cnp_interval);
         section.table("dcqcn", |it| control::dcqcn(it, &mut wish.dcqcn));
@@ -120,48 +110,5 @@ impl HostWish {
             },
             cnp_interval: self.cnp_interval.unwrap_or(notified),
         }
-    }
-}
-
-/// Puts the time at `key`, if there is one, into `value`.
-fn time(section: &mut Section<'_, '_>, key: &'static str, value: &mut Interval) {
-    if let Some(time) = run::time(section, key, run::SOME) {
-        *value = time.value;
-    }
-}
-
-/// The same for a share between 0 and 1, both included.
-fn share(section: &mut Section<'_, '_>, key: &'static str, value: &mut f64) {
-    if let Some(share) = section.optional::<Probability>(key) {
-        *value = share.value.0;
-    }
-}
-
-/// The same for a rate.
-fn rate(section: &mut Section<'_, '_>, key: &'static str, value: &mut BitRate) {
-    if let Some(rate) = section.optional::<BitRate>(key) {
-        *value = rate.value;
-    }
-}
-
-/// The same for a size of at least a byte.
-fn size(section: &mut Section<'_, '_>, key: &'static str, value: &mut Bytes) {
-    let Some(size) = section.optional::<Bytes>(key) else { return };
-    if (1..=1 << 40).contains(&size.value.0) {
-        *value = size.value;
-    } else {
-        let kind = ProblemKind::OutOfRange { got: size.value.to_string(), valid: "1B to 1024GiB" };
-        section.problems.error(&size.place, kind);
-    }
-}
-
-/// The same for a number of at least one.
-fn count(section: &mut Section<'_, '_>, key: &'static str, value: &mut u32) {
-    let Some(count) = section.optional::<u32>(key) else { return };
-    if (1..=16_777_216).contains(&count.value) {
-        *value = count.value;
-    } else {
-        let kind = ProblemKind::OutOfRange { got: count.value.to_string(), valid: "1 to 16777216" };
-        section.problems.error(&count.place, kind);
     }
 }

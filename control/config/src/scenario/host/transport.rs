@@ -4,8 +4,8 @@ use core::num::NonZeroU32;
 
 use endpoint::{GoBackN, Irn, NewReno};
 
-use super::{count, time};
-use crate::reader::Section;
+use super::super::set::{count, time};
+use crate::section::Section;
 
 pub(super) fn go_back_n(section: &mut Section<'_, '_>, value: &mut GoBackN) {
     let mut ack_every = value.ack_every.get();

@@ -5,18 +5,33 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::{Value, integer, text};
-use crate::problem::{ProblemKind, nearest};
-use crate::runtime::{Hugepages, Idle, PfcFrames, Privileges};
+use crate::problem::ProblemKind;
+use crate::value::{Value, checked, integer, or_none, quoted, text, texts, words, written};
 
-/// A text that `valid` allows.
-fn checked(
-    value: &DeValue<'_>,
-    want: &'static str,
-    valid: impl FnOnce(&str) -> bool,
-) -> Result<String, ProblemKind> {
-    let got = text(value, want)?;
-    if valid(got) { Ok(got.into()) } else { Err(ProblemKind::Malformed { got: got.into(), want }) }
+/// What most names are made of.
+fn plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-".contains(c)
+}
+
+texts! {
+    /// What DPDK puts in front of the names of a process's files.
+    FilePrefix, "file name", "a file name of 1 to 64 letters, digits and any of . _ -, with no dot in front",
+        |got| (1..=64).contains(&got.len()) && !got.starts_with('.') && got.chars().all(plain);
+    /// A virtual device as `--vdev` takes it: `net_pcap0,rx_pcap=a.pcap`. DPDK keeps names in 64 bytes.
+    VirtualDevice, "virtual device of DPDK", "a virtual device of DPDK such as \"net_af_packet0,iface=veth0\"", |got| {
+        let name = name_of(got);
+        let named = name.len() < 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        named && name.len() > "net_".len() && name.starts_with("net_") && !got.contains(char::is_control)
+    };
+    /// A network interface of the kernel.
+    InterfaceName, "interface",
+        "the name of a network interface such as \"veth0\", of 1 to 15 letters, digits and any of . _ -",
+        |got| (1..=15).contains(&got.len()) && got.chars().all(plain);
+    /// The name of an account or a group of the system.
+    Account, "name", "a name of 1 to 32 letters, digits and any of . _ -, with a letter or _ in front", |got| {
+        let first = got.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        first && got.len() <= 32 && got.chars().all(plain)
+    };
 }
 
 /// The number of a CPU.
@@ -39,11 +54,7 @@ impl Value for RingSize {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const VALID: &str = "a power of two, 64 to 32768";
         let size = integer(value, 64..=32_768, VALID)? as u16;
-        if size.is_power_of_two() {
-            Ok(Self(size))
-        } else {
-            Err(ProblemKind::OutOfRange { got: size.to_string(), valid: VALID })
-        }
+        if size.is_power_of_two() { Ok(Self(size)) } else { Err(ProblemKind::out_of_range(size, VALID)) }
     }
 }
 
@@ -57,36 +68,18 @@ impl Value for Probability {
         if (0.0..=1.0).contains(&number) {
             Ok(Self(number))
         } else {
-            Err(ProblemKind::OutOfRange { got: number.to_string(), valid: "a probability, 0 to 1" })
+            Err(ProblemKind::out_of_range(number, "a probability, 0 to 1"))
         }
     }
 }
 
-/// What DPDK puts in front of the names of a process's files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FilePrefix(pub String);
-
 impl FilePrefix {
-    fn allows(c: char) -> bool {
-        c.is_ascii_alphanumeric() || "._-".contains(c)
-    }
-
     /// The prefix nearest to the name of a gateway, which is not empty.
     pub fn of_gateway(name: &str) -> Self {
-        let allowed = name.chars().map(|c| if Self::allows(c) { c } else { '-' });
+        let allowed = name.chars().map(|c| if plain(c) { c } else { '-' });
         // With a dot in front it would be a hidden file, or a directory.
         let visible = allowed.enumerate().map(|(index, c)| if (index, c) == (0, '.') { '-' } else { c });
         Self(visible.collect())
-    }
-}
-
-impl Value for FilePrefix {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a file name of 1 to 64 letters, digits and any of . _ -, with no dot in front";
-        let valid = |got: &str| {
-            (1..=64).contains(&got.len()) && !got.starts_with('.') && got.chars().all(Self::allows)
-        };
-        checked(value, WANT, valid).map(Self)
     }
 }
 
@@ -158,43 +151,9 @@ impl Value for PciAddress {
     }
 }
 
-/// A virtual device as `--vdev` takes it: `net_pcap0,rx_pcap=a.pcap`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct VirtualDevice(pub String);
-
-impl Value for VirtualDevice {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a virtual device of DPDK such as \"net_af_packet0,iface=veth0\"";
-        let valid = |got: &str| {
-            let name = name_of(got);
-            // DPDK keeps names in 64 bytes.
-            let named =
-                name.len() < 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-            named && name.len() > "net_".len() && name.starts_with("net_") && !got.contains(char::is_control)
-        };
-        checked(value, WANT, valid).map(Self)
-    }
-}
-
 /// The name in front of the arguments of a virtual device.
 pub(crate) fn name_of(vdev: &str) -> &str {
     vdev.split(',').next().unwrap_or_default()
-}
-
-/// A network interface of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InterfaceName(pub String);
-
-impl Value for InterfaceName {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str =
-            "the name of a network interface such as \"veth0\", of 1 to 15 letters, digits and any of . _ -";
-        let valid = |got: &str| {
-            (1..=15).contains(&got.len())
-                && got.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-        };
-        checked(value, WANT, valid).map(Self)
-    }
 }
 
 /// The path of a Unix socket.
@@ -228,22 +187,6 @@ impl Value for Permissions {
     }
 }
 
-/// The name of an account or a group of the system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Account(pub String);
-
-impl Value for Account {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a name of 1 to 32 letters, digits and any of . _ -, with a letter or _ in front";
-        let valid = |got: &str| {
-            let first = got.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            let rest = got.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-            first && rest && got.len() <= 32
-        };
-        checked(value, WANT, valid).map(Self)
-    }
-}
-
 impl Value for Option<SocketAddr> {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const WANT: &str = "an address and a port such as \"127.0.0.1:9464\", or \"none\"";
@@ -254,26 +197,61 @@ impl Value for Option<SocketAddr> {
     }
 }
 
-/// The word that says how DPDK gets at an interface of the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Driver {
-    #[default]
-    AfPacket,
-    AfXdp,
+words! {
+    /// How DPDK gets at an interface of the kernel.
+    pub(crate) enum Driver { "af_packet" => AfPacket, "af_xdp" => AfXdp }
+    /// Which end of a memif a port is.
+    pub(crate) enum MemifRole { "server" => Server, "client" => Client }
 }
 
-/// The word that says which end of a memif a port is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemifRole {
-    Server,
-    Client,
+words! {
+    /// Where DPDK's memory comes from.
+    #[derive(Default)]
+    pub enum Hugepages {
+        /// From hugepages where there are enough of them, else from ordinary pages with a warning.
+        #[default]
+        "auto" => Auto,
+        /// From hugepages, or the gateway does not start.
+        "require" => Require,
+        /// From ordinary pages.
+        "never" => Never,
+    }
+    /// What a worker does while nothing comes or goes.
+    #[derive(Default)]
+    pub enum Idle {
+        /// It looks again at once: for cores of its own.
+        #[default]
+        "poll" => Poll,
+        /// It sleeps for a moment, so that others run on its core.
+        "sleep" => Sleep,
+    }
+    /// What to do where a device does not pass PFC frames.
+    #[derive(Default)]
+    pub enum PfcFrames {
+        /// The gateway does not start.
+        "require" => Require,
+        /// A warning.
+        #[default]
+        "warn" => Warn,
+    }
+    /// What becomes of the privileges that only the start of a gateway needs.
+    #[derive(Default)]
+    pub enum Privileges {
+        /// It gives them up once its devices run.
+        #[default]
+        "drop" => Drop,
+        /// It keeps all that it was started with.
+        "keep" => Keep,
+    }
 }
 
-super::words! {
-    Hugepages { "auto" => Self::Auto, "require" => Self::Require, "never" => Self::Never }
-    Idle { "poll" => Self::Poll, "sleep" => Self::Sleep }
-    PfcFrames { "require" => Self::Require, "warn" => Self::Warn }
-    Privileges { "drop" => Self::Drop, "keep" => Self::Keep }
-    Driver { "af_packet" => Self::AfPacket, "af_xdp" => Self::AfXdp }
-    MemifRole { "server" => Self::Server, "client" => Self::Client }
+written! {
+    Core: "core, 0 to 1023", |it| it.0.to_string();
+    RingSize: "power of two, 64 to 32768", |it| it.0.to_string();
+    Probability: "probability, 0 to 1", |it| format!("{:?}", it.0);
+    Argument: "argument", |it| quoted(&it.0);
+    PciAddress: "PCI address", |it| quoted(&it.0);
+    SocketPath: "absolute path", |it| quoted(it.0.display());
+    Permissions: "octal permissions", |it| quoted(format!("{:03o}", it.0));
+    Option<SocketAddr>: "address and port, or `\"none\"`", or_none;
 }

@@ -4,112 +4,16 @@
 //! on, so that one run names all that is wrong, and the keys that a section is asked for are the
 //! keys that it has: schema and complaint about an unknown key cannot drift apart.
 
-use core::cell::RefCell;
+use core::fmt::Display;
+use core::ops::RangeInclusive;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Location, Problem, ProblemKind, Severity, nearest};
-use crate::value::{Value, described};
-
-/// Where something stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
-    /// The key with its tables.
-    pub key: String,
-    /// Byte offset in the text.
-    pub offset: usize,
-}
-
-/// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct At<T> {
-    pub value: T,
-    pub place: Place,
-}
-
-impl<T> At<T> {
-    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> At<U> {
-        At { value: convert(self.value), place: self.place }
-    }
-}
-
-/// Collects what is wrong with one text.
-pub(crate) struct Problems<'a> {
-    file: &'a str,
-    text: &'a str,
-    /// What was put in after the text, from which offset on, and where it comes from.
-    additions: Vec<(usize, Location)>,
-    found: RefCell<Vec<(usize, Problem)>>,
-}
-
-impl<'a> Problems<'a> {
-    pub fn new(file: &'a str, text: &'a str) -> Self {
-        Self::with_additions(file, text, Vec::new())
-    }
-
-    /// Of a text to which values were added that are not in it: offsets from each addition on, in rising order
-    /// and beyond the text, are at its location.
-    pub fn with_additions(file: &'a str, text: &'a str, additions: Vec<(usize, Location)>) -> Self {
-        Self { file, text, additions, found: RefCell::default() }
-    }
-
-    /// Where `place` is.
-    pub fn locate(&self, place: &Place) -> Location {
-        let addition = self.additions.iter().rev().find(|(start, _)| *start <= place.offset);
-        match addition {
-            Some((_, location)) => location.clone(),
-            None => Location::new(self.file, self.text, place.offset),
-        }
-    }
-
-    pub fn error(&self, place: &Place, kind: impl Into<ProblemKind>) {
-        self.note(place, Severity::Error, kind.into());
-    }
-
-    pub fn warning(&self, place: &Place, kind: impl Into<ProblemKind>) {
-        self.note(place, Severity::Warning, kind.into());
-    }
-
-    /// What is wrong with a generated switch, or may be. Only the first complaint of its kind about the same
-    /// place is made: the next switches would be told the same.
-    pub fn of_switch(&self, place: &Place, is_error: bool, kind: ProblemKind) {
-        let severity = if is_error { Severity::Error } else { Severity::Warning };
-        let location = self.locate(place);
-        let alike = |known: &Problem| {
-            known.location == location && known.severity == severity && known.kind.same_in_switch(&kind)
-        };
-        if !self.found.borrow().iter().any(|(_, known)| alike(known)) {
-            self.note(place, severity, kind);
-        }
-    }
-
-    /// The same complaint about the same place is made once.
-    fn note(&self, place: &Place, severity: Severity, kind: ProblemKind) {
-        let location = self.locate(place);
-        let problem = Problem { location, key: place.key.clone(), severity, kind };
-        let mut found = self.found.borrow_mut();
-        if !found.iter().any(|(_, known)| *known == problem) {
-            found.push((place.offset, problem));
-        }
-    }
-
-    /// The line of `place`, from 1.
-    pub fn line(&self, place: &Place) -> usize {
-        self.locate(place).line
-    }
-
-    pub fn has_errors(&self) -> bool {
-        self.found.borrow().iter().any(|(_, problem)| problem.severity == Severity::Error)
-    }
-
-    /// Everything, in the order of the text.
-    pub fn into_sorted(self) -> Vec<Problem> {
-        let mut found = self.found.into_inner();
-        found.sort_by_key(|(offset, _)| *offset);
-        found.into_iter().map(|(_, problem)| problem).collect()
-    }
-}
+use crate::notes::Problems;
+use crate::place::{At, Place};
+use crate::problem::{ProblemKind, nearest};
+use crate::value::{Value, Written, described, in_words};
 
 /// A table that is being read.
 pub(crate) struct Section<'a, 'i> {
@@ -120,13 +24,18 @@ pub(crate) struct Section<'a, 'i> {
     asked: Vec<&'static str>,
     /// Whether somebody else judges the keys that nobody asked for.
     open: bool,
+    /// Whether it is a profile, which lacks some keys.
+    pub is_profile: bool,
 }
 
 impl<'a, 'i> Section<'a, 'i> {
     /// The whole document.
     pub fn document(table: &'a DeTable<'i>, problems: &'a Problems<'a>) -> Self {
-        let place = Place { key: String::new(), offset: 0 };
-        Self { table, place, problems, asked: Vec::new(), open: false }
+        Self::new(table, Place::default(), problems)
+    }
+
+    fn new(table: &'a DeTable<'i>, place: Place, problems: &'a Problems<'a>) -> Self {
+        Self { table, place, problems, asked: Vec::new(), open: false, is_profile: false }
     }
 
     /// What nobody asked for before, with names; no such key is an error.
@@ -171,8 +80,7 @@ impl<'a, 'i> Section<'a, 'i> {
                 self.problems.error(&place, kind);
                 return None;
             };
-            let section = Section { table, place, problems: self.problems, asked: Vec::new(), open: false };
-            Some((name.to_owned(), section))
+            Some((name.to_owned(), Section::new(table, place, self.problems)))
         });
         sections.map(|(name, section)| (name, section.read(&mut read))).collect()
     }
@@ -229,6 +137,35 @@ impl<'a, 'i> Section<'a, 'i> {
         self.list(key)
     }
 
+    /// Whether `at` is in `range`; complains where it is not.
+    pub fn is_within<T: PartialOrd + Display + Default>(
+        &self,
+        at: &At<T>,
+        range: &RangeInclusive<T>,
+    ) -> bool {
+        let valid = range.contains(&at.value);
+        if !valid {
+            self.problems.error(&at.place, ProblemKind::out_of_range(&at.value, in_words(range)));
+        }
+        valid
+    }
+
+    /// Complains where `key` stands beside the first of `others` that is there.
+    pub fn refuse_beside(&self, key: &str, others: &[&'static str]) {
+        let others = others.iter().map(|other| other.trim_start_matches("r#"));
+        if let Some(other) = others.into_iter().find(|other| self.contains(other) && self.contains(key)) {
+            self.problems.error(&self.place_of_key(key), ProblemKind::Conflict { other });
+        }
+    }
+
+    /// Complains where `key` is there and `refused` says that `word`, which holds at `selector`, does not allow it.
+    pub fn refuse_with<T: Written>(&self, key: &str, selector: &str, word: T, refused: impl Fn(T) -> bool) {
+        let with = format!("{selector} = {}", word.write());
+        if self.contains(key) && refused(word) {
+            self.problems.error(&self.place_of_key(key), ProblemKind::Meaningless { with });
+        }
+    }
+
     /// Whether there is anything at `key`.
     pub fn contains(&self, key: &str) -> bool {
         self.table.contains_key(key)
@@ -281,7 +218,7 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         let place = self.place_of(key, value.span().start);
-        Some(Section { table, place, problems: self.problems, asked: Vec::new(), open: false })
+        Some(Section::new(table, place, self.problems))
     }
 
     fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, want: &'static str) {

@@ -1,0 +1,154 @@
+//! Whether a core can take what its ports bring.
+
+use core::fmt;
+
+use switch::program::PortSettings;
+use units::{BitRate, Bytes, WireBytes};
+
+use crate::headroom::grouped;
+
+/// What a core is taken to carry, in frames per second whatever their length: with everything on, 65,536 flows and
+/// frames of 128 bytes it was 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone carries more, a
+/// million flows less.
+pub const FRAMES_PER_SECOND: u64 = 5_000_000;
+
+/// The path MTUs of RDMA (InfiniBand Architecture Specification, volume 1, section 9.2, PMTU), in bytes of payload.
+const PATH_MTUS: [u64; 5] = [4_096, 2_048, 1_024, 512, 256];
+/// What RoCEv2 over IPv4 adds to the payload, without FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
+const HEADERS: u64 = 58;
+/// What the longest packet of a message has beyond that: RETH 16, and a VLAN tag of 4.
+const EXTENSIONS: u64 = 16 + 4;
+
+/// A core as far as a file tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Core {
+    /// The file names it.
+    Named(usize),
+    /// The gateway chooses it when it starts.
+    Chosen(usize),
+}
+
+/// The ports of a core, and what they bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreLoad {
+    /// The core; `None` where the gateway chooses it when it starts.
+    pub core: Option<usize>,
+    /// The names of its ports.
+    pub ports: Vec<String>,
+    /// Their rates, added up; saturates.
+    pub rate: BitRate,
+    /// How many frames a second they bring at least while RDMA fills them: with the largest path MTU that fits each.
+    pub fewest_frames: u64,
+    /// The number of its first port.
+    pub(crate) first: usize,
+    /// Whether a larger MTU would make frames longer.
+    longer_frames: bool,
+}
+
+impl CoreLoad {
+    /// With its first port.
+    pub(crate) fn new(core: Core, first: usize, port: &PortSettings) -> Self {
+        let core = match core {
+            Core::Named(core) => Some(core),
+            Core::Chosen(_) => None,
+        };
+        Self {
+            core,
+            ports: vec![port.name.clone()],
+            rate: port.rate,
+            fewest_frames: frames(port.rate, packet(port.max_frame)),
+            first,
+            longer_frames: path_mtu(port.max_frame) != Some(PATH_MTUS[0]),
+        }
+    }
+
+    /// And another port.
+    pub(crate) fn add(&mut self, port: &PortSettings) {
+        self.ports.push(port.name.clone());
+        let sum = self.rate.bits_per_second().saturating_add(port.rate.bits_per_second());
+        self.rate = BitRate::new(sum).unwrap_or(self.rate);
+        self.fewest_frames = self.fewest_frames.saturating_add(frames(port.rate, packet(port.max_frame)));
+        self.longer_frames |= path_mtu(port.max_frame) != Some(PATH_MTUS[0]);
+    }
+
+    /// The mean length from which on the core keeps up with its ports, if it takes [`FRAMES_PER_SECOND`]; rounded up.
+    pub fn least_mean(&self) -> WireBytes {
+        WireBytes(self.rate.bits_per_second().div_ceil(8 * FRAMES_PER_SECOND))
+    }
+
+    /// Whether it keeps up with RDMA whose packets are as long as its ports let them be.
+    pub fn keeps_up(&self) -> bool {
+        self.fewest_frames <= FRAMES_PER_SECOND
+    }
+
+    /// The core in words.
+    pub fn name(&self) -> String {
+        self.core.map_or_else(|| "a core that the gateway chooses".into(), |core| format!("core {core}"))
+    }
+
+    /// Says of a core that does not keep up by how much, and what to change.
+    pub(crate) fn behind(&self) -> String {
+        format!(
+            "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
+             fits; the device loses the rest, lossless frames too, and counts it as missed; {}",
+            self.name(),
+            grouped(FRAMES_PER_SECOND),
+            self.rate,
+            self.ports.join(", "),
+            grouped(self.fewest_frames),
+            self.remedy(),
+        )
+    }
+
+    fn remedy(&self) -> String {
+        let spread = "put its ports on more cores (dpdk.cores, port.device.core)";
+        match (self.ports.len() > 1, self.longer_frames) {
+            (true, true) => format!("{spread}, or raise mtu"),
+            (true, false) => spread.into(),
+            (false, true) => "raise mtu, or send less through the port".into(),
+            (false, false) => "no core handles more, so send less through the port".into(),
+        }
+    }
+}
+
+/// One line: the core, its ports, their rate, and the frames with which it keeps up.
+impl fmt::Display for CoreLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}, {}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
+        let least = self.least_mean();
+        match least > WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)) {
+            true => write!(f, "{} bytes and more on the wire", grouped(least.0))?,
+            false => f.write_str("any length")?,
+        }
+        write!(f, " (at {} frames a second)", grouped(FRAMES_PER_SECOND))
+    }
+}
+
+/// The largest path MTU whose packets a port with frames of up to `max_frame` carries.
+fn path_mtu(max_frame: Bytes) -> Option<u64> {
+    PATH_MTUS.into_iter().find(|payload| Bytes(payload + HEADERS + EXTENSIONS) <= max_frame)
+}
+
+/// What a full packet of that path MTU takes on the wire; where none fits, the longest frame.
+fn packet(max_frame: Bytes) -> WireBytes {
+    WireBytes::of_frame(path_mtu(max_frame).map_or(max_frame, |payload| Bytes(payload + HEADERS)))
+}
+
+/// Frames of this length a second at this rate, rounded up.
+fn frames(rate: BitRate, length: WireBytes) -> u64 {
+    rate.bits_per_second().div_ceil(8 * length.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_path_mtu_is_that_whose_longest_packet_fits() {
+        // 1500 and 9100 with a tag, and either side of 4,096 bytes with RETH and a tag.
+        let frames = [1_518, 9_118, 4_174, 4_173, 333].map(|length| path_mtu(Bytes(length)));
+        assert_eq!(frames, [Some(1_024), Some(4_096), Some(4_096), Some(2_048), None]);
+        assert_eq!(packet(Bytes(1_518)), WireBytes(1_106));
+        assert_eq!(packet(Bytes(333)), WireBytes(357), "the longest frame where none fits");
+    }
+}

@@ -1,0 +1,162 @@
+//! What runs on long links: `[port.bifrost]`, `[port.lscc]`, and the watchdog of a port.
+
+use core::net::Ipv4Addr;
+use core::num::NonZeroU32;
+use core::ops::RangeInclusive;
+
+use switch::program::{Watchdog, WatchdogAction};
+use units::{BitRate, Interval, Priority};
+use wire::ip::Dscp;
+use wire::rate_feedback::Key as LinkKey;
+
+use crate::place::{At, Place};
+use crate::section::Section;
+use crate::table::{Item, Key, Shape, Table, table};
+use crate::value::{NoWatchdog, SizeWish, Spacing, VirtualIncomingWord};
+
+/// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
+/// times overflows.
+pub(crate) const LONGEST: Interval = Interval::from_secs(1);
+/// A slot or a round trip. A clock of nanoseconds and a pause frame of 84 wire bytes set the lower limit.
+pub(crate) const SPANS: RangeInclusive<Interval> = Interval::from_micros(1)..=LONGEST;
+const UP_TO_LONGEST: RangeInclusive<Interval> = Interval::ZERO..=LONGEST;
+/// CNPs and feedback go with the network's own protocols.
+const NETWORK_DSCP: Dscp = Dscp::from_low_bits(48);
+/// The same where a frame has no DSCP but a tag.
+const NETWORK_PRIORITY: Priority = Priority::from_low_bits(6);
+
+table! {
+    /// Bifrost toward the upstream of a port.
+    BifrostDecl {
+        /// T: the slot, at most the round trip, and with `holdover` at most what a pause frame can ask for. More than half a round trip, or less than the longest frame, is a warning
+        slot: At<Interval>, within(SPANS), default(Interval::from_micros(10));
+        /// H: the buffer of the port, in wire bytes. Less than the sum below is an error
+        buffer: At<SizeWish>, auto("`\"auto\"`: the sum and one slot more; with [LSCC](#portlscc) also `reference`");
+        /// k: for how many leaked frames the buffer provides. The paper deducts an excess every k slots; here every slot deducts it
+        check_every: At<NonZeroU32>, default(NonZeroU32::MIN);
+        /// F: `"history"` keeps the grants of the last round trip, `"counter"` is the paper's
+        virtual_incoming: At<VirtualIncomingWord>, default(VirtualIncomingWord::History);
+        /// How much longer than stated the round trip may be
+        jitter: At<Interval>, within(UP_TO_LONGEST), unless(virtual_incoming, VirtualIncomingWord::Counter), default(Interval::from_micros(1));
+        /// How much longer than its slot a pause without a grant lasts: at most a slot, or `lateness` if that is more. It covers a next frame that is this late
+        holdover: At<Interval>, within(UP_TO_LONGEST), auto("half a slot");
+        /// How late a slot may end before the buffer overflows. A running gateway [adds what is missing](running.md#lateness)
+        lateness: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(5));
+        /// 2D: from the end of a slot until its first granted byte arrives
+        round_trip: At<Interval>, within(SPANS), auto("from `distance`: propagation both ways, `interface_delay`, `tx_window`, the peer's response time, and a frame at each end");
+    }
+}
+
+table! {
+    /// LSCC with the other end of a long link.
+    LsccDecl, expect_key {
+        /// The address that rates are sent from: of a single host, and of one port only
+        local: At<Ipv4Addr>, required("local = \"10.255.0.1\"");
+        /// The other end's `local`. The port accepts rates from there alone
+        peer: At<Ipv4Addr>, required("peer = \"10.255.0.2\"");
+        /// A key that both ends share; the port ignores rates without its tag. `"none"` lets [anyone who can send into the link](lscc.md#who-is-believed) advertise rates, which is a warning
+        key: At<Option<LinkKey>>, auto("required, or `key_file`; in a scenario `\"none\"`"), secret;
+        /// A file with the digits, comments (`#`) and empty lines; its path begins in the directory of the configuration. The public `config/keys/example.key` is a warning
+        key_file: At<String>, instead_of(key);
+        /// T: how often the port calculates and advertises a rate; at most the round trip, with at most 65,536 rates in flight
+        interval: At<Interval>, within(Interval::from_micros(1)..=Interval::from_millis(10)), auto("`\"200us\"`, or the round trip if that is less");
+        /// 2D: from the calculation of a rate until the first byte sent at it arrives
+        round_trip: At<Interval>, within(SPANS), auto("that of `[port.bifrost]` where stated, otherwise from `distance` in the same way");
+        /// Qref: the queue that LSCC aims at, in wire bytes, all lossless priorities together
+        reference: At<SizeWish>, auto("`\"auto\"`: 0.1 x rate x (2D + T)");
+        /// Delta R: the largest step from one rate to the next. `"none"`, or a step outside of equation (12), is a warning
+        step: At<Option<BitRate>>, auto("rate x T / 40 ms, within the bounds below if they leave room");
+        /// Rmin: the lowest rate; at most `most`
+        least: At<BitRate>, auto("a hundredth of `most`, at least 10M, at most `most`");
+        /// Rmax: the highest rate; at most that of the link
+        most: At<BitRate>, auto("the link's");
+        /// Q\*ref: the port sends direct CNPs while the pseudo-queue is longer, in wire bytes
+        pseudo_reference: At<SizeWish>, auto("`\"auto\"`: `reference`");
+        /// A flow gets at most one direct CNP in this time
+        cnp_interval: At<Interval>, within(SPANS), default(Interval::from_micros(50));
+        /// Wire bytes after which a flow is no longer young. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error
+        long_flow: At<SizeWish>, auto("`\"auto\"`: the BDP, rounded up");
+        /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`
+        far_cnp_interval: At<Spacing>, default(Spacing(None));
+        /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 128 to 136 bytes
+        flows: At<u32>, default(1_u32 << 16);
+        /// The port forgets a flow that is idle for this long
+        ageing: At<Interval>, default(Interval::from_secs(10));
+        cnp: CnpDecl, absent;
+        /// DSCP of the messages that advertise rates
+        feedback_dscp: At<Dscp>, default(NETWORK_DSCP);
+    }
+}
+
+impl LsccDecl {
+    fn expect_key(&self, section: &Section<'_, '_>) {
+        if !section.contains("key_file") {
+            section.expect(
+                "key",
+                "key_file = \"link.key\", or key = \"none\" where nobody else can send into the link",
+            );
+        }
+    }
+
+    /// Where the key stands, or its file.
+    pub fn place_of_key(&self) -> &Place {
+        self.first(&["key", "key_file"])
+    }
+}
+
+table! {
+    /// `cnp` of `[port.lscc]`.
+    CnpDecl {
+        /// DSCP of direct CNPs
+        dscp: At<Dscp>, default(NETWORK_DSCP);
+        /// PCP of direct CNPs to a tagged flow
+        priority: At<Priority>, default(NETWORK_PRIORITY);
+    }
+}
+
+table! {
+    /// The PFC watchdog of a port.
+    WatchdogDecl {
+        /// A storm is a queue that held packets, sent none and was paused for 99 % of this time. Less than one pause frame may last is a warning. SONiC: `detection_time`
+        detection: At<Interval>, within(Watchdog::DETECTION), auto("the longest of 200ms, four round trips of the port and a single pause frame; at most 5s");
+        /// The queue is restored when no pause frame came for this time. SONiC: `restoration_time`
+        restoration: At<Interval>, within(Watchdog::RESTORATION), default(Interval::from_millis(200));
+        /// Until then, `"drop"` drops what waits and what comes, `"forward"` sends in spite of the pauses, `"alert"` only reports. SONiC: `action`
+        action: At<WatchdogAction>, default(WatchdogAction::default());
+    }
+}
+
+/// The PFC watchdog of a port, or none.
+#[derive(Clone, Debug)]
+pub(crate) enum WatchdogWish {
+    /// There shall be none.
+    Off(Place),
+    On(WatchdogDecl),
+}
+
+impl Shape for WatchdogWish {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        if section.is_single(key) {
+            return section.optional::<NoWatchdog>(key).map(|off| Self::Off(off.place));
+        }
+        Shape::read(section, key).map(Self::On)
+    }
+
+    fn item(&self) -> Item {
+        match self {
+            Self::Off(_) => Item::Value("\"none\"".into()),
+            Self::On(decl) => decl.item(),
+        }
+    }
+
+    fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Off(place) => Some(place),
+            Self::On(decl) => Some(&decl.place),
+        }
+    }
+
+    fn describe(path: &str, found: &mut Vec<(String, &'static [Key])>) {
+        <WatchdogDecl as Table>::describe(path, found);
+    }
+}

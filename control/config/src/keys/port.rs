@@ -1,0 +1,173 @@
+//! `[[port]]` and `[profile.port.NAME]`.
+
+use core::ops::Range;
+
+use ipnet::IpNet;
+use switch::program::PortSettings;
+use units::{BitRate, Bytes, Distance, Interval, Priority};
+use wire::ethernet::MacAddress;
+
+use crate::keys::classify::ClassifyDecl;
+use crate::keys::long_haul::{BifrostDecl, LONGEST, LsccDecl, WatchdogWish};
+use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
+use crate::keys::running::{DeviceDecl, EmulationDecl};
+use crate::notes::Problems;
+use crate::place::{At, Place};
+use crate::problem::ProblemKind;
+use crate::section::Section;
+use crate::table::{List, Profiles, Table, table, values};
+use crate::value::{FlowControl, Length, Name};
+
+/// Header and one VLAN tag: what a frame is longer than its MTU.
+const MTU_OVERHEAD: Bytes = Bytes(18);
+/// SONiC's default MTU of 9100 and a VLAN tag.
+const MAX_FRAME: Bytes = Bytes(9_118);
+/// Around the equator.
+pub(crate) const FARTHEST: Distance = Distance(40_000_000);
+
+table! {
+    /// One port.
+    PortDecl, check {
+        /// Its name, of the same characters as the gateway's; unique
+        name: At<Name>, required("name = \"dc0\""), own, restart;
+        /// Rate of the link
+        rate: At<BitRate>, auto("required");
+        /// A `[profile.port.NAME]`
+        profile: At<String>, own;
+        /// The address that the port speaks from and receives routed frames at; not a group address
+        mac: At<MacAddress>, auto("`02:00:00:00:00:01` for the first port, and so on"), own;
+        /// The gateway's own addresses on this port, each once in the file: it answers ARP, neighbour solicitations and echo requests for them
+        addresses: List<IpNet>, auto("none"), own;
+        /// Longest packet in a frame. The longest frame is 18 bytes more: header and one VLAN tag
+        mtu: At<Length>, within(Length(Bytes(46))..=Length(Bytes(9_198))), auto("9100");
+        /// Longest frame without FCS
+        max_frame: At<Length>, within(Length(Bytes(64))..=Length(PortSettings::LARGEST_FRAME)), instead_of(mtu), auto("9118");
+        /// Length of the fibre, one way. Headroom that is computed or checked needs it
+        distance: At<Distance>, within(Distance(0)..=FARTHEST), auto("unknown");
+        /// Delays of NICs, PHYs and worker turns from a frame's arrival to the departure of its pause, both ends together. A running gateway [adds what is missing](running.md#lateness)
+        interface_delay: At<Interval>, within(Interval::ZERO..=LONGEST), default(Interval::from_micros(1));
+        /// How far ahead of the link the port hands frames to the device. A received pause acts within this and one frame. Zero in a replay, which has no device
+        tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
+        /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
+        int: At<bool>, default(false);
+        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it
+        flow_control: At<FlowControl>, default(FlowControl::Pfc);
+        classify: ClassifyDecl, absent;
+        lossless: Vec<LosslessDecl>;
+        queue: Vec<QueueDecl>;
+        /// Limit of the whole port, as of a queue
+        rate_limit: RateLimitDecl, auto("none");
+        pfc: PfcDecl, absent;
+        bifrost: BifrostDecl;
+        lscc: LsccDecl;
+        watchdog: WatchdogWish;
+        device: DeviceDecl, own, restart;
+        emulation: EmulationDecl, restart;
+    }
+}
+
+impl PortDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        let priority = |at: &'_ At<Priority>| format!("priority {} of this port", at.value);
+        let lossless = self.lossless.iter().flatten().flat_map(|it| values(&it.priorities));
+        section.problems.refuse_second(lossless.map(|at| (&at.place, priority(at))));
+        let queues = self.queue.iter().flatten().flat_map(|it| values(&it.priorities));
+        section.problems.refuse_second(queues.map(|at| (&at.place, priority(at))));
+    }
+
+    /// With what its profiles say where it says nothing.
+    pub(super) fn resolved(self, profiles: &AllProfiles, problems: &Problems<'_>) -> Self {
+        let mut port = self;
+        if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
+            if port.flow_control.as_ref().is_some_and(|word| word.value == FlowControl::Pfc) {
+                profile.bifrost = None;
+            }
+            port = port.over(profile);
+        }
+        for group in port.lossless.iter_mut().flatten() {
+            if let Some(profile) = find("lossless profile", &group.profile, &profiles.lossless, problems) {
+                *group = core::mem::take(group).over(profile);
+            }
+        }
+        for queue in port.queue.iter_mut().flatten() {
+            if let Some(mut profile) = find("queue profile", &queue.profile, &profiles.queue, problems) {
+                // Both say one thing.
+                if queue.scheduling.is_some() || queue.weight.is_some() {
+                    (profile.scheduling, profile.weight) = (None, None);
+                }
+                *queue = core::mem::take(queue).over(profile);
+            }
+        }
+        port
+    }
+
+    /// Complains of what it lacks, its profiles included. `span` is its text: what is wrong there is not missing.
+    pub(super) fn check_whole(&self, span: &Range<usize>, problems: &Problems<'_>) {
+        if self.rate.is_none() && !problems.has_any_at("port.rate", span) {
+            problems.error(&self.place.of_key("rate"), ProblemKind::Missing { example: "rate = \"100G\"" });
+        }
+        let spoken =
+            self.flow_control() == FlowControl::Bifrost || problems.has_any_at("port.flow_control", span);
+        if let Some(bifrost) = self.bifrost.as_ref().filter(|_| !spoken) {
+            problems.error(&bifrost.place, ProblemKind::BifrostUnspoken);
+        }
+    }
+
+    /// Its table of Bifrost, or an empty one, where it speaks Bifrost.
+    pub fn bifrost_spoken(&self) -> Option<BifrostDecl> {
+        let place = self.flow_control.as_ref().map_or(&self.place, |word| &word.place);
+        let empty = || BifrostDecl {
+            place: Place { key: "port.bifrost".into(), ..place.clone() },
+            ..Default::default()
+        };
+        (self.flow_control() == FlowControl::Bifrost).then(|| self.bifrost.clone().unwrap_or_else(empty))
+    }
+
+    /// The longest frame that it passes.
+    pub fn longest_frame(&self) -> Bytes {
+        let of_mtu = self.mtu.as_ref().map(|mtu| mtu.value.0 + MTU_OVERHEAD);
+        of_mtu.or(self.max_frame.as_ref().map(|frame| frame.value.0)).unwrap_or(MAX_FRAME)
+    }
+
+    /// The group that is declared for `priority`.
+    pub fn group_of(&self, priority: Priority) -> Option<&LosslessDecl> {
+        let mut groups = self.lossless.iter().flatten();
+        groups.find(|group| values(&group.priorities).any(|it| it.value == priority))
+    }
+
+    /// The queue that is declared for `priority`.
+    pub fn queue_of(&self, priority: Priority) -> Option<&QueueDecl> {
+        let mut queues = self.queue.iter().flatten();
+        queues.find(|queue| values(&queue.priorities).any(|it| it.value == priority))
+    }
+
+    /// Its name; empty where it has none, which is an error of its own.
+    pub fn name(&self) -> &str {
+        self.name.as_ref().map_or("", |name| name.value.0.as_str())
+    }
+}
+
+table! {
+    /// Profiles say once what several ports, groups or queues share.
+    AllProfiles {
+        lossless: Profiles<LosslessDecl>;
+        queue: Profiles<QueueDecl>;
+        port: Profiles<PortDecl>;
+    }
+}
+
+/// The profile of that name; complains where there is none.
+fn find<T: Clone>(
+    what: &'static str,
+    name: &Option<At<String>>,
+    profiles: &Option<Profiles<T>>,
+    problems: &Problems<'_>,
+) -> Option<T> {
+    let At { value: name, place } = name.as_ref()?;
+    let profile = profiles.as_ref().and_then(|profiles| profiles.get(name));
+    if profile.is_none() {
+        let known = profiles.iter().flatten().map(|(name, _)| name.as_str());
+        problems.error(place, ProblemKind::undefined(what, name, known));
+    }
+    profile.cloned()
+}

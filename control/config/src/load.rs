@@ -1,0 +1,98 @@
+//! From a file to a gateway.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use switch::program::Program;
+use toml::de::DeTable;
+
+use crate::build;
+use crate::file::read_text;
+use crate::gateway::Gateway;
+use crate::keys::document::Document;
+use crate::notes::Problems;
+use crate::physics;
+use crate::place::Place;
+use crate::problem::{self, ConfigError};
+use crate::refused;
+use crate::section::Section;
+use crate::value::Name;
+
+/// Reads the gateway that the file at `path` describes, and the key files that it names, whose
+/// paths begin in the directory of the file.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`] where the file is not there, is no regular file, has more than 4 MiB or is no UTF-8;
+/// [`ConfigError::Invalid`] with everything that is wrong with it.
+pub fn load(path: impl AsRef<Path>) -> Result<Gateway, ConfigError> {
+    let path = path.as_ref();
+    let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
+    let text = read_text(path).map_err(unreadable)?;
+    gateway(&text, &path.display().to_string(), path.parent())
+}
+
+/// Reads the gateway that `text` describes. `name` stands for the file in messages, and without
+/// its directory and ending for the gateway where `text` has no name for it. No file is read, so a
+/// key must be in the text.
+///
+/// # Errors
+/// [`ConfigError::Invalid`] with everything that is wrong with it.
+pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
+    gateway(text, name, None)
+}
+
+fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
+    let problems = Problems::new(name, text);
+    let gateway = read(text, name, directory, &problems);
+    let valid = !problems.has_errors();
+    let warnings = problems.into_sorted();
+    match gateway {
+        Some(gateway) if valid => Ok(Gateway { warnings, ..gateway }),
+        _ => Err(ConfigError::Invalid { problems: warnings }),
+    }
+}
+
+/// Reads, builds and checks; what is wrong is in `problems`.
+fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Gateway> {
+    let table = table(text, problems)?;
+    let mut section = Section::document(&table, problems);
+    let document = Document::read_whole(&mut section);
+    section.finish();
+    if problems.has_errors() {
+        return None;
+    }
+    let name = document.gateway().name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone());
+    let built = build::build(&document, &name, directory, problems)?;
+    refused::check(&built, &document, problems);
+    physics::check(&built, &document, problems);
+    let program = Program::new(built.settings).map_err(|error| {
+        // The checks above miss only what depends on several ports at once.
+        if built.forwarding_resolved {
+            problems.error(&refused::place(&error, &document), error);
+        }
+    });
+    Some(Gateway {
+        name,
+        seed_stated: built.seed_stated,
+        program: Arc::new(program.ok()?),
+        links: built.links,
+        cell_occupancy: built.cell_occupancy,
+        runtime: built.runtime,
+        warnings: Vec::new(),
+    })
+}
+
+/// The document; `None` where it is no TOML, which has been said.
+pub(crate) fn table<'i>(text: &'i str, problems: &Problems<'_>) -> Option<DeTable<'i>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for (kind, span) in errors.iter().map(problem::syntax) {
+        problems.error(&Place { offset: span.start, ..Place::default() }, kind);
+    }
+    (!problems.has_errors()).then(|| table.into_inner())
+}
+
+/// The name that stands for a file in messages, without its directory and ending.
+pub(crate) fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if stem.is_empty() { "gateway".into() } else { Name::from_any(stem).0 }
+}

@@ -1,0 +1,305 @@
+//! A port: from its keys to its settings, and back.
+
+use std::path::Path;
+
+use switch::program::{
+    Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
+    QueueSettings, RateLimit, Red, Scheduling, Threshold,
+};
+use units::{Bytes, PauseQuanta, Priority};
+use wire::ethernet::MacAddress;
+
+use crate::headroom::HeadroomSum;
+use crate::keys::classify::{ClassifyDecl, Codes};
+use crate::keys::port::PortDecl;
+use crate::keys::queueing::{
+    BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
+};
+use crate::link::Link;
+use crate::notes::Problems;
+use crate::place::{At, Place};
+use crate::problem::ProblemKind;
+use crate::runtime::Emulation;
+use crate::table::{Table, at, list, or, values};
+use crate::value::{FlowControl, Length, Name, PauseWish, SchedulingWord, SizeWish};
+use crate::{bifrost, defaults, emulation, lscc, watchdog};
+
+/// Builds ports.
+pub(crate) struct Builder<'a> {
+    pub problems: &'a Problems<'a>,
+    pub cell_occupancy: f64,
+    /// Where paths of key files begin.
+    pub directory: Option<&'a Path>,
+}
+
+impl Builder<'_> {
+    /// What is known of the link of a port, and what is emulated of it: a delay that stands alone is
+    /// a distance to all that depends on one.
+    pub fn link(&self, decl: &PortDecl) -> Option<(Link, Option<Emulation>)> {
+        let stated = decl.distance.as_ref().map(|distance| distance.value);
+        let emulation = match &decl.emulation {
+            Some(declared) => Some(emulation::build(declared, stated, self.problems)?),
+            None => None,
+        };
+        let distance = stated.or(emulation.map(|emulation| emulation::reach(emulation.delay)));
+        Some((Link { distance, interface_delay: decl.interface_delay() }, emulation))
+    }
+
+    /// The port, and what is wrong with it.
+    pub fn port(&self, index: usize, decl: &PortDecl, link: &Link) -> Option<PortSettings> {
+        let rate = decl.rate.as_ref()?.value;
+        let max_frame = decl.longest_frame();
+        let queues = core::array::from_fn(|index| {
+            let priority = Priority::from_low_bits(index as u8);
+            queue(decl.queue_of(priority), priority, max_frame)
+        });
+        let mut port = PortSettings {
+            name: decl.name().into(),
+            mac: decl.mac.as_ref().map_or_else(|| default_mac(index), |mac| mac.value),
+            addresses: values(&decl.addresses).map(|it| it.value).collect(),
+            rate,
+            max_frame,
+            tx_window: decl.tx_window(),
+            classification: classification(decl.classify()),
+            groups: Default::default(),
+            queues,
+            rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
+            pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
+            bifrost: None,
+            lscc: None,
+            watchdog: None,
+            int: decl.int(),
+        };
+        let spoken = decl.bifrost_spoken();
+        if let Some(declared) = &spoken {
+            port.bifrost = Some(bifrost::build(declared, &port, link, self.problems)?);
+        }
+        if let Some(declared) = &decl.lscc {
+            let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
+            if let (Some(bifrost), Some(declared)) = (&mut port.bifrost, &spoken) {
+                lscc::make_room(bifrost, &lscc, declared);
+            }
+            port.lscc = Some(lscc);
+        }
+        self.groups(decl, &mut port, link)?;
+        port.pfc.obey = port.lossless();
+        self.pfc(decl.pfc(), &mut port);
+        port.watchdog = watchdog::build(decl.watchdog.as_ref(), &port, link);
+        Some(port)
+    }
+
+    fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
+        let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
+        for declared in decl.lossless.iter().flatten() {
+            let group = match &port.bifrost {
+                Some(bifrost) => bifrost::group(declared, bifrost, port),
+                None => self.group(declared, port.max_frame, sum.as_ref())?,
+            };
+            for priority in values(&declared.priorities) {
+                port.groups[priority.value.index()] = GroupSettings::Lossless(group);
+            }
+        }
+        Some(())
+    }
+
+    fn group(
+        &self,
+        decl: &LosslessDecl,
+        max_frame: Bytes,
+        sum: Option<&HeadroomSum>,
+    ) -> Option<LosslessGroup> {
+        let xoff = or(&decl.threshold(), const { defaults::share(defaults::XOFF_DYNAMIC_TH) });
+        let wish = decl.headroom.as_ref().map_or(SizeWish::Auto, |wish| wish.value);
+        let headroom = match (wish, sum) {
+            (SizeWish::Given(bytes), _) => bytes,
+            (SizeWish::Auto, Some(sum)) => sum.total(),
+            (SizeWish::Auto, None) => {
+                let place = decl.first(&["headroom"]);
+                let when = "for headroom = \"auto\", which is the default; for example, write distance = \"80km\" on the port, or set headroom";
+                let key = "port.distance".into();
+                self.problems.error(&Place { key, ..place.clone() }, ProblemKind::Needed { when });
+                return None;
+            }
+        };
+        let offset = or(&decl.xon_offset, max_frame + max_frame);
+        let (xon, xon_offset) = defaults::resume(xoff, offset, max_frame);
+        Some(LosslessGroup {
+            reserved: or(&decl.reserved, reserved_below(xoff, max_frame)),
+            xoff,
+            xon: or(&decl.xon, xon),
+            xon_offset,
+            headroom,
+        })
+    }
+
+    fn pfc(&self, decl: &PfcDecl, port: &mut PortSettings) {
+        if let Some(pause) = &decl.pause {
+            port.pfc.pause = match pause.value {
+                PauseWish::Quanta(quanta) => PauseQuanta(quanta),
+                PauseWish::Time(given) => {
+                    let rate = port.rate;
+                    let most = PauseQuanta::MAX.interval_at(rate);
+                    if given > most {
+                        let kind = ProblemKind::PauseTooLong { given, rate, most };
+                        self.problems.error(&pause.place, kind);
+                    }
+                    PauseQuanta::covering(given, rate)
+                }
+            };
+        }
+        if let Some(obey) = &decl.obey {
+            port.pfc.obey = obey.value.iter().map(|it| it.value).collect();
+        }
+        port.pfc.obey_global_pause = decl.global_pause();
+    }
+}
+
+/// One frame, so that a group always takes one; less where a fixed XOFF leaves no room for it.
+fn reserved_below(xoff: Threshold, max_frame: Bytes) -> Bytes {
+    match xoff {
+        Threshold::Static(level) if level <= max_frame => Bytes(level.0 / 2),
+        _ => max_frame,
+    }
+}
+
+/// Locally administered: 02:00:00:00:00:01 for the first port.
+fn default_mac(index: usize) -> MacAddress {
+    let [.., high, low] = (index as u64 + 1).to_be_bytes();
+    MacAddress([0x02, 0, 0, 0, high, low])
+}
+
+fn queue(decl: Option<&QueueDecl>, priority: Priority, max_frame: Bytes) -> QueueSettings {
+    let mut queue = defaults::queue(priority, max_frame);
+    let Some(decl) = decl else { return queue };
+    queue.scheduling = or(&decl.turn(), queue.scheduling);
+    queue.rate_limit = decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame));
+    queue.red = decl.ecn.as_ref().and_then(|ecn| {
+        let (kmin, kmax) = (ecn.kmin.as_ref()?.value, ecn.kmax.as_ref()?.value);
+        Some(Red { kmin, kmax, pmax: ecn.pmax(), mark_at: ecn.mark_at() })
+    });
+    let lossy = decl.lossy();
+    queue.lossy = LossyQueue {
+        reserved: or(&lossy.reserved, queue.lossy.reserved),
+        threshold: or(&lossy.threshold(), queue.lossy.threshold),
+    };
+    queue
+}
+
+fn rate_limit(RateLimitDecl(decl): &RateLimitDecl, max_frame: Bytes) -> Option<RateLimit> {
+    let rate = decl.rate.as_ref()?.value;
+    Some(RateLimit { rate, burst: or(&decl.burst, defaults::burst(rate, max_frame)) })
+}
+
+fn classification(decl: &ClassifyDecl) -> Classification {
+    let mut classification = Classification { trust: decl.trust(), ..Classification::default() };
+    classification.default = or(&decl.default, classification.default);
+    if let Some(codes) = &decl.dscp {
+        codes.apply(&mut classification.dscp);
+    }
+    if let Some(codes) = &decl.pcp {
+        codes.apply(&mut classification.pcp);
+    }
+    classification
+}
+
+/// The keys with which [`Builder::port`] makes the same; but for its device and its emulated link.
+pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
+    let lossless =
+        |priority: Priority| Some(group_in_force(priority, port.groups[priority.index()].lossless()?));
+    let flow_control = if port.bifrost.is_some() { FlowControl::Bifrost } else { FlowControl::Pfc };
+    let class = &port.classification;
+    PortDecl {
+        name: at(Name(port.name.clone())),
+        rate: at(port.rate),
+        profile: None,
+        mac: at(port.mac),
+        addresses: list(port.addresses.iter().copied()),
+        mtu: None,
+        max_frame: at(Length(port.max_frame)),
+        distance: link.distance.and_then(at),
+        interface_delay: at(link.interface_delay),
+        tx_window: at(port.tx_window),
+        int: at(port.int),
+        flow_control: at(flow_control),
+        classify: Some(ClassifyDecl {
+            trust: at(class.trust),
+            default: at(class.default),
+            dscp: Some(Codes::new(&class.dscp)),
+            pcp: Some(Codes::new(&class.pcp)),
+            place: Place::default(),
+        }),
+        lossless: Some(Priority::all().filter_map(lossless).collect()),
+        queue: Some(
+            Priority::all()
+                .map(|priority| queue_in_force(priority, &port.queues[priority.index()]))
+                .collect(),
+        ),
+        rate_limit: port.rate_limit.map(limit_in_force),
+        pfc: Some(PfcDecl {
+            pause: at(PauseWish::Quanta(port.pfc.pause.0)),
+            obey: list(port.pfc.obey.iter()),
+            global_pause: at(port.pfc.obey_global_pause),
+            place: Place::default(),
+        }),
+        bifrost: port.bifrost.as_ref().map(bifrost::in_force),
+        lscc: port.lscc.as_ref().map(lscc::in_force),
+        watchdog: watchdog::in_force(port),
+        device: None,
+        emulation: None,
+        place: Place::default(),
+    }
+}
+
+/// The keys of a fixed level and of a share.
+fn threshold_in_force(threshold: Threshold) -> (Option<At<Bytes>>, Option<At<DynamicThreshold>>) {
+    match threshold {
+        Threshold::Static(level) => (at(level), None),
+        Threshold::Dynamic(share) => (None, at(share)),
+    }
+}
+
+fn group_in_force(priority: Priority, group: &LosslessGroup) -> LosslessDecl {
+    let (xoff, dynamic_th) = threshold_in_force(group.xoff);
+    LosslessDecl {
+        priorities: list([priority]),
+        profile: None,
+        reserved: at(group.reserved),
+        xon: at(group.xon),
+        // A fixed level knows none.
+        xon_offset: dynamic_th.as_ref().and_then(|_| at(group.xon_offset)),
+        xoff,
+        dynamic_th,
+        headroom: at(SizeWish::Given(group.headroom)),
+        place: Place::default(),
+    }
+}
+
+fn queue_in_force(priority: Priority, queue: &QueueSettings) -> QueueDecl {
+    let (scheduling, weight) = match queue.scheduling {
+        Scheduling::Strict => (at(SchedulingWord::Strict), None),
+        Scheduling::Weighted(weight) => (None, at(weight)),
+    };
+    let ecn = |Red { kmin, kmax, pmax, mark_at }| EcnDecl {
+        kmin: at(kmin),
+        kmax: at(kmax),
+        pmax: at(pmax),
+        mark_at: at(mark_at),
+        place: Place::default(),
+    };
+    let LossyQueue { reserved, threshold: limit } = queue.lossy;
+    let (r#static, dynamic_th) = threshold_in_force(limit);
+    QueueDecl {
+        priorities: list([priority]),
+        profile: None,
+        scheduling,
+        weight,
+        rate_limit: queue.rate_limit.map(limit_in_force),
+        ecn: queue.red.map(ecn),
+        lossy: Some(LossyDecl { reserved: at(reserved), r#static, dynamic_th, place: Place::default() }),
+        place: Place::default(),
+    }
+}
+
+fn limit_in_force(RateLimit { rate, burst }: RateLimit) -> RateLimitDecl {
+    RateLimitDecl(BucketDecl { rate: at(rate), burst: at(burst), place: Place::default() })
+}

@@ -1,0 +1,391 @@
+//! How keys are declared: once, in a [`table!`]. The reader, the places in messages, profiles, the text of a gateway,
+//! the changes of a reload and the reference in `docs/configuration.md` all follow from the declaration.
+
+use core::fmt::Display;
+use core::ops::RangeInclusive;
+use std::collections::BTreeMap;
+
+use crate::place::{At, Place};
+use crate::section::Section;
+use crate::value::{Value, Written, in_words};
+
+/// A key, as its table declares it.
+pub(crate) struct Key {
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Type, unit and range.
+    pub kind: String,
+    /// What holds without it; empty where that is nothing.
+    pub without: String,
+    /// Whether a change needs a new start.
+    pub is_restart: bool,
+    pub is_secret: bool,
+    /// Keys that say what it would.
+    pub instead_of: Vec<&'static str>,
+}
+
+/// The attributes that a key may have in a [`table!`].
+impl Key {
+    pub fn new(name: &'static str, about: &'static str, kind: String) -> Self {
+        let name = name.trim_start_matches("r#");
+        let (without, instead_of) = (String::new(), Vec::new());
+        Self { name, about, kind, without, is_restart: false, is_secret: false, instead_of }
+    }
+
+    /// `default(value)`: what holds without it. The declaration gets a method of the key's name.
+    pub fn default(self, value: impl Written) -> Self {
+        Self { without: format!("`{}`", value.write()), ..self }
+    }
+
+    /// `auto("text")`: what holds without it depends on others, and whoever builds works it out.
+    pub fn auto(self, without: &str) -> Self {
+        Self { without: without.into(), ..self }
+    }
+
+    /// `required("example")`: it must be there.
+    pub fn required(self, _example: &str) -> Self {
+        self.auto("required")
+    }
+
+    /// `within(range)`: what it may be.
+    pub fn within<T: Display + Default + PartialEq>(self, range: RangeInclusive<T>) -> Self {
+        Self { kind: format!("{}, {}", self.kind, in_words(&range)), ..self }
+    }
+
+    /// `instead_of(others)`: one of them says what the others would.
+    pub fn instead_of(self, others: &[&'static str]) -> Self {
+        let instead_of: Vec<_> = others.iter().map(|other| other.trim_start_matches("r#")).collect();
+        Self {
+            kind: format!("{}, in place of `{}`", self.kind, instead_of.join("` or `")),
+            instead_of,
+            ..self
+        }
+    }
+
+    /// `only(selector, word)`: it needs that word at the key `selector`, which has a default.
+    pub fn only(self, selector: &str, word: impl Written) -> Self {
+        Self { kind: format!("{}, with `{selector} = {}`", self.kind, word.write()), ..self }
+    }
+
+    /// `unless(selector, word)`: it has no meaning with that word at the key `selector`.
+    pub fn unless(self, selector: &str, word: impl Written) -> Self {
+        Self { kind: format!("{}, not with `{selector} = {}`", self.kind, word.write()), ..self }
+    }
+
+    /// `restart`: it cannot change while the gateway runs.
+    pub fn restart(self) -> Self {
+        Self { is_restart: true, ..self }
+    }
+
+    /// `secret`: its value is not shown.
+    pub fn secret(self) -> Self {
+        Self { is_secret: true, ..self }
+    }
+}
+
+/// What a declared table can do.
+pub(crate) trait Table: Sized {
+    /// Its keys, in their order.
+    fn keys() -> &'static [Key];
+    /// An empty one, for `key`.
+    fn absent(key: &str) -> Self;
+    /// Reads it, and notes what is wrong.
+    fn read(section: &mut Section<'_, '_>) -> Self;
+    /// Key by key, its own value, or that of the profile `below`.
+    fn over(self, below: Self) -> Self;
+    /// What is stated.
+    fn nodes(&self) -> Vec<Node>;
+    /// The place of `key`, where it is stated.
+    fn place_of(&self, key: &str) -> Option<&Place>;
+    /// The place of the first of `keys` that is stated, or its own.
+    fn first(&self, keys: &[&str]) -> &Place;
+    /// The keys of the tables in it.
+    fn describe(path: &str, found: &mut Vec<(String, &'static [Key])>);
+}
+
+/// A stated key.
+pub(crate) struct Node {
+    pub key: &'static Key,
+    pub item: Item,
+}
+
+/// What stands at a key.
+pub(crate) enum Item {
+    /// A value as TOML.
+    Value(String),
+    Table(Vec<Node>),
+    Tables(Vec<Vec<Node>>),
+}
+
+/// A type that a key may have.
+pub(crate) trait Shape: Sized {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self>;
+    fn item(&self) -> Item;
+    /// Where it stands, if that is one place.
+    fn place(&self) -> Option<&Place>;
+    /// Type and unit, in words; empty for tables.
+    fn kind() -> String {
+        String::new()
+    }
+    /// The keys of the table that it is.
+    fn describe(_path: &str, _found: &mut Vec<(String, &'static [Key])>) {}
+}
+
+/// Values, each with its place.
+pub(crate) type List<T> = At<Vec<At<T>>>;
+
+impl<T: Written> Shape for At<T> {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        section.optional(key)
+    }
+
+    fn item(&self) -> Item {
+        Item::Value(self.value.write())
+    }
+
+    fn place(&self) -> Option<&Place> {
+        Some(&self.place)
+    }
+
+    fn kind() -> String {
+        T::kind()
+    }
+}
+
+impl<T: Written> Shape for List<T> {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        section.list(key)
+    }
+
+    fn item(&self) -> Item {
+        let values: Vec<_> = self.value.iter().map(|at| at.value.write()).collect();
+        Item::Value(format!("[{}]", values.join(", ")))
+    }
+
+    fn place(&self) -> Option<&Place> {
+        Some(&self.place)
+    }
+
+    fn kind() -> String {
+        format!("list ({})", T::kind())
+    }
+}
+
+impl<T: Table> Shape for Vec<T> {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        section.tables(key, T::read)
+    }
+
+    fn item(&self) -> Item {
+        Item::Tables(self.iter().map(T::nodes).collect())
+    }
+
+    fn place(&self) -> Option<&Place> {
+        None
+    }
+
+    fn describe(path: &str, found: &mut Vec<(String, &'static [Key])>) {
+        T::describe(path, found);
+    }
+}
+
+/// Profiles by name.
+pub(crate) type Profiles<T> = BTreeMap<String, T>;
+
+impl<T: Table> Shape for Profiles<T> {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        let read = |profile: &mut Section<'_, '_>| {
+            profile.is_profile = true;
+            T::read(profile)
+        };
+        Some(section.named(key, read).into_iter().collect())
+    }
+
+    fn item(&self) -> Item {
+        Item::Table(Vec::new())
+    }
+
+    fn place(&self) -> Option<&Place> {
+        None
+    }
+}
+
+/// A value that is in force, and stands nowhere.
+pub(crate) fn at<T>(value: T) -> Option<At<T>> {
+    Some(At { value, place: Place::default() })
+}
+
+/// The same for a list.
+pub(crate) fn list<T>(values: impl IntoIterator<Item = T>) -> Option<List<T>> {
+    at(values.into_iter().filter_map(at).collect())
+}
+
+/// The values of a list.
+pub(crate) fn values<T>(list: &Option<List<T>>) -> impl DoubleEndedIterator<Item = &At<T>> + Clone {
+    list.iter().flat_map(|list| &list.value)
+}
+
+/// `value`'s, or `default`.
+pub(crate) fn or<T: Copy>(value: &Option<At<T>>, default: T) -> T {
+    value.as_ref().map_or(default, |at| at.value)
+}
+
+/// Declares a table of keys, as `name: Type, attribute, attribute(arguments);` with the meaning as documentation. The
+/// attributes are those of [`Key`], `own` where no profile may have the key, and `absent` where its table has a method of
+/// the key's name, which yields an empty table where there is none. A table that names a `check` has a method of that
+/// name, which sees what was read.
+macro_rules! table {
+    (@accessor default ($default:expr) $key:ident $type:ty) => {
+        /// What is stated, or the default.
+        pub fn $key(&self) -> <$type as crate::table::Single>::Value {
+            self.$key.as_ref().map_or_else(|| $default, |at| at.value.clone())
+        }
+    };
+    (@accessor absent () $key:ident $type:ty) => {
+        /// What is stated, or an empty table.
+        pub fn $key(&self) -> &$type {
+            static ABSENT: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
+                <$type as crate::table::Table>::absent(stringify!($key))
+            });
+            self.$key.as_ref().unwrap_or(&ABSENT)
+        }
+    };
+    (@accessor $attribute:ident $arguments:tt $key:ident $type:ty) => {};
+
+    (@key $made:ident own ()) => { $made };
+    (@key $made:ident absent ()) => { $made };
+    (@key $made:ident instead_of ($($other:ident),+)) => { $made.instead_of(&[$(stringify!($other)),+]) };
+    (@key $made:ident only ($selector:ident, $word:expr)) => { $made.only(stringify!($selector), $word) };
+    (@key $made:ident unless ($selector:ident, $word:expr)) => { $made.unless(stringify!($selector), $word) };
+    (@key $made:ident $attribute:ident ($($argument:expr)?)) => { $made.$attribute($($argument)?) };
+
+    (@read $own:ident $section:ident required ($example:expr) $key:ident) => {
+        $section.expect(stringify!($key), $example)
+    };
+    (@read $own:ident $section:ident within ($range:expr) $key:ident) => {
+        $own.$key = $own.$key.take().filter(|at| $section.is_within(at, &$range))
+    };
+    (@read $own:ident $section:ident instead_of ($($other:ident),+) $key:ident) => {
+        $section.refuse_beside(stringify!($key), &[$(stringify!($other)),+])
+    };
+    (@read $own:ident $section:ident only ($selector:ident, $word:expr) $key:ident) => {
+        $section.refuse_with(stringify!($key), stringify!($selector), $own.$selector(), |word| word != $word)
+    };
+    (@read $own:ident $section:ident unless ($selector:ident, $word:expr) $key:ident) => {
+        if let Some(stated) = &$own.$selector {
+            $section.refuse_with(stringify!($key), stringify!($selector), stated.value, |word| word == $word)
+        }
+    };
+    (@read $own:ident $section:ident $attribute:ident $arguments:tt $key:ident) => {};
+
+    (@over $own:ident $below:ident instead_of ($($other:ident),+) $key:ident) => { $(
+        if $own.$key.is_some() { $below.$other = None }
+        if $own.$other.is_some() { $below.$key = None }
+    )+ };
+    (@over $own:ident $below:ident $attribute:ident $arguments:tt $key:ident) => {};
+
+    ($(#[doc = $meaning:literal])+ $name:ident $(, $check:ident)? {
+        $( $(#[doc = $about:literal])*
+        $key:ident: $type:ty $(, $attribute:ident $(($($argument:tt)*))?)*; )+
+    }) => {
+        $(#[doc = $meaning])+
+        #[derive(Clone, Debug, Default)]
+        pub(crate) struct $name {
+            /// Where it begins.
+            pub place: crate::place::Place,
+            $( $(#[doc = $about])* pub $key: Option<$type>, )+
+        }
+
+        impl $name {
+            $( $( table! { @accessor $attribute ($($($argument)*)?) $key $type } )* )+
+        }
+
+        impl crate::table::Table for $name {
+            fn keys() -> &'static [crate::table::Key] {
+                use crate::table::{Key, Shape};
+                static KEYS: std::sync::LazyLock<Vec<Key>> = std::sync::LazyLock::new(|| vec![$( {
+                    let key = Key::new(stringify!($key), concat!($($about),*), <$type as Shape>::kind());
+                    $( let key = table!(@key key $attribute ($($($argument)*)?)); )*
+                    key
+                } ),+]);
+                &KEYS
+            }
+
+            fn absent(key: &str) -> Self {
+                let place = crate::place::Place { key: key.into(), offset: 0 };
+                Self { place, ..core::default::Default::default() }
+            }
+
+            fn read(section: &mut crate::section::Section<'_, '_>) -> Self {
+                let mut own = Self { place: section.place.clone(), ..core::default::Default::default() };
+                $( {
+                    let attributes: &[&str] = &[$(stringify!($attribute)),*];
+                    if !(section.is_profile && attributes.contains(&"own")) {
+                        own.$key = crate::table::Shape::read(section, stringify!($key).trim_start_matches("r#"));
+                        $( table!(@read own section $attribute ($($($argument)*)?) $key); )*
+                    }
+                } )+
+                $( own.$check(section); )?
+                own
+            }
+
+            fn over(self, below: Self) -> Self {
+                let (own, mut below) = (self, below);
+                $( $( table!(@over own below $attribute ($($($argument)*)?) $key); )* )+
+                Self { place: own.place, $( $key: own.$key.or(below.$key.take()), )+ }
+            }
+
+            fn nodes(&self) -> Vec<crate::table::Node> {
+                let items = [$( self.$key.as_ref().map(crate::table::Shape::item) ),+];
+                let stated = Self::keys().iter().zip(items);
+                stated.filter_map(|(key, item)| Some(crate::table::Node { key, item: item? })).collect()
+            }
+
+            fn place_of(&self, key: &str) -> Option<&crate::place::Place> {
+                let places =
+                    [$( (stringify!($key), self.$key.as_ref().and_then(crate::table::Shape::place)) ),+];
+                places.into_iter().find(|(name, _)| *name == key)?.1
+            }
+
+            fn first(&self, keys: &[&str]) -> &crate::place::Place {
+                keys.iter().find_map(|key| self.place_of(key)).unwrap_or(&self.place)
+            }
+
+            fn describe(path: &str, found: &mut Vec<(String, &'static [crate::table::Key])>) {
+                let dot = if path.is_empty() { "" } else { "." };
+                found.push((path.into(), Self::keys()));
+                $( <$type as crate::table::Shape>::describe(&format!("{path}{dot}{}", stringify!($key)), found); )+
+            }
+        }
+
+        impl crate::table::Shape for $name {
+            fn read(section: &mut crate::section::Section<'_, '_>, key: &'static str) -> Option<Self> {
+                section.table(key, <Self as crate::table::Table>::read)
+            }
+
+            fn item(&self) -> crate::table::Item {
+                crate::table::Item::Table(crate::table::Table::nodes(self))
+            }
+
+            fn place(&self) -> Option<&crate::place::Place> {
+                Some(&self.place)
+            }
+
+            fn describe(path: &str, found: &mut Vec<(String, &'static [crate::table::Key])>) {
+                <Self as crate::table::Table>::describe(path, found);
+            }
+        }
+    };
+}
+
+pub(crate) use table;
+
+/// The value type of a key that has one value.
+pub(crate) trait Single {
+    type Value;
+}
+
+impl<T: Value> Single for At<T> {
+    type Value = T;
+}
