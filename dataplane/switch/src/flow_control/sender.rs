@@ -82,11 +82,15 @@ pub(crate) type PauseTimes = [Option<PauseQuanta>; Priority::COUNT];
 #[derive(Debug)]
 pub(crate) struct PauseSender {
     rate: BitRate,
-    pause: PauseQuanta,
-    pause_time: Interval,
+    /// What each frame asks for.
+    quanta: PauseQuanta,
+    time: Interval,
     paused: PrioritySet,
     announced: PrioritySet,
+    /// Why each of `paused` is.
     cause: [PauseCause; Priority::COUNT],
+    /// To which cause the time of its pause counts.
+    accounted_to: [PauseCause; Priority::COUNT],
     refresh_at: [Nanos; Priority::COUNT],
     timed: Option<TimedPause>,
     meters: [[PauseMeter; PauseCause::ALL.len()]; Priority::COUNT],
@@ -94,14 +98,16 @@ pub(crate) struct PauseSender {
 }
 
 impl PauseSender {
-    pub fn new(pause: PauseQuanta, rate: BitRate) -> Self {
+    /// A sender that asks for `quanta` at a time, on a link of `rate`.
+    pub fn new(quanta: PauseQuanta, rate: BitRate) -> Self {
         Self {
             rate,
-            pause,
-            pause_time: pause.interval_at(rate),
+            quanta,
+            time: quanta.interval_at(rate),
             paused: PrioritySet::EMPTY,
             announced: PrioritySet::EMPTY,
             cause: Default::default(),
+            accounted_to: Default::default(),
             refresh_at: [Nanos::NEVER; Priority::COUNT],
             timed: None,
             meters: Default::default(),
@@ -110,14 +116,14 @@ impl PauseSender {
     }
 
     /// New settings, from the next frame on.
-    pub fn configure(&mut self, pause: PauseQuanta, rate: BitRate) {
-        (self.rate, self.pause, self.pause_time) = (rate, pause, pause.interval_at(rate));
+    pub fn configure(&mut self, quanta: PauseQuanta, rate: BitRate) {
+        (self.rate, self.quanta, self.time) = (rate, quanta, quanta.interval_at(rate));
     }
 
     /// Takes what a scheme asks for, to be announced by the next frame.
     pub fn follow(&mut self, directive: Directive) {
         match directive {
-            Directive::Pause { priority, cause } => self.stop(priority, cause),
+            Directive::Pause { priority, cause } => self.pause(priority, cause),
             Directive::Resume { priority } => self.paused = self.paused.without(priority),
             Directive::PauseFor { priorities, time, cause } => {
                 let quanta = PauseQuanta::covering(time, self.rate);
@@ -127,12 +133,16 @@ impl PauseSender {
         }
     }
 
-    fn stop(&mut self, priority: Priority, cause: PauseCause) {
-        // A neighbour that has not heard of the end of a pause is still in it: the pause goes on for its first cause.
-        if !self.paused.contains(priority) && !self.announced.contains(priority) {
-            self.cause[priority.index()] = cause;
+    fn pause(&mut self, priority: Priority, cause: PauseCause) {
+        if self.paused.contains(priority) {
+            return;
         }
         self.paused = self.paused.with(priority);
+        self.cause[priority.index()] = cause;
+        // A neighbour that has not heard of the end of a pause is still in it: its time counts to the first cause.
+        if !self.announced.contains(priority) {
+            self.accounted_to[priority.index()] = cause;
+        }
     }
 
     /// The priorities that are to be paused until further notice.
@@ -188,8 +198,8 @@ impl PauseSender {
             }
         }
         let (quanta, time) =
-            if paused { (self.pause, self.pause_time) } else { (PauseQuanta::ZERO, Interval::ZERO) };
-        self.measure(priority, self.cause[index], start, time);
+            if paused { (self.quanta, self.time) } else { (PauseQuanta::ZERO, Interval::ZERO) };
+        self.measure(priority, self.accounted_to[index], start, time);
         // Half of the time leaves room for a frame that is late or lost.
         self.refresh_at[index] = if paused { start + Interval(time.0 / 2) } else { Nanos::NEVER };
         Some(quanta)

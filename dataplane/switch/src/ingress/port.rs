@@ -182,12 +182,10 @@ impl IngressPort {
         }
     }
 
-    /// Pauses `priority` if there is a cause, and none for which it is paused already.
+    /// Pauses `priority` if there is a cause. A priority that is paused already stays so for its first cause.
     #[inline]
     fn pause(&mut self, priority: Priority, cause: Option<PauseCause>) {
-        if let Some(cause) = cause
-            && !self.pauses.paused().contains(priority)
-        {
+        if let Some(cause) = cause {
             self.pauses.follow(Directive::Pause { priority, cause });
         }
     }
