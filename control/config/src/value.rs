@@ -271,6 +271,7 @@ macro_rules! limits {
 }
 
 limits! {
+    Bytes: "a size such as \"2MB\", or \"none\"";
     BitRate: "a rate such as \"1G\", or \"none\"";
     Interval: "a time such as \"500us\", or \"none\"";
 }

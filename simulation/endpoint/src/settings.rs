@@ -122,13 +122,14 @@ pub struct Dcqcn {
     /// T: the rate rises whenever so long no notification came (`rpg_time_reset`).
     pub rate_timer: Interval,
     /// B: the rate rises whenever so many bytes were sent without a notification; frames count as stored
-    /// (`rpg_byte_reset`, there in units of 64 bytes).
-    pub byte_counter: Bytes,
+    /// (`rpg_byte_reset`, there in units of 64 bytes). `None` leaves increases to the timer alone, as the ns-3 models
+    /// of HPCC's authors have it.
+    pub byte_counter: Option<Bytes>,
     /// F: so many events of timer or byte counter end fast recovery (`rpg_threshold`).
     pub fast_recovery_steps: u32,
     /// R_AI, by which the target rate rises behind fast recovery (`rpg_ai_rate`).
     pub additive_increase: BitRate,
-    /// R_HAI, by which the target rate rises once both timer and byte counter are behind fast recovery: once with
+    /// R_HAI, by which the target rate rises once both timer and byte counter, if there is one, are behind fast recovery: once with
     /// the first event, twice with the second one, and so on, as in QCN (`rpg_hai_rate`).
     pub hyper_increase: BitRate,
     /// The least rate (`rpg_min_rate`).
@@ -153,7 +154,7 @@ impl Default for Dcqcn {
             initial_alpha: 1.0,
             alpha_timer: Interval::from_micros(55),
             rate_timer: Interval::from_micros(55),
-            byte_counter: Bytes(10_000_000),
+            byte_counter: Some(Bytes(10_000_000)),
             fast_recovery_steps: 5,
             additive_increase: const { BitRate::megabits(40) },
             hyper_increase: const { BitRate::megabits(400) },

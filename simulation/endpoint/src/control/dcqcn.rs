@@ -80,9 +80,10 @@ impl Dcqcn {
             return;
         }
         self.advance(now);
+        let Some(byte_counter) = self.settings.byte_counter else { return };
         self.bytes += length.0;
-        if self.bytes >= self.settings.byte_counter.0 {
-            self.bytes -= self.settings.byte_counter.0;
+        if self.bytes >= byte_counter.0 {
+            self.bytes -= byte_counter.0;
             self.byte_stage = self.byte_stage.saturating_add(1);
             self.increase();
         }
@@ -149,7 +150,8 @@ impl Dcqcn {
     /// increase.
     fn increase(&mut self) {
         let steps = self.settings.fast_recovery_steps;
-        let (most, least) = (self.timer_stage.max(self.byte_stage), self.timer_stage.min(self.byte_stage));
+        let byte_stage = self.settings.byte_counter.map_or(self.timer_stage, |_| self.byte_stage);
+        let (most, least) = (self.timer_stage.max(byte_stage), self.timer_stage.min(byte_stage));
         if least > steps {
             let hyper = self.settings.hyper_increase.bits_per_second() as f64;
             self.target += f64::from(least - steps) * hyper;
@@ -257,8 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn without_a_byte_counter_the_timer_alone_leads_to_hyper_increase() {
+        let mut dcqcn = dcqcn(|settings| settings.byte_counter = None);
+        for _ in 0..4 {
+            dcqcn.on_cnp(us(0));
+        }
+        dcqcn.on_sent(us(1), Bytes(100_000_000));
+        assert!(near(dcqcn.target, 12.5e9), "bytes are no clock");
+        // Four of fast recovery, the fifth additive, and the sixth beyond F.
+        let targets = [4, 5, 6].map(|timer| {
+            let _ = dcqcn.rate(us(timer * 55));
+            dcqcn.target
+        });
+        assert!(
+            near(targets[0], 12.5e9) && near(targets[1], 12.54e9) && near(targets[2], 12.94e9),
+            "{targets:?}"
+        );
+    }
+
+    #[test]
     fn hyper_increase_needs_both_clocks_beyond_fast_recovery() {
-        let mut dcqcn = dcqcn(|settings| settings.byte_counter = Bytes(1_000));
+        let mut dcqcn = dcqcn(|settings| settings.byte_counter = Some(Bytes(1_000)));
         for _ in 0..4 {
             dcqcn.on_cnp(us(0));
         }

@@ -1,17 +1,23 @@
 //! `[host.dcqcn]`, `[host.timely]`, `[host.hpcc]`: how fast a host sends.
 
 use endpoint::{Dcqcn, Hpcc, Timely};
-use units::Interval;
+use units::{Bytes, Interval};
 
 use super::super::set::{count, set, share, size, time, time_from};
+use crate::place::At;
 use crate::section::Section;
+use crate::value::LARGEST;
 
 pub(super) fn dcqcn(section: &mut Section<'_, '_>, value: &mut Dcqcn) {
     share(section, "g", &mut value.g);
     share(section, "initial_alpha", &mut value.initial_alpha);
     time(section, "alpha_timer", &mut value.alpha_timer);
     time(section, "rate_timer", &mut value.rate_timer);
-    size(section, "byte_counter", &mut value.byte_counter);
+    if let Some(At { value: counter, place }) = section.optional::<Option<Bytes>>("byte_counter")
+        && counter.is_none_or(|value| section.is_within(&At { value, place }, &(Bytes(1)..=LARGEST)))
+    {
+        value.byte_counter = counter;
+    }
     count(section, "fast_recovery_steps", &mut value.fast_recovery_steps);
     set(section, "additive_increase", &mut value.additive_increase);
     set(section, "hyper_increase", &mut value.hyper_increase);
