@@ -87,7 +87,7 @@ lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
             500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4
       68,216,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
       11,909,397 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
-       8,388,608 bytes of table for 65,536 flows";
+       8,650,752 bytes of table for 65,536 flows";
     assert_eq!(format!("\n{port}: {sum}"), said);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     assert!(fs::read_to_string(page).unwrap().contains(&said[1..]), "the page shows the same");

@@ -1,6 +1,5 @@
 //! The egress half of a port: queues, scheduler, shapers, link clock, and the pauses it obeys.
 
-mod notifications;
 mod pauses;
 mod port;
 mod scheduler;
@@ -13,6 +12,5 @@ pub use watchdog::{
     Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters, WatchdogEvent, WatchdogLog,
 };
 
-pub(crate) use notifications::Notifications;
 pub(crate) use pauses::ReceivedPauses;
 pub(crate) use port::{EgressPort, Turn};

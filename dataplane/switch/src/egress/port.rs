@@ -3,11 +3,12 @@
 mod single;
 
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
-use super::{Notifications, ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
+use super::{ReceivedPauses, scheduler::Scheduler, shaper::Shaper};
 use crate::admission::{LossyAccount, Pools};
 use crate::congestion::int::Stamper;
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
+use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::histogram::DelayHistogram;
 use crate::ledger::{Load, Volume};
@@ -109,7 +110,7 @@ pub(crate) struct EgressPort {
     queues: [Queue; Priority::COUNT],
     pub pauses: ReceivedPauses,
     watchdog: PortWatchdog,
-    /// Direct CNPs that wait.
+    /// What senders behind the port are to get.
     pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,

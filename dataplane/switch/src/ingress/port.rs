@@ -2,7 +2,7 @@
 
 use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
-use crate::congestion::lscc::RateAnnouncer;
+use crate::congestion::lscc::RateAdvertiser;
 use crate::flow_control::bifrost::{Bifrost, SlotCounters, SlotState};
 use crate::flow_control::pfc::Generator;
 use crate::ledger::{Ledger, Load, Volume};
@@ -47,7 +47,7 @@ pub(crate) struct IngressPort {
     rate: BitRate,
     lossless: PrioritySet,
     bifrost: Option<Bifrost>,
-    pub announcer: Option<RateAnnouncer>,
+    pub advertiser: Option<RateAdvertiser>,
     pub counters: IngressCounters,
     /// Answers of the gateway itself.
     pub may_answer: Allowance,
@@ -68,10 +68,10 @@ impl IngressPort {
             rate: settings.rate,
             lossless: settings.lossless(),
             bifrost: settings.bifrost.map(|bifrost| Bifrost::new(bifrost, settings.rate, 0)),
-            announcer: settings
+            advertiser: settings
                 .lscc
                 .as_ref()
-                .map(|lscc| RateAnnouncer::at_rest(id, lscc, program.settings().seed)),
+                .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             counters: IngressCounters::default(),
             may_answer: Allowance::default(),
             holding: PrioritySet::EMPTY,
@@ -83,7 +83,7 @@ impl IngressPort {
     pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        self.configure_announcer(settings, program.settings().seed, ledger);
+        self.configure_advertiser(settings, program.settings().seed, ledger);
         self.configure_bifrost(now, settings);
         self.pfc.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
@@ -109,16 +109,16 @@ impl IngressPort {
         }
     }
 
-    fn configure_announcer(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
+    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
-        match (&settings.lscc, &mut self.announcer) {
-            (Some(lscc), Some(announcer)) if settings.lossless() == self.lossless => {
-                announcer.configure(lscc, departed);
+        match (&settings.lscc, &mut self.advertiser) {
+            (Some(lscc), Some(advertiser)) if settings.lossless() == self.lossless => {
+                advertiser.configure(lscc, departed);
             }
-            (lscc, announcer) => {
-                let new = |lscc| RateAnnouncer::new(self.id, lscc, seed, departed);
-                *announcer = lscc.as_ref().map(new);
+            (lscc, advertiser) => {
+                let new = |lscc| RateAdvertiser::new(self.id, lscc, seed, departed);
+                *advertiser = lscc.as_ref().map(new);
             }
         }
     }
@@ -132,7 +132,7 @@ impl IngressPort {
     /// Whether something here sleeps until frames come in.
     #[inline]
     pub fn wakes(&self) -> bool {
-        self.bifrost.is_some() || self.announcer.is_some()
+        self.bifrost.is_some() || self.advertiser.is_some()
     }
 
     /// Frames came in at `now`.
@@ -141,8 +141,8 @@ impl IngressPort {
         if let Some(bifrost) = &mut self.bifrost {
             bifrost.wake(now);
         }
-        if let Some(announcer) = &mut self.announcer {
-            announcer.wake(now);
+        if let Some(advertiser) = &mut self.advertiser {
+            advertiser.wake(now);
         }
     }
 

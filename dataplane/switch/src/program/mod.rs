@@ -6,6 +6,7 @@
 mod bifrost;
 mod classification;
 mod error;
+mod flows;
 mod lscc;
 mod port;
 mod validate;
@@ -14,6 +15,7 @@ mod watchdog;
 pub use bifrost::{Bifrost, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
+pub use flows::FlowSettings;
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
 pub use port::{
     DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
@@ -22,7 +24,7 @@ pub use port::{
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
-use crate::hash::HashKey;
+use crate::hash::{HashKey, KeyedHash};
 use core::net::IpAddr;
 use units::{Bytes, PortId, PortSet};
 
@@ -81,8 +83,9 @@ pub struct Program {
     forwarding: Forwarding,
     /// What each port answers for.
     addresses: Vec<Addresses>,
-    has_lscc: bool,
     hash_key: HashKey,
+    /// The hash of flows with that key, where any port keeps some.
+    flow_hash: Option<KeyedHash>,
 }
 
 impl core::fmt::Debug for Program {
@@ -99,11 +102,12 @@ impl Program {
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = (0..settings.ports.len() as u16).map(PortId);
+        let hash_key = HashKey::from(settings.seed);
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
-            has_lscc: settings.ports.iter().any(|port| port.lscc.is_some()),
-            hash_key: HashKey::from(settings.seed),
+            hash_key,
+            flow_hash: settings.ports.iter().find_map(PortSettings::flows).map(|_| KeyedHash::new(hash_key)),
             settings,
         })
     }
@@ -112,7 +116,7 @@ impl Program {
     /// follows from the seed.
     #[must_use]
     pub fn with_hash_key(self, key: HashKey) -> Self {
-        Self { hash_key: key, ..self }
+        Self { hash_key: key, flow_hash: self.flow_hash.map(|_| KeyedHash::new(key)), ..self }
     }
 
     /// Another program, whose tables have the key of this one.
@@ -150,10 +154,10 @@ impl Program {
         self.hash_key
     }
 
-    /// Whether any port runs LSCC.
+    /// The hash of flows; `None` where no port keeps any, and no frame need be asked for its flow.
     #[inline]
-    pub(crate) fn has_lscc(&self) -> bool {
-        self.has_lscc
+    pub(crate) fn flow_hash(&self) -> Option<&KeyedHash> {
+        self.flow_hash.as_ref()
     }
 
     #[inline]

@@ -24,14 +24,12 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let settings = program.port(port);
-        let with_lscc = program.has_lscc();
-        if with_lscc {
-            self.look_ahead(port, burst);
-        }
+        let mut reader = self.reader(program, port, burst);
+        let with_flows = reader.with_flows();
         let (mut run, mut carries_data) = (Run::default(), false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
-            let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
+            let Some(descriptor) = reader.read(frame.headers(), length) else {
                 self.refuse(port, settings, DropReason::Runt, length);
                 continue;
             };
@@ -42,7 +40,7 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_lscc && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
+            if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
                 continue;
             }
             carries_data = true;
@@ -59,6 +57,7 @@ impl<F: Frame> Fabric<F> {
             self.close(port, run);
             run = self.start_run(verdict, arrival, frame);
         }
+        self.end_reading(reader);
         self.close(port, run);
         self.end_burst(now, port, carries_data);
     }

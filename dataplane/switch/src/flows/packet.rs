@@ -1,12 +1,14 @@
-//! A RoCEv2 packet, as LSCC looks at it.
+//! A RoCEv2 packet: whose it is, and where it came from (InfiniBand specification volume 1, section 9.2 and annex A17).
 
 use crate::descriptor::{Descriptor, Network};
+use crate::hash::KeyedHash;
+use core::hash::Hasher;
 use core::net::{Ipv4Addr, Ipv6Addr};
-use units::PortId;
+use units::{Bytes, PortId};
 use wire::ethernet::MacAddress;
 use wire::ip::IpProtocol;
 use wire::roce::{self, QueuePair, bth};
-use wire::{ethernet, ipv4, ipv6, udp};
+use wire::{ipv4, ipv6, udp};
 
 /// An IP address of either version; those of IPv4 are mapped into IPv6 (RFC 4291 section 2.5.5.2). It is
 /// held in the words in which it is compared and hashed: bytes that were written apart and are read together
@@ -71,6 +73,27 @@ impl Hosts {
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, way: self.way.reversed() }
     }
+
+    /// The hash of a direction between two hosts. The way does not count.
+    pub fn hash(&self, keyed: &KeyedHash) -> u64 {
+        hosts_hasher(keyed, self.source, self.destination).finish()
+    }
+}
+
+#[inline(always)]
+fn hosts_hasher(keyed: &KeyedHash, source: Address, destination: Address) -> impl Hasher {
+    let mut hasher = keyed.hasher();
+    hasher.write_u128(source.number());
+    hasher.write_u128(destination.number());
+    hasher
+}
+
+/// The hash of a flow. The way does not count.
+#[inline(always)]
+fn flow_hash(keyed: &KeyedHash, source: Address, destination: Address, qp: QueuePair) -> u64 {
+    let mut hasher = hosts_hasher(keyed, source, destination);
+    hasher.write_u32(qp.number());
+    hasher.finish()
 }
 
 /// Which way a packet crosses the port of the long link.
@@ -157,10 +180,82 @@ pub(crate) struct FlowKey {
     pub qp: QueuePair,
 }
 
+impl FlowKey {
+    /// What [`Descriptor::flow_hash`] is for its packets.
+    #[inline]
+    pub fn hash(&self, keyed: &KeyedHash) -> u64 {
+        flow_hash(keyed, self.hosts.source, self.hosts.destination, self.qp)
+    }
+}
+
+/// Reads `headers` as [`Descriptor::parse`] does, and finds the flow of a RoCEv2 packet that is no later fragment.
+#[inline(always)]
+pub(crate) fn describe(headers: &[u8], length: Bytes, keyed: &KeyedHash) -> Option<Descriptor> {
+    let mut descriptor = Descriptor::parse(headers, length)?;
+    if let Some((offset, hash)) = locate(&descriptor, headers, keyed) {
+        (descriptor.bth_offset, descriptor.flow_hash) = (offset, hash);
+    }
+    Some(descriptor)
+}
+
+/// Where the BTH starts, and the hash of the flow's key.
+#[inline(always)]
+fn locate(descriptor: &Descriptor, headers: &[u8], keyed: &KeyedHash) -> Option<(u16, u64)> {
+    let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
+    // Nearly all are of this kind, for which one look is enough.
+    if descriptor.network == Network::Ipv4
+        && let Some(head) = roce::Head::parse(packet)
+    {
+        let qp = bth::View::known(head.into_bth()).destination_qp();
+        let hash = flow_hash(keyed, head.source().into(), head.destination().into(), qp);
+        return Some((u16::from(descriptor.payload_offset) + roce::Head::BTH_OFFSET, hash));
+    }
+    locate_in_layers(descriptor, packet, keyed)
+}
+
+#[inline(never)]
+fn locate_in_layers(descriptor: &Descriptor, packet: &[u8], keyed: &KeyedHash) -> Option<(u16, u64)> {
+    let (source, destination, offset) = match descriptor.network {
+        Network::Ipv4 => {
+            let ip = ipv4::View::known(packet);
+            if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
+                return None;
+            }
+            (ip.source().into(), ip.destination().into(), ip.header_len())
+        }
+        Network::Ipv6 => {
+            let ip = ipv6::View::known(packet);
+            let upper = ip.upper_layer().ok()?;
+            if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
+                return None;
+            }
+            (ip.source().into(), ip.destination().into(), upper.offset)
+        }
+        Network::Other { .. } => return None,
+    };
+    let udp = udp::View::parse_head(packet.get(offset..)?, usize::MAX).ok()?;
+    if udp.destination_port() != roce::UDP_PORT {
+        return None;
+    }
+    let offset = offset + udp::HEADER_LEN;
+    let bth = bth::View::parse(packet.get(offset..)?).ok()?;
+    let offset = u16::try_from(usize::from(descriptor.payload_offset) + offset).ok()?;
+    Some((offset, flow_hash(keyed, source, destination, bth.destination_qp())))
+}
+
+/// The UDP source port of a RoCEv2 packet; `None` for everything else.
+#[inline(always)]
+pub(crate) fn source_port(descriptor: &Descriptor, headers: &[u8]) -> Option<u16> {
+    let at = usize::from(descriptor.bth_offset).checked_sub(udp::HEADER_LEN)?;
+    Some(udp::View::known(headers.get(at..)?).source_port())
+}
+
 /// A RoCEv2 packet that is no later fragment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub key: FlowKey,
+    /// [`FlowKey::hash`].
+    pub hash: u64,
     pub source_port: u16,
     pub origin: Origin,
     /// BTH, and what there is of what follows.
@@ -168,70 +263,39 @@ pub(crate) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's this
-    /// `way`; `None` for everything else.
+    /// The packet in `headers`, [described](describe) by `descriptor`, of a frame that came in at `port` and crosses the
+    /// long link's this `way`; `None` for everything else.
     #[inline(always)]
-    pub fn parse(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
+    pub fn read(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
+        let source_port = source_port(descriptor, headers)?;
         let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
-        let origin = Origin::of(port, descriptor, headers);
-        if descriptor.network == Network::Ipv4
-            && let Some(head) = roce::Head::parse(packet)
-        {
-            let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
-            return Self::new(hosts, origin, head.source_port(), head.into_bth());
-        }
-        Self::parse_layers(way, origin, descriptor, packet)
-    }
-
-    /// The key of an untagged packet over IPv4 without options: a first look at nearly every frame.
-    #[inline(always)]
-    pub fn usual_key(way: Way, headers: &[u8]) -> Option<FlowKey> {
-        let head = roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?;
-        let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
-        Some(FlowKey { hosts, qp: bth::View::parse(head.into_bth()).ok()?.destination_qp() })
-    }
-
-    #[inline(never)]
-    fn parse_layers(way: Way, origin: Origin, descriptor: &Descriptor, packet: &'a [u8]) -> Option<Self> {
-        let (hosts, upper) = match descriptor.network {
+        let bth = bth::View::known(headers.get(usize::from(descriptor.bth_offset)..)?);
+        let (source, destination) = match descriptor.network {
             Network::Ipv4 => {
-                let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
-                if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
-                    return None;
-                }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
-                (hosts, packet.get(ip.header_len()..)?)
+                let ip = ipv4::View::known(packet);
+                (ip.source().into(), ip.destination().into())
             }
             Network::Ipv6 => {
-                let ip = ipv6::View::parse_head(packet, usize::MAX).ok()?;
-                let upper = ip.upper_layer().ok()?;
-                if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
-                    return None;
-                }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
-                (hosts, packet.get(upper.offset..)?)
+                let ip = ipv6::View::known(packet);
+                (ip.source().into(), ip.destination().into())
             }
             Network::Other { .. } => return None,
         };
-        let udp = udp::View::parse_head(upper, usize::MAX).ok()?;
-        if udp.destination_port() != roce::UDP_PORT {
-            return None;
-        }
-        Self::new(hosts, origin, udp.source_port(), upper.get(udp::HEADER_LEN..)?)
-    }
-
-    #[inline(always)]
-    fn new(hosts: Hosts, origin: Origin, source_port: u16, bth: &'a [u8]) -> Option<Self> {
-        let bth = bth::View::parse(bth).ok()?;
-        Some(Self { key: FlowKey { hosts, qp: bth.destination_qp() }, source_port, origin, bth })
+        Some(Self {
+            key: FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() },
+            hash: descriptor.flow_hash,
+            source_port,
+            origin: Origin::of(port, descriptor, headers),
+            bth,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::HashKey;
     use proptest::prelude::*;
-    use units::Bytes;
 
     #[test]
     fn stations_ports_and_vlans_have_digests_of_their_own() {
@@ -252,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_way_reads_what_the_long_way_reads(
+        fn the_short_way_finds_what_the_long_way_finds(
             changes in proptest::collection::vec((0_usize..60, any::<u8>()), 0..6),
             length in 30_usize..80,
         ) {
@@ -268,12 +332,14 @@ mod tests {
             let headers = &bytes[..length];
             if let Some(descriptor) = Descriptor::parse(headers, Bytes(length as u64)) {
                 let packet = &headers[usize::from(descriptor.payload_offset)..];
-                let (way, port) = (Way::In, PortId(3));
-                let short = Packet::parse(way, port, &descriptor, headers);
-                let long = Packet::parse_layers(way, Origin::of(port, &descriptor, headers), &descriptor, packet);
-                let fields =
-                    |it: Option<Packet>| it.map(|it| (it.key, it.origin, it.source_port, it.bth.header()));
-                prop_assert_eq!(fields(short), fields(long));
+                let keyed = KeyedHash::new(HashKey::from(7));
+                let (short, long) =
+                    (locate(&descriptor, headers, &keyed), locate_in_layers(&descriptor, packet, &keyed));
+                prop_assert_eq!(short, long);
+                // What is read there later has the hash that was found.
+                let described = describe(headers, Bytes(length as u64), &keyed).expect("it was parsed before");
+                let read = Packet::read(Way::In, PortId(3), &described, headers);
+                prop_assert_eq!(read.map(|packet| packet.key.hash(&keyed)), short.map(|(_, hash)| hash));
             }
         }
     }
