@@ -1,9 +1,9 @@
 //! What the switch knows of a frame after it has read its headers once.
 //!
-//! Everybody reads what they need at the offsets of the [`Descriptor`], and parses nothing again. It holds as long as the
-//! headers keep their lengths and the flow its name. Routing changes neither: it rewrites MAC addresses, TTL and
-//! checksum. Nor do marks, which change the ECN bits alone. An answer that is written over its question (ARP, neighbour
-//! solicitation, echo) is no RoCEv2 packet, and nor was the question.
+//! Routes, marks and flows read at the offsets of the [`Descriptor`], and parse nothing again. It holds as long as the
+//! headers keep their lengths and the flow keeps its key. Routing changes neither: it rewrites MAC addresses, TTL and
+//! checksum. Marks change the ECN bits alone. An answer that is written over its question (ARP, neighbour solicitation,
+//! echo) is no RoCEv2 packet, and nor was the question.
 
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType};
@@ -35,17 +35,18 @@ pub(crate) struct Descriptor {
     pub vlan: u16,
     /// DSCP and ECN; zero where there is no IP header.
     traffic_class: u8,
-    /// Where the BTH of a RoCEv2 packet starts; zero where there is none, and where nobody asked for it
+    /// Where the BTH of a RoCEv2 packet starts: zero where there is none, [`Descriptor::UNASKED`] where nobody has looked
     /// ([`flows::describe`](crate::flows::describe)).
     pub bth_offset: u16,
-    /// Where there is a BTH: the hash of the flow's key, whichever way it goes.
-    pub flow_hash: u64,
 }
 
-/// It is made for each frame.
-const _: () = assert!(size_of::<Descriptor>() <= 24);
+/// It is made for each frame: key and hash of the flow in it would cost plain forwarding too much.
+const _: () = assert!(size_of::<Descriptor>() <= 12);
 
 impl Descriptor {
+    /// Nobody has looked for a BTH.
+    pub const UNASKED: u16 = u16::MAX;
+
     /// Reads `headers`, the first bytes of a frame of `length`; `None` where there is not even
     /// an Ethernet header.
     #[inline(always)]
@@ -83,8 +84,8 @@ impl Descriptor {
             _ => (Network::Other { malformed: false }, 0),
         };
         let payload_offset = offset as u8;
-        let (bth_offset, flow_hash) = (0, 0);
-        Self { ether_type, payload_offset, network, pcp: None, vlan: 0, traffic_class, bth_offset, flow_hash }
+        let bth_offset = Self::UNASKED;
+        Self { ether_type, payload_offset, network, pcp: None, vlan: 0, traffic_class, bth_offset }
     }
 
     /// A frame that ends within its VLAN tags: forwarded by address, at the default priority.
@@ -96,8 +97,7 @@ impl Descriptor {
             pcp: None,
             vlan: 0,
             traffic_class: 0,
-            bth_offset: 0,
-            flow_hash: 0,
+            bth_offset: Self::UNASKED,
         }
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod mark;
 pub(crate) mod red;
 pub(crate) mod senders;
 
-/// Whose each note of a flow is ([`Note`](crate::flows::Note)).
+/// The notes that schemes make of flows ([`Note`](crate::flows::Note)).
 mod notes {
     use crate::flows::Note;
 

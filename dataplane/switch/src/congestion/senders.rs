@@ -1,4 +1,4 @@
-//! Those who send through a port: their flows, and the schemes that speak to them.
+//! The senders behind a port: their flows, and the schemes that speak to them.
 
 use super::lscc::{Outgoing, RateLimiter};
 use crate::descriptor::Descriptor;
@@ -7,15 +7,15 @@ use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings};
 use units::{Nanos, PortId, WireBytes};
 
-/// The flows of one port, and its schemes. Each frame is seen once, for all of them.
+/// The flows of one port, and its schemes. Each frame is seen once, for all schemes.
 pub(crate) struct Senders {
     pub flows: Flows,
     pub limiter: RateLimiter,
 }
 
 impl Senders {
-    /// Those of a port with `settings`; `None` where no scheme speaks to senders. Its tables are hashed with `key`, and
-    /// `seed` goes into what the schemes draw.
+    /// The senders of a port with `settings`; `None` where no scheme speaks to them. Tables are hashed with `key`, and `seed`
+    /// goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
         let flows = Flows::new(settings.flows()?, key);
         let limiter = RateLimiter::new(settings.lscc.as_ref()?, settings.rate, seed);
@@ -31,10 +31,9 @@ impl Senders {
         self.limiter.configure(lscc, settings.rate);
     }
 
-    /// Loads what will be looked up of frames of which these are the `descriptors`, before they are taken one by one.
+    /// Loads the flows with these `hashes`, before their frames are taken one by one.
     #[inline]
-    pub fn look_ahead<'a>(&self, descriptors: impl Iterator<Item = &'a Descriptor>) {
-        let hashes = descriptors.filter(|it| it.bth_offset != 0).map(|it| it.flow_hash);
+    pub fn look_ahead(&self, hashes: impl Iterator<Item = u64>) {
         self.flows.look_ahead(hashes, |slot, hot| self.limiter.peek(slot, hot));
     }
 

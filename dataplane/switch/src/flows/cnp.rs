@@ -3,9 +3,8 @@
 
 use super::Flows;
 use super::notifications::Notification;
-use super::packet::{Hosts, Origin, source_port};
+use super::packet::{Hosts, Origin};
 use super::table::{Slot, Tag};
-use crate::descriptor::Descriptor;
 use core::net::Ipv6Addr;
 use units::{PortId, Priority};
 use wire::ethernet::{self, MacAddress};
@@ -25,14 +24,14 @@ pub(crate) struct WayBack {
 }
 
 impl WayBack {
-    /// That of the packet in `headers`, of which `descriptor` is; `None` behind two VLAN tags. A CNP has room for one, so
-    /// it would not arrive.
-    pub fn of(descriptor: &Descriptor, headers: &[u8]) -> Option<Self> {
+    /// The way back that the packet in `headers` shows, which comes from this UDP port; `None` behind two VLAN tags. A CNP
+    /// has room for one, so it would not arrive.
+    pub fn of(headers: &[u8], source_port: u16) -> Option<Self> {
         let stack = vlan::Stack::parse(headers).ok().filter(|stack| stack.inner.is_none())?;
         Some(Self {
             tag: Tag::new(stack.outer.map(vlan::Tag::tci)),
             destination: ethernet::View::parse(headers).ok()?.destination(),
-            source_port: source_port(descriptor, headers)?,
+            source_port,
         })
     }
 }
@@ -58,7 +57,7 @@ pub(crate) struct CnpBuilder {
 
 impl CnpBuilder {
     /// The CNP to the sender of a flow whose way back [is kept](Flows::keep), and the port behind which the sender is;
-    /// `None` where its queue pair is not known. It has this DSCP, and the PCP where the flow is tagged.
+    /// `None` where the queue pair is not known. The CNP has this DSCP, and this PCP where the flow is tagged.
     pub fn build(
         &mut self,
         flows: &Flows,

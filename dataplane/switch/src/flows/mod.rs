@@ -1,12 +1,12 @@
-//! Flows: who sends to whom, which queue pair sends, and how its host is told to slow down.
+//! Flows: their hosts, the queue pairs that send them, and frames to their senders.
 //!
-//! Every scheme that speaks to senders stands on this module, and it knows none of them.
+//! Every scheme that speaks to senders stands on this module. It knows none of these schemes.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`packet`] | a RoCEv2 packet, its flow's key and its origin, read where the [`Descriptor`] says |
 //! | [`table`] | the flow table: bounded look-ups, ageing, the pin of the origin, slots |
-//! | [`resolver`] | which queue pair sends a flow |
+//! | [`resolver`] | the queue pairs that send flows |
 //! | [`notifications`] | control frames that wait for the link of a sender |
 //! | [`cnp`] | congestion notification packets to senders |
 //!
@@ -36,7 +36,7 @@ pub(crate) use packet::{Origin, Way, describe};
 pub(crate) use table::{Cold, Hot, Note, Slot};
 
 use crate::descriptor::Descriptor;
-use crate::hash::HashKey;
+use crate::hash::{HashKey, KeyedHash};
 use crate::program::FlowSettings;
 use packet::Packet;
 use resolver::{Envelope, Resolver, Response, Said};
@@ -63,12 +63,14 @@ pub(crate) enum Sighting {
     NoFlow,
 }
 
-/// What a frame is to the schemes of a port.
+/// A frame as the schemes of a port see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub sighting: Sighting,
     /// Whether it carries data, so that its sender could send more slowly.
     pub data: bool,
+    /// UDP source port.
+    pub source_port: u16,
 }
 
 /// The flows of a port, and who sends them.
@@ -101,14 +103,19 @@ impl Flows {
         exchanged
     }
 
-    /// Whether so many flows are known that it pays to [`look_ahead`](Flows::look_ahead).
+    /// The key of the hash with which frames are [described](describe).
+    pub const fn keyed(&self) -> &KeyedHash {
+        self.table.keyed()
+    }
+
+    /// Whether flows are so many that it pays to [`look_ahead`](Flows::look_ahead).
     #[inline]
     pub const fn is_large(&self) -> bool {
         self.table.len() >= LARGE_TABLE
     }
 
-    /// Loads what will be looked up of frames with these `hashes`, so that the cache misses of a large table overlap.
-    /// `more` loads what a scheme has for a flow.
+    /// Loads the flows of frames with these `hashes`, so that the cache misses of a large table overlap. `more` loads the
+    /// entry of a scheme for a flow.
     #[inline]
     pub fn look_ahead(&self, mut hashes: impl Iterator<Item = u64>, more: impl Fn(Slot, &Hot) -> u64) {
         loop {
@@ -134,18 +141,39 @@ impl Flows {
         descriptor: &Descriptor,
         headers: &[u8],
     ) -> Seen {
-        let Some(packet) = Packet::read(way, port, descriptor, headers) else {
-            return Seen { sighting: Sighting::NoFlow, data: false };
-        };
+        match Packet::usual(way, port, descriptor, headers, self.table.keyed()) {
+            Some(packet) => self.see_packet(now, &packet, length),
+            None => self.see_unusual(now, way, (port, length), descriptor, headers),
+        }
+    }
+
+    /// A frame that was read ahead, or holds no packet of the usual kind.
+    #[inline(never)]
+    fn see_unusual(
+        &mut self,
+        now: Nanos,
+        way: Way,
+        (port, length): (PortId, WireBytes),
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Seen {
+        match Packet::find(way, port, descriptor, headers, self.table.keyed()) {
+            Some(packet) => self.see_packet(now, &packet, length),
+            None => Seen { sighting: Sighting::NoFlow, data: false, source_port: 0 },
+        }
+    }
+
+    #[inline(always)]
+    fn see_packet(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Seen {
         let Role { data, .. } = Role::of(packet.bth.opcode());
-        let sighting = self.observe(now, &packet);
+        let sighting = self.observe(now, packet);
         if data
-            && way == Way::Out
+            && packet.key.hosts.way == Way::Out
             && let Sighting::Of(slot) = sighting
         {
             self.table.hot_mut(slot).count(length);
         }
-        Seen { sighting, data }
+        Seen { sighting, data, source_port: packet.source_port }
     }
 
     /// Takes a packet: finds or enters its flow and learns from it.

@@ -1,4 +1,4 @@
-//! Control frames that schemes want senders to get, as they wait for their turn on a link.
+//! Control frames of schemes to senders, as they wait for their turn on a link.
 
 use crate::frame::ControlFrame;
 use core::net::IpAddr;
@@ -7,11 +7,12 @@ use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
 use wire::roce::cnp;
 
-/// How many can wait at a port.
+/// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
 
-/// What a sender is to get. It is kept in few words, and written when it leaves: what crosses to another shard takes the
-/// place of a data frame there, and makes room for itself in every place of that ring.
+/// A control frame to a sender. It is kept in few words, and written when it leaves: where it crosses to another shard it
+/// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of frame is
+/// another variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notification {
     /// A congestion notification packet.
@@ -54,7 +55,7 @@ impl Notification {
     }
 }
 
-/// What becomes of a notification that is offered to a port.
+/// The fate of a notification that a scheme offers to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Taken,

@@ -181,21 +181,25 @@ pub(crate) struct FlowKey {
 }
 
 impl FlowKey {
-    /// What [`Descriptor::flow_hash`] is for its packets.
+    /// The hash of a flow, whichever way it goes.
     #[inline]
     pub fn hash(&self, keyed: &KeyedHash) -> u64 {
         flow_hash(keyed, self.hosts.source, self.hosts.destination, self.qp)
     }
 }
 
-/// Reads `headers` as [`Descriptor::parse`] does, and finds the flow of a RoCEv2 packet that is no later fragment.
+/// Reads `headers` as [`Descriptor::parse`] does, and looks for the flow of a RoCEv2 packet that is no later fragment.
+/// Returns the hash of the flow's key as well, for [`Flows::look_ahead`](super::Flows::look_ahead).
 #[inline(always)]
-pub(crate) fn describe(headers: &[u8], length: Bytes, keyed: &KeyedHash) -> Option<Descriptor> {
+pub(crate) fn describe(
+    headers: &[u8],
+    length: Bytes,
+    keyed: &KeyedHash,
+) -> Option<(Descriptor, Option<u64>)> {
     let mut descriptor = Descriptor::parse(headers, length)?;
-    if let Some((offset, hash)) = locate(&descriptor, headers, keyed) {
-        (descriptor.bth_offset, descriptor.flow_hash) = (offset, hash);
-    }
-    Some(descriptor)
+    let found = locate(&descriptor, headers, keyed);
+    descriptor.bth_offset = found.map_or(0, |(offset, _)| offset);
+    Some((descriptor, found.map(|(_, hash)| hash)))
 }
 
 /// Where the BTH starts, and the hash of the flow's key.
@@ -243,13 +247,6 @@ fn locate_in_layers(descriptor: &Descriptor, packet: &[u8], keyed: &KeyedHash) -
     Some((offset, flow_hash(keyed, source, destination, bth.destination_qp())))
 }
 
-/// The UDP source port of a RoCEv2 packet; `None` for everything else.
-#[inline(always)]
-pub(crate) fn source_port(descriptor: &Descriptor, headers: &[u8]) -> Option<u16> {
-    let at = usize::from(descriptor.bth_offset).checked_sub(udp::HEADER_LEN)?;
-    Some(udp::View::known(headers.get(at..)?).source_port())
-}
-
 /// A RoCEv2 packet that is no later fragment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
@@ -263,13 +260,56 @@ pub(crate) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// The packet in `headers`, [described](describe) by `descriptor`, of a frame that came in at `port` and crosses the
-    /// long link's this `way`; `None` for everything else.
+    /// The packet in `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's
+    /// this `way`: one over IPv4 without options that nobody has looked for before. [`Packet::find`] finds the others.
     #[inline(always)]
-    pub fn read(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
-        let source_port = source_port(descriptor, headers)?;
+    pub fn usual(
+        way: Way,
+        port: PortId,
+        descriptor: &Descriptor,
+        headers: &'a [u8],
+        keyed: &KeyedHash,
+    ) -> Option<Self> {
+        if descriptor.bth_offset != Descriptor::UNASKED || descriptor.network != Network::Ipv4 {
+            return None;
+        }
+        let head = roce::Head::parse(headers.get(usize::from(descriptor.payload_offset)..)?)?;
+        let (source, destination) = (head.source().into(), head.destination().into());
+        let bth = bth::View::known(head.into_bth());
+        let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
+        let (hash, source_port) = (key.hash(keyed), head.source_port());
+        Some(Self { key, hash, source_port, origin: Origin::of(port, descriptor, headers), bth })
+    }
+
+    /// Likewise any packet, by what was found when the frame was [described](describe), if it was; `None` for everything
+    /// else.
+    pub fn find(
+        way: Way,
+        port: PortId,
+        descriptor: &Descriptor,
+        headers: &'a [u8],
+        keyed: &KeyedHash,
+    ) -> Option<Self> {
+        let mut found = *descriptor;
+        if found.bth_offset == Descriptor::UNASKED {
+            found.bth_offset = locate(descriptor, headers, keyed)?.0;
+        }
+        Self::read(way, port, &found, headers, keyed)
+    }
+
+    /// The packet whose BTH is where `descriptor` says.
+    #[inline(always)]
+    fn read(
+        way: Way,
+        port: PortId,
+        descriptor: &Descriptor,
+        headers: &'a [u8],
+        keyed: &KeyedHash,
+    ) -> Option<Self> {
+        let bth_offset = usize::from(descriptor.bth_offset);
+        let udp = udp::View::known(headers.get(bth_offset.checked_sub(udp::HEADER_LEN)?..)?);
+        let bth = bth::View::known(headers.get(bth_offset..)?);
         let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
-        let bth = bth::View::known(headers.get(usize::from(descriptor.bth_offset)..)?);
         let (source, destination) = match descriptor.network {
             Network::Ipv4 => {
                 let ip = ipv4::View::known(packet);
@@ -281,10 +321,11 @@ impl<'a> Packet<'a> {
             }
             Network::Other { .. } => return None,
         };
+        let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
         Some(Self {
-            key: FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() },
-            hash: descriptor.flow_hash,
-            source_port,
+            key,
+            hash: key.hash(keyed),
+            source_port: udp.source_port(),
             origin: Origin::of(port, descriptor, headers),
             bth,
         })
@@ -336,10 +377,16 @@ mod tests {
                 let (short, long) =
                     (locate(&descriptor, headers, &keyed), locate_in_layers(&descriptor, packet, &keyed));
                 prop_assert_eq!(short, long);
-                // What is read there later has the hash that was found.
-                let described = describe(headers, Bytes(length as u64), &keyed).expect("it was parsed before");
-                let read = Packet::read(Way::In, PortId(3), &described, headers);
-                prop_assert_eq!(read.map(|packet| packet.key.hash(&keyed)), short.map(|(_, hash)| hash));
+                // Both ways to a packet come to the same.
+                let (described, hash) =
+                    describe(headers, Bytes(length as u64), &keyed).expect("it was parsed before");
+                let find = |descriptor| Packet::find(Way::In, PortId(3), descriptor, headers, &keyed);
+                let fields = |it: Packet| (it.key, it.hash, it.origin, it.source_port, it.bth.header());
+                prop_assert_eq!(find(&described).map(fields), find(&descriptor).map(fields));
+                prop_assert_eq!(find(&described).map(|it| it.hash), hash);
+                if let Some(usual) = Packet::usual(Way::In, PortId(3), &descriptor, headers, &keyed) {
+                    prop_assert_eq!(Some(fields(usual)), find(&described).map(fields));
+                }
             }
         }
     }

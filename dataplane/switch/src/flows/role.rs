@@ -1,5 +1,4 @@
-//! What a packet is in the conversation of two queue pairs, by its opcode (InfiniBand specification volume 1, sections
-//! 9.2 and 9.7).
+//! The role of a packet between two queue pairs, by its opcode (InfiniBand specification volume 1, sections 9.2 and 9.7).
 
 use super::packet::Packet;
 use wire::roce::extended::{Aeth, Reth};

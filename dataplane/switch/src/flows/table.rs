@@ -1,4 +1,4 @@
-//! The flow table: who sends to whom, and how much (LSCC, table I).
+//! The flow table: an entry for each flow, by its key and by its slot (LSCC, table I).
 //!
 //! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
 //! [`Index`] of one word per place leads to the flows; a word has the flow's slot and some bits of its
@@ -91,6 +91,12 @@ impl FlowTable {
     /// The hash of a direction between two hosts.
     pub fn hash_hosts(&self, hosts: &Hosts) -> u64 {
         hosts.hash(&self.keyed)
+    }
+
+    /// The key of the hash of what is entered.
+    #[inline]
+    pub const fn keyed(&self) -> &KeyedHash {
+        &self.keyed
     }
 
     /// See [`Index::peek`].

@@ -3,7 +3,7 @@
 use super::PortSettings;
 use units::{BitRate, Interval, WireBytes};
 
-/// What a port's flow table and the resolver of its queue pairs are made for.
+/// The settings of a port's flow table, and of the resolver of its senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSettings {
     /// How many flows are known at once, in both directions: one at least, [`FlowSettings::MOST`] at most.
@@ -48,7 +48,7 @@ impl PortSettings {
     }
 }
 
-/// What a link holds: round trip x rate, rounded up.
+/// The BDP of a link: round trip x rate, rounded up.
 pub(super) fn bdp(rate: BitRate, round_trip: Interval) -> WireBytes {
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.0);
     WireBytes(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))

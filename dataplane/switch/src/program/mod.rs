@@ -24,7 +24,7 @@ pub use port::{
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding, ForwardingSettings};
-use crate::hash::{HashKey, KeyedHash};
+use crate::hash::HashKey;
 use core::net::IpAddr;
 use units::{Bytes, PortId, PortSet};
 
@@ -83,9 +83,8 @@ pub struct Program {
     forwarding: Forwarding,
     /// What each port answers for.
     addresses: Vec<Addresses>,
+    keeps_flows: bool,
     hash_key: HashKey,
-    /// The hash of flows with that key, where any port keeps some.
-    flow_hash: Option<KeyedHash>,
 }
 
 impl core::fmt::Debug for Program {
@@ -102,12 +101,11 @@ impl Program {
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = (0..settings.ports.len() as u16).map(PortId);
-        let hash_key = HashKey::from(settings.seed);
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
-            hash_key,
-            flow_hash: settings.ports.iter().find_map(PortSettings::flows).map(|_| KeyedHash::new(hash_key)),
+            keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
+            hash_key: HashKey::from(settings.seed),
             settings,
         })
     }
@@ -116,7 +114,7 @@ impl Program {
     /// follows from the seed.
     #[must_use]
     pub fn with_hash_key(self, key: HashKey) -> Self {
-        Self { hash_key: key, flow_hash: self.flow_hash.map(|_| KeyedHash::new(key)), ..self }
+        Self { hash_key: key, ..self }
     }
 
     /// Another program, whose tables have the key of this one.
@@ -154,10 +152,10 @@ impl Program {
         self.hash_key
     }
 
-    /// The hash of flows; `None` where no port keeps any, and no frame need be asked for its flow.
+    /// Whether any port keeps flows, since a scheme speaks to its senders.
     #[inline]
-    pub(crate) fn flow_hash(&self) -> Option<&KeyedHash> {
-        self.flow_hash.as_ref()
+    pub(crate) fn keeps_flows(&self) -> bool {
+        self.keeps_flows
     }
 
     #[inline]

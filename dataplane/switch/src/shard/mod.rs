@@ -210,7 +210,7 @@ impl<F: Frame> Shard<F> {
                 self.bridge.overhear(now, ingress, frame.headers());
             }
         }
-        self.fabric.accept(now, frames, &self.program);
+        self.fabric.accept(now, frames);
     }
 }
 

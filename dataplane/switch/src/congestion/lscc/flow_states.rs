@@ -1,7 +1,7 @@
-//! What the rate limiting module knows of each flow beside what the flow table does (table I), by slot.
+//! The rate limiting module's own table of flows (table I), by the slots of the flow table.
 //!
-//! An entry counts only while its note stands in the flow's own line, so one that another flow left behind says nothing,
-//! and most packets touch no entry.
+//! An entry counts only while its note stands in the flow's first line. So an entry that another flow left behind says
+//! nothing, and most packets touch none.
 
 use crate::congestion::notes::{LSCC_FAR_CNP, LSCC_FLAGGED};
 use crate::flows::{Flows, Hot, Slot};
@@ -25,7 +25,7 @@ impl FlowStates {
         Self { flagged: vec![0; slots], far_cnp: vec![0; slots] }
     }
 
-    /// Loads what [`FlowStates::is_flagged`] would look at.
+    /// Loads the entry at which [`FlowStates::is_flagged`] will look.
     #[inline]
     pub fn peek(&self, slot: Slot, hot: &Hot) -> u64 {
         if hot.notes.has(LSCC_FLAGGED) { u64::from(self.flagged[slot.index()]) } else { 0 }

@@ -142,8 +142,8 @@ impl RateLimiter {
         (self.flag_lasts, self.most) = (settings.interval, rate);
     }
 
-    /// There is another table of flows. What `spare` knows of its slots, which is nothing, takes the place of what is
-    /// known of the former ones.
+    /// Another table of flows is in force. The entries of `spare`, which are empty, take the place of those for the slots of
+    /// the former one.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
         core::mem::swap(&mut self.states, &mut spare.states);
         core::mem::swap(&mut self.list, &mut spare.list);
@@ -151,7 +151,7 @@ impl RateLimiter {
         (self.ends, self.blocked) = (Nanos::NEVER, None);
     }
 
-    /// Loads what [`RateLimiter::send`] will look at of a flow.
+    /// Loads the entry of a flow at which [`RateLimiter::send`] will look.
     #[inline]
     pub fn peek(&self, slot: Slot, hot: &Hot) -> u64 {
         self.states.peek(slot, hot)
@@ -190,7 +190,8 @@ impl RateLimiter {
         }
         let Hot { round, .. } = *flows.hot(slot);
         if round != self.list.interval && self.is_eligible(now, slot, flows) && !self.is_due(round) {
-            self.list(now, slot, outgoing.port, flows, descriptor, headers);
+            let from = (outgoing.port, seen.source_port);
+            self.list(now, slot, from, flows, descriptor, headers);
         }
     }
 
@@ -231,7 +232,7 @@ impl RateLimiter {
         &mut self,
         now: Nanos,
         slot: Slot,
-        port: PortId,
+        (port, source_port): (PortId, u16),
         flows: &mut Flows,
         descriptor: &Descriptor,
         headers: &mut [u8],
@@ -242,7 +243,7 @@ impl RateLimiter {
         flows.hot_mut(slot).round = self.list.interval;
         self.list.begun = true;
         self.begin_interval(now);
-        let way = WayBack::of(descriptor, headers).filter(|_| flows.source_of(slot).is_some());
+        let way = WayBack::of(headers, source_port).filter(|_| flows.source_of(slot).is_some());
         let Some(way) = way else { return self.mark_instead(descriptor, headers) };
         if self.list.slots.len() == LIST {
             self.counters.not_told += 1;

@@ -1,4 +1,4 @@
-//! Which queue pair sends a flow: pairs of half-flows, how they are bound, watched and ended.
+//! The queue pair that sends a flow: pairs of half-flows, how they are bound, watched and ended.
 //!
 //! The connection manager's messages say it outright ([`cm`]); otherwise the PSNs of responses tell ([`correlation`]).
 

@@ -156,13 +156,13 @@ impl Hot {
     }
 }
 
-/// What schemes note of a flow, one bit each. What more a scheme keeps of flows stands in a table of its own, by slot,
-/// and counts only while its bit is set here: a new flow in the slot has none, so that nothing is to be cleared, and
-/// packets of flows without it touch no other line.
+/// The notes of schemes about a flow, one bit each. A scheme keeps more of a flow in a table of its own, by slot. That
+/// entry counts only while the scheme's bit is set here. A new flow in the slot has no bits, so nobody clears the entry of
+/// the former one, and packets of flows without notes touch no other line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Notes(u32);
 
-/// One of them. The list of schemes says whose each is.
+/// One of these bits. The list of schemes says to which scheme it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note(u32);
 

@@ -43,12 +43,12 @@ fn frames() -> impl Iterator<Item = (Nanos, &'static [u8])> {
 fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
     let keyed = KeyedHash::new(HashKey::from(KEY));
     frames().filter_map(move |(now, frame)| {
-        let descriptor = describe(frame, Bytes(frame.len() as u64), &keyed)?;
+        let (descriptor, _) = describe(frame, Bytes(frame.len() as u64), &keyed)?;
         // The host with the lower address is behind this end.
-        let packet = Packet::read(Way::Out, PortId(0), &descriptor, frame)?;
+        let packet = Packet::find(Way::Out, PortId(0), &descriptor, frame, &keyed)?;
         let Hosts { source, destination, .. } = packet.key.hosts;
         let way = if source.number() < destination.number() { Way::Out } else { Way::In };
-        Some((now, Packet::read(way, PortId(0), &descriptor, frame)?))
+        Some((now, Packet::find(way, PortId(0), &descriptor, frame, &keyed)?))
     })
 }
 

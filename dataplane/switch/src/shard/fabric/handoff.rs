@@ -1,10 +1,10 @@
 //! From one shard to another: frames for ports of other shards, and how they wait where one of those is behind.
 
 use super::Fabric;
+use crate::descriptor::Descriptor;
 use crate::flows::notifications::Notification;
 use crate::frame::Frame;
 use crate::ledger::ShardId;
-use crate::program::Program;
 use crate::queue::{Charge, Fifo, Queued};
 use units::{Nanos, PortId};
 
@@ -105,15 +105,19 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    pub fn accept(&mut self, now: Nanos, handoffs: &mut Vec<Handoff<F>>, program: &Program) {
+    pub fn accept(&mut self, now: Nanos, handoffs: &mut Vec<Handoff<F>>) {
         self.read_other_shards();
-        let mut reader = self.reader_of_handed_over(program, handoffs);
+        // Where no port looks at them now, they are left where they are: they may wait for long.
+        let mut ahead =
+            self.read_ahead(None, handoffs.iter().filter_map(Handoff::frame).map(|(_, frame)| frame));
+        let mut known = ahead.drain(..);
         for Handoff { egress, cargo } in handoffs.drain(..) {
             match cargo {
                 Cargo::Frame(queued) => {
                     // What crosses is the frame alone, so that it is read once more where somebody wants to see it.
-                    let wanted = self.limited.contains(egress);
-                    let seen = reader.read_if(wanted, queued.frame.headers(), queued.length());
+                    let (known, wanted) = (known.next(), self.limited.contains(egress));
+                    let parse = || Descriptor::parse(queued.frame.headers(), queued.length());
+                    let seen = wanted.then(|| known.unwrap_or_else(parse)).flatten();
                     self.accept_frame(now, queued, seen);
                 }
                 Cargo::Notification(notification) => {
@@ -122,7 +126,8 @@ impl<F: Frame> Fabric<F> {
                 }
             }
         }
-        self.end_reading(reader);
+        drop(known);
+        self.end_reading(ahead);
         self.settle();
         self.publish();
     }

@@ -39,8 +39,8 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
     program.settings().ports.iter().map(senders).collect()
 }
 
-/// Frames of most bursts.
-const READ_AHEAD: usize = 64;
+/// Frames that are read ahead at once: a burst, and what a worker takes from a ring in one turn.
+const READ_AHEAD: usize = 256;
 
 pub(super) struct Fabric<F> {
     id: ShardId,

@@ -1,61 +1,19 @@
-//! Those who send through the ports of this shard: how their frames are read and seen, and how they are notified.
+//! The senders behind the ports of this shard: their frames are read and seen here, and notifications go to them.
 
 use super::ingress::Arrival;
-use super::{Fabric, Handoff, SendersByPort};
+use super::{Fabric, READ_AHEAD, SendersByPort};
 use crate::congestion::lscc::Outgoing;
 use crate::descriptor::Descriptor;
 use crate::flows::describe;
 use crate::flows::notifications::{Notification, Offer};
 use crate::forwarding::Forwarding;
 use crate::frame::{Frame, Transmitter};
-use crate::hash::KeyedHash;
 use crate::program::Program;
 use crate::reason::Consumed;
-use units::{Bytes, Nanos, PortId, WireBytes};
+use units::{Nanos, PortId, WireBytes};
 
 /// Notifications that are given to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
-
-/// Reads the headers of frames in turn, once each.
-pub(super) struct Reader<'a> {
-    /// The key of the hash of flows, where the program keeps any.
-    keyed: Option<&'a KeyedHash>,
-    /// The frames that were read ahead, and how many of them have been taken.
-    ahead: Vec<Option<Descriptor>>,
-    taken: usize,
-}
-
-impl<'a> Reader<'a> {
-    /// Reads frames as they are, where `program` keeps no flows; otherwise with what flows need to know.
-    #[inline(always)]
-    fn new(program: &'a Program) -> Self {
-        Self { keyed: program.flow_hash(), ahead: Vec::new(), taken: 0 }
-    }
-
-    /// Whether the program keeps flows.
-    #[inline(always)]
-    pub fn with_flows(&self) -> bool {
-        self.keyed.is_some()
-    }
-
-    /// Reads the next frame; `None` where there is not even an Ethernet header.
-    #[inline(always)]
-    pub fn read(&mut self, headers: &[u8], length: Bytes) -> Option<Descriptor> {
-        let Some(keyed) = self.keyed else { return Descriptor::parse(headers, length) };
-        let known = self.ahead.get(self.taken);
-        self.taken += 1;
-        known.copied().unwrap_or_else(|| describe(headers, length, keyed))
-    }
-
-    /// The same; but nothing is read where the frame is not `wanted`.
-    pub fn read_if(&mut self, wanted: bool, headers: &[u8], length: Bytes) -> Option<Descriptor> {
-        if wanted {
-            return self.read(headers, length);
-        }
-        self.taken += 1;
-        None
-    }
-}
 
 impl<F: Frame> Fabric<F> {
     /// Gives each port of this shard on which a scheme speaks to senders what it needs to know of them, or takes that out of
@@ -74,55 +32,33 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Reads the frames of `burst`, which came in at `port`. Where the flows of the port, or of the one through which the
-    /// frames are likely to leave, are many, the burst is read at once, and its flows are loaded together.
-    #[inline(always)]
-    pub(super) fn reader<'a>(&mut self, program: &'a Program, port: PortId, burst: &[F]) -> Reader<'a> {
-        let mut reader = Reader::new(program);
-        if reader.with_flows() {
-            // From a port without LSCC they may go out through any; usually there is one.
-            let port = if self.limited.contains(port) { Some(port) } else { self.limited.iter().next() };
-            self.read_ahead(&mut reader, port, burst.iter());
-        }
-        reader
-    }
-
-    /// The same of what another shard has admitted.
-    pub(super) fn reader_of_handed_over<'a>(
+    /// Reads frames that came in at `port` ahead, and loads their flows together, where flows are many: those of the port, or of
+    /// the one through which the frames are likely to leave. Otherwise nothing is read.
+    pub(super) fn read_ahead<'b>(
         &mut self,
-        program: &'a Program,
-        handoffs: &[Handoff<F>],
-    ) -> Reader<'a> {
-        let mut reader = Reader::new(program);
-        let frames = handoffs.iter().filter_map(Handoff::frame).map(|(_, frame)| frame);
-        // Where no port looks at them now, they are left where they are: they may wait for long.
-        self.read_ahead(&mut reader, self.limited.iter().next(), frames);
-        reader
-    }
-
-    fn read_ahead<'b>(
-        &mut self,
-        reader: &mut Reader<'_>,
         port: Option<PortId>,
         frames: impl Iterator<Item = &'b F>,
-    ) where
+    ) -> Vec<Option<Descriptor>>
+    where
         F: 'b,
     {
+        // From a port without LSCC they may go out through any; usually there is one.
+        let port = port.filter(|port| self.limited.contains(*port)).or(self.limited.iter().next());
         let senders = port.and_then(|port| self.senders[port.index()].as_ref());
-        let (Some(keyed), Some(senders)) = (reader.keyed, senders) else { return };
-        if senders.flows.is_large() {
-            reader.ahead = core::mem::take(&mut self.ahead);
-            reader.ahead.extend(frames.map(|frame| describe(frame.headers(), frame.length(), keyed)));
-            senders.look_ahead(reader.ahead.iter().flatten());
-        }
+        let Some(senders) = senders.filter(|it| it.flows.is_large()) else { return Vec::new() };
+        let mut ahead = core::mem::take(&mut self.ahead);
+        senders.look_ahead(frames.take(READ_AHEAD).filter_map(|frame| {
+            let described = describe(frame.headers(), frame.length(), senders.flows.keyed());
+            ahead.push(described.map(|(descriptor, _)| descriptor));
+            described?.1
+        }));
+        ahead
     }
 
-    /// Ends a burst: its reader's memory is there for the next one.
-    #[inline(always)]
-    pub(super) fn end_reading(&mut self, reader: Reader<'_>) {
-        if reader.ahead.capacity() > 0 {
-            self.ahead = reader.ahead;
-            self.ahead.clear();
+    /// What was read ahead is taken: its memory is there for the next burst.
+    pub(super) fn end_reading(&mut self, ahead: Vec<Option<Descriptor>>) {
+        if ahead.capacity() > 0 {
+            self.ahead = ahead;
         }
     }
 
