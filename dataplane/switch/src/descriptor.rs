@@ -1,9 +1,11 @@
 //! What the switch knows of a frame after it has read its headers once.
 //!
 //! Routes, marks and flows read at the offsets of the [`Descriptor`], and parse nothing again. It holds as long as the
-//! headers keep their lengths and the flow keeps its key. Routing changes neither: it rewrites MAC addresses, TTL and
-//! checksum. Marks change the ECN bits alone. An answer that is written over its question (ARP, neighbour solicitation,
-//! echo) is no RoCEv2 packet, and nor was the question.
+//! headers keep their lengths. Routing does so: it rewrites MAC addresses, TTL and checksum. Marks change the ECN bits
+//! alone. An answer that is written over its question (ARP, neighbour solicitation, echo) is as long as that.
+//!
+//! A BTH is looked for by [`Flows::see`](crate::flows::Flows::see), once for all schemes of a port, so that no other frame
+//! pays for it.
 
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType};
@@ -22,7 +24,7 @@ pub(crate) enum Network {
 }
 
 /// A frame's headers, read once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Descriptor {
     /// Behind all VLAN tags.
     pub ether_type: EtherType,
@@ -35,18 +37,9 @@ pub(crate) struct Descriptor {
     pub vlan: u16,
     /// DSCP and ECN; zero where there is no IP header.
     traffic_class: u8,
-    /// Where the BTH of a RoCEv2 packet starts: zero where there is none, [`Descriptor::UNASKED`] where nobody has looked
-    /// ([`flows::describe`](crate::flows::describe)).
-    pub bth_offset: u16,
 }
 
-/// It is made for each frame: key and hash of the flow in it would cost plain forwarding too much.
-const _: () = assert!(size_of::<Descriptor>() <= 12);
-
 impl Descriptor {
-    /// Nobody has looked for a BTH.
-    pub const UNASKED: u16 = u16::MAX;
-
     /// Reads `headers`, the first bytes of a frame of `length`; `None` where there is not even
     /// an Ethernet header.
     #[inline(always)]
@@ -83,9 +76,7 @@ impl Descriptor {
             },
             _ => (Network::Other { malformed: false }, 0),
         };
-        let payload_offset = offset as u8;
-        let bth_offset = Self::UNASKED;
-        Self { ether_type, payload_offset, network, pcp: None, vlan: 0, traffic_class, bth_offset }
+        Self { ether_type, payload_offset: offset as u8, network, pcp: None, vlan: 0, traffic_class }
     }
 
     /// A frame that ends within its VLAN tags: forwarded by address, at the default priority.
@@ -97,7 +88,6 @@ impl Descriptor {
             pcp: None,
             vlan: 0,
             traffic_class: 0,
-            bth_offset: Self::UNASKED,
         }
     }
 

@@ -31,10 +31,10 @@ impl Senders {
         self.limiter.configure(lscc, settings.rate);
     }
 
-    /// Loads the flows with these `hashes`, before their frames are taken one by one.
+    /// Loads the flows of `frames` that cross this `way`, before they are taken one by one.
     #[inline]
-    pub fn look_ahead(&self, hashes: impl Iterator<Item = u64>) {
-        self.flows.look_ahead(hashes, |slot, hot| self.limiter.peek(slot, hot));
+    pub fn look_ahead<'a>(&self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
+        self.flows.look_ahead(way, frames, |slot, hot| self.limiter.peek(slot, hot));
     }
 
     /// A frame goes out through the port.

@@ -32,11 +32,11 @@ mod tests;
 pub use resolver::{DataFlows, ResolverCounters};
 pub use table::FlowCounters;
 
-pub(crate) use packet::{Origin, Way, describe};
+pub(crate) use packet::{Origin, Way};
 pub(crate) use table::{Cold, Hot, Note, Slot};
 
 use crate::descriptor::Descriptor;
-use crate::hash::{HashKey, KeyedHash};
+use crate::hash::HashKey;
 use crate::program::FlowSettings;
 use packet::Packet;
 use resolver::{Envelope, Resolver, Response, Said};
@@ -103,25 +103,23 @@ impl Flows {
         exchanged
     }
 
-    /// The key of the hash with which frames are [described](describe).
-    pub const fn keyed(&self) -> &KeyedHash {
-        self.table.keyed()
-    }
-
-    /// Whether flows are so many that it pays to [`look_ahead`](Flows::look_ahead).
+    /// Loads the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache misses of a
+    /// large table overlap. `more` loads the entry of a scheme for a flow.
     #[inline]
-    pub const fn is_large(&self) -> bool {
-        self.table.len() >= LARGE_TABLE
-    }
-
-    /// Loads the flows of frames with these `hashes`, so that the cache misses of a large table overlap. `more` loads the
-    /// entry of a scheme for a flow.
-    #[inline]
-    pub fn look_ahead(&self, mut hashes: impl Iterator<Item = u64>, more: impl Fn(Slot, &Hot) -> u64) {
+    pub fn look_ahead<'a>(
+        &self,
+        way: Way,
+        frames: impl Iterator<Item = &'a [u8]>,
+        more: impl Fn(Slot, &Hot) -> u64,
+    ) {
+        if self.table.len() < LARGE_TABLE {
+            return;
+        }
+        let mut keys = frames.filter_map(|headers| Packet::usual_key(way, headers));
         loop {
             let mut words = [0_u32; LOOK_AHEAD];
-            let looked_up = words.iter_mut().zip(hashes.by_ref());
-            let found = looked_up.map(|(word, hash)| *word = self.table.peek(hash)).count();
+            let looked_up = words.iter_mut().zip(keys.by_ref());
+            let found = looked_up.map(|(word, key)| *word = self.table.peek(self.table.hash(&key))).count();
             if found == 0 {
                 return;
             }
@@ -147,7 +145,7 @@ impl Flows {
         }
     }
 
-    /// A frame that was read ahead, or holds no packet of the usual kind.
+    /// A frame that holds no packet of the usual kind.
     #[inline(never)]
     fn see_unusual(
         &mut self,

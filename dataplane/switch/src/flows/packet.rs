@@ -4,11 +4,11 @@ use crate::descriptor::{Descriptor, Network};
 use crate::hash::KeyedHash;
 use core::hash::Hasher;
 use core::net::{Ipv4Addr, Ipv6Addr};
-use units::{Bytes, PortId};
+use units::PortId;
 use wire::ethernet::MacAddress;
 use wire::ip::IpProtocol;
 use wire::roce::{self, QueuePair, bth};
-use wire::{ipv4, ipv6, udp};
+use wire::{ethernet, ipv4, ipv6, udp};
 
 /// An IP address of either version; those of IPv4 are mapped into IPv6 (RFC 4291 section 2.5.5.2). It is
 /// held in the words in which it is compared and hashed: bytes that were written apart and are read together
@@ -188,65 +188,6 @@ impl FlowKey {
     }
 }
 
-/// Reads `headers` as [`Descriptor::parse`] does, and looks for the flow of a RoCEv2 packet that is no later fragment.
-/// Returns the hash of the flow's key as well, for [`Flows::look_ahead`](super::Flows::look_ahead).
-#[inline(always)]
-pub(crate) fn describe(
-    headers: &[u8],
-    length: Bytes,
-    keyed: &KeyedHash,
-) -> Option<(Descriptor, Option<u64>)> {
-    let mut descriptor = Descriptor::parse(headers, length)?;
-    let found = locate(&descriptor, headers, keyed);
-    descriptor.bth_offset = found.map_or(0, |(offset, _)| offset);
-    Some((descriptor, found.map(|(_, hash)| hash)))
-}
-
-/// Where the BTH starts, and the hash of the flow's key.
-#[inline(always)]
-fn locate(descriptor: &Descriptor, headers: &[u8], keyed: &KeyedHash) -> Option<(u16, u64)> {
-    let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
-    // Nearly all are of this kind, for which one look is enough.
-    if descriptor.network == Network::Ipv4
-        && let Some(head) = roce::Head::parse(packet)
-    {
-        let qp = bth::View::known(head.into_bth()).destination_qp();
-        let hash = flow_hash(keyed, head.source().into(), head.destination().into(), qp);
-        return Some((u16::from(descriptor.payload_offset) + roce::Head::BTH_OFFSET, hash));
-    }
-    locate_in_layers(descriptor, packet, keyed)
-}
-
-#[inline(never)]
-fn locate_in_layers(descriptor: &Descriptor, packet: &[u8], keyed: &KeyedHash) -> Option<(u16, u64)> {
-    let (source, destination, offset) = match descriptor.network {
-        Network::Ipv4 => {
-            let ip = ipv4::View::known(packet);
-            if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
-                return None;
-            }
-            (ip.source().into(), ip.destination().into(), ip.header_len())
-        }
-        Network::Ipv6 => {
-            let ip = ipv6::View::known(packet);
-            let upper = ip.upper_layer().ok()?;
-            if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
-                return None;
-            }
-            (ip.source().into(), ip.destination().into(), upper.offset)
-        }
-        Network::Other { .. } => return None,
-    };
-    let udp = udp::View::parse_head(packet.get(offset..)?, usize::MAX).ok()?;
-    if udp.destination_port() != roce::UDP_PORT {
-        return None;
-    }
-    let offset = offset + udp::HEADER_LEN;
-    let bth = bth::View::parse(packet.get(offset..)?).ok()?;
-    let offset = u16::try_from(usize::from(descriptor.payload_offset) + offset).ok()?;
-    Some((offset, flow_hash(keyed, source, destination, bth.destination_qp())))
-}
-
 /// A RoCEv2 packet that is no later fragment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
@@ -261,7 +202,7 @@ pub(crate) struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// The packet in `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's
-    /// this `way`: one over IPv4 without options that nobody has looked for before. [`Packet::find`] finds the others.
+    /// this `way`; `None` for everything but packets over IPv4 without options. [`Packet::find`] finds the others.
     #[inline(always)]
     pub fn usual(
         way: Way,
@@ -270,19 +211,22 @@ impl<'a> Packet<'a> {
         headers: &'a [u8],
         keyed: &KeyedHash,
     ) -> Option<Self> {
-        if descriptor.bth_offset != Descriptor::UNASKED || descriptor.network != Network::Ipv4 {
+        if descriptor.network != Network::Ipv4 {
             return None;
         }
         let head = roce::Head::parse(headers.get(usize::from(descriptor.payload_offset)..)?)?;
-        let (source, destination) = (head.source().into(), head.destination().into());
-        let bth = bth::View::known(head.into_bth());
-        let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
-        let (hash, source_port) = (key.hash(keyed), head.source_port());
-        Some(Self { key, hash, source_port, origin: Origin::of(port, descriptor, headers), bth })
+        let (source_port, origin) = (head.source_port(), Origin::of(port, descriptor, headers));
+        let (key, bth) = key_of(way, head);
+        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
     }
 
-    /// Likewise any packet, by what was found when the frame was [described](describe), if it was; `None` for everything
-    /// else.
+    /// The key of an untagged packet over IPv4 without options: a first look at nearly every frame.
+    #[inline(always)]
+    pub fn usual_key(way: Way, headers: &[u8]) -> Option<FlowKey> {
+        Some(key_of(way, roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?).0)
+    }
+
+    /// Likewise any packet, layer by layer.
     pub fn find(
         way: Way,
         port: PortId,
@@ -290,46 +234,42 @@ impl<'a> Packet<'a> {
         headers: &'a [u8],
         keyed: &KeyedHash,
     ) -> Option<Self> {
-        let mut found = *descriptor;
-        if found.bth_offset == Descriptor::UNASKED {
-            found.bth_offset = locate(descriptor, headers, keyed)?.0;
-        }
-        Self::read(way, port, &found, headers, keyed)
-    }
-
-    /// The packet whose BTH is where `descriptor` says.
-    #[inline(always)]
-    fn read(
-        way: Way,
-        port: PortId,
-        descriptor: &Descriptor,
-        headers: &'a [u8],
-        keyed: &KeyedHash,
-    ) -> Option<Self> {
-        let bth_offset = usize::from(descriptor.bth_offset);
-        let udp = udp::View::known(headers.get(bth_offset.checked_sub(udp::HEADER_LEN)?..)?);
-        let bth = bth::View::known(headers.get(bth_offset..)?);
         let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
-        let (source, destination) = match descriptor.network {
+        let (source, destination, offset) = match descriptor.network {
             Network::Ipv4 => {
                 let ip = ipv4::View::known(packet);
-                (ip.source().into(), ip.destination().into())
+                if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
+                    return None;
+                }
+                (ip.source().into(), ip.destination().into(), ip.header_len())
             }
             Network::Ipv6 => {
                 let ip = ipv6::View::known(packet);
-                (ip.source().into(), ip.destination().into())
+                let upper = ip.upper_layer().ok()?;
+                if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
+                    return None;
+                }
+                (ip.source().into(), ip.destination().into(), upper.offset)
             }
             Network::Other { .. } => return None,
         };
+        let datagram = packet.get(offset..)?;
+        let udp = udp::View::parse_head(datagram, usize::MAX).ok()?;
+        if udp.destination_port() != roce::UDP_PORT {
+            return None;
+        }
+        let bth = bth::View::parse(datagram.get(udp::HEADER_LEN..)?).ok()?;
         let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
-        Some(Self {
-            key,
-            hash: key.hash(keyed),
-            source_port: udp.source_port(),
-            origin: Origin::of(port, descriptor, headers),
-            bth,
-        })
+        let (source_port, origin) = (udp.source_port(), Origin::of(port, descriptor, headers));
+        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
     }
+}
+
+#[inline(always)]
+fn key_of(way: Way, head: roce::Head<'_>) -> (FlowKey, bth::View<&[u8]>) {
+    let (source, destination) = (head.source().into(), head.destination().into());
+    let bth = bth::View::known(head.into_bth());
+    (FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() }, bth)
 }
 
 #[cfg(test)]
@@ -337,6 +277,7 @@ mod tests {
     use super::*;
     use crate::hash::HashKey;
     use proptest::prelude::*;
+    use units::Bytes;
 
     #[test]
     fn stations_ports_and_vlans_have_digests_of_their_own() {
@@ -372,20 +313,16 @@ mod tests {
             }
             let headers = &bytes[..length];
             if let Some(descriptor) = Descriptor::parse(headers, Bytes(length as u64)) {
-                let packet = &headers[usize::from(descriptor.payload_offset)..];
-                let keyed = KeyedHash::new(HashKey::from(7));
-                let (short, long) =
-                    (locate(&descriptor, headers, &keyed), locate_in_layers(&descriptor, packet, &keyed));
-                prop_assert_eq!(short, long);
-                // Both ways to a packet come to the same.
-                let (described, hash) =
-                    describe(headers, Bytes(length as u64), &keyed).expect("it was parsed before");
-                let find = |descriptor| Packet::find(Way::In, PortId(3), descriptor, headers, &keyed);
+                let (way, port, keyed) = (Way::In, PortId(3), KeyedHash::new(HashKey::from(7)));
                 let fields = |it: Packet| (it.key, it.hash, it.origin, it.source_port, it.bth.header());
-                prop_assert_eq!(find(&described).map(fields), find(&descriptor).map(fields));
-                prop_assert_eq!(find(&described).map(|it| it.hash), hash);
-                if let Some(usual) = Packet::usual(Way::In, PortId(3), &descriptor, headers, &keyed) {
-                    prop_assert_eq!(Some(fields(usual)), find(&described).map(fields));
+                let usual = Packet::usual(way, port, &descriptor, headers, &keyed);
+                let found = Packet::find(way, port, &descriptor, headers, &keyed);
+                if let Some(usual) = usual {
+                    prop_assert_eq!(Some(fields(usual)), found.map(fields));
+                }
+                let untagged = usize::from(descriptor.payload_offset) == ethernet::HEADER_LEN;
+                if untagged && descriptor.network == Network::Ipv4 {
+                    prop_assert_eq!(Packet::usual_key(way, headers), usual.map(|it| it.key));
                 }
             }
         }

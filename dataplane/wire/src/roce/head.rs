@@ -30,9 +30,6 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Where the BTH starts, from the IP header on.
-    pub const BTH_OFFSET: u16 = BTH_AT as u16;
-
     /// Views `packet`, from its IP header on; `None` where it is not of this kind, or too short.
     #[inline(always)]
     pub fn parse(packet: &'a [u8]) -> Option<Self> {

@@ -43,7 +43,7 @@ fn frames() -> impl Iterator<Item = (Nanos, &'static [u8])> {
 fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
     let keyed = KeyedHash::new(HashKey::from(KEY));
     frames().filter_map(move |(now, frame)| {
-        let (descriptor, _) = describe(frame, Bytes(frame.len() as u64), &keyed)?;
+        let descriptor = Descriptor::parse(frame, Bytes(frame.len() as u64))?;
         // The host with the lower address is behind this end.
         let packet = Packet::find(Way::Out, PortId(0), &descriptor, frame, &keyed)?;
         let Hosts { source, destination, .. } = packet.key.hosts;

@@ -1,7 +1,6 @@
 //! From one shard to another: frames for ports of other shards, and how they wait where one of those is behind.
 
 use super::Fabric;
-use crate::descriptor::Descriptor;
 use crate::flows::notifications::Notification;
 use crate::frame::Frame;
 use crate::ledger::ShardId;
@@ -107,27 +106,16 @@ impl<F: Frame> Fabric<F> {
 
     pub fn accept(&mut self, now: Nanos, handoffs: &mut Vec<Handoff<F>>) {
         self.read_other_shards();
-        // Where no port looks at them now, they are left where they are: they may wait for long.
-        let mut ahead =
-            self.read_ahead(None, handoffs.iter().filter_map(Handoff::frame).map(|(_, frame)| frame));
-        let mut known = ahead.drain(..);
+        self.look_ahead_handed_over(handoffs);
         for Handoff { egress, cargo } in handoffs.drain(..) {
             match cargo {
-                Cargo::Frame(queued) => {
-                    // What crosses is the frame alone, so that it is read once more where somebody wants to see it.
-                    let (known, wanted) = (known.next(), self.limited.contains(egress));
-                    let parse = || Descriptor::parse(queued.frame.headers(), queued.length());
-                    let seen = wanted.then(|| known.unwrap_or_else(parse)).flatten();
-                    self.accept_frame(now, queued, seen);
-                }
+                Cargo::Frame(queued) => self.accept_frame(now, queued),
                 Cargo::Notification(notification) => {
                     // One that finds no room is not missed.
                     let _ = self.egress[egress.index()].notifications.push(notification);
                 }
             }
         }
-        drop(known);
-        self.end_reading(ahead);
         self.settle();
         self.publish();
     }

@@ -20,40 +20,18 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         burst: &mut Vec<F>,
         program: &Program,
-        verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
-    ) {
-        let with_flows = program.keeps_flows();
-        let mut ahead = if with_flows { self.read_ahead(Some(port), burst.iter()) } else { Vec::new() };
-        let parse = |frame: &F, length| Descriptor::parse(frame.headers(), length);
-        if ahead.is_empty() {
-            self.end_reading(ahead);
-            return self.take_burst(now, port, burst, program, verdict, parse);
-        }
-        let mut known = ahead.drain(..);
-        self.take_burst(now, port, burst, program, verdict, |frame, length| {
-            known.next().unwrap_or_else(|| parse(frame, length))
-        });
-        drop(known);
-        self.end_reading(ahead);
-    }
-
-    /// Takes the frames of a burst, whose headers `read` reads.
-    #[inline(always)]
-    fn take_burst(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        burst: &mut Vec<F>,
-        program: &Program,
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
-        mut read: impl FnMut(&F, Bytes) -> Option<Descriptor>,
     ) {
         self.read_other_shards();
-        let (settings, with_flows) = (program.port(port), program.keeps_flows());
+        let settings = program.port(port);
+        let with_flows = program.keeps_flows();
+        if with_flows {
+            self.look_ahead(port, burst);
+        }
         let (mut run, mut carries_data) = (Run::default(), false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
-            let Some(descriptor) = read(&frame, length) else {
+            let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
                 self.refuse(port, settings, DropReason::Runt, length);
                 continue;
             };

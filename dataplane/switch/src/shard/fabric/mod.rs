@@ -16,7 +16,6 @@ pub use single::{Departure, Passage};
 
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
-use crate::descriptor::Descriptor;
 use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
@@ -38,9 +37,6 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
     let senders = |port: &PortSettings| Senders::new(port, key, seed).map(Box::new);
     program.settings().ports.iter().map(senders).collect()
 }
-
-/// Frames that are read ahead at once: a burst, and what a worker takes from a ring in one turn.
-const READ_AHEAD: usize = 256;
 
 pub(super) struct Fabric<F> {
     id: ShardId,
@@ -65,8 +61,6 @@ pub(super) struct Fabric<F> {
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme speaks to them.
     limited: PortSet,
-    /// Memory for frames that are read ahead; empty between bursts.
-    ahead: Vec<Option<Descriptor>>,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -90,7 +84,6 @@ impl<F: Frame> Fabric<F> {
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
-            ahead: Vec::with_capacity(READ_AHEAD),
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
@@ -176,7 +169,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>, seen: Option<Descriptor>) {
+    fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
         let Queued { egress, charge, .. } = queued;
         let priority = charge.priority();
         if self.egress[egress.index()].drops(priority) {
@@ -186,10 +179,7 @@ impl<F: Frame> Fabric<F> {
         }
         queued.since = now;
         self.changed.insert(egress);
-        if let Some(descriptor) = &seen {
-            let (port, length) = (queued.ingress, queued.length());
-            self.limit(egress, Arrival { now, port, priority, length, descriptor }, &mut queued.frame);
-        }
+        self.limit_handed_over(egress, priority, &mut queued);
         self.enqueue(queued);
     }
 

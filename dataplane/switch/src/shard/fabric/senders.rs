@@ -1,16 +1,17 @@
 //! The senders behind the ports of this shard: their frames are read and seen here, and notifications go to them.
 
 use super::ingress::Arrival;
-use super::{Fabric, READ_AHEAD, SendersByPort};
+use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::Outgoing;
 use crate::descriptor::Descriptor;
-use crate::flows::describe;
+use crate::flows::Way;
 use crate::flows::notifications::{Notification, Offer};
 use crate::forwarding::Forwarding;
 use crate::frame::{Frame, Transmitter};
 use crate::program::Program;
+use crate::queue::Queued;
 use crate::reason::Consumed;
-use units::{Nanos, PortId, WireBytes};
+use units::{Nanos, PortId, Priority, WireBytes};
 
 /// Notifications that are given to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -32,33 +33,25 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Reads frames that came in at `port` ahead, and loads their flows together, where flows are many: those of the port, or of
-    /// the one through which the frames are likely to leave. Otherwise nothing is read.
-    pub(super) fn read_ahead<'b>(
-        &mut self,
-        port: Option<PortId>,
-        frames: impl Iterator<Item = &'b F>,
-    ) -> Vec<Option<Descriptor>>
-    where
-        F: 'b,
-    {
+    /// Loads the flows of `burst`, which came in at `port`.
+    pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
         // From a port without LSCC they may go out through any; usually there is one.
-        let port = port.filter(|port| self.limited.contains(*port)).or(self.limited.iter().next());
-        let senders = port.and_then(|port| self.senders[port.index()].as_ref());
-        let Some(senders) = senders.filter(|it| it.flows.is_large()) else { return Vec::new() };
-        let mut ahead = core::mem::take(&mut self.ahead);
-        senders.look_ahead(frames.take(READ_AHEAD).filter_map(|frame| {
-            let described = describe(frame.headers(), frame.length(), senders.flows.keyed());
-            ahead.push(described.map(|(descriptor, _)| descriptor));
-            described?.1
-        }));
-        ahead
+        let (concerned, way) = match self.limited.contains(port) {
+            true => (Some(port), Way::In),
+            false => (self.limited.iter().next(), Way::Out),
+        };
+        if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_ref()) {
+            senders.look_ahead(way, burst.iter().map(Frame::headers));
+        }
     }
 
-    /// What was read ahead is taken: its memory is there for the next burst.
-    pub(super) fn end_reading(&mut self, ahead: Vec<Option<Descriptor>>) {
-        if ahead.capacity() > 0 {
-            self.ahead = ahead;
+    /// The same of what another shard has admitted.
+    pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
+        // Where no port looks at them now, they are left where they are: they may wait for long.
+        let senders = self.limited.iter().next().and_then(|port| self.senders[port.index()].as_ref());
+        if let Some(senders) = senders {
+            let frames = handoffs.iter().filter_map(Handoff::frame);
+            senders.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
         }
     }
 
@@ -70,6 +63,17 @@ impl<F: Frame> Fabric<F> {
         if let Some(senders) = &mut self.senders[egress.index()] {
             let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
             senders.send(now, outgoing, descriptor, frame.headers_mut());
+        }
+    }
+
+    /// The same for a frame that another shard has admitted: what crosses is the frame alone, so it is parsed once more.
+    pub(super) fn limit_handed_over(&mut self, egress: PortId, priority: Priority, queued: &mut Queued<F>) {
+        if self.limited.contains(egress)
+            && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
+        {
+            let (now, port, length) = (queued.since, queued.ingress, queued.length());
+            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            self.limit(egress, arrival, &mut queued.frame);
         }
     }
 
