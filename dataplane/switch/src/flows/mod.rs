@@ -17,7 +17,7 @@
 //! doubt.
 //!
 //! Addresses can be forged. The way in which a packet crosses cannot, and nor can the port, the station and the VLAN from
-//! which it came. Half-flows are apart by the first ([`Hosts`]), and pinned to the second: packets that come from
+//! which it came. Half-flows are apart by the first ([`packet::Hosts`]), and pinned to the second: packets that come from
 //! elsewhere are not looked at ([`Sighting::Stranger`]), until those from the former place have stopped.
 
 pub(crate) mod cnp;
