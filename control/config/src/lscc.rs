@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use switch::program::{Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting};
+use switch::program::{Bifrost, Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
 use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
 
@@ -160,8 +160,9 @@ pub(crate) fn check(
         _ => {}
     }
     check_step(sum, declared, problems);
-    if !lscc.pairs_by_psn(port.rate) {
-        let (in_flight, most) = (lscc.psns_in_flight(port.rate), Lscc::MOST_PSNS);
+    let flows = lscc.flows(port.rate);
+    if !flows.pairs_by_psn() {
+        let (in_flight, most) = (flows.psns_in_flight(), FlowSettings::MOST_PSNS);
         let (port, round_trip) = (port.name.clone(), lscc.round_trip);
         problems.warning(&declared.place, ProblemKind::LsccPsns { port, in_flight, most, round_trip });
     }

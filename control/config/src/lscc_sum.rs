@@ -93,8 +93,8 @@ const RAMP: Interval = Interval::from_millis(40);
 const CHANGE: u64 = 10;
 /// dQ as a part of Qref.
 const CORRECTION: u64 = 100;
-/// What the flow table holds for each flow: a line that every packet needs, and the rest.
-const FLOW: u64 = 64 + 56;
+/// What is held for each flow: a line that every packet needs, the rest, and what LSCC alone knows of it.
+const FLOW: u64 = 64 + 48 + 12;
 /// A word of its index, which has two for each flow, and as many as a power of two.
 const INDEX_WORD: u64 = 4;
 

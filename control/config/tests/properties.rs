@@ -12,9 +12,10 @@ use config::runtime::{
 use config::{Gateway, Link, diff, parse, render};
 use proptest::prelude::*;
 use switch::program::{
-    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, GroupSettings, LosslessGroup,
-    LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings, RateCalculation, RateLimit,
-    RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming, Watchdog, WatchdogAction,
+    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowSettings, GroupSettings,
+    LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings,
+    RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
+    Watchdog, WatchdogAction,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
@@ -152,7 +153,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
     let calculation = (wire_size(), prop::option::of(rate()), share(), share());
     let limiting = (
         (wire_size(), wire_size(), 1_000_u64..=1_000_000_000),
-        (prop::option::of(1_000_u64..=1_000_000_000), 1..=RateLimiting::MOST_FLOWS, 1_u64..),
+        (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64..),
         (dscp(), priority()),
     );
     let feedback = (prop::option::of(any::<[u8; 16]>()), dscp());

@@ -1,4 +1,11 @@
 //! What the switch knows of a frame after it has read its headers once.
+//!
+//! Routes, marks and flows read at the offsets of the [`Descriptor`], and parse nothing again. It holds as long as the
+//! headers keep their lengths. Routing does so: it rewrites MAC addresses, TTL and checksum. Marks change the ECN bits
+//! alone. An answer that is written over its question (ARP, neighbour solicitation, echo) is as long as that.
+//!
+//! A BTH is looked for by [`Flows::see`](crate::flows::Flows::see), once for all schemes of a port, so that no other frame
+//! pays for it.
 
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType};

@@ -19,6 +19,7 @@ mod congestion;
 mod descriptor;
 mod egress;
 mod flow_control;
+mod flows;
 mod forwarding;
 mod frame;
 mod hash;
@@ -33,9 +34,7 @@ mod sync;
 mod table;
 mod watermark;
 
-pub use congestion::lscc::{
-    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateCounters, ResolverCounters,
-};
+pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
@@ -43,6 +42,7 @@ pub use egress::{
 pub use flow_control::bifrost::{SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent};
+pub use flows::{DataFlows, FlowCounters, ResolverCounters};
 pub use forwarding::BridgeCounters;
 pub use frame::{ControlFrame, Frame, Transmitter};
 pub use hash::HashKey;

@@ -65,6 +65,13 @@ impl<T: AsRef<[u8]>> View<T> {
         }
     }
 
+    /// Views bytes that were parsed before, and of which no length has changed since. Of others, fields read as
+    /// whatever stands there, or as zero.
+    #[inline(always)]
+    pub const fn known(bytes: T) -> Self {
+        Self(bytes)
+    }
+
     #[inline(never)]
     fn examine(bytes: &[u8], length_on_wire: usize) -> Result<(), ParseError> {
         let available = bytes.len();

@@ -40,6 +40,17 @@ fn the_core_holds_no_clock_file_thread_lock_log_or_ambient_randomness() {
 }
 
 #[test]
+fn flows_know_no_scheme_that_stands_on_them() {
+    let mut found = Vec::new();
+    for path in files_under(&root().join("dataplane/switch/src/flows"), is_rust) {
+        let text = fs::read_to_string(&path).expect("a listed file can be read");
+        let imports = text.lines().filter(|line| line.contains("congestion::") || line.contains("Lscc"));
+        found.extend(imports.map(|line| format!("{}: {}", shown(&path), line.trim())));
+    }
+    assert_none(found, "schemes import flows, and never the other way round");
+}
+
+#[test]
 fn unsafe_stands_in_the_two_dpdk_crates_only() {
     let mut found = Vec::new();
     for path in files_under(root(), is_rust) {

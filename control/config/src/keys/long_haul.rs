@@ -78,7 +78,7 @@ table! {
         long_flow: At<SizeWish>, auto("`\"auto\"`: the BDP, rounded up");
         /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`
         far_cnp_interval: At<Spacing>, default(Spacing(None));
-        /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 128 to 136 bytes
+        /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 132 to 140 bytes
         flows: At<u32>, default(1_u32 << 16);
         /// The port forgets a flow that is idle for this long
         ageing: At<Interval>, default(Interval::from_secs(10));

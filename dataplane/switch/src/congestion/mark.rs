@@ -12,20 +12,26 @@ pub(crate) enum Marking {
 }
 
 /// Marks the packet whose IP header starts at `ip_offset` and says that its transport understands
-/// ECN. The IPv4 checksum follows; no ICRC covers these bits.
+/// ECN.
 pub(crate) fn mark_congestion(headers: &mut [u8], ip_offset: u8) -> Marking {
-    let packet = headers.get_mut(usize::from(ip_offset)..).unwrap_or_default();
-    // The length was checked at ingress; only the header is of interest here.
-    if packet.first().is_some_and(|first| first >> 4 == 6) {
-        if let Ok(mut ip) = ipv6::View::parse_head(packet, usize::MAX) {
-            let already = ip.ecn() == Ecn::Ce;
-            ip.set_ecn(Ecn::Ce);
-            return if already { Marking::Already } else { Marking::Marked };
-        }
-    } else if let Ok(mut ip) = ipv4::View::parse_head(packet, usize::MAX) {
-        let already = ip.ecn() == Ecn::Ce;
-        ip.set_ecn(Ecn::Ce);
-        return if already { Marking::Already } else { Marking::Marked };
+    match set_ecn(headers, ip_offset, Ecn::Ce) {
+        Some(Ecn::Ce) | None => Marking::Already,
+        Some(_) => Marking::Marked,
     }
-    Marking::Already
+}
+
+/// Sets the ECN bits of the packet whose IP header starts at `ip_offset`, and returns what they were. The IPv4 checksum
+/// follows; no ICRC covers these bits.
+pub(crate) fn set_ecn(headers: &mut [u8], ip_offset: u8, ecn: Ecn) -> Option<Ecn> {
+    let packet = headers.get_mut(usize::from(ip_offset)..)?;
+    if packet.first()? >> 4 == 6 {
+        let mut ip = ipv6::View::known(packet);
+        let before = ip.ecn();
+        ip.set_ecn(ecn);
+        return Some(before);
+    }
+    let mut ip = ipv4::View::known(packet);
+    let before = ip.ecn();
+    ip.set_ecn(ecn);
+    Some(before)
 }

@@ -1,7 +1,6 @@
 //! The egress half of a port: queues, scheduler, shapers, link clock, and the pauses it obeys.
 
 mod gate;
-mod notifications;
 mod pauses;
 mod port;
 mod queue;
@@ -15,6 +14,5 @@ pub use watchdog::{
     Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters, WatchdogEvent, WatchdogLog,
 };
 
-pub(crate) use notifications::Notifications;
 pub(crate) use pauses::ReceivedPauses;
 pub(crate) use port::{EgressPort, Turn};

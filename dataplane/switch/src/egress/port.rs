@@ -4,10 +4,11 @@ mod single;
 
 use super::gate::Gate;
 use super::queue::{Queue, mark};
+use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
-use super::{Notifications, scheduler::Scheduler};
 use crate::admission::Pools;
 use crate::congestion::int::Stamper;
+use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings};
@@ -28,7 +29,7 @@ pub(crate) struct EgressPort {
     backlog: PrioritySet,
     queues: [Queue; Priority::COUNT],
     watchdog: PortWatchdog,
-    /// Direct CNPs that wait.
+    /// What senders behind the port are to get.
     pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,

@@ -14,20 +14,18 @@ pub(super) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[
     let mut hasher = state.build_hasher();
     match descriptor.network {
         Network::Ipv4 => {
-            if let Ok(ip) = ipv4::View::parse_head(packet, usize::MAX) {
-                (ip.source(), ip.destination(), ip.protocol().0).hash(&mut hasher);
-                let upper = packet.get(ip.header_len()..).unwrap_or_default();
-                hash_ports(ip.protocol(), ip.is_fragment(), upper, &mut hasher);
-            }
+            let ip = ipv4::View::known(packet);
+            (ip.source(), ip.destination(), ip.protocol().0).hash(&mut hasher);
+            let upper = packet.get(ip.header_len()..).unwrap_or_default();
+            hash_ports(ip.protocol(), ip.is_fragment(), upper, &mut hasher);
         }
         Network::Ipv6 => {
-            if let Ok(ip) = ipv6::View::parse_head(packet, usize::MAX) {
-                (ip.source(), ip.destination()).hash(&mut hasher);
-                if let Ok(upper) = ip.upper_layer() {
-                    upper.protocol.0.hash(&mut hasher);
-                    let bytes = packet.get(upper.offset..).unwrap_or_default();
-                    hash_ports(upper.protocol, upper.fragment.is_some(), bytes, &mut hasher);
-                }
+            let ip = ipv6::View::known(packet);
+            (ip.source(), ip.destination()).hash(&mut hasher);
+            if let Ok(upper) = ip.upper_layer() {
+                upper.protocol.0.hash(&mut hasher);
+                let bytes = packet.get(upper.offset..).unwrap_or_default();
+                hash_ports(upper.protocol, upper.fragment.is_some(), bytes, &mut hasher);
             }
         }
         Network::Other { .. } => {}

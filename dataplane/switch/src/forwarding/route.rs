@@ -187,7 +187,7 @@ impl RouteTable {
 
     #[inline(always)]
     fn route_v4(&self, packet: &mut [u8]) -> Result<&[NextHop], DropReason> {
-        let mut ip = ipv4::View::parse_head(packet, usize::MAX).map_err(|_| DropReason::MalformedIp)?;
+        let mut ip = ipv4::View::known(packet);
         if !ip.verify_checksum() {
             return Err(DropReason::IpChecksum);
         }
@@ -202,7 +202,7 @@ impl RouteTable {
     }
 
     fn route_v6(&self, packet: &mut [u8]) -> Result<&[NextHop], DropReason> {
-        let mut ip = ipv6::View::parse_head(packet, usize::MAX).map_err(|_| DropReason::MalformedIp)?;
+        let mut ip = ipv6::View::known(packet);
         let entry = self.v6.longest_match(ip.destination()).map(|(_, _, entry)| *entry);
         let hops = self.hops_of(entry)?;
         if ip.hop_limit() <= 1 {

@@ -2,7 +2,7 @@
 
 use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
-use crate::congestion::lscc::RateAnnouncer;
+use crate::congestion::lscc::RateAdvertiser;
 use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
 use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
@@ -45,7 +45,7 @@ pub(crate) struct IngressPort {
     pub scheme: Scheme,
     pub pauses: PauseSender,
     lossless: PrioritySet,
-    pub announcer: Option<RateAnnouncer>,
+    pub advertiser: Option<RateAdvertiser>,
     pub counters: IngressCounters,
     /// Answers of the gateway itself.
     pub may_answer: Allowance,
@@ -65,10 +65,10 @@ impl IngressPort {
             scheme: Scheme::new(settings, look),
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
-            announcer: settings
+            advertiser: settings
                 .lscc
                 .as_ref()
-                .map(|lscc| RateAnnouncer::at_rest(id, lscc, program.settings().seed)),
+                .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             counters,
             may_answer: Allowance::default(),
             holding: PrioritySet::EMPTY,
@@ -79,7 +79,7 @@ impl IngressPort {
     pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        self.configure_announcer(settings, program.settings().seed, ledger);
+        self.configure_advertiser(settings, program.settings().seed, ledger);
         self.lossless = settings.lossless();
         let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
         if self.scheme.configure(settings, look) {
@@ -94,16 +94,16 @@ impl IngressPort {
         }
     }
 
-    fn configure_announcer(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
+    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
-        match (&settings.lscc, &mut self.announcer) {
-            (Some(lscc), Some(announcer)) if settings.lossless() == self.lossless => {
-                announcer.configure(lscc, departed);
+        match (&settings.lscc, &mut self.advertiser) {
+            (Some(lscc), Some(advertiser)) if settings.lossless() == self.lossless => {
+                advertiser.configure(lscc, departed);
             }
-            (lscc, announcer) => {
-                let new = |lscc| RateAnnouncer::new(self.id, lscc, seed, departed);
-                *announcer = lscc.as_ref().map(new);
+            (lscc, advertiser) => {
+                let new = |lscc| RateAdvertiser::new(self.id, lscc, seed, departed);
+                *advertiser = lscc.as_ref().map(new);
             }
         }
     }
@@ -117,15 +117,15 @@ impl IngressPort {
     /// Whether something here sleeps until frames come in.
     #[inline]
     pub fn wakes(&self) -> bool {
-        self.scheme.wakes() || self.announcer.is_some()
+        self.scheme.wakes() || self.advertiser.is_some()
     }
 
     /// Frames came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         self.scheme.wake(now);
-        if let Some(announcer) = &mut self.announcer {
-            announcer.wake(now);
+        if let Some(advertiser) = &mut self.advertiser {
+            advertiser.wake(now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The settings of LSCC on a long-haul port.
 
+use super::flows::{self, FlowSettings};
 use core::net::Ipv4Addr;
 use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ip::Dscp;
@@ -7,13 +8,13 @@ use wire::rate_feedback;
 
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
 /// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates
-/// the rate at which it wants to be sent to, and limits what it sends to the rate that it is told.
+/// the rate at which it wants to be sent to, and limits what it sends to the rate that the other one advertises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lscc {
-    /// T: how often a rate is calculated and told to the other end, and how long a flow that was
+    /// T: how often a rate is calculated and advertised to the other end, and how long a flow that was
     /// flagged stays so.
     pub interval: Interval,
-    /// 2D: from the instant at which a rate is told until the first byte sent at that rate is here.
+    /// 2D: from the instant at which a rate is advertised until the first byte sent at that rate is here.
     pub round_trip: Interval,
     /// The rate calculation module.
     pub calculation: RateCalculation,
@@ -59,11 +60,6 @@ pub struct RateLimiting {
     pub cnp_priority: Priority,
 }
 
-impl RateLimiting {
-    /// The most flows that can be asked for.
-    pub const MOST_FLOWS: u32 = 1 << 22;
-}
-
 /// The feedback message between the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
@@ -78,34 +74,18 @@ pub struct Feedback {
 }
 
 impl Lscc {
-    /// The most PSNs in flight with which they can tell queue pairs apart: a quarter of all, so that of
-    /// four wrong ones three are noticed.
-    pub const MOST_PSNS: u32 = 1 << 22;
-    /// A packet on the wire whose path MTU is 1,024 bytes, the least that an Ethernet MTU of 1,500 brings
-    /// about: with the headers of RoCEv2 over IPv4, ICRC, FCS, preamble and gap.
-    const SHORT_PACKET: u64 = 1_106;
-    /// Longer than that no packet is in flight where PSNs tell queue pairs apart.
-    const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
-
     /// The most rates that can be on their way at a time.
     pub const MOST_IN_FLIGHT: usize = 1 << 16;
 
     /// What the link holds at `rate`: round trip x rate, rounded up.
     pub fn bdp(&self, rate: BitRate) -> WireBytes {
-        let bits = u128::from(rate.bits_per_second()) * u128::from(self.round_trip.0);
-        WireBytes(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
+        flows::bdp(rate, self.round_trip)
     }
 
-    /// How many PSNs one queue pair can have in flight where it has the link at `rate` to itself: packets of a path MTU
-    /// of 1,024 bytes over two round trips, since queues may take as long as the link.
-    pub fn psns_in_flight(&self, rate: BitRate) -> u64 {
-        self.bdp(rate).0.div_ceil(Self::SHORT_PACKET).saturating_mul(2)
-    }
-
-    /// Whether responses can be told by their PSNs. Where not, connection management alone says who sends a flow.
-    pub fn pairs_by_psn(&self, rate: BitRate) -> bool {
-        self.round_trip.0.saturating_mul(2) <= Self::LONGEST_FLIGHT.0
-            && self.psns_in_flight(rate) <= u64::from(Self::MOST_PSNS)
+    /// The flows that the rate limiting module works on, at a port of `rate`.
+    pub fn flows(&self, rate: BitRate) -> FlowSettings {
+        let RateLimiting { flows: capacity, ageing, .. } = self.limiting;
+        FlowSettings { capacity, ageing, round_trip: self.round_trip, rate }
     }
 
     /// How many rates are on their way at a time: N, the round trip over T, rounded up.
@@ -113,13 +93,13 @@ impl Lscc {
         self.round_trip.0.div_ceil(self.interval.0) as usize
     }
 
-    /// `(N + 1) T`: from the beginning of an interval until the rate told at its end is here.
+    /// `(N + 1) T`: from the beginning of an interval until the rate advertised at its end is here.
     const fn horizon(&self) -> u128 {
         self.round_trip.0 as u128 + self.interval.0 as u128
     }
 
     /// What a port without traffic comes to ask for: the rate that fills an empty queue up to Qref in each round
-    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The paper's law tells it in the mean, and it satisfies
+    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The paper's law advertises it in the mean, and it satisfies
     /// equation (3).
     pub fn rate_at_rest(&self) -> BitRate {
         let RateCalculation { reference, least, most, .. } = self.calculation;
@@ -128,7 +108,7 @@ impl Lscc {
     }
 
     /// Delta R must be more than this, for rates to take the queue back by `correction` while none of what
-    /// was told has come in (equation 12, left side): `correction / (2D + T)`, rounded up. `None` where
+    /// was advertised has come in (equation 12, left side): `correction / (2D + T)`, rounded up. `None` where
     /// there is nothing to correct.
     pub fn least_step(&self, correction: WireBytes) -> Option<BitRate> {
         let bits = u128::from(correction.0) * BYTE_PER_NANOSECOND;
@@ -153,7 +133,7 @@ impl Lscc {
     /// To what the queue grows when it is at Qref and the bottleneck rate drops by `drop` for good, in a
     /// fluid model with an ideal upstream; rounded up.
     ///
-    /// What is on its way comes in at the old rate for a round trip, and so does what is told until the drop
+    /// What is on its way comes in at the old rate for a round trip, and so does what is advertised until the drop
     /// is noticed; then rates fall by Delta R per T. That is `Qref + drop 2D + drop^2 T / (2 Delta R)`, and
     /// `drop T / 2` for the whole intervals in which it happens. The paper does not have this. A drop by
     /// Delta R or less, and any without Delta R, is made up for at once: `Qref + drop (2D + T)`, equation 9.
@@ -260,17 +240,6 @@ mod tests {
         // DCQCN's 40 Mb/s every 55 us, two flows.
         let most = lscc.most_step(2, megabits(40), Interval::from_micros(55));
         assert_eq!(most, BitRate::new(290_909_090), "rounded down");
-    }
-
-    #[test]
-    fn psns_tell_queue_pairs_apart_at_100g_up_to_185_ms_and_at_any_rate_up_to_half_a_second() {
-        let link = |millis: u64| lscc(200, millis * 1_000, 0, None);
-        // 1.25 GB in packets of 1,106 bytes, twice.
-        assert_eq!(link(100).psns_in_flight(BitRate::gigabits(100)), 2 * 1_130_199);
-        let covered = |millis, gigabits| link(millis).pairs_by_psn(BitRate::gigabits(gigabits));
-        assert!(covered(185, 100) && !covered(186, 100));
-        assert!(covered(46, 400) && !covered(47, 400));
-        assert!(covered(500, 1) && !covered(501, 1));
     }
 
     #[test]

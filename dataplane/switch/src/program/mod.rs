@@ -5,6 +5,7 @@
 
 mod classification;
 mod error;
+mod flows;
 mod forwarding;
 mod lscc;
 mod port;
@@ -15,6 +16,7 @@ mod watchdog;
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
+pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
 pub use port::{
@@ -36,7 +38,7 @@ pub struct Program {
     forwarding: Forwarding,
     /// What each port answers for.
     addresses: Vec<Addresses>,
-    has_lscc: bool,
+    keeps_flows: bool,
     hash_key: HashKey,
 }
 
@@ -57,7 +59,7 @@ impl Program {
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
-            has_lscc: settings.ports.iter().any(|port| port.lscc.is_some()),
+            keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -105,10 +107,10 @@ impl Program {
         self.hash_key
     }
 
-    /// Whether any port runs LSCC.
+    /// Whether any port keeps flows, since a scheme speaks to its senders.
     #[inline]
-    pub(crate) fn has_lscc(&self) -> bool {
-        self.has_lscc
+    pub(crate) fn keeps_flows(&self) -> bool {
+        self.keeps_flows
     }
 
     #[inline]

@@ -1,12 +1,12 @@
 //! A look at a shard from outside: counters, levels, watermarks, pauses.
 
 use super::Shard;
-use crate::congestion::lscc::{
-    DataFlows, FeedbackCounters, FlowCounters, LimiterCounters, RateAnnouncer, RateCounters, ResolverCounters,
-};
+use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
+use crate::congestion::senders::Senders;
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::bifrost::{SlotCounters, SlotState};
 use crate::flow_control::{PauseCause, PausesSent};
+use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
 use crate::forwarding::BridgeCounters;
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -93,11 +93,11 @@ pub struct PoolReport {
 /// LSCC on one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LsccReport {
-    /// The rates that it told the other end.
+    /// The rates that it advertised to the other end.
     pub rates: RateCounters,
     /// The feedback messages that came in.
     pub feedback: FeedbackCounters,
-    /// The rate that the other end told last, unless it was given up since.
+    /// The rate that the other end advertised last, unless it was given up since.
     pub told: Option<BitRate>,
     /// How often a limit dissolved because messages failed to come.
     pub lapsed: u64,
@@ -210,27 +210,27 @@ impl<F: Frame> Shard<F> {
 
     /// LSCC on `port`; `None` where it does not run.
     pub fn lscc(&self, port: PortId) -> Option<LsccReport> {
-        let limiter = self.fabric.limiters[port.index()].as_ref()?;
-        let announcer = self.fabric.ingress[port.index()].announcer.as_ref()?;
+        let Senders { flows, limiter } = self.fabric.senders[port.index()].as_deref()?;
+        let advertiser = self.fabric.ingress[port.index()].advertiser.as_ref()?;
         let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
         Some(LsccReport {
-            rates: *announcer.counters(),
-            feedback: *limiter.advice().counters(),
-            told: limiter.advice().last_told(),
-            lapsed: limiter.advice().lapsed(),
+            rates: *advertiser.counters(),
+            feedback: *limiter.advertised().counters(),
+            told: limiter.advertised().last_rate(),
+            lapsed: limiter.advertised().lapsed(),
             pseudo_queue,
             longest_pseudo_queue,
             limiter: *limiter.counters(),
-            known_flows: limiter.flows().len(),
-            flows: limiter.flows().flow_counters(),
-            data_flows: limiter.flows().data(),
-            resolver: limiter.flows().resolver_counters(),
+            known_flows: flows.len(),
+            flows: flows.flow_counters(),
+            data_flows: flows.data(),
+            resolver: flows.resolver_counters(),
         })
     }
 
     /// How late the intervals of LSCC on `port` ended; `None` where it does not run.
     pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
-        self.fabric.ingress[port.index()].announcer.as_ref().map(RateAnnouncer::lateness)
+        self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
     }
 
     /// Control frames that the switch sent through `port`.

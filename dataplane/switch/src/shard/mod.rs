@@ -168,10 +168,10 @@ impl<F: Frame> Shard<F> {
     /// # Errors
     /// [`NotLive`], with nothing changed, where the configuration differs in what cannot change live.
     pub fn succeed(&mut self, now: Nanos, successor: &mut Successor) -> Result<(), NotLive> {
-        let Successor { program, bridge, limiters } = successor;
+        let Successor { program, bridge, senders } = successor;
         program.can_replace(&self.program)?;
         self.bridge.succeed(bridge);
-        self.fabric.configure(now, &self.program, program, limiters);
+        self.fabric.configure(now, &self.program, program, senders);
         core::mem::swap(&mut self.program, program);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! A configuration that is to take the place of the one in force, with the tables that it may need.
 
-use super::fabric::{Limiters, limiters_of};
+use super::fabric::{SendersByPort, senders_of};
 use crate::forwarding::Bridge;
 use crate::program::{BridgeSettings, ForwardingSettings, Program};
 use core::fmt;
@@ -15,13 +15,13 @@ use std::sync::Arc;
 pub struct Successor {
     pub(super) program: Arc<Program>,
     pub(super) bridge: Bridge,
-    pub(super) limiters: Limiters,
+    pub(super) senders: SendersByPort,
 }
 
 impl Successor {
     /// The tables of `program`.
     pub fn new(program: Arc<Program>) -> Self {
-        Self { bridge: bridge_of(&program), limiters: limiters_of(&program), program }
+        Self { bridge: bridge_of(&program), senders: senders_of(&program), program }
     }
 
     /// The configuration: the new one, and after [`Shard::succeed`](crate::Shard::succeed) the former one.

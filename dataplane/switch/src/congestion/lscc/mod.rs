@@ -2,26 +2,23 @@
 //!
 //! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III. Both
 //! ends of a long link run both modules. The *rate calculation* module looks at the queue of what came
-//! in from the link and at how fast it leaves, and tells the other end a rate. The *rate limiting* module
-//! lets what goes out fill a pseudo-queue that drains at the rate which it was told, and while that is
-//! long sends CNPs to the senders behind it, directly, without the round trip over the long link.
+//! in from the link and at how fast it leaves, and advertises a rate to the other end. The *rate limiting* module
+//! lets what goes out fill a pseudo-queue that drains at the rate which the other end advertises. While that queue is
+//! long, it sends CNPs to the senders behind it, directly, without the round trip over the long link.
+//!
+//! Who sends through the port, and how a sender is reached, is known to [`flows`](crate::flows).
 
-mod advice;
-mod announcer;
-pub(crate) mod flow_table;
-mod packet;
+mod advertised_rate;
+mod advertiser;
+mod flow_states;
 mod pseudo_queue;
 mod rate_calculator;
 mod rate_limiter;
-pub(crate) mod resolver;
 
-pub use advice::FeedbackCounters;
-pub use flow_table::FlowCounters;
+pub use advertised_rate::FeedbackCounters;
 pub use rate_calculator::RateCounters;
 pub use rate_limiter::LimiterCounters;
-pub use resolver::{DataFlows, ResolverCounters};
 
-pub(crate) use advice::Response;
-pub(crate) use announcer::RateAnnouncer;
-pub(crate) use packet::Way;
-pub(crate) use rate_limiter::{Offer, Outgoing, RateLimiter};
+pub(crate) use advertised_rate::Response;
+pub(crate) use advertiser::RateAdvertiser;
+pub(crate) use rate_limiter::{Outgoing, RateLimiter};

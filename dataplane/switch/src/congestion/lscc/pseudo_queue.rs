@@ -11,7 +11,7 @@ const LEAST_ABOVE: WireBytes = WireBytes(64 << 10);
 /// Equation (10): `dQ* = (R_in - R) dt`, never below zero, and never more than it may hold.
 ///
 /// The paper sets no upper end. But what does not fit has gone out to the link all the same, and stands in the queue of
-/// the other end, for which the rate that it tells makes up already. Counted here as well, it would hold senders
+/// the other end, for which the rate that it advertises makes up already. Counted here as well, it would hold senders
 /// down for as long again: after a round trip in which nobody could be told, for tens of milliseconds.
 #[derive(Debug)]
 pub(crate) struct PseudoQueue {

@@ -11,17 +11,17 @@
 //! Where the paper is followed and where not:
 //!
 //! - An interval is elapsed time. BR of one that ends late is measured over the time that it took.
-//! - The rate told at its beginning then holds for longer than T, and so does its adjustment. An entry of
+//! - The rate advertised at its beginning then holds for longer than T, and so does its adjustment. An entry of
 //!   the list therefore counts for how long it was the latest, in units of T, and the list for just
 //!   the last round trip: of the oldest entry counts only what has not taken effect. With that equation (3)
 //!   holds whatever the intervals took, and for a round trip that is no multiple of T. On time and with
 //!   2D = N T it is the paper's list of N entries, each of which counts once.
-//! - A rate is what its message can carry. What is told is rounded down to that, and what is pushed on the
-//!   list is what was told; Rmin, Rmax and Delta R are whole units likewise.
+//! - A rate is what its message can carry. What is advertised is rounded down to that, and what is pushed on the
+//!   list is what was advertised; Rmin, Rmax and Delta R are whole units likewise.
 //! - A switch that starts is at rest, see below: the law would have come to that before the first frame. Where the law
-//!   begins while frames pass, nothing has been told: the other end sends what its line carries, so the first
+//!   begins while frames pass, nothing has been advertised: the other end sends what its line carries, so the first
 //!   rate may differ from Rmax by Delta R, and the list is empty.
-//! - A port without traffic has no intervals. The paper's law goes on telling rates that fill an empty queue
+//! - A port without traffic has no intervals. The paper's law goes on advertising rates that fill an empty queue
 //!   up to Qref, again and again. When nothing was there for N + 1 intervals, rates go to their mean
 //!   ([`Lscc::rate_at_rest`]) instead, by Delta R at a time, and stay.
 
@@ -46,7 +46,7 @@ const HIGHEST: i64 = u32::MAX as i64 * UNIT;
 /// What the rate calculation of one port has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateCounters {
-    /// Intervals that have ended, and rates that were told. A port without traffic counts none.
+    /// Intervals that have ended, and rates that were advertised. A port without traffic counts none.
     pub intervals: u64,
     /// Rates that Delta R kept from being further from the one before.
     pub clamped_by_step: u64,
@@ -54,7 +54,7 @@ pub struct RateCounters {
     pub clamped_at_least: u64,
     /// Rates that Rmax kept from being higher.
     pub clamped_at_most: u64,
-    /// The rate that was told last.
+    /// The rate that was advertised last.
     pub last_rate: Option<BitRate>,
     /// What left in the last interval, as a rate; `None` where nothing did.
     pub last_bottleneck_rate: Option<BitRate>,
@@ -62,7 +62,7 @@ pub struct RateCounters {
     pub longest_queue: WireBytes,
 }
 
-/// What was told last.
+/// What was advertised last.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     at: Nanos,
@@ -70,7 +70,7 @@ struct Latest {
     adjustment: i64,
 }
 
-/// Rates that are told, in bits per second and in whole units.
+/// Rates that are advertised, in bits per second and in whole units.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// Delta R.
@@ -88,7 +88,7 @@ pub(crate) struct RateCalculator {
     /// Qref.
     reference: u64,
     bounds: Bounds,
-    /// What is told to a port without traffic.
+    /// What a port without traffic advertises.
     idle_rate: i64,
     /// After how many intervals without traffic.
     patience: usize,
@@ -98,7 +98,7 @@ pub(crate) struct RateCalculator {
     began: Option<Nanos>,
     /// How many wire bytes had left at that time.
     departed: u64,
-    /// The rate that holds: the one told last, in bits per second.
+    /// The rate that holds: the one advertised last, in bits per second.
     last: i64,
     latest: Option<Latest>,
     in_flight: InFlight,
@@ -226,7 +226,7 @@ impl Bounds {
         Self { step: step.map(down), least, most: down(most).max(least) }
     }
 
-    /// What is told where `rate` is wanted, in bits per second.
+    /// What is advertised where `rate` is wanted, in bits per second.
     fn carried(&self, rate: i128) -> i64 {
         let within = rate.clamp(self.least.into(), self.most.into()) as i64;
         within / UNIT * UNIT
@@ -240,5 +240,5 @@ fn bottleneck_rate(left: u64, elapsed: Interval) -> i64 {
 }
 
 fn as_rate(bits_per_second: i64) -> BitRate {
-    BitRate::new(bits_per_second.unsigned_abs()).expect("what is told is at least one unit")
+    BitRate::new(bits_per_second.unsigned_abs()).expect("what is advertised is at least one unit")
 }

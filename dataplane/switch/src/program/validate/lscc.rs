@@ -2,8 +2,9 @@
 
 use core::net::Ipv4Addr;
 
-use crate::program::ForwardingSettings;
-use crate::program::{Lscc, PortSettings, ProgramError, RateCalculation, RateLimiting, Settings};
+use crate::program::{
+    FlowSettings, ForwardingSettings, Lscc, PortSettings, ProgramError, RateCalculation, Settings,
+};
 use units::{Bytes, Interval, PortId, Priority, WireBytes};
 
 /// The shortest times of LSCC.
@@ -60,7 +61,7 @@ fn validate_limiting(port: &PortSettings, lscc: &Lscc) -> Result<(), ProgramErro
         let (long_flow, least) = (Bytes(limiting.long_flow.0), Bytes(least.0));
         return Err(ProgramError::LsccLongFlow { port: name(), long_flow, least });
     }
-    let (flows, most) = (limiting.flows, RateLimiting::MOST_FLOWS);
+    let (flows, most) = (limiting.flows, FlowSettings::MOST);
     if flows == 0 || flows > most {
         return Err(ProgramError::LsccFlows { port: name(), flows, most });
     }

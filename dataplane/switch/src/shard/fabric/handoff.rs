@@ -1,11 +1,11 @@
 //! From one shard to another: frames for ports of other shards, and how they wait where one of those is behind.
 
 use super::Fabric;
+use crate::flows::notifications::Notification;
 use crate::frame::Frame;
 use crate::ledger::ShardId;
 use crate::queue::{Charge, Fifo, Queued};
 use units::{Nanos, PortId};
-use wire::roce::cnp;
 
 /// Something on its way to the shard that owns its egress port.
 pub struct Handoff<F> {
@@ -26,8 +26,8 @@ impl<F> Handoff<F> {
 enum Cargo<F> {
     /// A frame, charged to the ledger already.
     Frame(Queued<F>),
-    /// A direct CNP. Nobody misses one that is lost: the next interval makes another.
-    Notification(cnp::Frame),
+    /// A notification to a sender. Nobody misses one that is lost: the next interval makes another.
+    Notification(Notification),
 }
 
 /// Handoffs in an outbox; what finds no room there waits in a queue.
@@ -60,11 +60,11 @@ impl<F> WayOut<F> {
         lossless || self.waiting.length() < LOSSY_WAITING
     }
 
-    /// Gives a direct CNP for `egress` to the other shard, if nothing holds it up. Returns whether it did.
-    pub fn notify(&mut self, egress: PortId, frame: cnp::Frame) -> bool {
+    /// Gives a notification for `egress` to the other shard, if nothing holds it up. Returns whether it did.
+    pub fn notify(&mut self, egress: PortId, notification: Notification) -> bool {
         let open = self.room() > 0;
         if open {
-            self.outbox.push(Handoff { egress, cargo: Cargo::Notification(frame) });
+            self.outbox.push(Handoff { egress, cargo: Cargo::Notification(notification) });
         }
         open
     }
@@ -110,9 +110,9 @@ impl<F: Frame> Fabric<F> {
         for Handoff { egress, cargo } in handoffs.drain(..) {
             match cargo {
                 Cargo::Frame(queued) => self.accept_frame(now, queued),
-                Cargo::Notification(frame) => {
+                Cargo::Notification(notification) => {
                     // One that finds no room is not missed.
-                    let _ = self.egress[egress.index()].notifications.push(frame);
+                    let _ = self.egress[egress.index()].notifications.push(notification);
                 }
             }
         }

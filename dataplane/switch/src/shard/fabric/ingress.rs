@@ -24,8 +24,8 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let settings = program.port(port);
-        let with_lscc = program.has_lscc();
-        if with_lscc {
+        let with_flows = program.keeps_flows();
+        if with_flows {
             self.look_ahead(port, burst);
         }
         let (mut run, mut carries_data) = (Run::default(), false);
@@ -42,7 +42,7 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_lscc && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
+            if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
                 continue;
             }
             carries_data = true;

@@ -5,6 +5,7 @@ mod handoff;
 mod ingress;
 mod lscc;
 mod scheme;
+mod senders;
 mod single;
 mod watchdog;
 
@@ -13,7 +14,7 @@ use handoff::WayOut;
 pub use single::{Departure, Passage};
 
 use crate::admission::Pools;
-use crate::congestion::lscc::RateLimiter;
+use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
@@ -26,16 +27,14 @@ use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet, Priority};
 
-/// The rate limiting modules, by port, of those ports that have LSCC.
-pub(in crate::shard) type Limiters = Vec<Option<Box<RateLimiter>>>;
+/// The senders, by port, of those ports on which a scheme speaks to them.
+pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
 
-/// The modules of all ports of `program`.
-pub(in crate::shard) fn limiters_of(program: &Program) -> Limiters {
+/// The senders of all ports of `program`.
+pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
     let (key, seed) = (program.hash_key(), program.settings().seed);
-    let limiter = |port: &PortSettings| {
-        port.lscc.as_ref().map(|lscc| Box::new(RateLimiter::new(lscc, port.rate, key, seed)))
-    };
-    program.settings().ports.iter().map(limiter).collect()
+    let senders = |port: &PortSettings| Senders::new(port, key, seed).map(Box::new);
+    program.settings().ports.iter().map(senders).collect()
 }
 
 pub(super) struct Fabric<F> {
@@ -57,9 +56,9 @@ pub(super) struct Fabric<F> {
     /// Ports whose deadline may have changed since somebody asked.
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
-    /// The rate limiting modules of this shard's ports.
-    pub(super) limiters: Limiters,
-    /// The ports that have one.
+    /// The senders of this shard's ports.
+    pub(super) senders: SendersByPort,
+    /// The ports on which a scheme speaks to them.
     limited: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
@@ -82,13 +81,13 @@ impl<F: Frame> Fabric<F> {
             paused: PortSet::EMPTY,
             changed: PortSet::first(ports),
             watchdog_log: WatchdogLog::default(),
-            limiters: numbers().map(|_| None).collect(),
+            senders: numbers().map(|_| None).collect(),
             limited: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
         };
-        fabric.configure_limiters(program, &mut limiters_of(program));
+        fabric.configure_senders(program, &mut senders_of(program));
         fabric
     }
 
@@ -127,7 +126,7 @@ impl<F: Frame> Fabric<F> {
         self.egress[port.index()].deadline()
     }
 
-    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program, spare: &mut Limiters) {
+    pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program, spare: &mut SendersByPort) {
         self.settle();
         self.pools.configure(&new.settings().buffer);
         let settings = old.settings().ports.iter().zip(&new.settings().ports);
@@ -140,7 +139,7 @@ impl<F: Frame> Fabric<F> {
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
-        self.configure_limiters(new, spare);
+        self.configure_senders(new, spare);
         self.changed = self.owned;
         // Only now is it known what is left of the pools.
         self.paused = self.owned;

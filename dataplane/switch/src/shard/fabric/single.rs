@@ -61,7 +61,7 @@ impl<F: Frame> Fabric<F> {
         program: &Program,
         verdict: impl FnOnce(&Descriptor, &mut F) -> Verdict,
     ) -> Passage<F> {
-        if program.has_lscc() || self.has_other_shards() || self.ingress[port.index()].wakes() {
+        if program.keeps_flows() || self.has_other_shards() || self.ingress[port.index()].wakes() {
             return Passage::Declined(frame);
         }
         let length = frame.length();

@@ -1,11 +1,11 @@
-//! The dynamic feedback list: what was told to the other end and has not arrived from there yet.
+//! The dynamic feedback list: what was advertised to the other end and has not arrived from there yet.
 
 use std::collections::VecDeque;
 use units::Interval;
 
-/// One rate that was told.
+/// One rate that was advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Told {
+struct Advertised {
     /// `Ra`: how far the bottleneck rate was above it, in bits per second.
     adjustment: i64,
     /// How long it was the latest.
@@ -16,25 +16,25 @@ struct Told {
 /// they cover just that: of the oldest only the rest is kept that has not taken effect.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    list: VecDeque<Told>,
+    list: VecDeque<Advertised>,
     /// Sum over the list of adjustment times duration, in bits per second times nanoseconds.
     sum: i128,
 }
 
 impl InFlight {
-    /// A list of up to `entries`, for a port that has told nothing: what comes in is taken to be as
+    /// A list of up to `entries`, for a port that has advertised nothing: what comes in is taken to be as
     /// much as leaves.
     pub fn new(entries: usize, round_trip: Interval) -> Self {
         // At least that one, where there is no round trip at all.
         let mut list = VecDeque::with_capacity(entries.max(1));
-        list.push_back(Told { adjustment: 0, lasted: round_trip.0 });
+        list.push_back(Advertised { adjustment: 0, lasted: round_trip.0 });
         Self { list, sum: 0 }
     }
 
     /// As if the latest adjustment had been this one for a round trip.
     pub fn fill(&mut self, adjustment: i64) {
-        let lasted = self.list.drain(..).map(|told| told.lasted).sum();
-        self.list.push_back(Told { adjustment, lasted });
+        let lasted = self.list.drain(..).map(|it| it.lasted).sum();
+        self.list.push_back(Advertised { adjustment, lasted });
         self.sum = weight(adjustment, lasted);
     }
 
@@ -60,14 +60,14 @@ impl InFlight {
         let lasted = lasted.0 - excess;
         if lasted > 0 {
             self.sum += weight(adjustment, lasted);
-            self.list.push_back(Told { adjustment, lasted });
+            self.list.push_back(Advertised { adjustment, lasted });
         }
     }
 
     /// Adjustments and how long they lasted, oldest first.
     #[cfg(test)]
     pub fn entries(&self) -> Vec<(i64, Interval)> {
-        self.list.iter().map(|told| (told.adjustment, Interval(told.lasted))).collect()
+        self.list.iter().map(|it| (it.adjustment, Interval(it.lasted))).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The flow table: who sends to whom, and what the rate limiter counts for each (LSCC, table I).
+//! The flow table: an entry for each flow, by its key and by its slot (LSCC, table I).
 //!
 //! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
 //! [`Index`] of one word per place leads to the flows; a word has the flow's slot and some bits of its
@@ -12,12 +12,11 @@ mod entry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use entry::{Cold, Flags, Hot, Link, Progress, Slot, Tag, Tick};
+pub(crate) use entry::{Cold, Flags, Hot, Link, Note, Progress, Slot, Tag, Tick};
 
 use super::packet::{FlowKey, Hosts};
 use crate::hash::{HashKey, KeyedHash};
 use crate::table::Index;
-use core::hash::Hasher;
 use units::{Interval, Nanos};
 use wire::roce::{Psn, QueuePair};
 
@@ -86,22 +85,18 @@ impl FlowTable {
     /// What the other calls want to know of a key.
     #[inline]
     pub fn hash(&self, key: &FlowKey) -> u64 {
-        let mut hasher = self.hasher(&key.hosts);
-        hasher.write_u32(key.qp.number());
-        hasher.finish()
+        key.hash(&self.keyed)
     }
 
     /// The hash of a direction between two hosts.
     pub fn hash_hosts(&self, hosts: &Hosts) -> u64 {
-        self.hasher(hosts).finish()
+        hosts.hash(&self.keyed)
     }
 
+    /// The key of the hash of what is entered.
     #[inline]
-    fn hasher(&self, hosts: &Hosts) -> impl Hasher {
-        let mut hasher = self.keyed.hasher();
-        hasher.write_u128(hosts.source.number());
-        hasher.write_u128(hosts.destination.number());
-        hasher
+    pub const fn keyed(&self) -> &KeyedHash {
+        &self.keyed
     }
 
     /// See [`Index::peek`].
@@ -112,9 +107,9 @@ impl FlowTable {
 
     /// Loads the flow's line to which `word` leads, for the same reason, when the words of the burst are there.
     #[inline]
-    pub fn peek_flow(&self, word: u32) -> u64 {
-        let slot = self.index.slot_of(word);
-        slot.and_then(|slot| self.hot.get(slot as usize)).map_or(0, |hot| hot.sent().0)
+    pub fn peek_flow(&self, word: u32) -> Option<(Slot, &Hot)> {
+        let slot = self.index.slot_of(word)?;
+        Some((Slot(slot), self.hot.get(slot as usize)?))
     }
 
     /// Where the flow `key` with this `hash` is.

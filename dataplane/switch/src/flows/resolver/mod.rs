@@ -1,13 +1,41 @@
-//! Pairs of half-flows: how they are bound, watched and ended.
+//! The queue pair that sends a flow: pairs of half-flows, how they are bound, watched and ended.
+//!
+//! The connection manager's messages say it outright ([`cm`]); otherwise the PSNs of responses tell ([`correlation`]).
 
-use super::ResolverCounters;
-use super::chains::{self, Chains};
-use super::cm::{Event, Requests};
-use super::correlation::{self, Finding, QUIET, Response, Windows};
-use crate::congestion::lscc::flow_table::{Flags, FlowTable, Progress, Slot, Tag, Tick};
-use crate::congestion::lscc::packet::{FlowKey, Hosts, Origin};
+mod chains;
+mod cm;
+mod correlation;
+
+pub(super) use cm::Envelope;
+pub(super) use correlation::Response;
+
+use super::packet::{FlowKey, Hosts, Origin};
+use super::table::{Flags, FlowTable, Progress, Slot, Tag, Tick};
+use crate::program::FlowSettings;
+use chains::Chains;
+use cm::{Event, Requests};
+use correlation::{Finding, QUIET, Windows};
 use units::Nanos;
+use wire::roce::cm::Message;
 use wire::roce::{Psn, QueuePair};
+
+/// How the senders' queue pairs were found, and lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResolverCounters {
+    /// Pairs that the connection manager's messages bound.
+    pub by_cm: u64,
+    /// Pairs that were bound because responses repeat the PSNs of requests.
+    pub by_psn: u64,
+    /// Pairs that were taken apart because PSNs went back or leapt ahead: a queue pair may have
+    /// been used again.
+    pub suspended: u64,
+    /// Pairs that were taken apart because a response was about what was never sent.
+    pub contradicted: u64,
+    /// Responses that several flows could be the answered ones of.
+    pub ambiguous: u64,
+    /// Pairs that the connection manager's messages ended.
+    pub ended: u64,
+}
 
 /// Half-flows that carry data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,21 +60,26 @@ pub(super) enum Said {
 /// What finds out who belongs to whom.
 pub(super) struct Resolver {
     chains: Chains,
-    pub windows: Windows,
-    pub requests: Requests,
+    windows: Windows,
+    requests: Requests,
     pub counters: ResolverCounters,
     pub data: DataFlows,
 }
 
 impl Resolver {
-    pub fn new(windows: Windows) -> Self {
+    pub fn new(settings: &FlowSettings) -> Self {
         Self {
             chains: Chains::new(),
-            windows,
+            windows: Windows::new(settings),
             requests: Requests::new(),
             counters: ResolverCounters::default(),
             data: DataFlows::default(),
         }
+    }
+
+    /// The rate or the round trip of the port has changed. What is known stays.
+    pub fn configure(&mut self, settings: &FlowSettings) {
+        self.windows = Windows::new(settings);
     }
 
     /// A request that takes `packets` PSNs at most went by.
@@ -224,8 +257,14 @@ impl Resolver {
         }
     }
 
-    /// What the connection manager says, in a message from `origin`.
-    pub fn manage(&mut self, table: &mut FlowTable, now: Nanos, origin: Origin, event: Event) {
+    /// Takes a message of the connection manager.
+    pub fn take(&mut self, table: &mut FlowTable, envelope: &Envelope, message: &Message) {
+        if let Some(event) = self.requests.take(envelope, message, |hosts| table.hash_hosts(hosts)) {
+            self.manage(table, envelope.now, envelope.origin, event);
+        }
+    }
+
+    fn manage(&mut self, table: &mut FlowTable, now: Nanos, origin: Origin, event: Event) {
         match event {
             Event::Bind { hosts, source, destination } => {
                 let [forth, back] = [(hosts, destination), (hosts.reversed(), source)];
@@ -263,7 +302,7 @@ impl Resolver {
         let key = FlowKey { hosts, qp };
         let hash = table.hash(&key);
         let (slot, _) = table.find_or_insert(hash, &key, now, |table, slot| self.release(table, slot, now));
-        table.hot_mut(slot).last_seen = super::Tick::of(now);
+        table.hot_mut(slot).last_seen = Tick::of(now);
         slot
     }
 

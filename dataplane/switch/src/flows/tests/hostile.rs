@@ -9,13 +9,13 @@ fn psn(number: u64) -> u32 {
     START.wrapping_add(number as u32) & 0x00ff_ffff
 }
 
-fn link(millis: u64) -> Lscc {
-    Lscc { round_trip: Interval::from_millis(millis), ..settings(1_000) }
+fn link(millis: u64) -> FlowSettings {
+    FlowSettings { round_trip: Interval::from_millis(millis), ..settings(1_000) }
 }
 
 #[test]
 fn one_queue_pair_at_100g_over_100_ms_stays_bound() {
-    let mut port = Port::with(&link(100));
+    let mut port = Port::with(link(100));
     // What a rate of 100 Gb/s carries in 100 ms: packets of 1,106 bytes on the wire.
     let in_flight = 100_000_000_000_u64 / 10 / 8 / 1_106;
     let mut unbound = 0;
@@ -35,7 +35,7 @@ fn one_queue_pair_at_100g_over_100_ms_stays_bound() {
 #[test]
 fn where_psns_cannot_cover_the_link_connection_management_alone_binds() {
     // At 100 Gb/s it would take 187 ms and packets of 1,106 bytes.
-    let mut port = Port::with(&link(200));
+    let mut port = Port::with(link(200));
     port.connect(X_TO_Y, 0x11, 0x21, 1);
     for sent in 0..10_000 {
         port.now += Interval::from_millis(1);
@@ -87,7 +87,7 @@ fn what_crosses_the_wrong_way_answers_nothing() {
 
 #[test]
 fn responses_within_the_first_round_trip_are_not_believed_and_later_ones_compete() {
-    let mut port = Port::with(&link(10));
+    let mut port = Port::with(link(10));
     let send = |port: &mut Port, from: u64, to: u64| {
         for sent in from..to {
             port.now = Nanos(sent * 100_000);
@@ -159,7 +159,7 @@ fn what_was_not_looked_at_may_be_what_is_answered() {
 
 #[test]
 fn a_half_flow_that_is_forgotten_to_make_room_may_yet_be_answered() {
-    let mut port = Port::with(&settings(4));
+    let mut port = Port::with(settings(4));
     for psn in START..START + 40 {
         port.write(X_TO_Y, 0x20, psn);
         port.write(X_TO_Y, 0x21, psn);

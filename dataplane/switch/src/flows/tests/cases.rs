@@ -210,9 +210,10 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
         let qp = QueuePair::from_low_bits(qp);
         bth::Header::new(Opcode::CNP, qp).emit(&mut bytes).unwrap();
         let key = FlowKey { hosts: Y_TO_X, qp };
+        let hash = port.flows.table.hash(&key);
         let origin = Origin::new(PortId(0), MacAddress([0; 6]), 0);
         let bth = bth::View::parse(&bytes[..]).unwrap();
-        port.flows.flow_notified(&Packet { key, source_port: 0, origin, bth })
+        port.flows.flow_notified(&Packet { key, hash, source_port: 0, origin, bth })
     };
     assert_eq!((notified(&port, 0x10), notified(&port, 0x11)), (Some(slot), None));
     port.disconnect(X_TO_Y, 0x20, 5);
@@ -277,7 +278,7 @@ fn a_datagram_that_is_not_of_the_connection_manager_changes_nothing() {
 
 #[test]
 fn when_one_half_goes_the_other_is_no_longer_bound() {
-    let mut port = Port { flows: Flows::new(&settings(16), RATE, 7), ..bound() };
+    let mut port = Port { flows: Flows::new(settings(16), KEY), ..bound() };
     for psn in START..START + 2 {
         port.write(X_TO_Y, 0x20, psn);
         port.ack(Y_TO_X, 0x10, psn);
@@ -356,7 +357,7 @@ fn when_the_other_half_goes_none_of_those_that_are_there_takes_its_place() {
         port.write(X_TO_Y, 0x21, psn);
     }
     let slot = port.slot(X_TO_Y, 0x20).unwrap();
-    let Flows { table, resolver } = &mut port.flows;
+    let Flows { table, resolver, .. } = &mut port.flows;
     resolver.release(table, slot, port.now);
     for psn in START + 10..START + 40 {
         port.ack(Y_TO_X, 0x10, psn);

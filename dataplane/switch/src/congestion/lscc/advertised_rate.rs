@@ -1,4 +1,4 @@
-//! The rate that the other end of the link asks for, and whether it is the other end that says so.
+//! The rate that the other end of the link advertises, and whether it is the other end that says so.
 //!
 //! Without a key anybody who can send into the link is believed, but nobody for good: a message whose sequence
 //! number is further ahead of the last one than the time between them allows is refused, and once nothing was
@@ -49,9 +49,9 @@ pub struct FeedbackCounters {
     pub challenged: u64,
 }
 
-/// A rate that was told, and when.
+/// A rate that the other end advertised, and when.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Advertised {
     rate: BitRate,
     at: Nanos,
     session: u64,
@@ -95,16 +95,16 @@ enum Verdict {
     Ahead,
 }
 
-/// What the other end says, and for how long it holds.
+/// What the other end advertises, and for how long it holds.
 #[derive(Debug)]
-pub(crate) struct Advice {
+pub(crate) struct AdvertisedRate {
     feedback: Feedback,
     seed: u64,
     /// T.
     interval: Interval,
     /// How long after a message, or after traffic has begun, the limit holds without another one.
     grace: Interval,
-    told: Option<Told>,
+    last: Option<Advertised>,
     challenge: Option<Challenge>,
     /// When the traffic began that still goes on: before that the other end had nothing to say.
     busy_since: Nanos,
@@ -113,7 +113,7 @@ pub(crate) struct Advice {
     counters: FeedbackCounters,
 }
 
-impl Advice {
+impl AdvertisedRate {
     /// `seed` goes into the nonces.
     pub fn new(settings: &Lscc, seed: u64) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Advice {
             seed,
             interval: settings.interval,
             grace: settings.round_trip + settings.interval * GRACE_INTERVALS,
-            told: None,
+            last: None,
             challenge: None,
             busy_since: Nanos::ZERO,
             last_arrival: Nanos::ZERO,
@@ -130,14 +130,14 @@ impl Advice {
         }
     }
 
-    /// New settings. What was told stays in force, unless the two ends are others now.
+    /// New settings. The rate stays in force, unless the two ends are others now.
     pub fn configure(&mut self, settings: &Lscc) {
         let same = self.feedback == settings.feedback;
-        let (told, challenge) = (self.told.take().filter(|_| same), self.challenge.take().filter(|_| same));
+        let (last, challenge) = (self.last.take().filter(|_| same), self.challenge.take().filter(|_| same));
         let (busy_since, last_arrival) = (self.busy_since, self.last_arrival);
         let (lapsed, counters) = (self.lapsed, self.counters);
         let new = Self::new(settings, self.seed);
-        *self = Self { told, challenge, busy_since, last_arrival, lapsed, counters, ..new };
+        *self = Self { last, challenge, busy_since, last_arrival, lapsed, counters, ..new };
     }
 
     /// Takes a feedback message in the IPv4 `packet`, or counts why not.
@@ -172,14 +172,14 @@ impl Advice {
                 Response::Answer(nonce)
             }
             Content::Rate { rate, sequence, session } => {
-                let told = Told { rate, at: now, session, sequence, lapsed: false };
-                self.hear(now, told, received.message.is_answer())
+                let new = Advertised { rate, at: now, session, sequence, lapsed: false };
+                self.hear(now, new, received.message.is_answer())
             }
         }
     }
 
-    /// The peer has said `new` at some time. An answer is to the last challenge.
-    fn hear(&mut self, now: Nanos, new: Told, is_answer: bool) -> Response {
+    /// The peer has advertised `new` at some time. An answer is to the last challenge.
+    fn hear(&mut self, now: Nanos, new: Advertised, is_answer: bool) -> Response {
         let open = self.challenge.as_mut().filter(|_| is_answer).map(|challenge| &mut challenge.open);
         let verdict = match open.map(core::mem::take) {
             Some(true) => Verdict::Accepted,
@@ -190,7 +190,7 @@ impl Advice {
         match verdict {
             Verdict::Accepted => {
                 counters.accepted += 1;
-                self.told = Some(new);
+                self.last = Some(new);
                 return Response::Nothing;
             }
             Verdict::Unconfirmed => counters.unconfirmed += 1,
@@ -200,10 +200,10 @@ impl Advice {
         self.doubt(now)
     }
 
-    fn judge(&self, now: Nanos, new: &Told) -> Verdict {
+    fn judge(&self, now: Nanos, new: &Advertised) -> Verdict {
         let keyed = self.feedback.key.is_some();
         // Without a key anybody may have said what came last, so it does not count for long.
-        match self.told.filter(|last| keyed || now.since(last.at) <= self.grace) {
+        match self.last.filter(|last| keyed || now.since(last.at) <= self.grace) {
             None if keyed => Verdict::Unconfirmed,
             None => Verdict::Accepted,
             Some(last) if keyed && last.session != new.session => Verdict::Unconfirmed,
@@ -215,7 +215,7 @@ impl Advice {
 
     /// By how much a sequence number may have grown since `last`. It is the sender's clock in nanoseconds, and a
     /// message may have come sooner than the one before it.
-    fn farthest_ahead(&self, now: Nanos, last: Told) -> u64 {
+    fn farthest_ahead(&self, now: Nanos, last: Advertised) -> u64 {
         let elapsed = now.since(last.at);
         (elapsed + Interval(elapsed.0 / DRIFT) + self.grace).0
     }
@@ -225,7 +225,7 @@ impl Advice {
     fn doubt(&mut self, now: Nanos) -> Response {
         let Some(key) = &self.feedback.key else { return Response::Nothing };
         let lately = |at: Nanos| now.since(at) <= self.grace;
-        let heard = self.told.is_some_and(|told| lately(told.at));
+        let heard = self.last.is_some_and(|last| lately(last.at));
         if heard || self.challenge.is_some_and(|challenge| lately(challenge.sent)) {
             return Response::Nothing;
         }
@@ -249,34 +249,34 @@ impl Advice {
     }
 
     /// The rate that holds at `now`; `None` where nothing is limited. Where messages fail to come
-    /// although there is traffic to be told about, the limit doubles with every interval, and is
+    /// although there is traffic to be advertised to, the limit doubles with every interval, and is
     /// gone when it has reached `most`.
     #[inline]
     pub fn rate(&mut self, now: Nanos, most: BitRate) -> Option<BitRate> {
-        let told = self.told.filter(|told| !told.lapsed)?;
-        let silence = now.since(told.at.max(self.busy_since));
-        if silence <= self.grace || self.last_arrival < told.at {
-            return Some(told.rate);
+        let last = self.last.filter(|last| !last.lapsed)?;
+        let silence = now.since(last.at.max(self.busy_since));
+        if silence <= self.grace || self.last_arrival < last.at {
+            return Some(last.rate);
         }
-        self.dissolved(told, silence - self.grace, most)
+        self.dissolved(last, silence - self.grace, most)
     }
 
     #[cold]
-    fn dissolved(&mut self, told: Told, beyond: Interval, most: BitRate) -> Option<BitRate> {
+    fn dissolved(&mut self, last: Advertised, beyond: Interval, most: BitRate) -> Option<BitRate> {
         let doublings = 1 + beyond.0 / self.interval.0;
-        let rate = u128::from(told.rate.bits_per_second()) << doublings.min(64);
+        let rate = u128::from(last.rate.bits_per_second()) << doublings.min(64);
         let limit = u64::try_from(rate).ok().and_then(BitRate::new).filter(|rate| *rate < most);
         if limit.is_none() {
             // Its sequence number stays: an old message does not bring the limit back.
             self.lapsed += 1;
-            self.told = Some(Told { lapsed: true, ..told });
+            self.last = Some(Advertised { lapsed: true, ..last });
         }
         limit
     }
 
-    /// The rate that was told last, if it was not given up since.
-    pub fn last_told(&self) -> Option<BitRate> {
-        self.told.filter(|told| !told.lapsed).map(|told| told.rate)
+    /// The rate that was advertised last, if it was not given up since.
+    pub fn last_rate(&self) -> Option<BitRate> {
+        self.last.filter(|last| !last.lapsed).map(|last| last.rate)
     }
 
     /// How often the limit dissolved because messages failed to come.

@@ -33,9 +33,9 @@
 //!   not yet acknowledged here. It is taken for its former self until they leave that range.
 
 use super::chains::{self, Chains, STAMP_SHIFT, is_recent};
-use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Hot, Link, Progress, Slot, Tick};
-use crate::program::Lscc;
-use units::{BitRate, Nanos};
+use crate::flows::table::{Cold, Flags, FlowTable, Hot, Link, Progress, Slot, Tick};
+use crate::program::FlowSettings;
+use units::Nanos;
 use wire::roce::{Psn, source_port_of_queue_pairs};
 
 /// Confirmations when the UDP source port is the one that follows from the two queue pairs.
@@ -49,7 +49,7 @@ const NARROW: u32 = 1 << 10;
 /// A PSN less than this from zero is near it.
 const NEAR_ZERO: u32 = 1 << 16;
 /// The widest range of PSNs that is remembered: as many as can be in flight where PSNs are used at all.
-const WIDEST: u32 = Lscc::MOST_PSNS;
+const WIDEST: u32 = FlowSettings::MOST_PSNS;
 const _: () = assert!(Windows::LEAST <= WIDEST);
 /// A half-flow that was quiet for so many ticks, about a second, may be another one.
 pub(super) const QUIET: u32 = 1 << 14;
@@ -69,12 +69,12 @@ impl Windows {
     /// Less than that makes nothing more certain, and a queue that is paused for long is forgiven.
     const LEAST: u32 = 1 << 20;
 
-    pub fn new(lscc: &Lscc, rate: BitRate) -> Self {
-        let in_flight = lscc.psns_in_flight(rate);
-        let wait = lscc.round_trip.0.div_ceil(1 << STAMP_SHIFT);
+    pub fn new(settings: &FlowSettings) -> Self {
+        let in_flight = settings.psns_in_flight();
+        let wait = settings.round_trip.0.div_ceil(1 << STAMP_SHIFT);
         Self {
             jump: u32::try_from(in_flight).unwrap_or(WIDEST).clamp(Self::LEAST, WIDEST),
-            pairs: lscc.pairs_by_psn(rate),
+            pairs: settings.pairs_by_psn(),
             // One more, since the unit in which it began may have been nearly over.
             wait: if wait == 0 { 0 } else { u16::try_from(wait + 1).unwrap_or(u16::MAX) },
         }
@@ -88,7 +88,7 @@ impl Windows {
 
 /// What a response says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Response {
+pub(in crate::flows) struct Response {
     pub now: Nanos,
     /// Whose PSN it repeats.
     pub psn: Psn,

@@ -1,4 +1,4 @@
-//! What the rate calculation module tells the other end, and when.
+//! What the rate calculation module advertises to the other end, and when.
 
 use super::rate_calculator::{RateCalculator, RateCounters};
 use crate::histogram::DelayHistogram;
@@ -13,7 +13,7 @@ const SESSION: [u8; 8] = *b"session\0";
 
 /// The rate calculation module of one port, and what waits for the link.
 #[derive(Debug)]
-pub(crate) struct RateAnnouncer {
+pub(crate) struct RateAdvertiser {
     port: PortId,
     settings: Lscc,
     seed: u64,
@@ -34,14 +34,14 @@ pub(crate) struct RateAnnouncer {
 }
 
 /// A message to the other end.
-pub(crate) struct Announcement {
+pub(crate) struct Advertisement {
     frame: Frame,
     key: Option<Key>,
     /// The nonce of the challenge that it answers.
     answers: Option<u64>,
 }
 
-impl Announcement {
+impl Advertisement {
     /// Writes the frame to `out`. Returns whether there was room.
     pub fn emit(&self, out: &mut [u8]) -> bool {
         let written = match (&self.key, self.answers) {
@@ -52,7 +52,7 @@ impl Announcement {
     }
 }
 
-impl RateAnnouncer {
+impl RateAdvertiser {
     /// For a port that starts. `seed` goes into its session.
     pub fn at_rest(port: PortId, settings: &Lscc, seed: u64) -> Self {
         Self::calculating(port, settings, seed, RateCalculator::at_rest(settings, 0))
@@ -142,7 +142,7 @@ impl RateAnnouncer {
     }
 
     /// Takes a message that waits, for the port with address `source_mac` to send at `now`.
-    pub fn take_message(&mut self, now: Nanos, source_mac: MacAddress) -> Option<Announcement> {
+    pub fn take_message(&mut self, now: Nanos, source_mac: MacAddress) -> Option<Advertisement> {
         let Feedback { local, peer, key, dscp } = self.settings.feedback;
         let (content, answers) = match self.challenge.take() {
             Some(nonce) => (Content::Challenge { nonce }, None),
@@ -155,7 +155,7 @@ impl RateAnnouncer {
         self.identification = self.identification.wrapping_add(1);
         let (identification, message) = (self.identification, Message { port: self.port.0, content });
         let frame = Frame { source_mac, source: local, destination: peer, dscp, identification, message };
-        Some(Announcement { frame, key, answers })
+        Some(Advertisement { frame, key, answers })
     }
 
     /// Sequence number and session of the next rate.
@@ -185,25 +185,25 @@ mod tests {
     const KEY: Key = Key(*b"sixteen byte key");
     const T: Interval = Lscc::PLAIN.interval;
 
-    fn announcer(key: Option<Key>) -> RateAnnouncer {
+    fn advertiser(key: Option<Key>) -> RateAdvertiser {
         let mut settings = Lscc::PLAIN;
         settings.feedback.key = key;
-        RateAnnouncer::at_rest(PortId(0), &settings, 7)
+        RateAdvertiser::at_rest(PortId(0), &settings, 7)
     }
 
-    fn interval_ends(announcer: &mut RateAnnouncer, now: Nanos) {
-        announcer.wake(now);
-        announcer.end_interval(now, Volume::ZERO, Volume::ZERO);
+    fn interval_ends(advertiser: &mut RateAdvertiser, now: Nanos) {
+        advertiser.wake(now);
+        advertiser.end_interval(now, Volume::ZERO, Volume::ZERO);
     }
 
-    fn taken(announcer: &mut RateAnnouncer, now: Nanos) -> (Content, Option<u64>) {
-        let told = announcer.take_message(now, MacAddress::default()).unwrap();
+    fn taken(advertiser: &mut RateAdvertiser, now: Nanos) -> (Content, Option<u64>) {
+        let told = advertiser.take_message(now, MacAddress::default()).unwrap();
         (told.frame.message.content, told.answers)
     }
 
-    fn sequence_and_session(announcer: &mut RateAnnouncer, now: Nanos) -> (u64, u64) {
-        interval_ends(announcer, now);
-        let (Content::Rate { sequence, session, .. }, _) = taken(announcer, now) else {
+    fn sequence_and_session(advertiser: &mut RateAdvertiser, now: Nanos) -> (u64, u64) {
+        interval_ends(advertiser, now);
+        let (Content::Rate { sequence, session, .. }, _) = taken(advertiser, now) else {
             panic!("it is a rate")
         };
         (sequence, session)
@@ -211,76 +211,78 @@ mod tests {
 
     #[test]
     fn a_sequence_number_is_the_clock_and_grows_where_that_stands_still() {
-        let mut announcer = announcer(None);
+        let mut advertiser = advertiser(None);
         let numbers =
-            [5_000, 5_000, 5_000, 9_000].map(|now| sequence_and_session(&mut announcer, Nanos(now)));
+            [5_000, 5_000, 5_000, 9_000].map(|now| sequence_and_session(&mut advertiser, Nanos(now)));
         assert_eq!(numbers, [(5_000, 0), (5_001, 0), (5_002, 0), (9_000, 0)], "without a key no session");
     }
 
     #[test]
     fn each_life_has_a_session_of_its_own() {
-        let session = |announcer: &mut RateAnnouncer, now| sequence_and_session(announcer, Nanos(now)).1;
-        let mut first = announcer(Some(KEY));
+        let session = |advertiser: &mut RateAdvertiser, now| sequence_and_session(advertiser, Nanos(now)).1;
+        let mut first = advertiser(Some(KEY));
         let one = session(&mut first, 1_000);
         assert_eq!(session(&mut first, 2_000), one);
-        assert_ne!(session(&mut announcer(Some(KEY)), 1_001), one, "it begins at another time");
+        assert_ne!(session(&mut advertiser(Some(KEY)), 1_001), one, "it begins at another time");
         let mut settings = Lscc::PLAIN;
         settings.feedback.key = Some(KEY);
-        let mut seeded = RateAnnouncer::at_rest(PortId(0), &settings, 8);
+        let mut seeded = RateAdvertiser::at_rest(PortId(0), &settings, 8);
         assert_ne!(session(&mut seeded, 1_000), one, "it has another seed");
     }
 
     #[test]
     fn a_challenge_is_answered_with_the_last_rate_and_once_in_an_interval() {
-        let mut announcer = announcer(Some(KEY));
-        interval_ends(&mut announcer, Nanos(1_000));
-        let (Content::Rate { rate, .. }, None) = taken(&mut announcer, Nanos(1_000)) else { panic!() };
-        announcer.answer(Nanos(2_000), 0x77);
-        let (Content::Rate { rate: again, sequence, .. }, answers) = taken(&mut announcer, Nanos(3_000))
+        let mut advertiser = advertiser(Some(KEY));
+        interval_ends(&mut advertiser, Nanos(1_000));
+        let (Content::Rate { rate, .. }, None) = taken(&mut advertiser, Nanos(1_000)) else { panic!() };
+        advertiser.answer(Nanos(2_000), 0x77);
+        let (Content::Rate { rate: again, sequence, .. }, answers) = taken(&mut advertiser, Nanos(3_000))
         else {
             panic!("it is a rate")
         };
         assert_eq!((again, sequence, answers), (rate, 3_000, Some(0x77)));
-        announcer.answer(Nanos(2_000) + T - Interval(1), 0x78);
-        assert!(!announcer.has_message(), "it comes too soon");
-        announcer.answer(Nanos(2_000) + T, 0x79);
-        assert_eq!(taken(&mut announcer, Nanos(2_000) + T).1, Some(0x79));
-        interval_ends(&mut announcer, Nanos(900_000));
-        assert_eq!(taken(&mut announcer, Nanos(900_000)).1, None, "it is answered once");
+        advertiser.answer(Nanos(2_000) + T - Interval(1), 0x78);
+        assert!(!advertiser.has_message(), "it comes too soon");
+        advertiser.answer(Nanos(2_000) + T, 0x79);
+        assert_eq!(taken(&mut advertiser, Nanos(2_000) + T).1, Some(0x79));
+        interval_ends(&mut advertiser, Nanos(900_000));
+        assert_eq!(taken(&mut advertiser, Nanos(900_000)).1, None, "it is answered once");
     }
 
     #[test]
     fn who_has_told_no_rate_answers_with_the_first() {
-        let mut announcer = announcer(Some(KEY));
-        announcer.answer(Nanos(1_000), 0x77);
-        assert!(!announcer.has_message());
-        interval_ends(&mut announcer, Nanos(2_000));
-        assert_eq!(taken(&mut announcer, Nanos(2_000)).1, Some(0x77));
+        let mut advertiser = advertiser(Some(KEY));
+        advertiser.answer(Nanos(1_000), 0x77);
+        assert!(!advertiser.has_message());
+        interval_ends(&mut advertiser, Nanos(2_000));
+        assert_eq!(taken(&mut advertiser, Nanos(2_000)).1, Some(0x77));
     }
 
     #[test]
     fn a_challenge_goes_before_a_rate_and_takes_no_number() {
-        let mut announcer = announcer(Some(KEY));
-        interval_ends(&mut announcer, Nanos(1_000));
-        announcer.challenge(0x99);
-        announcer.answer(Nanos(1_000), 0x77);
-        assert_eq!(taken(&mut announcer, Nanos(1_000)), (Content::Challenge { nonce: 0x99 }, None));
-        let (Content::Rate { sequence, .. }, answers) = taken(&mut announcer, Nanos(1_000)) else { panic!() };
+        let mut advertiser = advertiser(Some(KEY));
+        interval_ends(&mut advertiser, Nanos(1_000));
+        advertiser.challenge(0x99);
+        advertiser.answer(Nanos(1_000), 0x77);
+        assert_eq!(taken(&mut advertiser, Nanos(1_000)), (Content::Challenge { nonce: 0x99 }, None));
+        let (Content::Rate { sequence, .. }, answers) = taken(&mut advertiser, Nanos(1_000)) else {
+            panic!()
+        };
         assert_eq!((sequence, answers), (1_000, Some(0x77)));
-        assert!(!announcer.has_message());
+        assert!(!advertiser.has_message());
     }
 
     #[test]
     fn what_waits_for_another_peer_is_not_sent_to_the_new_one() {
-        let mut announcer = announcer(Some(KEY));
-        announcer.challenge(0x99);
-        announcer.answer(Nanos(1_000), 0x77);
-        let mut settings = announcer.settings.clone();
+        let mut advertiser = advertiser(Some(KEY));
+        advertiser.challenge(0x99);
+        advertiser.answer(Nanos(1_000), 0x77);
+        let mut settings = advertiser.settings.clone();
         settings.feedback.peer = [10, 0, 0, 9].into();
-        announcer.configure(&settings, Volume::ZERO);
-        assert!(!announcer.has_message());
-        interval_ends(&mut announcer, Nanos(2_000));
-        assert_eq!(taken(&mut announcer, Nanos(2_000)).1, None);
+        advertiser.configure(&settings, Volume::ZERO);
+        assert!(!advertiser.has_message());
+        interval_ends(&mut advertiser, Nanos(2_000));
+        assert_eq!(taken(&mut advertiser, Nanos(2_000)).1, None);
     }
 
     #[test]
@@ -295,14 +297,14 @@ mod tests {
             ..Lscc::PLAIN
         };
         let first_rate_after = |wakes_before: bool| {
-            let mut announcer = RateAnnouncer::at_rest(PortId(0), &settings(100), 0);
+            let mut advertiser = RateAdvertiser::at_rest(PortId(0), &settings(100), 0);
             if wakes_before {
-                announcer.wake(Nanos(1));
+                advertiser.wake(Nanos(1));
             }
-            announcer.configure(&settings(375), Volume::ZERO);
-            announcer.wake(Nanos(2));
-            announcer.end_interval(announcer.deadline(), Volume::ZERO, Volume::ZERO);
-            let told = announcer.take_message(Nanos(3), MacAddress::default()).unwrap();
+            advertiser.configure(&settings(375), Volume::ZERO);
+            advertiser.wake(Nanos(2));
+            advertiser.end_interval(advertiser.deadline(), Volume::ZERO, Volume::ZERO);
+            let told = advertiser.take_message(Nanos(3), MacAddress::default()).unwrap();
             let Content::Rate { rate, .. } = told.frame.message.content else { panic!("it is a rate") };
             rate
         };

@@ -5,11 +5,12 @@ mod capture;
 mod cases;
 mod hostile;
 
+use super::packet::{Address, FlowKey, Hosts};
 use super::*;
-use crate::congestion::lscc::packet::{Address, Hosts, Origin, Way};
-use units::{Interval, PortId};
+use units::{BitRate, Interval};
 use wire::ethernet::MacAddress;
-use wire::roce::bth;
+use wire::roce::extended::Reth;
+use wire::roce::{Opcode, Psn, bth};
 
 /// The PSN at which tests begin, far from zero.
 const START: u32 = 0x60_0000;
@@ -17,6 +18,7 @@ const START: u32 = 0x60_0000;
 const X_TO_Y: Hosts = hosts(1, 2);
 const Y_TO_X: Hosts = X_TO_Y.reversed();
 const RATE: BitRate = BitRate::gigabits(100);
+const KEY: u64 = 7;
 
 /// Of two hosts the one with the lower address is behind this end of the link.
 const fn hosts(source: u64, destination: u64) -> Hosts {
@@ -25,9 +27,17 @@ const fn hosts(source: u64, destination: u64) -> Hosts {
 }
 
 /// A link so short that responses are there at once.
-fn settings(flows: u32) -> Lscc {
-    let limiting = RateLimiting { flows, ..Lscc::PLAIN.limiting };
-    Lscc { limiting, round_trip: Interval(0), ..Lscc::PLAIN }
+const fn settings(capacity: u32) -> FlowSettings {
+    FlowSettings { capacity, ageing: Interval::from_secs(10), round_trip: Interval(0), rate: RATE }
+}
+
+impl Flows {
+    /// Enters a flow to this queue pair, for tests of schemes.
+    pub fn enter(&mut self, qp: u32, now: Nanos) -> Slot {
+        let key = FlowKey { hosts: X_TO_Y, qp: QueuePair::from_low_bits(qp) };
+        let hash = self.table.hash(&key);
+        self.table.find_or_insert(hash, &key, now, |_, _| {}).0
+    }
 }
 
 /// A long-haul port: what goes by, a microsecond apart.
@@ -41,11 +51,11 @@ struct Port {
 
 impl Port {
     fn new() -> Self {
-        Self::with(&settings(1_000))
+        Self::with(settings(1_000))
     }
 
-    fn with(settings: &Lscc) -> Self {
-        let flows = Flows::new(settings, RATE, 7);
+    fn with(settings: FlowSettings) -> Self {
+        let flows = Flows::new(settings, KEY);
         Self { flows, now: Nanos::ZERO, station: 1, ingress: PortId(0) }
     }
 
@@ -57,10 +67,9 @@ impl Port {
 
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
-        let hash = self.flows.hash(&packet.key);
-        match self.flows.observe(self.now, hash, packet) {
+        match self.flows.observe(self.now, packet) {
             Sighting::Of(slot) => Some(slot),
-            Sighting::Stranger | Sighting::NoFlow => None,
+            Sighting::Stranger | Sighting::Notification(_) | Sighting::NoFlow => None,
         }
     }
 
@@ -82,7 +91,9 @@ impl Port {
         let bth = bth::View::parse(&bytes[..at + payload.len()]).unwrap();
         let mac = MacAddress([2, 0, 0, 0, 0, self.station]);
         let origin = Origin::new(self.ingress, mac, 0);
-        self.show(&Packet { key: FlowKey { hosts, qp }, source_port, origin, bth })
+        let key = FlowKey { hosts, qp };
+        let hash = self.flows.table.hash(&key);
+        self.show(&Packet { key, hash, source_port, origin, bth })
     }
 
     fn write(&mut self, hosts: Hosts, qp: u32, psn: u32) -> Slot {
@@ -136,7 +147,7 @@ impl Port {
 
     fn slot(&self, hosts: Hosts, qp: u32) -> Option<Slot> {
         let key = FlowKey { hosts, qp: QueuePair::from_low_bits(qp) };
-        self.flows.table.find(self.flows.hash(&key), &key)
+        self.flows.table.find(self.flows.table.hash(&key), &key)
     }
 
     /// The queue pair that sends a half-flow, as far as it is known.

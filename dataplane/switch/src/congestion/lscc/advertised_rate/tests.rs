@@ -24,10 +24,14 @@ fn frame(content: Content) -> Frame {
     }
 }
 
-fn told_at(now: Nanos, sequence: u64, advice: &mut Advice) {
+fn told_at(now: Nanos, sequence: u64, advertised: &mut AdvertisedRate) {
     let mut bytes = [0; FRAME_LEN];
     frame(Content::Rate { rate: TOLD, sequence, session: 0 }).emit(None, &mut bytes).unwrap();
-    assert_eq!(advice.receive(now, &bytes[14..]), Response::Nothing, "nobody is challenged without a key");
+    assert_eq!(
+        advertised.receive(now, &bytes[14..]),
+        Response::Nothing,
+        "nobody is challenged without a key"
+    );
 }
 
 /// What the counters have come to since they were looked at last.
@@ -35,8 +39,8 @@ struct Counted(FeedbackCounters);
 
 impl Counted {
     /// What one message was counted as.
-    fn one(&mut self, advice: &Advice) -> &'static str {
-        let (old, new) = (core::mem::replace(&mut self.0, *advice.counters()), advice.counters());
+    fn one(&mut self, advertised: &AdvertisedRate) -> &'static str {
+        let (old, new) = (core::mem::replace(&mut self.0, *advertised.counters()), advertised.counters());
         let all = [
             ("accepted", new.accepted - old.accepted),
             ("malformed", new.malformed - old.malformed),
@@ -56,7 +60,7 @@ impl Counted {
 
 /// A port with a key, and what its messages are counted as.
 struct Keyed {
-    advice: Advice,
+    advertised: AdvertisedRate,
     counted: Counted,
 }
 
@@ -64,12 +68,12 @@ impl Keyed {
     fn new() -> Self {
         let mut settings = Lscc::PLAIN;
         settings.feedback.key = Some(KEY);
-        Self { advice: Advice::new(&settings, 5), counted: Counted(FeedbackCounters::default()) }
+        Self { advertised: AdvertisedRate::new(&settings, 5), counted: Counted(FeedbackCounters::default()) }
     }
 
     fn receive(&mut self, now: Nanos, bytes: &[u8; FRAME_LEN]) -> (&'static str, Response) {
-        let response = self.advice.receive(now, &bytes[14..]);
-        (self.counted.one(&self.advice), response)
+        let response = self.advertised.receive(now, &bytes[14..]);
+        (self.counted.one(&self.advertised), response)
     }
 
     fn told(&mut self, now: Nanos, session: u64, sequence: u64) -> (&'static str, Response) {
@@ -98,10 +102,10 @@ fn answer(nonce: u64, session: u64, sequence: u64) -> [u8; FRAME_LEN] {
 
 #[test]
 fn without_a_key_a_number_may_be_ahead_by_the_time_since_the_last_and_the_grace() {
-    let mut advice = Advice::new(&Lscc::PLAIN, 0);
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
     let mut counted = Counted(FeedbackCounters::default());
-    told_at(LATE, 1_000, &mut advice);
-    assert_eq!(counted.one(&advice), "accepted", "the first may have any");
+    told_at(LATE, 1_000, &mut advertised);
+    assert_eq!(counted.one(&advertised), "accepted", "the first may have any");
     let now = LATE + T;
     let farthest = 1_000 + T.0 + T.0 / 1_000 + GRACE.0;
     for (number, verdict) in [
@@ -112,23 +116,23 @@ fn without_a_key_a_number_may_be_ahead_by_the_time_since_the_last_and_the_grace(
         (farthest, "accepted"),
         (farthest, "stale"),
     ] {
-        told_at(now, number, &mut advice);
-        assert_eq!(counted.one(&advice), verdict, "{number}");
+        told_at(now, number, &mut advertised);
+        assert_eq!(counted.one(&advertised), verdict, "{number}");
     }
 }
 
 #[test]
 fn without_a_key_no_number_counts_for_longer_than_the_grace() {
-    let mut advice = Advice::new(&Lscc::PLAIN, 0);
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
     let mut counted = Counted(FeedbackCounters::default());
-    told_at(LATE, u64::MAX, &mut advice);
-    assert_eq!(counted.one(&advice), "accepted");
-    told_at(LATE + GRACE, 7, &mut advice);
-    assert_eq!(counted.one(&advice), "stale");
-    told_at(LATE + GRACE + Interval(1), 7, &mut advice);
-    assert_eq!(counted.one(&advice), "accepted");
-    told_at(LATE + GRACE + Interval(2), u64::MAX, &mut advice);
-    assert_eq!(counted.one(&advice), "ahead");
+    told_at(LATE, u64::MAX, &mut advertised);
+    assert_eq!(counted.one(&advertised), "accepted");
+    told_at(LATE + GRACE, 7, &mut advertised);
+    assert_eq!(counted.one(&advertised), "stale");
+    told_at(LATE + GRACE + Interval(1), 7, &mut advertised);
+    assert_eq!(counted.one(&advertised), "accepted");
+    told_at(LATE + GRACE + Interval(2), u64::MAX, &mut advertised);
+    assert_eq!(counted.one(&advertised), "ahead");
 }
 
 #[test]
@@ -136,11 +140,11 @@ fn with_a_key_a_rate_counts_once_its_sender_has_answered_a_challenge() {
     let mut port = Keyed::new();
     let (counted, response) = port.told(LATE, 1, 1_000);
     let Response::Challenge(nonce) = response else { panic!("{response:?}") };
-    assert_eq!((counted, port.advice.last_told()), ("unconfirmed", None));
+    assert_eq!((counted, port.advertised.last_rate()), ("unconfirmed", None));
     let wrong = port.receive(LATE, &answer(nonce ^ 1, 1, 1_000));
     assert_eq!(wrong, ("forged", Response::Nothing));
     assert_eq!(port.receive(LATE, &answer(nonce, 1, 1_000)), ("accepted", Response::Nothing));
-    assert_eq!(port.advice.last_told(), Some(TOLD));
+    assert_eq!(port.advertised.last_rate(), Some(TOLD));
     assert_eq!(port.told(LATE, 1, 1_001), ("accepted", Response::Nothing));
     assert_eq!(port.receive(LATE, &answer(nonce, 1, 1_000)), ("stale", Response::Nothing), "replayed");
     assert_eq!(port.receive(LATE, &answer(nonce, 2, 9_000)).0, "unconfirmed", "it counted once");
@@ -178,7 +182,7 @@ fn old_messages_cause_a_challenge_per_grace_and_none_while_the_peer_is_heard() {
         challenged += u64::from(response != Response::Nothing);
     }
     assert_eq!(challenged, 20, "in 30 ms");
-    assert_eq!(port.advice.counters().challenged, challenged);
+    assert_eq!(port.advertised.counters().challenged, challenged);
 
     let mut port = Keyed::new();
     port.confirm(LATE, 2, 1_000);
@@ -211,7 +215,7 @@ fn a_challenge_needs_the_key_and_asks_for_an_answer() {
     challenge.emit(Some(&KEY), &mut bytes).unwrap();
     let mut port = Keyed::new();
     assert_eq!(port.receive(LATE, &bytes), ("challenge", Response::Answer(0x77)));
-    let mut open = Advice::new(&Lscc::PLAIN, 0);
+    let mut open = AdvertisedRate::new(&Lscc::PLAIN, 0);
     assert_eq!(open.receive(LATE, &bytes[14..]), Response::Nothing);
     assert_eq!(open.counters().forged, 1);
     challenge.emit(Some(&Key([0; 16])), &mut bytes).unwrap();
@@ -230,8 +234,8 @@ fn a_message_of_the_first_version_is_refused_by_name() {
     packet[2..4].copy_from_slice(&48_u16.to_be_bytes());
     packet[20..].copy_from_slice(&first);
     let mut port = Keyed::new();
-    assert_eq!(port.advice.receive(LATE, &packet), Response::Nothing);
-    assert_eq!(port.counted.one(&port.advice), "other version");
+    assert_eq!(port.advertised.receive(LATE, &packet), Response::Nothing);
+    assert_eq!(port.counted.one(&port.advertised), "other version");
 }
 
 #[test]
@@ -241,32 +245,32 @@ fn another_peer_or_key_has_to_be_confirmed_anew() {
     let mut settings = Lscc::PLAIN;
     settings.feedback.key = Some(KEY);
     settings.interval = T * 2;
-    port.advice.configure(&settings);
+    port.advertised.configure(&settings);
     assert_eq!(port.told(LATE, 1, 1_001).0, "accepted", "it is the same peer");
     settings.feedback.dscp = Dscp::from_low_bits(1);
-    port.advice.configure(&settings);
-    assert_eq!(port.advice.last_told(), None);
+    port.advertised.configure(&settings);
+    assert_eq!(port.advertised.last_rate(), None);
     assert_eq!(port.told(LATE, 1, 1_002).0, "unconfirmed");
 }
 
 /// Traffic arrives at `now`: the rate that holds.
-fn arrive(advice: &mut Advice, now: Nanos) -> Option<BitRate> {
-    advice.note_traffic(now);
-    advice.rate(now, LINE)
+fn arrive(advertised: &mut AdvertisedRate, now: Nanos) -> Option<BitRate> {
+    advertised.note_traffic(now);
+    advertised.rate(now, LINE)
 }
 
 #[test]
 fn a_limit_holds_for_the_grace_then_doubles_with_every_interval_until_it_is_gone() {
-    let mut advice = Advice::new(&Lscc::PLAIN, 0);
-    arrive(&mut advice, Nanos(1_000));
-    told_at(Nanos(2_000), 1, &mut advice);
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    arrive(&mut advertised, Nanos(1_000));
+    told_at(Nanos(2_000), 1, &mut advertised);
     let mut now = Nanos(2_000);
     while now <= Nanos(2_000) + GRACE {
-        assert_eq!(arrive(&mut advice, now), Some(TOLD));
+        assert_eq!(arrive(&mut advertised, now), Some(TOLD));
         now += T;
     }
     let beyond = Nanos(2_001) + GRACE;
-    let limits: Vec<_> = (0..5).map(|step| arrive(&mut advice, beyond + T * step)).collect();
+    let limits: Vec<_> = (0..5).map(|step| arrive(&mut advertised, beyond + T * step)).collect();
     assert_eq!(
         limits,
         [2, 4, 8]
@@ -275,24 +279,24 @@ fn a_limit_holds_for_the_grace_then_doubles_with_every_interval_until_it_is_gone
             .chain([None, None])
             .collect::<Vec<_>>()
     );
-    assert_eq!((advice.lapsed(), advice.last_told()), (1, None), "given up once");
+    assert_eq!((advertised.lapsed(), advertised.last_rate()), (1, None), "given up once");
 }
 
 #[test]
 fn silence_counts_from_when_traffic_begins_again() {
-    let mut advice = Advice::new(&Lscc::PLAIN, 0);
-    told_at(Nanos(2_000), 1, &mut advice);
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    told_at(Nanos(2_000), 1, &mut advertised);
     let begins = Nanos(5_000_000_000);
-    assert_eq!(arrive(&mut advice, begins), Some(TOLD), "the other end had nothing to say");
-    assert_eq!(arrive(&mut advice, begins + GRACE), Some(TOLD));
-    assert_eq!(arrive(&mut advice, begins + GRACE + Interval(1)), Some(BitRate::gigabits(2)));
+    assert_eq!(arrive(&mut advertised, begins), Some(TOLD), "the other end had nothing to say");
+    assert_eq!(arrive(&mut advertised, begins + GRACE), Some(TOLD));
+    assert_eq!(arrive(&mut advertised, begins + GRACE + Interval(1)), Some(BitRate::gigabits(2)));
 }
 
 #[test]
 fn a_rate_that_is_asked_for_without_traffic_does_not_dissolve() {
-    let mut advice = Advice::new(&Lscc::PLAIN, 0);
-    arrive(&mut advice, Nanos(1_000));
-    told_at(Nanos(2_000), 1, &mut advice);
-    assert_eq!(advice.rate(Nanos(9_000_000_000), LINE), Some(TOLD));
-    assert_eq!(advice.lapsed(), 0);
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    arrive(&mut advertised, Nanos(1_000));
+    told_at(Nanos(2_000), 1, &mut advertised);
+    assert_eq!(advertised.rate(Nanos(9_000_000_000), LINE), Some(TOLD));
+    assert_eq!(advertised.lapsed(), 0);
 }

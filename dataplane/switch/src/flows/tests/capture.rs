@@ -2,11 +2,11 @@
 //! what the connection manager agreed on; two pairs that did without it are held to their PSNs.
 
 use super::*;
-use crate::descriptor::Descriptor;
+use crate::hash::KeyedHash;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Bytes;
 
-static CAPTURE: &[u8] = include_bytes!("../../../../../../../tests/data/captures/rxe-cm-multiqp.pcap");
+static CAPTURE: &[u8] = include_bytes!("../../../../../tests/data/captures/rxe-cm-multiqp.pcap");
 
 /// In the capture: the half-flows that carry data, by the last byte of the sender's address, and the queue pair
 /// that they go to and come from.
@@ -41,13 +41,14 @@ fn frames() -> impl Iterator<Item = (Nanos, &'static [u8])> {
 }
 
 fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
-    frames().filter_map(|(now, frame)| {
+    let keyed = KeyedHash::new(HashKey::from(KEY));
+    frames().filter_map(move |(now, frame)| {
         let descriptor = Descriptor::parse(frame, Bytes(frame.len() as u64))?;
         // The host with the lower address is behind this end.
-        let packet = Packet::parse(Way::Out, PortId(0), &descriptor, frame)?;
+        let packet = Packet::find(Way::Out, PortId(0), &descriptor, frame, &keyed)?;
         let Hosts { source, destination, .. } = packet.key.hosts;
         let way = if source.number() < destination.number() { Way::Out } else { Way::In };
-        Some((now, Packet::parse(way, PortId(0), &descriptor, frame)?))
+        Some((now, Packet::find(way, PortId(0), &descriptor, frame, &keyed)?))
     })
 }
 
@@ -100,8 +101,7 @@ fn resolve(skip: impl Fn(&Packet) -> bool) -> BTreeMap<(u8, u32), Option<u32>> {
     let mut found = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (now, packet) in packets().filter(|(_, packet)| !skip(packet)) {
-        let hash = port.flows.hash(&packet.key);
-        let Sighting::Of(slot) = port.flows.observe(now, hash, &packet) else { continue };
+        let Sighting::Of(slot) = port.flows.observe(now, &packet) else { continue };
         assert_eq!(port.slot(packet.key.hosts, packet.key.qp.number()), Some(slot));
         shown.insert((last_byte(&packet), packet.key.qp.number()), packet.key.hosts);
         for (half, hosts) in &shown {

@@ -5,8 +5,8 @@
 //! their other half. Long chains would cost too much: what finds no room is left out, and while
 //! anything is, or was forgotten a moment ago, nothing can be concluded from what the chain does not hold.
 
-use crate::congestion::lscc::flow_table::{Cold, Flags, FlowTable, Link, Slot};
-use crate::congestion::lscc::packet::{Hosts, Way};
+use crate::flows::packet::{Hosts, Way};
+use crate::flows::table::{Cold, Flags, FlowTable, Link, Slot};
 use units::{Interval, Nanos};
 
 /// What was in flight has come by then.
@@ -231,7 +231,7 @@ fn begin(cold: &mut Cold, ordinal: u32, now: Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::lscc::packet::{Address, FlowKey};
+    use crate::flows::packet::{Address, FlowKey};
     use proptest::prelude::*;
     use wire::roce::QueuePair;
 

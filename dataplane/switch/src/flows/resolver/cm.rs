@@ -1,7 +1,7 @@
 //! Connections as the connection manager makes and ends them: it is in its messages alone that both
 //! queue pairs are written.
 
-use crate::congestion::lscc::packet::{Hosts, Origin};
+use crate::flows::packet::{Hosts, Origin};
 use units::{Interval, Nanos};
 use wire::roce::QueuePair;
 use wire::roce::cm::{CommunicationId, Message};
@@ -27,7 +27,7 @@ pub(super) enum Event {
 
 /// When a message came, from whom and to whom, and from where.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Envelope {
+pub(in crate::flows) struct Envelope {
     pub now: Nanos,
     pub hosts: Hosts,
     pub origin: Origin,
@@ -186,7 +186,7 @@ fn most_taken(set: &Set) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::lscc::packet::{Address, Way};
+    use crate::flows::packet::{Address, Way};
     use units::PortId;
     use wire::ethernet::MacAddress;
     use wire::roce::Psn;

@@ -1,6 +1,8 @@
-//! A RoCEv2 packet, as LSCC looks at it.
+//! A RoCEv2 packet: whose it is, and where it came from (InfiniBand specification volume 1, section 9.2 and annex A17).
 
 use crate::descriptor::{Descriptor, Network};
+use crate::hash::KeyedHash;
+use core::hash::Hasher;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use units::PortId;
 use wire::ethernet::MacAddress;
@@ -71,6 +73,27 @@ impl Hosts {
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, way: self.way.reversed() }
     }
+
+    /// The hash of a direction between two hosts. The way does not count.
+    pub fn hash(&self, keyed: &KeyedHash) -> u64 {
+        hosts_hasher(keyed, self.source, self.destination).finish()
+    }
+}
+
+#[inline(always)]
+fn hosts_hasher(keyed: &KeyedHash, source: Address, destination: Address) -> impl Hasher {
+    let mut hasher = keyed.hasher();
+    hasher.write_u128(source.number());
+    hasher.write_u128(destination.number());
+    hasher
+}
+
+/// The hash of a flow. The way does not count.
+#[inline(always)]
+fn flow_hash(keyed: &KeyedHash, source: Address, destination: Address, qp: QueuePair) -> u64 {
+    let mut hasher = hosts_hasher(keyed, source, destination);
+    hasher.write_u32(qp.number());
+    hasher.finish()
 }
 
 /// Which way a packet crosses the port of the long link.
@@ -157,10 +180,20 @@ pub(crate) struct FlowKey {
     pub qp: QueuePair,
 }
 
+impl FlowKey {
+    /// The hash of a flow, whichever way it goes.
+    #[inline]
+    pub fn hash(&self, keyed: &KeyedHash) -> u64 {
+        flow_hash(keyed, self.hosts.source, self.hosts.destination, self.qp)
+    }
+}
+
 /// A RoCEv2 packet that is no later fragment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub key: FlowKey,
+    /// [`FlowKey::hash`].
+    pub hash: u64,
     pub source_port: u16,
     pub origin: Origin,
     /// BTH, and what there is of what follows.
@@ -168,68 +201,81 @@ pub(crate) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's this
-    /// `way`; `None` for everything else.
+    /// The packet in `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's
+    /// this `way`; `None` for everything but packets over IPv4 without options. [`Packet::find`] finds the others.
     #[inline(always)]
-    pub fn parse(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
-        let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
-        let origin = Origin::of(port, descriptor, headers);
-        if descriptor.network == Network::Ipv4
-            && let Some(head) = roce::Head::parse(packet)
-        {
-            let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
-            return Self::new(hosts, origin, head.source_port(), head.into_bth());
+    pub fn usual(
+        way: Way,
+        port: PortId,
+        descriptor: &Descriptor,
+        headers: &'a [u8],
+        keyed: &KeyedHash,
+    ) -> Option<Self> {
+        if descriptor.network != Network::Ipv4 {
+            return None;
         }
-        Self::parse_layers(way, origin, descriptor, packet)
+        let head = roce::Head::parse(headers.get(usize::from(descriptor.payload_offset)..)?)?;
+        let (source_port, origin) = (head.source_port(), Origin::of(port, descriptor, headers));
+        let (key, bth) = key_of(way, head);
+        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
     }
 
     /// The key of an untagged packet over IPv4 without options: a first look at nearly every frame.
     #[inline(always)]
     pub fn usual_key(way: Way, headers: &[u8]) -> Option<FlowKey> {
-        let head = roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?;
-        let hosts = Hosts { source: head.source().into(), destination: head.destination().into(), way };
-        Some(FlowKey { hosts, qp: bth::View::parse(head.into_bth()).ok()?.destination_qp() })
+        Some(key_of(way, roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?).0)
     }
 
-    #[inline(never)]
-    fn parse_layers(way: Way, origin: Origin, descriptor: &Descriptor, packet: &'a [u8]) -> Option<Self> {
-        let (hosts, upper) = match descriptor.network {
+    /// Likewise any packet, layer by layer.
+    pub fn find(
+        way: Way,
+        port: PortId,
+        descriptor: &Descriptor,
+        headers: &'a [u8],
+        keyed: &KeyedHash,
+    ) -> Option<Self> {
+        let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
+        let (source, destination, offset) = match descriptor.network {
             Network::Ipv4 => {
-                let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;
+                let ip = ipv4::View::known(packet);
                 if ip.protocol() != IpProtocol::UDP || ip.is_fragment() {
                     return None;
                 }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
-                (hosts, packet.get(ip.header_len()..)?)
+                (ip.source().into(), ip.destination().into(), ip.header_len())
             }
             Network::Ipv6 => {
-                let ip = ipv6::View::parse_head(packet, usize::MAX).ok()?;
+                let ip = ipv6::View::known(packet);
                 let upper = ip.upper_layer().ok()?;
                 if upper.protocol != IpProtocol::UDP || upper.fragment.is_some() {
                     return None;
                 }
-                let hosts = Hosts { source: ip.source().into(), destination: ip.destination().into(), way };
-                (hosts, packet.get(upper.offset..)?)
+                (ip.source().into(), ip.destination().into(), upper.offset)
             }
             Network::Other { .. } => return None,
         };
-        let udp = udp::View::parse_head(upper, usize::MAX).ok()?;
+        let datagram = packet.get(offset..)?;
+        let udp = udp::View::parse_head(datagram, usize::MAX).ok()?;
         if udp.destination_port() != roce::UDP_PORT {
             return None;
         }
-        Self::new(hosts, origin, udp.source_port(), upper.get(udp::HEADER_LEN..)?)
+        let bth = bth::View::parse(datagram.get(udp::HEADER_LEN..)?).ok()?;
+        let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
+        let (source_port, origin) = (udp.source_port(), Origin::of(port, descriptor, headers));
+        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
     }
+}
 
-    #[inline(always)]
-    fn new(hosts: Hosts, origin: Origin, source_port: u16, bth: &'a [u8]) -> Option<Self> {
-        let bth = bth::View::parse(bth).ok()?;
-        Some(Self { key: FlowKey { hosts, qp: bth.destination_qp() }, source_port, origin, bth })
-    }
+#[inline(always)]
+fn key_of(way: Way, head: roce::Head<'_>) -> (FlowKey, bth::View<&[u8]>) {
+    let (source, destination) = (head.source().into(), head.destination().into());
+    let bth = bth::View::known(head.into_bth());
+    (FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() }, bth)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::HashKey;
     use proptest::prelude::*;
     use units::Bytes;
 
@@ -252,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_way_reads_what_the_long_way_reads(
+        fn the_short_way_finds_what_the_long_way_finds(
             changes in proptest::collection::vec((0_usize..60, any::<u8>()), 0..6),
             length in 30_usize..80,
         ) {
@@ -267,13 +313,17 @@ mod tests {
             }
             let headers = &bytes[..length];
             if let Some(descriptor) = Descriptor::parse(headers, Bytes(length as u64)) {
-                let packet = &headers[usize::from(descriptor.payload_offset)..];
-                let (way, port) = (Way::In, PortId(3));
-                let short = Packet::parse(way, port, &descriptor, headers);
-                let long = Packet::parse_layers(way, Origin::of(port, &descriptor, headers), &descriptor, packet);
-                let fields =
-                    |it: Option<Packet>| it.map(|it| (it.key, it.origin, it.source_port, it.bth.header()));
-                prop_assert_eq!(fields(short), fields(long));
+                let (way, port, keyed) = (Way::In, PortId(3), KeyedHash::new(HashKey::from(7)));
+                let fields = |it: Packet| (it.key, it.hash, it.origin, it.source_port, it.bth.header());
+                let usual = Packet::usual(way, port, &descriptor, headers, &keyed);
+                let found = Packet::find(way, port, &descriptor, headers, &keyed);
+                if let Some(usual) = usual {
+                    prop_assert_eq!(Some(fields(usual)), found.map(fields));
+                }
+                let untagged = usize::from(descriptor.payload_offset) == ethernet::HEADER_LEN;
+                if untagged && descriptor.network == Network::Ipv4 {
+                    prop_assert_eq!(Packet::usual_key(way, headers), usual.map(|it| it.key));
+                }
             }
         }
     }

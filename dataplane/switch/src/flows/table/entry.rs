@@ -1,6 +1,6 @@
 //! What is known of a flow: one cache line that every packet needs, and the rest.
 
-use crate::congestion::lscc::packet::{Address, FlowKey, Hosts, Origin, Way};
+use crate::flows::packet::{Address, FlowKey, Hosts, Origin, Way};
 use units::{Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::roce::{Psn, QueuePair};
@@ -51,21 +51,21 @@ pub(crate) struct Hot {
     receiver: u32,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
-    /// Bytes on the wire so far, as the rate limiter counts them, above the digest of where the packets come from.
+    /// Bytes on the wire of data packets that went out, above the digest of where the packets come from.
     sent: u64,
     /// When the last packet came.
     pub(crate) last_seen: Tick,
-    /// When the flow was flagged last, as the rate limiter keeps time.
-    pub(crate) flagged: u32,
-    /// In which interval the rate limiter looked at the flow last.
-    pub(crate) listed: u32,
-    pub(in crate::congestion::lscc) progress: Progress,
+    /// In which round of notifications the flow was looked at last, as the scheme counts them that asks at each packet;
+    /// zero is none.
+    pub(crate) round: u32,
+    pub(in crate::flows) progress: Progress,
+    pub(crate) notes: Notes,
 }
 
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
-    /// So many bytes are counted whatever the frames are, half a terabyte: a flow that has sent so many is old on any
+    /// The bytes that are counted whatever the frames are, half a terabyte: a flow that has sent so many is old on any
     /// link.
     pub(crate) const MOST_SENT: WireBytes = WireBytes(1 << (u64::BITS - Self::DIGEST_BITS - 1));
     const DIGEST_BITS: u32 = 24;
@@ -78,9 +78,9 @@ impl Hot {
             source: UNKNOWN,
             sent: 0,
             last_seen: now,
-            flagged: 0,
-            listed: 0,
+            round: 0,
             progress: Progress(0),
+            notes: Notes(0),
         }
     }
 
@@ -106,9 +106,9 @@ impl Hot {
         WireBytes(self.sent >> Self::DIGEST_BITS)
     }
 
-    /// Counts a packet.
+    /// Counts a data packet.
     #[inline]
-    pub fn count(&mut self, bytes: WireBytes) {
+    pub(in crate::flows) fn count(&mut self, bytes: WireBytes) {
         if let Some(sent) = self.sent.checked_add(bytes.0 << Self::DIGEST_BITS) {
             self.sent = sent;
         }
@@ -120,7 +120,7 @@ impl Hot {
         self.sent & Self::DIGEST == digest as u64
     }
 
-    pub(in crate::congestion::lscc) const fn set_origin(&mut self, origin: Origin) {
+    pub(in crate::flows) const fn set_origin(&mut self, origin: Origin) {
         self.sent = self.sent & !Self::DIGEST | origin.digest() as u64;
     }
 
@@ -137,7 +137,7 @@ impl Hot {
     /// Takes the next data packet of a flow about which nothing is to be found out, and says whether it was
     /// one.
     #[inline(always)]
-    pub(in crate::congestion::lscc) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
+    pub(in crate::flows) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
         let usual =
             self.progress.expects(psn) && self.progress.has_data() && now.since(self.last_seen) <= ageing;
         if usual {
@@ -153,6 +153,35 @@ impl Hot {
 
     pub(super) const fn vacate(&mut self) {
         self.source = VACANT;
+    }
+}
+
+/// The notes of schemes about a flow, one bit each. A scheme keeps more of a flow in a table of its own, by slot. That
+/// entry counts only while the scheme's bit is set here. A new flow in the slot has no bits, so nobody clears the entry of
+/// the former one, and packets of flows without notes touch no other line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notes(u32);
+
+/// One of these bits. The list of schemes says to which scheme it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Note(u32);
+
+impl Note {
+    /// The note of this number, 0 to 31.
+    pub const fn numbered(number: u8) -> Self {
+        Self(1 << number)
+    }
+}
+
+impl Notes {
+    #[inline]
+    pub const fn has(self, note: Note) -> bool {
+        self.0 & note.0 != 0
+    }
+
+    #[inline]
+    pub const fn set(&mut self, note: Note, on: bool) {
+        self.0 = self.0 & !note.0 | if on { note.0 } else { 0 };
     }
 }
 
@@ -313,18 +342,16 @@ impl Tag {
 /// What is needed to answer a flow, and to find out whose it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cold {
-    /// When a CNP from the far side was passed on last.
-    pub(crate) far_cnp: Nanos,
     /// Half-flows of the other direction that cannot be the other half, by their ordinals.
-    pub(in crate::congestion::lscc) excluded: u64,
+    pub(in crate::flows) excluded: u64,
     /// The lowest PSN of a request.
-    pub(in crate::congestion::lscc) first: Psn,
+    pub(in crate::flows) first: Psn,
     /// The PSN up to which the responses on this half-flow have acknowledged.
-    pub(in crate::congestion::lscc) answered: Psn,
+    pub(in crate::flows) answered: Psn,
     /// The other half, where it is known; where it is not, the only one that it may be.
-    pub(in crate::congestion::lscc) other: Link,
+    pub(in crate::flows) other: Link,
     /// The next in the chain of half-flows that are not bound; or of free slots.
-    pub(in crate::congestion::lscc) next: Link,
+    pub(in crate::flows) next: Link,
     /// The station from which packets come, where it is pinned.
     pub(crate) source: MacAddress,
     /// Where they go.
@@ -336,27 +363,26 @@ pub(crate) struct Cold {
     /// Their UDP source port.
     pub(crate) source_port: u16,
     /// When it joined its chain, or ended: in units of 2^20 ns.
-    pub(in crate::congestion::lscc) joined: u16,
+    pub(in crate::flows) joined: u16,
     /// Its number in its chain.
-    pub(in crate::congestion::lscc) ordinal: u8,
+    pub(in crate::flows) ordinal: u8,
     /// How often `other` has been confirmed.
-    pub(in crate::congestion::lscc) confirmations: u8,
+    pub(in crate::flows) confirmations: u8,
     /// How many responses were looked at, at most 255.
-    pub(in crate::congestion::lscc) tries: u8,
-    pub(in crate::congestion::lscc) flags: Flags,
+    pub(in crate::flows) tries: u8,
+    pub(in crate::flows) flags: Flags,
 }
 
-const _: () = assert!(size_of::<Cold>() <= 56);
+const _: () = assert!(size_of::<Cold>() <= 48);
 
 impl Cold {
     /// Where packets come from, if that is known.
-    pub(in crate::congestion::lscc) fn origin(&self) -> Option<Origin> {
+    pub(in crate::flows) fn origin(&self) -> Option<Origin> {
         let origin = Origin::new(self.ingress, self.source, self.tag.vlan());
         self.flags.has(Flags::PINNED).then_some(origin)
     }
 
     pub(super) const NEW: Self = Self {
-        far_cnp: Nanos::ZERO,
         excluded: 0,
         first: Psn::from_low_bits(0),
         answered: Psn::from_low_bits(0),

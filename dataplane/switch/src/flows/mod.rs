@@ -1,0 +1,297 @@
+//! Flows: their hosts, the queue pairs that send them, and frames to their senders.
+//!
+//! Every scheme that speaks to senders stands on this module. It knows none of these schemes.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`packet`] | a RoCEv2 packet, its flow's key and its origin, read where the [`Descriptor`] says |
+//! | [`table`] | the flow table: bounded look-ups, ageing, the pin of the origin, slots |
+//! | [`resolver`] | the queue pairs that send flows |
+//! | [`notifications`] | control frames that wait for the link of a sender |
+//! | [`cnp`] | congestion notification packets to senders |
+//!
+//! A CNP must carry the sender's queue pair, and data packets carry only the receiver's. So both directions of the
+//! long-haul port are watched, and half-flows, (source host, destination host, destination queue pair), are joined to
+//! pairs: the destination queue pair of each is the source of the other. The connection manager's messages say it outright;
+//! otherwise the PSNs of responses tell. As a CNP to a wrong queue pair is worse than none, a pair is given up on the first
+//! doubt.
+//!
+//! Addresses can be forged. The way in which a packet crosses cannot, and nor can the port, the station and the VLAN from
+//! which it came. Half-flows are apart by the first ([`packet::Hosts`]), and pinned to the second: packets that come from
+//! elsewhere are not looked at ([`Sighting::Stranger`]), until those from the former place have stopped.
+
+pub(crate) mod cnp;
+pub(crate) mod notifications;
+mod packet;
+mod resolver;
+mod role;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use resolver::{DataFlows, ResolverCounters};
+pub use table::FlowCounters;
+
+pub(crate) use packet::{Origin, Way};
+pub(crate) use table::{Cold, Hot, Note, Slot};
+
+use crate::descriptor::Descriptor;
+use crate::hash::HashKey;
+use crate::program::FlowSettings;
+use packet::Packet;
+use resolver::{Envelope, Resolver, Response, Said};
+use role::{Kind, Role};
+use table::{FlowTable, Tick};
+use units::{Nanos, PortId, WireBytes};
+use wire::roce::{QueuePair, cm as management};
+
+/// A table of so many flows is likely to be in the cache.
+const LARGE_TABLE: u32 = 1 << 14;
+/// Frames that are looked up ahead together.
+const LOOK_AHEAD: usize = 32;
+
+/// To which flow a packet belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sighting {
+    Of(Slot),
+    /// To one whose packets come from elsewhere: another port, station or VLAN. Somebody speaks in the name of its sender.
+    Stranger,
+    /// It is a CNP to the sender of this flow, if that is known.
+    Notification(Option<Slot>),
+    /// To none: datagrams, those of the connection manager included, transports without a reliable or unreliable
+    /// connection, and all that is not RoCEv2.
+    NoFlow,
+}
+
+/// A frame as the schemes of a port see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub sighting: Sighting,
+    /// Whether it carries data, so that its sender could send more slowly.
+    pub data: bool,
+    /// UDP source port.
+    pub source_port: u16,
+}
+
+/// The flows of a port, and who sends them.
+pub(crate) struct Flows {
+    settings: FlowSettings,
+    key: HashKey,
+    table: FlowTable,
+    resolver: Resolver,
+}
+
+impl Flows {
+    /// A table as large as `settings` ask for. The same `key` gives the same results.
+    pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
+        let key = key.into();
+        let table = FlowTable::new(settings.capacity, settings.ageing, key);
+        Self { settings, key, table, resolver: Resolver::new(&settings) }
+    }
+
+    /// New settings. What is known stays; but where the table has another size, ageing or key, that of `spare`, which is
+    /// made for these settings and has seen nothing, takes its place, and the old one goes there. Returns whether it
+    /// does: then no slot means what it meant.
+    pub fn configure(&mut self, settings: FlowSettings, spare: &mut Self) -> bool {
+        let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.key);
+        let exchanged = table(self) != table(spare);
+        if exchanged {
+            core::mem::swap(self, spare);
+        }
+        self.resolver.configure(&settings);
+        self.settings = settings;
+        exchanged
+    }
+
+    /// Loads the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache misses of a
+    /// large table overlap. `more` loads the entry of a scheme for a flow.
+    #[inline]
+    pub fn look_ahead<'a>(
+        &self,
+        way: Way,
+        frames: impl Iterator<Item = &'a [u8]>,
+        more: impl Fn(Slot, &Hot) -> u64,
+    ) {
+        if self.table.len() < LARGE_TABLE {
+            return;
+        }
+        let mut keys = frames.filter_map(|headers| Packet::usual_key(way, headers));
+        loop {
+            let mut words = [0_u32; LOOK_AHEAD];
+            let looked_up = words.iter_mut().zip(keys.by_ref());
+            let found = looked_up.map(|(word, key)| *word = self.table.peek(self.table.hash(&key))).count();
+            if found == 0 {
+                return;
+            }
+            let flows = words[..found].iter().filter_map(|word| self.table.peek_flow(*word));
+            core::hint::black_box(flows.fold(0, |sum, (slot, hot)| sum ^ hot.sent().0 ^ more(slot, hot)));
+        }
+    }
+
+    /// Takes a frame that came in at `port` and crosses that of the long link: finds or enters its flow, learns from it,
+    /// and counts its data on the way out. What comes in was sent by hosts to whom nobody speaks at this end.
+    #[inline(always)]
+    pub fn see(
+        &mut self,
+        now: Nanos,
+        way: Way,
+        (port, length): (PortId, WireBytes),
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Seen {
+        match Packet::usual(way, port, descriptor, headers, self.table.keyed()) {
+            Some(packet) => self.see_packet(now, &packet, length),
+            None => self.see_unusual(now, way, (port, length), descriptor, headers),
+        }
+    }
+
+    /// A frame that holds no packet of the usual kind.
+    #[inline(never)]
+    fn see_unusual(
+        &mut self,
+        now: Nanos,
+        way: Way,
+        (port, length): (PortId, WireBytes),
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Seen {
+        match Packet::find(way, port, descriptor, headers, self.table.keyed()) {
+            Some(packet) => self.see_packet(now, &packet, length),
+            None => Seen { sighting: Sighting::NoFlow, data: false, source_port: 0 },
+        }
+    }
+
+    #[inline(always)]
+    fn see_packet(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Seen {
+        let Role { data, .. } = Role::of(packet.bth.opcode());
+        let sighting = self.observe(now, packet);
+        if data
+            && packet.key.hosts.way == Way::Out
+            && let Sighting::Of(slot) = sighting
+        {
+            self.table.hot_mut(slot).count(length);
+        }
+        Seen { sighting, data, source_port: packet.source_port }
+    }
+
+    /// Takes a packet: finds or enters its flow and learns from it.
+    #[inline(always)]
+    fn observe(&mut self, now: Nanos, packet: &Packet) -> Sighting {
+        let role = Role::of(packet.bth.opcode());
+        let Packet { hash, key, origin, .. } = packet;
+        if role.single
+            && let Some(slot) = self.table.go_on(*hash, key, origin.digest(), now, packet.bth.psn())
+        {
+            return Sighting::Of(slot);
+        }
+        self.look_at(now, packet, role)
+    }
+
+    /// A packet that is not just the next one of a known flow.
+    #[inline(never)]
+    fn look_at(&mut self, now: Nanos, packet: &Packet, role: Role) -> Sighting {
+        let Role { kind, data, .. } = role;
+        if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
+            return self.look_at_other(now, packet);
+        }
+        let Self { table, resolver, .. } = self;
+        let (slot, new) = table
+            .find_or_insert(packet.hash, &packet.key, now, |table, slot| resolver.release(table, slot, now));
+        let before = table.hot(slot).last_seen;
+        let said = match kind {
+            Kind::Request => Said::Request(packet.bth.psn()),
+            Kind::Response => role::answered(packet).map_or(Said::Unnumbered, |(psn, acknowledged)| {
+                Said::Response(Response { now, psn, acknowledged, before })
+            }),
+            Kind::Unacknowledged | Kind::Other => Said::Unnumbered,
+        };
+        let known = table.cold(slot).origin();
+        if known != Some(packet.origin) {
+            if known.is_some() && !resolver.follows(table, slot, now, said) {
+                resolver.pass_over(table, slot, now);
+                return Sighting::Stranger;
+            }
+            resolver::pin(table, slot, packet.origin);
+        }
+        table.hot_mut(slot).last_seen = Tick::of(now);
+        if new {
+            table.cold_mut(slot).source_port = packet.source_port;
+        }
+        match said {
+            Said::Request(psn) => {
+                if !table.hot(slot).progress.has_requests() {
+                    table.cold_mut(slot).source_port = packet.source_port;
+                }
+                resolver.request(table, slot, now, psn, role::psns(packet));
+            }
+            Said::Response(response) => resolver.response(table, slot, response),
+            Said::Unnumbered => {}
+        }
+        if data {
+            resolver.carries_data(table, slot);
+        }
+        Sighting::Of(slot)
+    }
+
+    /// A packet of no flow.
+    #[cold]
+    fn look_at_other(&mut self, now: Nanos, packet: &Packet) -> Sighting {
+        if packet.bth.opcode().is_cnp() {
+            return Sighting::Notification(self.flow_notified(packet));
+        }
+        let Some(datagram) = management::View::in_packet(&packet.bth) else { return Sighting::NoFlow };
+        let envelope = Envelope { now, hosts: packet.key.hosts, origin: packet.origin };
+        self.resolver.take(&mut self.table, &envelope, &datagram.message());
+        Sighting::NoFlow
+    }
+
+    /// The flow whose sender a CNP from its receiver notifies, if it is known.
+    fn flow_notified(&self, cnp: &Packet) -> Option<Slot> {
+        let back = self.table.find(cnp.hash, &cnp.key)?;
+        self.table.partner(back)
+    }
+
+    /// The queue pair that sends the flow, if it is known for certain enough to send it a CNP.
+    #[inline]
+    pub fn source_of(&self, slot: Slot) -> Option<QueuePair> {
+        self.table.hot(slot).source()
+    }
+
+    /// What every packet of a flow needs.
+    #[inline]
+    pub fn hot(&self, slot: Slot) -> &Hot {
+        self.table.hot(slot)
+    }
+
+    /// What every packet of a flow needs, to be changed.
+    #[inline]
+    pub fn hot_mut(&mut self, slot: Slot) -> &mut Hot {
+        self.table.hot_mut(slot)
+    }
+
+    /// The rest of a flow.
+    #[inline]
+    pub fn cold(&self, slot: Slot) -> &Cold {
+        self.table.cold(slot)
+    }
+
+    /// How many half-flows are known.
+    pub fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// Half-flows that carry data, by whether their sender's queue pair is known.
+    pub fn data(&self) -> DataFlows {
+        self.resolver.data
+    }
+
+    /// What happened to flows so far.
+    pub fn flow_counters(&self) -> FlowCounters {
+        self.table.counters()
+    }
+
+    /// How the senders' queue pairs were found, and lost.
+    pub fn resolver_counters(&self) -> ResolverCounters {
+        self.resolver.counters
+    }
+}

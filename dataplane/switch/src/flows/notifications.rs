@@ -1,0 +1,96 @@
+//! Control frames of schemes to senders, as they wait for their turn on a link.
+
+use crate::frame::ControlFrame;
+use core::net::IpAddr;
+use std::collections::VecDeque;
+use units::{Bytes, Nanos};
+use wire::ethernet::MacAddress;
+use wire::roce::cnp;
+
+/// The notifications that can wait at a port.
+const CAPACITY: usize = 128;
+
+/// A control frame to a sender. It is kept in few words, and written when it leaves: where it crosses to another shard it
+/// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of frame is
+/// another variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notification {
+    /// A congestion notification packet.
+    Cnp(cnp::Frame),
+}
+
+impl Notification {
+    /// Bytes of the frame.
+    pub const fn length(&self) -> Bytes {
+        match self {
+            Self::Cnp(frame) => Bytes(frame.length() as u64),
+        }
+    }
+
+    /// The host that is to get it.
+    pub fn receiver(&self) -> IpAddr {
+        match self {
+            Self::Cnp(frame) => match frame.addresses {
+                cnp::Addresses::V4 { destination, .. } => destination.into(),
+                cnp::Addresses::V6 { destination, .. } => destination.into(),
+            },
+        }
+    }
+
+    /// The same, from one station to another.
+    #[must_use]
+    pub const fn readdressed(self, source_mac: MacAddress, destination_mac: MacAddress) -> Self {
+        match self {
+            Self::Cnp(frame) => Self::Cnp(cnp::Frame { source_mac, destination_mac, ..frame }),
+        }
+    }
+
+    /// The frame; `None` where it is longer than any control frame.
+    pub fn frame(&self) -> Option<ControlFrame> {
+        let mut control = ControlFrame::zeroed(u8::try_from(self.length().0).ok()?);
+        match self {
+            Self::Cnp(frame) => frame.emit(control.bytes_mut()).ok()?,
+        };
+        Some(control)
+    }
+}
+
+/// The fate of a notification that a scheme offers to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Taken,
+    /// There is no room. There may be at this instant; where it is never, who has room calls.
+    Full {
+        until: Nanos,
+    },
+    /// There is no way to the sender.
+    Unreachable,
+}
+
+/// The notifications of one port. They come from a store of their own and go ahead of data.
+#[derive(Debug)]
+pub(crate) struct Notifications(VecDeque<Notification>);
+
+impl Notifications {
+    pub fn new() -> Self {
+        Self(VecDeque::with_capacity(CAPACITY))
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds one; `false` where there is no room.
+    pub fn push(&mut self, notification: Notification) -> bool {
+        let room = self.0.len() < CAPACITY;
+        if room {
+            self.0.push_back(notification);
+        }
+        room
+    }
+
+    pub fn pop(&mut self) -> Option<Notification> {
+        self.0.pop_front()
+    }
+}

@@ -1,0 +1,99 @@
+//! The role of a packet between two queue pairs, by its opcode (InfiniBand specification volume 1, sections 9.2 and 9.7).
+
+use super::packet::Packet;
+use wire::roce::extended::{Aeth, Reth};
+use wire::roce::{Opcode, Psn, Transport};
+
+/// The shortest path MTU of InfiniBand: an RDMA READ takes one PSN for so many bytes at most.
+const SHORTEST_MTU: u32 = 256;
+
+/// What a packet of an opcode is to the resolver, and whether it carries data, so that its sender could
+/// send more slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    pub kind: Kind,
+    pub data: bool,
+    /// Whether it is a request with data, which takes one PSN.
+    pub single: bool,
+}
+
+impl Role {
+    /// That of packets with `opcode`.
+    #[inline(always)]
+    pub fn of(opcode: Opcode) -> Self {
+        ROLES[usize::from(opcode.0)]
+    }
+
+    const fn derived(opcode: Opcode) -> Self {
+        let data = opcode.is_send() || opcode.is_write() || opcode.is_read_response();
+        let kind = Kind::of(opcode);
+        Self { kind, data, single: data && matches!(kind, Kind::Request) }
+    }
+}
+
+/// By opcode: every packet asks.
+const ROLES: [Role; 256] = {
+    let mut roles = [Role::derived(Opcode(0)); 256];
+    let mut opcode = 0;
+    while opcode < roles.len() {
+        roles[opcode] = Role::derived(Opcode(opcode as u8));
+        opcode += 1;
+    }
+    roles
+};
+
+/// What a packet is to the resolver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Of a requester, over a reliable connection.
+    Request,
+    /// Of a responder, over a reliable connection.
+    Response,
+    /// Over an unreliable connection.
+    Unacknowledged,
+    /// No part of a flow.
+    Other,
+}
+
+impl Kind {
+    const fn of(opcode: Opcode) -> Self {
+        match opcode.transport() {
+            Transport::ReliableConnection if opcode.is_response() => Self::Response,
+            Transport::ReliableConnection if opcode.name().is_some() => Self::Request,
+            Transport::UnreliableConnection if opcode.name().is_some() => Self::Unacknowledged,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// How many PSNs a request may take.
+#[inline]
+pub(super) fn psns(packet: &Packet) -> u32 {
+    if !packet.bth.opcode().is_read_request() {
+        return 1;
+    }
+    // Where the length is missing, it may be any.
+    Reth::parse(packet.bth.payload()).map_or(u32::MAX, |reth| reth.dma_length.div_ceil(SHORTEST_MTU))
+}
+
+/// Which PSN a response repeats, and up to which requests are acknowledged by it (InfiniBand volume 1, section
+/// 9.7.5). In all but the first packet of a READ response the PSN is one of the response's own; a NAK
+/// repeats that of the request that it refuses or waits for.
+#[inline]
+pub(super) fn answered(packet: &Packet) -> Option<(Psn, Psn)> {
+    let psn = packet.bth.psn();
+    match packet.bth.opcode() {
+        Opcode::RC_READ_RESPONSE_FIRST | Opcode::RC_READ_RESPONSE_ONLY | Opcode::RC_ATOMIC_ACKNOWLEDGE => {
+            Some((psn, psn))
+        }
+        Opcode::RC_ACKNOWLEDGE => {
+            let aeth = Aeth::parse(packet.bth.payload()).ok()?;
+            let refuses = aeth.is_negative() || aeth.is_receiver_not_ready();
+            match aeth.is_positive() {
+                true => Some((psn, psn)),
+                false => refuses.then(|| (psn, psn.advanced_by(u32::MAX))),
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! The senders behind the ports of this shard: their frames are read and seen here, and notifications go to them.
+
+use super::ingress::Arrival;
+use super::{Fabric, Handoff, SendersByPort};
+use crate::congestion::lscc::Outgoing;
+use crate::descriptor::Descriptor;
+use crate::flows::Way;
+use crate::flows::notifications::{Notification, Offer};
+use crate::forwarding::Forwarding;
+use crate::frame::{Frame, Transmitter};
+use crate::program::Program;
+use crate::queue::Queued;
+use crate::reason::Consumed;
+use units::{Nanos, PortId, Priority, WireBytes};
+
+/// Notifications that are given to another shard at once.
+const HANDED_OVER_AT_ONCE: u64 = 16;
+
+impl<F: Frame> Fabric<F> {
+    /// Gives each port of this shard on which a scheme speaks to senders what it needs to know of them, or takes that out of
+    /// one of `spare`, which are made for `program`; what is no longer needed is there afterwards.
+    pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
+        for port in self.owned.iter() {
+            let settings = program.port(port);
+            match (&settings.lscc, &mut self.senders[port.index()], &mut spare[port.index()]) {
+                (Some(lscc), Some(senders), Some(spare)) => senders.configure(lscc, settings, spare),
+                (_, senders, spare) => core::mem::swap(senders, spare),
+            }
+            match settings.lscc {
+                Some(_) => self.limited.insert(port),
+                None => self.limited.remove(port),
+            }
+        }
+    }
+
+    /// Loads the flows of `burst`, which came in at `port`.
+    pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
+        // From a port without LSCC they may go out through any; usually there is one.
+        let (concerned, way) = match self.limited.contains(port) {
+            true => (Some(port), Way::In),
+            false => (self.limited.iter().next(), Way::Out),
+        };
+        if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_ref()) {
+            senders.look_ahead(way, burst.iter().map(Frame::headers));
+        }
+    }
+
+    /// The same of what another shard has admitted.
+    pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
+        // Where no port looks at them now, they are left where they are: they may wait for long.
+        let senders = self.limited.iter().next().and_then(|port| self.senders[port.index()].as_ref());
+        if let Some(senders) = senders {
+            let frames = handoffs.iter().filter_map(Handoff::frame);
+            senders.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
+        }
+    }
+
+    /// A frame goes out through a port with LSCC.
+    #[inline]
+    pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
+        let Arrival { now, port, priority, length, descriptor } = arrival;
+        let limited = self.ingress[egress.index()].lossless().contains(priority);
+        if let Some(senders) = &mut self.senders[egress.index()] {
+            let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
+            senders.send(now, outgoing, descriptor, frame.headers_mut());
+        }
+    }
+
+    /// The same for a frame that another shard has admitted: what crosses is the frame alone, so it is parsed once more.
+    pub(super) fn limit_handed_over(&mut self, egress: PortId, priority: Priority, queued: &mut Queued<F>) {
+        if self.limited.contains(egress)
+            && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
+        {
+            let (now, port, length) = (queued.since, queued.ingress, queued.length());
+            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            self.limit(egress, arrival, &mut queued.frame);
+        }
+    }
+
+    /// A frame came in from a long link. Returns whether it goes on.
+    #[inline(never)]
+    pub(super) fn receive_from_far(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        descriptor: &Descriptor,
+        frame: &F,
+    ) -> bool {
+        let Some(senders) = &mut self.senders[port.index()] else { return true };
+        let came = (port, WireBytes::of_frame(frame.length()));
+        let passes = senders.receive(now, came, descriptor, frame.headers());
+        if !passes {
+            let consumed = &mut self.ingress[port.index()].counters.consumed;
+            consumed[Consumed::SuppressedCnp.index()].count(frame.length());
+        }
+        passes
+    }
+
+    /// Has the schemes of `port` make the notifications that are due.
+    pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
+        let Self { senders, egress, ways_out, owners, owned, .. } = self;
+        let Some(senders) = &mut senders[port.index()] else { return };
+        let mut handed_over = 0;
+        senders.limiter.notify(now, &mut senders.flows, |ingress, notification| {
+            // Nobody behind the long link is notified across it: who is there has not sent through this end.
+            let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
+            let Some((port, notification)) = sender else { return Offer::Unreachable };
+            if owned.contains(port) {
+                let taken = egress[port.index()].notifications.push(notification);
+                return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };
+            }
+            // What the other shard has room for is not known here. So it is given what its port can send
+            // meanwhile.
+            let way = &mut ways_out[owners[port.index()].index()];
+            if handed_over == HANDED_OVER_AT_ONCE || !way.notify(port, notification) {
+                let length = WireBytes::of_frame(notification.length());
+                let each = program.port(port).rate.serialization().time_of(length);
+                return Offer::Full { until: now + each * HANDED_OVER_AT_ONCE };
+            }
+            handed_over += 1;
+            Offer::Taken
+        });
+    }
+
+    /// Sends the notifications that wait at `port`, as far as the link is free.
+    pub(super) fn send_notifications(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        let egress = &mut self.egress[port.index()];
+        while egress.gate.link_opens_at() <= now
+            && let Some(notification) = egress.notifications.pop()
+        {
+            if let Some(frame) = notification.frame() {
+                let start = egress.send_control(now, frame.length());
+                out.control(start, &frame);
+            }
+        }
+    }
+
+    /// Schemes that waited for room go on.
+    pub(super) fn unblock(&mut self, now: Nanos, program: &Program) {
+        for port in self.limited.iter() {
+            if self.senders[port.index()].as_ref().is_some_and(|it| it.limiter.is_blocked()) {
+                self.notify(now, port, program);
+            }
+        }
+    }
+}
+
+/// A notification as it leaves. Where the gateway routes, the way to the sender is looked up like any other: its
+/// frames have the addresses of the next link already when they are seen.
+fn routed(program: &Program, port: PortId, notification: Notification) -> Option<(PortId, Notification)> {
+    let Forwarding::Route(table) = program.forwarding() else { return Some((port, notification)) };
+    let (port, destination) = table.toward(notification.receiver(), port)?;
+    Some((port, notification.readdressed(program.port(port).mac, destination)))
+}
