@@ -39,15 +39,15 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         for declared in decl.lossless.iter().flatten() {
             check.group(index, port, declared);
         }
-        let spoken = decl.bifrost_spoken();
-        if let (Some(bifrost), Some(spoken)) = (&port.bifrost, &spoken) {
-            bifrost::check_slot(bifrost, port, spoken, problems);
+        let chosen = decl.chosen_bifrost();
+        if let (Some(bifrost), Some(chosen)) = (&port.bifrost, &chosen) {
+            bifrost::check_slot(bifrost, port, chosen, problems);
         } else if !port.lossless().is_empty() && built.links[index].distance.is_none() {
             problems.warning(&decl.place, ProblemKind::HeadroomUnchecked { port: port.name.clone() });
         }
         let sum = LsccSum::new(port, &built.links[index], &built.settings.buffer);
         if let (Some(lscc), Some(sum), Some(declared)) = (&port.lscc, sum, &decl.lscc) {
-            lscc::check(lscc, port, &sum, (declared, spoken.as_ref()), problems);
+            lscc::check(lscc, port, &sum, (declared, chosen.as_ref()), problems);
         }
         check.obedience(index, decl);
         if let Some(wish) = &decl.watchdog {

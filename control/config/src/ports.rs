@@ -70,13 +70,13 @@ impl Builder<'_> {
             watchdog: None,
             int: decl.int(),
         };
-        let spoken = decl.bifrost_spoken();
-        if let Some(declared) = &spoken {
+        let chosen = decl.chosen_bifrost();
+        if let Some(declared) = &chosen {
             port.bifrost = Some(bifrost::build(declared, &port, link, self.problems)?);
         }
         if let Some(declared) = &decl.lscc {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
-            if let (Some(bifrost), Some(declared)) = (&mut port.bifrost, &spoken) {
+            if let (Some(bifrost), Some(declared)) = (&mut port.bifrost, &chosen) {
                 lscc::make_room(bifrost, &lscc, declared);
             }
             port.lscc = Some(lscc);

@@ -116,7 +116,7 @@ pub enum ProblemKind {
     #[error(transparent)]
     Program(#[from] ProgramError),
     #[error("applies only with flow_control = \"bifrost\" on the port; add that key, or remove this table")]
-    BifrostUnspoken,
+    BifrostNotChosen,
 
     // Physics.
     #[error(

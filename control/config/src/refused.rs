@@ -69,7 +69,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         let queue: &QueueDecl = queue(name, priority)?;
         Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
     };
-    let bifrost = |name, keys: &[&str]| Some(found(name)?.bifrost_spoken()?.first(keys).clone());
+    let bifrost = |name, keys: &[&str]| Some(found(name)?.chosen_bifrost()?.first(keys).clone());
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
         E::DuplicateName { port } => key(port, &["name"]),

@@ -106,15 +106,15 @@ impl PortDecl {
         if self.rate.is_none() && !problems.has_any_at("port.rate", span) {
             problems.error(&self.place.of_key("rate"), ProblemKind::Missing { example: "rate = \"100G\"" });
         }
-        let spoken =
+        let chosen =
             self.flow_control() == FlowControl::Bifrost || problems.has_any_at("port.flow_control", span);
-        if let Some(bifrost) = self.bifrost.as_ref().filter(|_| !spoken) {
-            problems.error(&bifrost.place, ProblemKind::BifrostUnspoken);
+        if let Some(bifrost) = self.bifrost.as_ref().filter(|_| !chosen) {
+            problems.error(&bifrost.place, ProblemKind::BifrostNotChosen);
         }
     }
 
     /// Its table of Bifrost, or an empty one, where it speaks Bifrost.
-    pub fn bifrost_spoken(&self) -> Option<BifrostDecl> {
+    pub fn chosen_bifrost(&self) -> Option<BifrostDecl> {
         let place = self.flow_control.as_ref().map_or(&self.place, |word| &word.place);
         let empty = || BifrostDecl {
             place: Place { key: "port.bifrost".into(), ..place.clone() },
