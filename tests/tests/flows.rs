@@ -7,7 +7,7 @@ use units::{BitRate, Interval, Nanos};
 use wire::ip::Ecn;
 
 const SLOW: BitRate = BitRate::gigabits(1);
-/// With so many, the frames of a burst are read ahead.
+/// With so many, the flows of a burst are looked up ahead.
 const MANY: u32 = 10_000;
 
 /// Bursts both ways where so many other connections are known: the frames that leave, and what the rate limiting module
@@ -45,7 +45,7 @@ fn bursts_beside(others: u32) -> (Vec<Vec<u8>>, LimiterCounters, FlowCounters) {
 }
 
 #[test]
-fn a_burst_that_is_read_ahead_comes_to_the_same_as_one_that_is_not() {
+fn a_burst_that_is_looked_up_ahead_comes_to_the_same_as_one_that_is_not() {
     let (few, many) = (bursts_beside(0), bursts_beside(MANY));
     assert!(few.1.direct_cnps > 100 && few.1.far_cnps == 800, "{:?}", few.1);
     assert_eq!((few.0, few.1), (many.0, many.1));

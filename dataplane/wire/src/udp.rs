@@ -50,13 +50,6 @@ impl<T: AsRef<[u8]>> View<T> {
         Ok(Self(bytes))
     }
 
-    /// Views bytes that were parsed before, and of which no length has changed since. Of others, fields read as
-    /// whatever stands there, or as zero.
-    #[inline(always)]
-    pub const fn known(bytes: T) -> Self {
-        Self(bytes)
-    }
-
     #[inline(always)]
     fn raw(&self) -> &[u8; HEADER_LEN] {
         head(self.0.as_ref())
