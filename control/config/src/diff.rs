@@ -38,7 +38,10 @@ pub fn diff(old: &Gateway, new: &Gateway) -> Vec<Change> {
 /// start, beside those that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets.
 /// Empty where it can make all of them.
 pub fn not_live(started: &Gateway, running: &Gateway, wanted: &Gateway) -> Vec<Change> {
-    let needs_start = |it: &Difference| it.is_restart || grows(it, started, wanted);
+    // Which ports there are, and their names, is for the program to refuse.
+    let is_name =
+        |it: &Difference| matches!(&it.path[..], [table, _, key] if table == "port" && key == "name");
+    let needs_start = |it: &Difference| (it.is_restart && !is_name(it)) || grows(it, started, wanted);
     differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
 }
 

@@ -38,6 +38,8 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.groups = Default::default();
         port.bifrost = None;
         port.lscc = None;
+        port.watchdog = None;
+        port.int = false;
         port.queues = port.queues.map(|queue| QueueSettings { red: None, ..queue });
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };

@@ -157,6 +157,27 @@ fn a_host_may_be_farther_away_and_a_link_may_fail_with_flows_rerouted() {
 }
 
 #[test]
+fn a_variant_turns_bifrost_off_by_its_word_alone() {
+    let text = format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"two-data-centers\"
+
+        [long_haul]
+        flow_control = \"bifrost\"
+        bifrost.slot = \"10us\"
+        "
+    );
+    let file = ScenarioFile::parse(&text, "test.toml").unwrap();
+    let with_bifrost = |overrides: &[Override]| {
+        let scenario = file.build(overrides).unwrap_or_else(|error| panic!("{error}"));
+        scenario.switches.iter().filter(|(_, file)| file.contains("[port.bifrost]")).count()
+    };
+    assert_eq!(with_bifrost(&[]), 2);
+    assert_eq!(with_bifrost(&["long_haul.flow_control=pfc".parse().unwrap()]), 0);
+}
+
+#[test]
 fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
     let scenario = built(&format!(
         "{TRAFFIC}

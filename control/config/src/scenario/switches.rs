@@ -336,6 +336,10 @@ impl Maker<'_> {
         if made.get("distance").is_some_and(|it| it.tree == Tree::Leaf("none".into())) {
             made.take("distance");
         }
+        // What another layer says of Bifrost is for ports that have it.
+        if made.get("flow_control").is_some_and(|it| it.tree == Tree::Leaf("pfc".into())) {
+            made.take("bifrost");
+        }
         for (key, list) in [("lossless", lossless), ("queue", queue)] {
             if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {
                 made.put(key, list);

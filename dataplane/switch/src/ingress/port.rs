@@ -79,10 +79,10 @@ impl IngressPort {
     pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        self.configure_advertiser(settings, program.settings().seed, ledger);
+        let advertises_anew = self.configure_advertiser(settings, program.settings().seed, ledger);
         self.lossless = settings.lossless();
         let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
-        if self.scheme.configure(settings, look) {
+        if self.scheme.configure(settings, look) || advertises_anew {
             self.wake(now);
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);
@@ -94,16 +94,19 @@ impl IngressPort {
         }
     }
 
-    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) {
+    /// Returns whether the advertiser starts anew.
+    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) -> bool {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
         match (&settings.lscc, &mut self.advertiser) {
             (Some(lscc), Some(advertiser)) if settings.lossless() == self.lossless => {
                 advertiser.configure(lscc, departed);
+                false
             }
             (lscc, advertiser) => {
                 let new = |lscc| RateAdvertiser::new(self.id, lscc, seed, departed);
                 *advertiser = lscc.as_ref().map(new);
+                advertiser.is_some()
             }
         }
     }

@@ -99,7 +99,7 @@ impl Lscc {
     }
 
     /// What a port without traffic comes to ask for: the rate that fills an empty queue up to Qref in each round
-    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The paper's law advertises it in the mean, and it satisfies
+    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The rates of the paper's law have it as their mean, and it satisfies
     /// equation (3).
     pub fn rate_at_rest(&self) -> BitRate {
         let RateCalculation { reference, least, most, .. } = self.calculation;

@@ -248,9 +248,8 @@ impl AdvertisedRate {
         self.last_arrival = now;
     }
 
-    /// The rate that holds at `now`; `None` where nothing is limited. Where messages fail to come
-    /// although there is traffic to be advertised to, the limit doubles with every interval, and is
-    /// gone when it has reached `most`.
+    /// The rate that holds at `now`; `None` where nothing is limited. While there is traffic and
+    /// no message comes, the limit doubles with every interval, and is gone when it has reached `most`.
     #[inline]
     pub fn rate(&mut self, now: Nanos, most: BitRate) -> Option<BitRate> {
         let last = self.last.filter(|last| !last.lapsed)?;

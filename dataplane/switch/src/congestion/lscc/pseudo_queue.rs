@@ -1,4 +1,4 @@
-//! The pseudo-queue: what would wait if the link were as slow as the other end asks.
+//! The pseudo-queue: what would wait if the link had the rate that the other end advertised.
 
 use units::{BitRate, Nanos, WireBytes};
 

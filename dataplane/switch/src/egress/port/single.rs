@@ -62,8 +62,8 @@ impl EgressPort {
         start
     }
 
-    /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its start as well. `None`, with nothing changed, where the port is not [calm](Self::is_calm), none may leave now, or
-    /// more than one may.
+    /// Takes the frame whose turn it is off its queue and occupies the link with it. Returns its start as well. `None`,
+    /// with nothing changed, where the port is not [calm](Self::is_calm), none may leave now, or more than one may.
     #[inline]
     pub fn send_one<F: Frame>(
         &mut self,
