@@ -33,13 +33,13 @@ pub enum ProgramError {
         "port {port}, priority {priority}: its headroom ({headroom}) is larger than the headroom pool ({pool})"
     )]
     HeadroomAbovePool { port: String, priority: Priority, headroom: Bytes, pool: Bytes },
-    #[error("port {port}, priority {priority}: a pause is obeyed, but the priority is not lossless")]
+    #[error("port {port}, priority {priority}: the port obeys pauses for this priority, which is not lossless")]
     ObeysLossy { port: String, priority: Priority },
-    #[error("port {port}: a PFC pause of zero quanta would resume at once")]
+    #[error("port {port}: a PFC pause of zero quanta resumes the peer at once")]
     ZeroPause { port: String },
     #[error("port {port}: {error}")]
     Bifrost { port: String, error: BifrostError },
-    #[error("port {port}: LSCC needs a lossless priority, whose queue it holds")]
+    #[error("port {port}: LSCC needs a lossless priority whose queue it can control")]
     LsccWithoutLossless { port: String },
     #[error(
         "port {port}: LSCC calculates a rate every {least} to {most} here, not every {interval}: at most a round trip apart"
@@ -55,7 +55,7 @@ pub enum ProgramError {
     LsccRates { port: String, least: BitRate, most: BitRate, rate: BitRate },
     #[error("port {port}: the queue that LSCC aims at must not be empty")]
     LsccReference { port: String },
-    #[error("port {port}: a pseudo-queue of nothing would have LSCC slow down an idle link")]
+    #[error("port {port}: with a pseudo-queue of zero, LSCC slows down an idle link")]
     LsccPseudoReference { port: String },
     #[error("port {port}: direct CNPs of a flow are at least {least} apart, not {interval}")]
     LsccCnpInterval { port: String, interval: Interval, least: Interval },
@@ -65,7 +65,7 @@ pub enum ProgramError {
     LsccLongFlow { port: String, long_flow: Bytes, least: Bytes },
     #[error("port {port}: LSCC knows 1 to {most} flows, not {flows}")]
     LsccFlows { port: String, flows: u32, most: u32 },
-    #[error("port {port}: a flow of LSCC is forgotten after some time, not at once")]
+    #[error("port {port}: LSCC must keep an idle flow for some time; ageing cannot be zero")]
     LsccAgeing { port: String },
     #[error("port {port}: no host has the address {address}, so LSCC cannot speak from or to it")]
     LsccAddress { port: String, address: Ipv4Addr },
@@ -95,11 +95,11 @@ pub enum ProgramError {
     PatchedToItself { port: String },
     #[error("port {port} is patched to two others")]
     PatchedTwice { port: String },
-    #[error("{prefix} is no prefix: bits are set behind its length, or the length is too long")]
+    #[error("{prefix} is not a prefix: bits beyond its length are set, or the length is too long")]
     Prefix { prefix: String },
     #[error("the route to {prefix} has no next hop")]
     NoNextHop { prefix: String },
-    #[error("the route to {prefix} leads to {next_hop}, which is no neighbour")]
+    #[error("the route to {prefix} leads to {next_hop}, which is not a neighbour")]
     UnknownNextHop { prefix: String, next_hop: IpAddr },
     #[error("the neighbour {neighbour} has a group address")]
     NeighbourGroupAddress { neighbour: IpAddr },
