@@ -33,7 +33,9 @@ pub enum ProgramError {
         "port {port}, priority {priority}: its headroom ({headroom}) is larger than the headroom pool ({pool})"
     )]
     HeadroomAbovePool { port: String, priority: Priority, headroom: Bytes, pool: Bytes },
-    #[error("port {port}, priority {priority}: the port obeys pauses for this priority, which is not lossless")]
+    #[error(
+        "port {port}, priority {priority}: the port obeys pauses for this priority, which is not lossless"
+    )]
     ObeysLossy { port: String, priority: Priority },
     #[error("port {port}: a PFC pause of zero quanta resumes the peer at once")]
     ZeroPause { port: String },
