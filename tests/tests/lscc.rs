@@ -5,9 +5,9 @@
 
 use conformance::long_haul::{INTERVAL, ROUND_TRIP, gateway, lscc_of, rate_in};
 use conformance::settings::lossless;
-use conformance::{A, B, Flow, P3, Testbench};
+use conformance::{A, B, Flow, P3, P4, Testbench};
 use std::collections::VecDeque;
-use switch::program::{Lscc, Settings};
+use switch::program::{GroupSettings, Lscc, Settings};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 
 const FRAME: usize = 4_170;
@@ -134,4 +134,20 @@ fn where_the_bottleneck_doubles_the_queue_settles_again() {
     link.bench.install(|settings| settings.ports[A.index()].rate = BitRate::gigabits(10));
     link.run(Interval::from_millis(90));
     link.assert_settled();
+}
+
+#[test]
+fn a_reload_that_changes_the_lossless_priorities_begins_an_interval_at_once() {
+    let mut bench = Testbench::new(far_end(10));
+    bench.turn();
+    assert_eq!(bench.shard.port_deadline(B), Nanos::NEVER, "without traffic there is no interval");
+    bench.install(|settings| settings.seed += 1);
+    assert_eq!(bench.shard.port_deadline(B), Nanos::NEVER, "nor after another reload");
+    bench.install(|settings| {
+        let port = &mut settings.ports[B.index()];
+        port.groups[P4.index()] = GroupSettings::Lossy;
+        port.pfc.obey = port.lossless();
+    });
+    // What leaves from now on is measured over the time that it takes, and not from the next frame on.
+    assert_eq!(bench.shard.port_deadline(B), bench.now() + INTERVAL);
 }

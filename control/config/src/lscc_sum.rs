@@ -93,7 +93,7 @@ const RAMP: Interval = Interval::from_millis(40);
 const CHANGE: u64 = 10;
 /// dQ as a part of Qref.
 const CORRECTION: u64 = 100;
-/// What is held for each flow: a line that every packet needs, the rest, and what LSCC alone knows of it.
+/// Bytes of memory per flow: the cache line that every packet needs, the rest of the entry, and LSCC's own entry.
 const FLOW: u64 = 64 + 48 + 12;
 /// A word of its index, which has two for each flow, and as many as a power of two.
 const INDEX_WORD: u64 = 4;

@@ -11,7 +11,7 @@ use crate::problem::{Problem, ProblemKind, Severity};
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
-    /// What was put in after the text, from which offset on, and where it comes from.
+    /// Additions behind the text: the offset at which each begins, and the place that it comes from.
     additions: Vec<(usize, Location)>,
     found: RefCell<Vec<(usize, Problem)>>,
 }
@@ -44,8 +44,8 @@ impl<'a> Problems<'a> {
         self.note(place, Severity::Warning, kind.into());
     }
 
-    /// What is wrong with a generated switch, or may be. Only the first complaint of its kind about the same
-    /// place is made: the next switches would be told the same.
+    /// Notes an error or a warning about a generated switch. A place gets only the first note of each kind, because
+    /// further switches would repeat it.
     pub fn of_switch(&self, place: &Place, is_error: bool, kind: ProblemKind) {
         let severity = if is_error { Severity::Error } else { Severity::Warning };
         let location = self.locate(place);

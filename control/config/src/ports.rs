@@ -33,8 +33,8 @@ pub(crate) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// What is known of the link of a port, and what is emulated of it: a delay that stands alone is
-    /// a distance to all that depends on one.
+    /// The port's link and its emulation. An emulated delay without a `distance` counts as the distance wherever one is
+    /// needed.
     pub fn link(&self, decl: &PortDecl) -> Option<(Link, Option<Emulation>)> {
         let stated = decl.distance.as_ref().map(|distance| distance.value);
         let emulation = match &decl.emulation {

@@ -24,15 +24,15 @@ pub struct Scenario {
     pub stall: Interval,
     /// Whether switches may drop lossless frames.
     pub tolerate_loss: bool,
-    /// What is simulated.
+    /// The network.
     pub network: NetworkSpec,
     /// The names of its nodes, ports and links, in the order of `network`, and which links are long.
     pub topology: Topology,
     /// The names of the groups of flows.
     pub groups: Vec<String>,
-    /// What is sent.
+    /// The flows that its hosts send.
     pub traffic: Workload,
-    /// What is recorded.
+    /// The figures that the run records.
     pub sampling: Sampling,
     /// The switches whose frames are captured.
     pub taps: Vec<NodeId>,

@@ -7,7 +7,7 @@ use super::{ReceivedPauses, shaper::Shaper};
 use crate::program::PortSettings;
 use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
 
-/// What lets frames of a port pass.
+/// The pauses, shapers and link of one port.
 #[derive(Debug)]
 pub(crate) struct Gate {
     link: LinkClock,
@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     queues: [Option<Shaper>; Priority::COUNT],
     /// Queues with a shaper of their own.
     shaped: PrioritySet,
-    /// Whether there is any shaper.
+    /// Whether there is any shaper; follows from the two above, and is asked for each single frame.
     shapes: bool,
     pub pauses: ReceivedPauses,
 }

@@ -1,16 +1,16 @@
-//! What flow control may see of the switch.
+//! The part of the switch that a scheme may see.
 
 use crate::ledger::{Ledger, Volume};
 use units::{PortId, Priority, PrioritySet, WireBytes};
 
-/// What a scheme may see of the switch.
+/// A look at the switch, for a scheme.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<'a> {
     /// The port whose upstream the scheme speaks to.
     pub port: PortId,
     /// Its lossless priorities.
     pub lossless: PrioritySet,
-    /// What has ever come in through it, by priority.
+    /// All frames that ever came in through it, by priority.
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
 }

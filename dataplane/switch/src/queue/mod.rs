@@ -36,7 +36,7 @@ impl<F> Queued<F> {
 
 /// What a frame was charged to at ingress, and the queue in which it waits at egress.
 ///
-/// The group is what is credited when the frame leaves. So far it always has the priority of the queue; nothing behind
+/// The group is credited when the frame leaves. So far it always has the priority of the queue; nothing behind
 /// admission relies on that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charge(u8);

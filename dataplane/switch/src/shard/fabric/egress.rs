@@ -61,3 +61,109 @@ impl<F: Frame> Fabric<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Ledger, Load, ShardId, Volume};
+    use crate::program::{BufferSettings, ForwardingSettings, GroupSettings, LosslessGroup, PortSettings};
+    use crate::program::{Settings, Threshold};
+    use crate::queue::{Charge, Queued};
+    use std::sync::Arc;
+    use units::{BitRate, Bytes, Priority};
+    use wire::ethernet::MacAddress;
+
+    const A: PortId = PortId(0);
+    const B: PortId = PortId(1);
+    const P3: Priority = Priority::from_low_bits(3);
+    const P5: Priority = Priority::from_low_bits(5);
+    const LENGTH: Bytes = Bytes(64);
+
+    struct Plain([u8; 64]);
+
+    impl Frame for Plain {
+        fn headers(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn headers_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+
+        fn length(&self) -> Bytes {
+            LENGTH
+        }
+
+        fn duplicate(&self) -> Option<Self> {
+            None
+        }
+    }
+
+    /// Counts what leaves.
+    struct Counter(usize);
+
+    impl Transmitter<Plain> for Counter {
+        fn room(&self) -> usize {
+            usize::MAX
+        }
+
+        fn frame(&mut self, _: Nanos, _: Plain) {
+            self.0 += 1;
+        }
+
+        fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+    }
+
+    fn settings() -> Settings {
+        let port = |number: u8| {
+            let mac = MacAddress([2, 0, 0, 0, 0, number]);
+            let mut port = PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(100));
+            port.groups[P3.index()] = GroupSettings::Lossless(LosslessGroup {
+                reserved: Bytes::ZERO,
+                xoff: Threshold::Static(Bytes(10_000)),
+                xon: Bytes(5_000),
+                xon_offset: Bytes::ZERO,
+                headroom: Bytes(10_000),
+            });
+            port
+        };
+        let pool = Bytes(100_000);
+        Settings {
+            ports: [0, 1].map(port).into(),
+            buffer: BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None },
+            forwarding: ForwardingSettings::Patch(vec![(A, B)]),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_frame_that_leaves_at_another_priority_is_credited_to_the_group_that_was_charged() {
+        let program = Program::new(settings()).unwrap();
+        let ledger = Arc::new(Ledger::new(2, 1));
+        let mut fabric = Fabric::new(ShardId(0), &program, ledger, vec![ShardId(0); 2]);
+        let load = Load::of_frame(LENGTH);
+        fabric.ingress[A.index()].charge_within_room(P3, load, &mut fabric.pools);
+        fabric.ledger.admit(A, B, P3, load);
+        let (frame, charge) = (Plain([0; 64]), Charge::new(P3, P5, true));
+        let length = LENGTH.0 as u16;
+        fabric.enqueue(Queued {
+            frame,
+            since: Nanos(0),
+            length,
+            ingress: A,
+            egress: B,
+            charge,
+            ip_offset: 0,
+        });
+        assert!(fabric.ingress[A.index()].groups[P3.index()].occupancy() > Bytes::ZERO);
+
+        let mut out = Counter(0);
+        fabric.egress(Nanos(0), B, &program, &mut out);
+        assert_eq!(out.0, 1);
+        let sent = |priority| fabric.egress[B.index()].queue(priority).counters.transmitted;
+        assert_eq!((sent(P3), sent(P5)), (Volume::ZERO, load.volume), "it waited in the queue of priority 5");
+        let departed = |priority| fabric.ledger.departed(A, B, priority);
+        assert_eq!((departed(P3), departed(P5)), (load.volume, Volume::ZERO));
+        assert_eq!(fabric.ingress[A.index()].groups[P3.index()].occupancy(), Bytes::ZERO);
+    }
+}
