@@ -7,7 +7,7 @@ use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PortSettings,
     QueueSettings, Red, Scheduling, Threshold,
 };
-use switch::{ControlFrame, ForwardingSettings, Frame, Program, Settings, Shard, Transmitter};
+use switch::{ControlFrame, ForwardingSettings, Frame, Links, Program, Settings, Shard, Transmitter};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
@@ -75,6 +75,18 @@ impl Transmitter<BenchFrame> for Recycler {
 
     fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
         self.control += 1;
+    }
+}
+
+impl Links<BenchFrame> for Recycler {
+    #[inline]
+    fn takes(&self, _port: PortId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn frame(&mut self, _port: PortId, _start: Nanos, frame: BenchFrame) {
+        self.frames.push(frame);
     }
 }
 
@@ -159,7 +171,7 @@ impl Core {
     /// Sends frames in through one port, and lets them out again.
     fn pass(&mut self, ingress: PortId, mut frames: Vec<BenchFrame>) {
         self.now += Interval::from_micros(1);
-        self.shard.ingress(self.now, ingress, &mut frames);
+        self.shard.ingress(self.now, ingress, &mut frames, &mut self.out);
         self.shard.egress(self.now, PortId(ingress.0 ^ 1), &mut self.out);
         self.out.frames.clear();
     }
@@ -177,14 +189,14 @@ impl Core {
         if let Some((flows, far_end)) = &mut self.long_haul {
             flows.address(ingress, burst.iter_mut().filter_map(|frame| frame.headers.first_chunk_mut()));
             for (port, frame) in far_end.speak(self.now) {
-                self.shard.ingress(self.now, port, &mut vec![frame]);
+                self.shard.ingress(self.now, port, &mut vec![frame], &mut ());
             }
         }
-        self.shard.ingress(self.now, ingress, &mut burst);
-        self.out.frames = burst;
+        self.shard.ingress(self.now, ingress, &mut burst, &mut self.out);
         // The window lets the whole burst out in one call, as on the wire.
         self.shard.egress(self.now, egress, &mut self.out);
-        self.bursts[turn] = core::mem::take(&mut self.out.frames);
+        // The memory of the burst takes what leaves next.
+        self.bursts[turn] = core::mem::replace(&mut self.out.frames, burst);
         frames
     }
 }

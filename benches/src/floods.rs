@@ -114,7 +114,7 @@ impl Flooded {
     /// The bridge learns where the receiver of all frames is.
     fn meet_the_receiver(&mut self) {
         let hello = frame(RECEIVER, station(0), Ipv6Addr::UNSPECIFIED, 0);
-        self.shard.ingress(self.now, PortId(1), &mut vec![BenchFrame::new(&hello, LENGTH as u64)]);
+        self.shard.ingress(self.now, PortId(1), &mut vec![BenchFrame::new(&hello, LENGTH as u64)], &mut ());
         self.shard.egress(self.now, PortId(0), &mut self.out);
     }
 
@@ -127,7 +127,7 @@ impl Flooded {
             frame[PSN_LOW] = frame[PSN_LOW].wrapping_add(1);
             self.next = (self.next + 1) % self.frames.len();
         }
-        self.shard.ingress(self.now, PortId(0), &mut self.burst);
+        self.shard.ingress(self.now, PortId(0), &mut self.burst, &mut ());
         self.shard.egress(self.now, PortId(1), &mut self.out);
         self.burst.append(self.out.frames_mut());
         self.burst.len()

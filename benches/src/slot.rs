@@ -43,7 +43,7 @@ impl Slots {
         let length = (queue / FRAMES).clamp(64, 9_000);
         let frames = queue / WireBytes::of_frame(Bytes(length)).0;
         let mut burst = (0..frames).map(|_| rocev2_write(length)).collect();
-        slots.shard.ingress(Nanos(1_000), PortId(0), &mut burst);
+        slots.shard.ingress(Nanos(1_000), PortId(0), &mut burst, &mut ());
         for _ in 0..2 * load.slots_per_round_trip + 10 {
             slots.turn();
         }

@@ -4,7 +4,7 @@ use crate::conservation::assert_conserved;
 use crate::frame::TestFrame;
 use std::sync::Arc;
 use switch::program::Settings;
-use switch::{ControlFrame, Departure, DropReason, Passage, Program, Shard, Transmitter, Volume};
+use switch::{ControlFrame, DropReason, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::{mac_control, pause, pfc};
@@ -66,6 +66,22 @@ impl Transmitter<TestFrame> for Recorder<'_> {
     }
 }
 
+/// The links of a bench, as frames find them that have just come in.
+pub(crate) struct OpenLinks<'a> {
+    pub sent: &'a mut [Vec<Sent>],
+    pub are_open: bool,
+}
+
+impl Links<TestFrame> for OpenLinks<'_> {
+    fn takes(&self, _port: PortId) -> bool {
+        self.are_open
+    }
+
+    fn frame(&mut self, port: PortId, start: Nanos, frame: TestFrame) {
+        self.sent[port.index()].push(Sent { start, frame, control: false });
+    }
+}
+
 /// A switch of one shard under test. When it is dropped, it checks that nothing was lost.
 pub struct Testbench {
     /// The switch.
@@ -75,8 +91,8 @@ pub struct Testbench {
     /// How many entries of `sent` were taken by [`Testbench::newly_sent`].
     read: Vec<usize>,
     arrived: Vec<Volume>,
-    /// Whether it takes and gives frames one by one, where the switch does.
-    one_by_one: bool,
+    /// Whether frames may leave as soon as they come in.
+    lets_pass: bool,
 }
 
 impl Testbench {
@@ -93,17 +109,18 @@ impl Testbench {
             sent: vec![Vec::new(); ports],
             read: vec![0; ports],
             arrived: vec![Volume::default(); ports],
-            one_by_one: false,
+            lets_pass: false,
         }
     }
 
-    /// The same, but each frame is given to [`Shard::ingress_one`] and asked of [`Shard::egress_one`] first.
+    /// The same with links that take frames within [`Shard::ingress`]. Otherwise every frame waits for
+    /// [`Shard::egress`].
     ///
     /// # Panics
     /// As [`Testbench::new`].
-    pub fn one_by_one(settings: Settings) -> Self {
+    pub fn letting_pass(settings: Settings) -> Self {
         let mut bench = Self::new(settings);
-        bench.one_by_one = true;
+        bench.lets_pass = true;
         bench
     }
 
@@ -123,22 +140,9 @@ impl Testbench {
         for frame in &burst {
             self.arrived[port.index()].count(Bytes(frame.length));
         }
-        if self.one_by_one {
-            burst.drain(..).for_each(|frame| self.inject_one(port, frame));
-        }
-        self.shard.ingress(self.now, port, &mut burst);
+        let mut links = OpenLinks { sent: &mut self.sent, are_open: self.lets_pass };
+        self.shard.ingress(self.now, port, &mut burst, &mut links);
         assert!(burst.is_empty(), "ingress takes all frames of a burst");
-    }
-
-    fn inject_one(&mut self, port: PortId, frame: TestFrame) {
-        match self.shard.ingress_one(self.now, port, frame) {
-            Passage::Through { egress, start, frame } => {
-                self.sent[egress.index()].push(Sent { start, frame, control: false });
-            }
-            Passage::Queued { egress, deadline } => assert_eq!(deadline, self.shard.port_deadline(egress)),
-            Passage::Taken => {}
-            Passage::Declined(frame) => self.shard.ingress(self.now, port, &mut vec![frame]),
-        }
     }
 
     /// Lets `frames` arrive at `port` one by one, each a burst of its own, now, and what is due
@@ -174,15 +178,6 @@ impl Testbench {
 
     /// Calls `egress` for `port` now, whether or not it is due, with room for `room` frames.
     pub fn egress(&mut self, port: PortId, room: usize) {
-        if self.one_by_one
-            && room > 0
-            && let Some(departure) = self.shard.egress_one(self.now, port)
-        {
-            let Departure { start, frame, deadline } = departure;
-            self.sent[port.index()].push(Sent { start, frame, control: false });
-            assert_eq!(deadline, self.shard.port_deadline(port));
-            return;
-        }
         self.shard.egress(self.now, port, &mut Recorder::new(&mut self.sent[port.index()], room));
     }
 

@@ -1,6 +1,6 @@
 //! A driver for several shards of one switch.
 
-use crate::bench::{Recorder, Sent};
+use crate::bench::{OpenLinks, Recorder, Sent};
 use crate::conservation::assert_conserved;
 use crate::frame::TestFrame;
 use std::collections::BTreeMap;
@@ -52,10 +52,12 @@ impl Shards {
         &self.shards[self.owners[port.index()].index()]
     }
 
-    /// Lets `frames` arrive at `port` in one burst, now. What they lead to happens in the turns that follow.
+    /// Lets `frames` arrive at `port` in one burst, now. What they lead to happens in the turns that follow, unless a
+    /// frame comes alone and passes.
     pub fn inject(&mut self, port: PortId, frames: impl IntoIterator<Item = TestFrame>) {
         let owner = self.owners[port.index()];
-        self.shards[owner.index()].ingress(self.now, port, &mut frames.into_iter().collect());
+        let mut links = OpenLinks { sent: &mut self.sent, are_open: true };
+        self.shards[owner.index()].ingress(self.now, port, &mut frames.into_iter().collect(), &mut links);
     }
 
     /// One turn of each shard: what others gave back, frames handed over, what is due.

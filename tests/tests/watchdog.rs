@@ -51,7 +51,7 @@ fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credi
     let [mut ingress, mut egress] = [shard(0), shard(1)];
     let mut sent = Vec::new();
     let mut carry = |now: Nanos, ingress: &mut Shard<_>, egress: &mut Shard<_>| {
-        ingress.ingress(now, A, &mut flow().udps(10, 1_000).collect());
+        ingress.ingress(now, A, &mut flow().udps(10, 1_000).collect(), &mut ());
         egress.accept(now, ingress.outbox(ShardId(1)));
         egress.egress(now, B, &mut Recorder::new(&mut sent, usize::MAX));
     };
@@ -59,7 +59,7 @@ fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credi
         let pause = pfc::Frame::uniform(Default::default(), PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
         let mut bytes = vec![0; 60];
         pause.emit(&mut bytes).unwrap();
-        egress.ingress(now, B, &mut vec![TestFrame::new(bytes)]);
+        egress.ingress(now, B, &mut vec![TestFrame::new(bytes)], &mut ());
         if now == Nanos::ZERO {
             carry(now, &mut ingress, &mut egress);
         }

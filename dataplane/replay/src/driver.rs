@@ -255,7 +255,8 @@ impl<W: CaptureSink> Gateway<W> {
         if self.burst.is_empty() {
             return Ok(());
         }
-        self.shard.ingress(self.now, self.burst_port, &mut self.burst);
+        self.shard.ingress(self.now, self.burst_port, &mut self.burst, &mut self.outputs);
+        self.outputs.check()?;
         self.serve(self.now)
     }
 

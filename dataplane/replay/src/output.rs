@@ -3,7 +3,7 @@
 use crate::capture::{CaptureError, CaptureSink, CaptureWriter};
 use crate::frame::OwnedFrame;
 use std::fs::File;
-use switch::{ControlFrame, Frame, Transmitter, Volume};
+use switch::{ControlFrame, Frame, Links, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId};
 
 /// One capture for each port that has one, of everything that the gateway sends there, control
@@ -30,6 +30,12 @@ impl<W: CaptureSink> Outputs<W> {
         &mut self.ports[port.index()]
     }
 
+    /// What went wrong at the first port where anything did.
+    #[inline]
+    pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
+        self.ports.iter_mut().try_for_each(Output::check)
+    }
+
     /// Data and control frames that left through `port`, as the transmitter saw them.
     pub(crate) fn sent(&self, port: PortId) -> (Volume, Volume) {
         let output = &self.ports[port.index()];
@@ -44,6 +50,19 @@ impl<W: CaptureSink> Outputs<W> {
             outcome = outcome.and(finished);
         }
         outcome
+    }
+}
+
+impl<W: CaptureSink> Links<OwnedFrame> for Outputs<W> {
+    /// A capture takes whatever is sent.
+    #[inline]
+    fn takes(&self, _port: PortId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn frame(&mut self, port: PortId, start: Nanos, frame: OwnedFrame) {
+        self.port(port).frame(start, frame);
     }
 }
 

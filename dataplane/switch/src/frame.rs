@@ -1,6 +1,6 @@
 //! What the switch needs of a frame, and where it puts frames that leave.
 
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, PortId};
 
 /// A frame's header bytes (mutable) and its length, nothing else.
 ///
@@ -72,6 +72,24 @@ impl ControlFrame {
     pub fn length(&self) -> Bytes {
         Bytes(u64::from(self.length))
     }
+}
+
+/// Takes frames that leave as soon as they come in, through whichever port.
+pub trait Links<F> {
+    /// Whether the link of `port` takes a data frame now.
+    fn takes(&self, port: PortId) -> bool;
+
+    /// A data frame that leaves through `port`, whose first bit is on the wire at `start`.
+    fn frame(&mut self, port: PortId, start: Nanos, frame: F);
+}
+
+/// Takes none: every frame waits for [`Shard::egress`](crate::Shard::egress).
+impl<F> Links<F> for () {
+    fn takes(&self, _port: PortId) -> bool {
+        false
+    }
+
+    fn frame(&mut self, _port: PortId, _start: Nanos, _frame: F) {}
 }
 
 /// Takes the frames that leave a port, in the order in which they are on the wire.

@@ -44,7 +44,7 @@ pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent};
 pub use flows::{DataFlows, FlowCounters, ResolverCounters};
 pub use forwarding::BridgeCounters;
-pub use frame::{ControlFrame, Frame, Transmitter};
+pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
@@ -52,7 +52,7 @@ pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
-    Departure, GroupReport, Handoff, LsccReport, Passage, PauseState, PoolLevel, PoolReport, PortInspection,
-    QueueReport, Shard, Successor,
+    GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard,
+    Successor,
 };
 pub use watermark::Watermark;

@@ -171,7 +171,7 @@ impl Transmitter<TestFrame> for Link {
 /// The core of port A: lets `frames` frames in, one by one, and then looks at its group.
 fn admit(shard: &mut Shard<TestFrame>, exchange: &mut Exchange<TestFrame>, frames: u64, left: &AtomicU64) {
     for number in 0..frames {
-        shard.ingress(Nanos(1), A, &mut vec![frame(number)]);
+        shard.ingress(Nanos(1), A, &mut vec![frame(number)], &mut ());
         for peer in exchange.peers() {
             peer.give(shard.outbox(peer.shard()));
         }

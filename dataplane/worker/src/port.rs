@@ -1,7 +1,8 @@
 //! A port of a worker: its device, and what the switch puts into it.
 
 use crate::{DelayLine, Device};
-use switch::{ControlFrame, Frame, Shard, Transmitter, Volume};
+use core::ops::{Deref, DerefMut};
+use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
 
@@ -37,6 +38,73 @@ impl<D: Device> Port<D> {
 
 fn is_mac_control(headers: &[u8]) -> bool {
     View::parse(headers).is_ok_and(|view| view.ether_type() == EtherType::MAC_CONTROL)
+}
+
+/// The ports of a worker.
+pub(crate) struct Ports<D: Device> {
+    ports: Vec<Port<D>>,
+    /// By port of the switch, its place among them.
+    places: Vec<Option<usize>>,
+}
+
+impl<D: Device> FromIterator<Port<D>> for Ports<D> {
+    fn from_iter<I: IntoIterator<Item = Port<D>>>(ports: I) -> Self {
+        let ports: Vec<_> = ports.into_iter().collect();
+        let count = ports.iter().map(|port| port.id.index() + 1).max().unwrap_or_default();
+        let mut places = vec![None; count];
+        ports.iter().enumerate().for_each(|(place, port)| places[port.id.index()] = Some(place));
+        Self { ports, places }
+    }
+}
+
+impl<D: Device> Deref for Ports<D> {
+    type Target = [Port<D>];
+
+    fn deref(&self) -> &[Port<D>] {
+        &self.ports
+    }
+}
+
+impl<D: Device> DerefMut for Ports<D> {
+    fn deref_mut(&mut self) -> &mut [Port<D>] {
+        &mut self.ports
+    }
+}
+
+impl<D: Device> Ports<D> {
+    fn place(&self, id: PortId) -> Option<usize> {
+        self.places.get(id.index()).copied().flatten()
+    }
+
+    /// The port called `id` in the switch, if the worker has it.
+    pub fn port(&self, id: PortId) -> Option<&Port<D>> {
+        self.ports.get(self.place(id)?)
+    }
+
+    /// The same, to be changed.
+    pub fn port_mut(&mut self, id: PortId) -> Option<&mut Port<D>> {
+        let place = self.place(id)?;
+        self.ports.get_mut(place)
+    }
+}
+
+impl<D: Device> Links<D::Frame> for Ports<D> {
+    #[inline]
+    fn takes(&self, port: PortId) -> bool {
+        self.port(port).is_some_and(|port| {
+            let room = port.line.as_ref().map_or_else(|| port.device.room(), |line| line.room());
+            port.link_is_up && room > 0
+        })
+    }
+
+    #[inline]
+    fn frame(&mut self, port: PortId, start: Nanos, frame: D::Frame) {
+        let Some(port) = self.port_mut(port) else { return };
+        match &mut port.line {
+            Some(line) => line.frame(start, frame),
+            None => port.device.transmit(frame),
+        }
+    }
 }
 
 /// One call of [`Shard::egress`], into the device or the emulated link before it.

@@ -3,7 +3,7 @@
 use crate::exchange::{Exchange, TAKEN_AT_ONCE};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
-use crate::port::Port;
+use crate::port::{Port, Ports};
 use crate::{BURST, Clock, DelayLine, Device};
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -38,7 +38,7 @@ pub struct Worker<D: Device, C> {
     /// When the running turn began.
     began: Nanos,
     shard: Shard<D::Frame>,
-    ports: Vec<Port<D>>,
+    ports: Ports<D>,
     exchange: Exchange<D::Frame>,
     mailbox: Mailbox,
     monitor: Arc<Monitor>,
@@ -99,8 +99,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
     /// Where the worker has no such port: a mistake in the caller.
     #[must_use]
     pub fn emulate(mut self, port: PortId, line: DelayLine<D::Frame>) -> Self {
-        let owned = self.ports.iter_mut().find(|owned| owned.id == port);
-        owned.expect("links are emulated behind ports of the worker").line = Some(Box::new(line));
+        self.ports.port_mut(port).expect("links are emulated behind ports of the worker").line =
+            Some(Box::new(line));
         self
     }
 
@@ -198,7 +198,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             port.drop_data(&mut self.burst);
         }
         let port = port.id;
-        self.shard.ingress(self.now, port, &mut self.burst);
+        self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
         self.hand_over();
         true
     }
@@ -274,7 +274,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             }
             Command::ClearWatermarks => self.shard.clear_watermarks(),
             Command::Link(id, is_up) => {
-                for port in self.ports.iter_mut().filter(|port| port.id == id) {
+                if let Some(port) = self.ports.port_mut(id) {
                     port.link_is_up = is_up;
                 }
             }
@@ -287,7 +287,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     fn install(&mut self, mut successor: Box<Successor>) -> Reply {
         Reply::Installed(match self.shard.succeed(self.now, &mut successor) {
             Ok(()) => {
-                for port in &mut self.ports {
+                for port in self.ports.iter_mut() {
                     let rate = self.shard.program().port(port.id).rate;
                     port.line.iter_mut().for_each(|line| line.set_rate(rate));
                 }
@@ -298,7 +298,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     }
 
     fn inspect(&self, id: PortId, into: &mut Inspection) {
-        let Some(port) = self.ports.iter().find(|port| port.id == id) else { return };
+        let Some(port) = self.ports.port(id) else { return };
         self.shard.inspect(self.now, id, &mut into.port);
         into.device = port.device.counters();
         into.emulation = port.line.as_ref().map(|line| line.counters()).unwrap_or_default();

@@ -228,6 +228,33 @@ fn a_device_without_room_keeps_its_frames_in_the_switch_and_is_still_given_contr
 }
 
 #[test]
+fn a_frame_that_comes_alone_waits_while_its_link_is_down_or_its_device_has_no_room() {
+    const FRAMES: u64 = BURST as u64 + 10;
+    let (mut bench, clock, a, b) = one_worker(settings(2));
+    bench.send(Command::Link(B, false));
+    turns(&mut bench, &clock, 1);
+    for number in 0..FRAMES {
+        a.inject([frame(1, P3, 100, number)]);
+        turns(&mut bench, &clock, 2);
+    }
+    assert_eq!(b.outside().outbound.len(), 0);
+    assert_eq!(bench.inspect(B).device.waiting, 0, "the device is given nothing");
+
+    b.outside().takes = Some(0);
+    bench.send(Command::Link(B, true));
+    turns(&mut bench, &clock, 10);
+    for number in FRAMES..2 * FRAMES {
+        a.inject([frame(1, P3, 100, number)]);
+        turns(&mut bench, &clock, 2);
+    }
+    assert_eq!(bench.inspect(B).device.waiting, BURST as u64);
+    b.outside().takes = None;
+    turns(&mut bench, &clock, 10);
+    assert_eq!(b.outside().numbers()[&1], all(2 * FRAMES));
+    assert_nothing_inside(bench.worker.shard().ledger());
+}
+
+#[test]
 fn a_worker_that_drains_sends_what_is_inside_obeys_pauses_and_counts_what_still_comes() {
     let (mut bench, clock, a, b) = one_worker(settings(2));
     b.inject([pause(PauseQuanta::MAX)]);

@@ -83,7 +83,7 @@ impl Engine {
     pub(crate) fn check_event(&mut self) -> Result<(), Broken> {
         let checker = &mut self.checker;
         checker.checks.conservation += 1;
-        let (expected, found) = (checker.balance.in_flight + checker.balance.held, self.pool.live());
+        let (expected, found) = (checker.balance.inside, self.pool.live());
         if expected != found {
             return Err(Broken::Conservation { expected, found });
         }
@@ -111,7 +111,7 @@ impl Engine {
 
     /// What came in is what went out and what is still there.
     fn check_balance(&mut self) -> Result<(), Broken> {
-        let balance = self.balance();
+        let balance = self.checker.balance;
         let (expected, found) = (balance.credit(), balance.debit());
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
@@ -120,13 +120,9 @@ impl Engine {
     fn check_links(&mut self) -> Result<(), Broken> {
         self.checker.checks.sums += 1;
         let found: Volume = self.directions.iter().map(crate::link::Direction::in_flight).sum();
-        let expected = self.checker.balance.in_flight;
+        let held: Volume = self.switches.iter().map(|switch| switch.held).sum();
+        let expected = self.checker.balance.inside - held;
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
-    }
-
-    /// Where all frames have come from and gone to.
-    pub(crate) fn balance(&self) -> Balance {
-        Balance { duplicated: self.pool.duplicates(), ..self.checker.balance }
     }
 
     /// Every frame that a switch has taken has a name, and none was lossless; unless the faults of its links explain

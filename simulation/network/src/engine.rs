@@ -49,7 +49,7 @@ pub(crate) struct Switch {
     pub unreliable: PortSet,
     /// When each port wants to be called, as it last said.
     pub deadlines: Vec<Nanos>,
-    /// When the first of them is, as of when it was last served; at the epoch before that.
+    /// The first of them.
     pub next: Nanos,
     /// What came in and did not leave.
     pub held: Volume,
@@ -277,7 +277,7 @@ impl Engine {
                 .map(|station| HostOutcome { node: station.node, counters: station.host.counters() })
                 .collect(),
             links: self.numbers.iter().map(|ends| ends.map(|end| self.directions[end].totals)).collect(),
-            balance: self.balance(),
+            balance: self.checker.balance,
             checks: self.checker.checks,
         }
     }

@@ -143,40 +143,12 @@ impl Direction {
     /// Takes a frame that has arrived by `now`.
     #[inline]
     pub fn arrive(&mut self, now: Nanos) -> Option<SimFrame> {
-        let late = self.late.pop_front_if(|flight| flight.arrival <= now);
-        let flight = match late {
-            None => self.flights.pop_front_if(|flight| flight.arrival <= now),
-            late => late,
-        };
-        flight.map(|flight| flight.frame)
-    }
-
-    /// Takes the frame that has arrived at `now`, where no other one has and where it is no pause. Says as well when
-    /// the next one arrives.
-    #[inline(always)]
-    pub fn arrive_alone(&mut self, now: Nanos) -> Option<(SimFrame, Nanos)> {
-        if !self.late.is_empty() {
-            return None;
+        if !self.late.is_empty()
+            && let Some(flight) = self.late.pop_front_if(|flight| flight.arrival <= now)
+        {
+            return Some(flight.frame);
         }
-        let first = self.flights.pop_front()?;
-        let next = self.flights.front().map_or(Nanos::NEVER, |flight| flight.arrival);
-        if next <= now || first.arrival > now || first.frame.is_pause() {
-            self.flights.push_front(first);
-            return None;
-        }
-        Some((first.frame, next))
-    }
-
-    /// Whether nothing but what was sent last is on its way.
-    #[inline]
-    pub fn has_one(&self) -> bool {
-        self.flights.len() == 1
-    }
-
-    /// Whether what is sent at `start` neither meets a fault nor has to be held to a pause.
-    #[inline]
-    pub fn is_untroubled(&self, start: Nanos) -> bool {
-        self.faults.is_none() && !self.pauses.any_at(start)
+        self.flights.pop_front_if(|flight| flight.arrival <= now).map(|flight| flight.frame)
     }
 
     /// What is on its way, frame by frame.

@@ -158,10 +158,8 @@ pub struct Balance {
     pub unconnected: Volume,
     /// Kept or dropped by switches, each under a name.
     pub taken: Volume,
-    /// On links.
-    pub in_flight: Volume,
-    /// In switches.
-    pub held: Volume,
+    /// On links and in switches.
+    pub inside: Volume,
 }
 
 impl Balance {
@@ -172,7 +170,7 @@ impl Balance {
 
     /// All that went out, or is still there.
     pub fn debit(&self) -> Volume {
-        self.delivered + self.lost + self.unconnected + self.taken + self.in_flight + self.held
+        self.delivered + self.lost + self.unconnected + self.taken + self.inside
     }
 }
 

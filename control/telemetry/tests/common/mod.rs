@@ -154,7 +154,7 @@ fn driven(gateway: &Gateway) -> (Shard<OwnedFrame>, Nanos) {
     let mut turn = |now: Nanos, arrivals: &[(PortId, Vec<u8>)]| {
         for (port, bytes) in arrivals {
             let mut burst = vec![pool.frame(bytes, bytes.len() as u32)];
-            shard.ingress(now, *port, &mut burst);
+            shard.ingress(now, *port, &mut burst, &mut ());
         }
         for port in [DC0, LH0] {
             shard.egress(now, port, &mut wire);
@@ -199,7 +199,7 @@ pub fn snapshot_of_bridge() -> Snapshot {
     let mut send = |port, station| {
         let mut bytes = packet(0, 60);
         bytes[11] = station;
-        shard.ingress(START, port, &mut vec![pool.frame(&bytes, 60)]);
+        shard.ingress(START, port, &mut vec![pool.frame(&bytes, 60)], &mut ());
     };
     // Station 1 moves to lh0, and station 2 takes its place from dc0. Then station 2 is here and there 1,004 times:
     // lh0 has 999 changes left and is refused five, dc0 as many and wants no more.

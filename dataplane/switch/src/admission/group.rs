@@ -126,10 +126,11 @@ impl Group {
     }
 
     /// As [`Group::charge_within_room`], after which the same cells leave at once and are settled: `released` is the
-    /// ledger's total with them. Nothing else has left since it last looked.
+    /// ledger's total with them.
     #[inline(always)]
     pub fn pass_within_room(&mut self, cells: Cells, released: Cells, pools: &mut Pools) {
-        if self.headroom > 0 {
+        // Another shard may have released cells of the group meanwhile.
+        if self.headroom > 0 || released != self.settled + cells {
             self.charge_within_room(cells, pools);
             return self.settle(released, pools);
         }

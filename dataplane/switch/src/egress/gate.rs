@@ -68,8 +68,14 @@ impl Gate {
     /// When the first of `queues` may send a frame; never where there are none.
     #[inline]
     pub fn opens_at(&self, queues: PrioritySet) -> Nanos {
+        if queues.is_empty() {
+            return Nanos::NEVER;
+        }
+        if self.is_link_alone() {
+            return self.link_opens_at();
+        }
         let each = queues.iter().map(|it| self.pauses.paused_until(it).max(self.shaped_until(it)));
-        let Some(first) = each.min() else { return Nanos::NEVER };
+        let first = each.min().unwrap_or(Nanos::NEVER);
         let port = self.port.as_ref().map_or(Nanos::ZERO, Shaper::ready_at);
         first.max(port).max(self.link_opens_at())
     }
@@ -84,12 +90,6 @@ impl Gate {
     #[inline]
     pub fn is_link_alone(&self) -> bool {
         self.pauses.stopped().is_empty() && !self.shapes
-    }
-
-    /// Whether frames are handed over ahead of the link, so that several may leave at once.
-    #[inline]
-    pub fn has_window(&self) -> bool {
-        self.tx_window > Interval::ZERO
     }
 
     /// Lets the queue of `priority`, which is [open](Self::open) at `now`, send one frame after the other.

@@ -1,7 +1,5 @@
 //! One port's egress: what waits, and what leaves next.
 
-mod single;
-
 use super::gate::Gate;
 use super::queue::{Queue, mark};
 use super::scheduler::Scheduler;
@@ -198,6 +196,38 @@ impl EgressPort {
         if !queue.fifo.is_empty() {
             self.backlog = self.backlog.with(charge.queue());
         }
+    }
+
+    /// Whether a frame of `length` with this `charge` that comes at `now` may leave at once: no frame waits, the link is
+    /// free, and nothing is paused, shaped, stamped, watched or marked.
+    #[inline(always)]
+    pub fn may_pass(&self, now: Nanos, length: Bytes, charge: Charge, pools: &Pools) -> bool {
+        let queue = &self.queues[charge.queue().index()];
+        self.backlog.is_empty()
+            && self.gate.is_link_alone()
+            && self.gate.link_opens_at() <= now
+            && self.stamper.is_none()
+            && self.watchdog.stormed().is_empty()
+            && self.notifications.is_empty()
+            && length <= self.max_frame
+            && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
+            && (charge.is_lossless() || queue.lossy.has_room(Cells::of_frame(length), pools))
+    }
+
+    /// Sends a frame that [may pass](Self::may_pass). Returns its start. A queue that is left empty marks nothing.
+    #[inline(always)]
+    pub fn pass(&mut self, now: Nanos, length: Bytes, charge: Charge, pools: &mut Pools) -> Nanos {
+        let queue = &mut self.queues[charge.queue().index()];
+        if !charge.is_lossless() {
+            queue.lossy.pass_within_room(Cells::of_frame(length), pools);
+        }
+        let start = self.gate.occupy(now, length);
+        queue.watermark.note(length.0);
+        queue.delay.record(start.since(now));
+        queue.counters.transmitted.count(length);
+        queue.last_sent = now;
+        self.scheduler.served(charge.queue(), WireBytes::of_frame(length).0, true);
+        start
     }
 
     /// The queue whose turn it is at `now`, if any may send.

@@ -197,24 +197,18 @@ impl IngressPort {
     #[inline]
     pub fn settle(&mut self, ledger: &Ledger, pools: &mut Pools) {
         for priority in self.holding.iter() {
-            self.settle_one(priority, ledger, pools);
+            let group = &mut self.groups[priority.index()];
+            group.settle(ledger.released(self.id, priority), pools);
+            if group.occupancy() == Bytes::ZERO {
+                self.holding = self.holding.without(priority);
+            }
         }
     }
 
-    /// As [`IngressPort::settle`], where nothing but frames of `priority` has left.
-    #[inline]
-    pub fn settle_one(&mut self, priority: Priority, ledger: &Ledger, pools: &mut Pools) {
-        let group = &mut self.groups[priority.index()];
-        group.settle(ledger.released(self.id, priority), pools);
-        if group.occupancy() == Bytes::ZERO {
-            self.holding = self.holding.without(priority);
-        }
-    }
-
-    /// Whether it has nothing to tell its neighbour, now or later, unless something comes in.
+    /// Whether its scheme is to be called or a PFC frame is to leave at `now`.
     #[inline(always)]
-    pub fn is_silent(&self) -> bool {
-        self.pauses.deadline() == Nanos::NEVER && !self.scheme.wakes()
+    pub fn is_due(&self, now: Nanos) -> bool {
+        self.pauses.deadline() <= now || self.scheme.deadline() <= now
     }
 
     /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether

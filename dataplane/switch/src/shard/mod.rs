@@ -11,11 +11,11 @@ mod successor;
 
 pub use successor::Successor;
 
-pub use fabric::{Departure, Handoff, Passage};
+pub use fabric::Handoff;
 pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, Forwarding};
-use crate::frame::{Frame, Transmitter};
+use crate::frame::{Frame, Links, Transmitter};
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program};
 use fabric::Fabric;
@@ -65,56 +65,30 @@ impl<F: Frame> Shard<F> {
         self.fabric.ledger()
     }
 
-    /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty.
-    pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>) {
+    /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A frame that comes alone and
+    /// finds its egress port idle leaves within the call, through `links`. This has the same effect as the next
+    /// [`Shard::egress`] of that port would have.
+    #[inline(always)]
+    pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
         let (program, fabric) = (&*self.program, &mut self.fabric);
         // How frames are forwarded is matched here, once per burst; each arm is a loop of its own.
         match program.forwarding() {
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
-                fabric.ingress(now, port, burst, program, |_, _| verdict);
+                fabric.ingress(now, port, burst, program, links, |_, _| verdict);
             }
             Forwarding::Bridge => {
                 let bridge = &mut self.bridge;
-                fabric.ingress(now, port, burst, program, |descriptor, frame| {
+                fabric.ingress(now, port, burst, program, links, |descriptor, frame| {
                     bridge.verdict(now, port, descriptor, frame.headers())
                 });
             }
             Forwarding::Route(table) => {
-                fabric.ingress(now, port, burst, program, |descriptor, frame| {
+                fabric.ingress(now, port, burst, program, links, |descriptor, frame| {
                     table.verdict(port, descriptor, frame.headers_mut())
                 });
             }
         }
-    }
-
-    /// Takes one frame that arrived at `port`, which this shard owns. It may leave within the call, which comes to
-    /// the same as [`Shard::ingress`] of the frame alone and [`Shard::egress`] of the port to which it goes.
-    #[inline(always)]
-    pub fn ingress_one(&mut self, now: Nanos, port: PortId, frame: F) -> Passage<F> {
-        let (program, fabric) = (&*self.program, &mut self.fabric);
-        match program.forwarding() {
-            Forwarding::Patch(patch) => {
-                let verdict = patch.verdict(port);
-                fabric.ingress_one(now, port, frame, program, |_, _| verdict)
-            }
-            Forwarding::Bridge => {
-                let bridge = &mut self.bridge;
-                fabric.ingress_one(now, port, frame, program, |descriptor, frame| {
-                    bridge.verdict(now, port, descriptor, frame.headers())
-                })
-            }
-            Forwarding::Route(table) => fabric.ingress_one(now, port, frame, program, |descriptor, frame| {
-                table.verdict(port, descriptor, frame.headers_mut())
-            }),
-        }
-    }
-
-    /// Gives out the one frame that [`Shard::egress`] of `port`, which this shard owns, would give out now; `None`,
-    /// with nothing changed, where there may be more than that to do.
-    #[inline]
-    pub fn egress_one(&mut self, now: Nanos, port: PortId) -> Option<Departure<F>> {
-        self.fabric.egress_one(now, port)
     }
 
     /// Gives `out` the frames whose turn on the wire of `port`, which this shard owns, has come.
@@ -134,6 +108,12 @@ impl<F: Frame> Shard<F> {
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         self.fabric.port_deadline(port)
+    }
+
+    /// Whether there are ports in [`Shard::take_changed`].
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        self.fabric.has_changed()
     }
 
     /// The ports whose [`Shard::port_deadline`] may have changed since this was last called; at first, and while

@@ -17,7 +17,7 @@ use rand_pcg::Pcg32;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use switch::{Program, Shard};
-use units::{Nanos, PortSet};
+use units::{Nanos, PortId, PortSet};
 
 impl Engine {
     pub fn new(network: NetworkSpec, options: Options) -> Self {
@@ -93,13 +93,14 @@ impl Engine {
 
 fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
     let ports = program.settings().ports.len();
+    let shard = Shard::single(program.clone());
     Switch {
         node,
         out: vec![None; ports],
         unreliable: PortSet::EMPTY,
-        deadlines: vec![Nanos::NEVER; ports],
-        next: Nanos::ZERO,
-        shard: Shard::single(program.clone()),
+        deadlines: (0..ports as u16).map(|port| shard.port_deadline(PortId(port))).collect(),
+        next: shard.next_deadline(),
+        shard,
         program,
         held: switch::Volume::ZERO,
         taken: switch::Volume::ZERO,

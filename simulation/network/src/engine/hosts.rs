@@ -48,7 +48,7 @@ impl Engine {
         }
         self.tournament.set(number, directions[number].next_arrival());
         let balance = &mut checker.balance;
-        balance.in_flight = balance.in_flight - delivered;
+        balance.inside = balance.inside - delivered;
         balance.delivered += delivered;
         self.attend(station, observer)
     }
@@ -98,7 +98,7 @@ impl Engine {
         balance.sent += passed.made;
         balance.lost += passed.lost;
         balance.unconnected += passed.unconnected;
-        balance.in_flight = balance.in_flight + passed.made - passed.lost - passed.unconnected;
+        balance.inside = balance.inside + passed.made - passed.lost - passed.unconnected;
         if passed.moved {
             self.watch.moved += 1;
         }

@@ -4,33 +4,34 @@ use super::{BURST, Engine, Switch};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
 use crate::link::{Direction, Sent};
-use crate::network::LinkEnd;
+use crate::network::NodeId;
 use crate::observer::{Observer, Tap};
+use crate::tournament::Tournament;
 use crate::violation::Broken;
-use switch::{ControlFrame, Departure, Frame, Passage, Program, Shard, Transmitter, Volume};
+use switch::{ControlFrame, Frame, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
 /// How often the ports of a switch may be called in their order at one instant before somebody else has a turn.
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Asks the ports whose deadlines may have changed. Of them, those that are due at `now` are in `due` afterwards,
-    /// and no others.
+    /// Asks the ports whose deadlines may have changed. Those of them that are due at `now` are in `due` afterwards, and
+    /// the others are not.
     #[inline(always)]
     fn ask_for_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
         for port in self.shard.take_changed().iter() {
-            self.deadlines[port.index()] = self.shard.port_deadline(port);
-            self.note_deadline(now, port, due);
-        }
-    }
-
-    /// Puts `port` into `due` where it is due at `now`, and takes it out where it is not.
-    #[inline(always)]
-    fn note_deadline(&self, now: Nanos, port: PortId, due: &mut PortSet) {
-        if self.deadlines[port.index()] <= now {
-            due.insert(port);
-        } else {
-            due.remove(port);
+            let deadline = self.shard.port_deadline(port);
+            let before = core::mem::replace(&mut self.deadlines[port.index()], deadline);
+            if deadline <= self.next {
+                self.next = deadline;
+            } else if before == self.next {
+                self.next = self.deadlines.iter().fold(Nanos::NEVER, |next, deadline| next.min(*deadline));
+            }
+            if deadline <= now {
+                due.insert(port);
+            } else {
+                due.remove(port);
+            }
         }
     }
 
@@ -47,7 +48,7 @@ impl Switch {
 
 impl Engine {
     /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
-    /// may leave at once leaves. Mostly that is one frame, which is let through where that comes to the same.
+    /// may leave at once leaves.
     #[inline]
     pub(super) fn arrive_at_switch(
         &mut self,
@@ -55,127 +56,23 @@ impl Engine {
         switch: usize,
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
-        let Self { now, directions, switches, tournament, .. } = self;
-        let (direction, it) = (&mut directions[number], &mut switches[switch]);
-        if !it.is_tapped
-            && let Some((mut frame, next)) = direction.arrive_alone(*now)
-        {
-            let port = direction.to.port;
-            frame.came_in_through(port);
-            tournament.set(number, next);
-            return self.pass(switch, port, frame, observer);
-        }
-        let port = direction.to.port;
+        let (now, port) = (self.now, self.directions[number].to.port);
         loop {
             let (entered, pauses) = self.gather(number, switch, port, observer);
-            if entered.frames == 0 {
-                break;
+            let left = self.call(switch, entered, pauses, observer, |shard, burst, links| {
+                shard.ingress(now, port, burst, links);
+            })?;
+            let it = &self.switches[switch];
+            self.checker.check_buffer(switch, it, left)?;
+            if it.next <= now || it.shard.has_changed() {
+                self.serve(switch, observer)?;
             }
-            self.enter(switch, port, entered, pauses, observer)?;
-            if self.directions[number].next_arrival() > self.now {
-                break;
-            }
-        }
-        self.tournament.set(number, self.directions[number].next_arrival());
-        Ok(())
-    }
-
-    /// Gives a switch one frame. Mostly it leaves at once, and all that changes is on which link it is; or it waits,
-    /// and one deadline may come.
-    #[inline(always)]
-    fn pass(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        frame: SimFrame,
-        observer: &mut impl Observer,
-    ) -> Result<(), Broken> {
-        let (live, copies) = (self.pool.live(), self.pool.duplicates());
-        let entered = Volume { frames: 1, bytes: frame.length() };
-        let it = &mut self.switches[switch];
-        let passage = it.shard.ingress_one(self.now, port, frame);
-        if let Passage::Through { egress, start, frame } = passage {
-            let is_due = it.next <= self.now;
-            self.checker.check_buffer(switch, it, entered.bytes)?;
-            self.put_through(switch, egress, start, frame, observer)?;
-            return if is_due { self.serve(switch, observer) } else { Ok(()) };
-        }
-        let balance = &mut self.checker.balance;
-        balance.in_flight = balance.in_flight - entered;
-        match passage {
-            Passage::Queued { egress, deadline } => {
-                it.held += entered;
-                balance.held += entered;
-                it.deadlines[egress.index()] = deadline;
-                if deadline < it.next {
-                    it.next = deadline;
-                    self.tournament.set(self.actors.switches + switch, deadline);
-                }
-                self.checker.check_buffer(switch, it, Bytes::ZERO)?;
-                if it.next <= self.now { self.serve(switch, observer) } else { Ok(()) }
-            }
-            Passage::Declined(frame) => {
-                self.burst.push(frame);
-                self.enter(switch, port, entered, Volume::ZERO, observer)
-            }
-            Passage::Taken | Passage::Through { .. } => {
-                self.account_for_burst(switch, live, copies, entered, Volume::ZERO)?;
-                self.serve(switch, observer)
+            let next = self.directions[number].next_arrival();
+            if next > now {
+                self.tournament.set(number, next);
+                return Ok(());
             }
         }
-    }
-
-    /// Gives a switch the burst that has been gathered, `pauses` among it, and lets leave what may.
-    #[inline]
-    fn enter(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        entered: Volume,
-        pauses: Volume,
-        observer: &mut impl Observer,
-    ) -> Result<(), Broken> {
-        let (live, copies) = (self.pool.live(), self.pool.duplicates());
-        self.switches[switch].shard.ingress(self.now, port, &mut self.burst);
-        self.account_for_burst(switch, live, copies, entered, pauses)?;
-        self.serve(switch, observer)
-    }
-
-    /// Accounts for a burst that has entered a switch when there were `live` frames, and `copies` had been made.
-    #[inline]
-    fn account_for_burst(
-        &mut self,
-        switch: usize,
-        live: Volume,
-        copies: Volume,
-        entered: Volume,
-        pauses: Volume,
-    ) -> Result<(), Broken> {
-        self.switches[switch].held += entered;
-        self.checker.balance.held += entered;
-        // Mostly all that came in is there, and nothing else.
-        if pauses.frames > 0 || self.pool.live() != live || self.pool.duplicates() != copies {
-            self.account_for_arrivals(switch, live, self.pool.duplicates() - copies, pauses)?;
-        }
-        self.checker.check_buffer(switch, &self.switches[switch], Bytes::ZERO)
-    }
-
-    /// Accounts for frames that a switch has copied or taken, of `live` before, among them `pauses`.
-    #[inline(never)]
-    fn account_for_arrivals(
-        &mut self,
-        switch: usize,
-        live: Volume,
-        copies: Volume,
-        pauses: Volume,
-    ) -> Result<(), Broken> {
-        let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
-        let taken = live + copies - self.pool.live();
-        it.held = it.held + copies - taken;
-        it.taken += taken;
-        balance.held = balance.held + copies - taken;
-        balance.taken += taken;
-        if taken == pauses { Ok(()) } else { self.check_drops(switch) }
     }
 
     /// Takes frames that have arrived, as many as fit a burst. Returns how many, and how many of them are
@@ -188,7 +85,7 @@ impl Engine {
         port: PortId,
         observer: &mut impl Observer,
     ) -> (Volume, Volume) {
-        let Self { now, directions, burst, switches, checker, .. } = self;
+        let Self { now, directions, burst, switches, .. } = self;
         let (mut entered, mut pauses) = (Volume::ZERO, Volume::ZERO);
         let it = &switches[switch];
         while burst.len() < BURST
@@ -209,8 +106,6 @@ impl Engine {
             }
             burst.push(frame);
         }
-        let balance = &mut checker.balance;
-        balance.in_flight = balance.in_flight - entered;
         (entered, pauses)
     }
 
@@ -225,205 +120,99 @@ impl Engine {
         while let Some(port) = turn
             && passes < PASSES
         {
-            if self.egress(switch, port, observer)? {
-                // What left may have made another port due, by the end of a pause.
-                self.switches[switch].ask_for_deadlines(now, &mut due);
-            } else {
-                self.switches[switch].note_deadline(now, port, &mut due);
-            }
+            self.call(switch, Volume::ZERO, Volume::ZERO, observer, |shard, _, links| {
+                shard.egress(now, port, &mut Outlet { port, links });
+            })?;
+            // What left may have made another port due, by the end of a pause.
+            self.switches[switch].ask_for_deadlines(now, &mut due);
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
                 passes += 1;
                 turn = due.iter().next();
             }
         }
-        let it = &mut self.switches[switch];
-        let next = it.deadlines.iter().copied().min().unwrap_or(Nanos::NEVER).max(now);
-        it.next = next;
-        self.tournament.set(self.actors.switches + switch, next);
+        self.tournament.set(self.actors.switches + switch, self.switches[switch].next.max(now));
         Ok(())
     }
 
-    /// Puts on its link a frame that has come just now.
-    #[inline]
-    fn put_through(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        start: Nanos,
-        frame: SimFrame,
-        observer: &mut impl Observer,
-    ) -> Result<(), Broken> {
-        let entered = Volume { frames: 1, bytes: frame.length() };
-        match self.put_untroubled(switch, port, start, frame)? {
-            None => Ok(()),
-            Some(frame) => {
-                let balance = &mut self.checker.balance;
-                balance.in_flight = balance.in_flight - entered;
-                balance.held += entered;
-                self.switches[switch].held += entered;
-                self.put_with_care(switch, port, start, frame, observer)
-            }
-        }
-    }
-
-    /// Puts on its link a frame that has waited.
-    #[inline]
-    fn put_out(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        start: Nanos,
-        frame: SimFrame,
-        observer: &mut impl Observer,
-    ) -> Result<(), Broken> {
-        let left = Volume { frames: 1, bytes: frame.length() };
-        match self.put_untroubled(switch, port, start, frame)? {
-            None => {
-                let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
-                it.held = it.held - left;
-                balance.held = balance.held - left;
-                balance.in_flight += left;
-                Ok(())
-            }
-            Some(frame) => self.put_with_care(switch, port, start, frame, observer),
-        }
-    }
-
-    /// Puts a frame on its link, or gives it back where there is none, where it may meet a fault, or where somebody
-    /// looks at it.
+    /// Calls a shard with the links of its switch, and accounts for what came of it. `entered` are the frames that it is
+    /// given, `pauses` among them. Returns the length of all that it put on links.
     #[inline(always)]
-    fn put_untroubled(
+    fn call<O: Observer>(
         &mut self,
         switch: usize,
-        port: PortId,
-        start: Nanos,
-        frame: SimFrame,
-    ) -> Result<Option<SimFrame>, Broken> {
-        let it = &self.switches[switch];
-        let Some(number) = it.out[port.index()] else { return Ok(Some(frame)) };
-        let direction = &mut self.directions[number];
-        if it.is_tapped || !direction.is_untroubled(start) {
-            return Ok(Some(frame));
-        }
-        direction.send(self.now, start, frame)?;
-        if direction.has_one() {
-            self.tournament.set(number, direction.next_arrival());
-        }
-        self.transmissions += 1;
-        self.checker.checks.link += 1;
-        self.watch.moved += 1;
-        Ok(None)
-    }
-
-    /// Puts a frame on its link that may be looked at or go elsewhere.
-    #[cold]
-    fn put_with_care(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        start: Nanos,
-        frame: SimFrame,
-        observer: &mut impl Observer,
-    ) -> Result<(), Broken> {
-        let live = self.pool.live();
-        self.depart(switch, port, live, observer, |_, outlet| outlet.frame(start, frame))
-    }
-
-    /// Puts what leaves through one port on its link. Returns whether other deadlines than that of the port may have
-    /// changed.
-    #[inline]
-    fn egress(&mut self, switch: usize, port: PortId, observer: &mut impl Observer) -> Result<bool, Broken> {
-        let (now, live) = (self.now, self.pool.live());
-        let it = &mut self.switches[switch];
-        match it.shard.egress_one(now, port) {
-            Some(Departure { start, frame, deadline }) => {
-                it.deadlines[port.index()] = deadline;
-                self.put_out(switch, port, start, frame, observer)?;
-                Ok(false)
-            }
-            None => {
-                self.depart(switch, port, live, observer, |shard, outlet| shard.egress(now, port, outlet))?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// Puts what `give_out` gives the outlet of one port on its link; there were `live` frames before.
-    #[inline(always)]
-    fn depart<O: Observer>(
-        &mut self,
-        switch: usize,
-        port: PortId,
-        live: Volume,
+        entered: Volume,
+        pauses: Volume,
         observer: &mut O,
-        give_out: impl FnOnce(&mut Shard<SimFrame>, &mut Outlet<'_, O>),
-    ) -> Result<(), Broken> {
+        call: impl FnOnce(&mut Shard<SimFrame>, &mut Vec<SimFrame>, &mut Outlets<'_, O>),
+    ) -> Result<Bytes, Broken> {
+        let live = self.pool.live();
         let it = &mut self.switches[switch];
-        let mut outlet = Outlet {
-            from: LinkEnd { node: it.node, port },
+        let mut outlets = Outlets {
+            node: it.node,
             now: self.now,
             program: &it.program,
             pool: &self.pool,
-            direction: it.out[port.index()].map(|number| &mut self.directions[number]),
+            out: &it.out,
+            directions: &mut self.directions,
+            tournament: &mut self.tournament,
             observer: it.is_tapped.then_some(observer),
             passed: Passed::default(),
             broken: None,
             suspect: None,
         };
-        give_out(&mut it.shard, &mut outlet);
-        let Outlet { passed, broken, suspect, .. } = outlet;
-        if let Some(number) = it.out[port.index()] {
-            self.tournament.set(number, self.directions[number].next_arrival());
-        }
+        call(&mut it.shard, &mut self.burst, &mut outlets);
+        let Outlets { passed, broken, suspect, .. } = outlets;
         if let Some(broken) = broken {
             return Err(broken);
         }
-        if let Some((priority, broken)) = suspect {
+        if let Some((port, priority, broken)) = suspect {
             // A watchdog may let a queue send in spite of a pause.
             if !it.shard.queue(self.now, port, priority).stormed {
                 return Err(broken);
             }
         }
-        it.held = it.held - passed.left;
+        it.held = it.held + entered - passed.left;
         self.transmissions += passed.transmissions;
         let checker = &mut self.checker;
         checker.checks.pause += passed.while_paused;
         checker.checks.link += passed.transmissions;
-        let balance = &mut checker.balance;
-        balance.held = balance.held - passed.left;
-        balance.in_flight += passed.left;
-        if passed.moved {
-            self.watch.moved += 1;
+        self.watch.moved += u64::from(passed.moved);
+        // Mostly frames wait, or are on their way, and no others have come into being.
+        let before = (live, checker.balance.duplicated);
+        if passed.is_odd || pauses.frames > 0 || (self.pool.live(), self.pool.duplicates()) != before {
+            self.account_for_the_rest(switch, live, pauses, passed)?;
         }
-        // Mostly frames leave that waited, and are on their way.
-        let Passed { made, lost, unconnected, .. } = passed;
-        if made.frames + lost.frames + unconnected.frames > 0 || self.pool.live() != live {
-            return self.account_for_departures(switch, live, passed);
-        }
-        Ok(())
+        Ok(passed.left.bytes)
     }
 
-    /// Accounts for frames that a switch has made, and for those of `live` before that went elsewhere than onto a
-    /// link.
+    /// Accounts for frames that a switch has made, copied or taken, and for those that went elsewhere than onto a link.
+    /// There were `live` frames before.
     #[inline(never)]
-    fn account_for_departures(&mut self, switch: usize, live: Volume, passed: Passed) -> Result<(), Broken> {
+    fn account_for_the_rest(
+        &mut self,
+        switch: usize,
+        live: Volume,
+        pauses: Volume,
+        passed: Passed,
+    ) -> Result<(), Broken> {
         let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
         let Passed { made, lost, unconnected, .. } = passed;
-        let taken = live + made - lost - unconnected - self.pool.live();
-        it.held = it.held - taken;
+        let copied = self.pool.duplicates() - balance.duplicated;
+        let taken = live + copied + made - lost - unconnected - self.pool.live();
+        it.held = it.held + copied - taken;
         it.taken += taken;
-        balance.held = balance.held - taken;
+        balance.inside = balance.inside + copied + made - lost - unconnected - taken;
+        balance.duplicated += copied;
         balance.taken += taken;
         balance.made += made;
         balance.lost += lost;
         balance.unconnected += unconnected;
-        balance.in_flight = balance.in_flight + made - lost - unconnected;
-        if taken.frames > 0 { self.check_drops(switch) } else { Ok(()) }
+        if taken == pauses { Ok(()) } else { self.check_drops(switch) }
     }
 }
 
-/// What has passed through an outlet.
+/// What has passed through outlets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passed {
     /// Frames that waited.
@@ -439,64 +228,98 @@ pub(super) struct Passed {
     pub while_paused: u64,
     /// Whether there was anything but pauses.
     pub moved: bool,
+    /// Whether a switch has made, lost or not connected any.
+    pub is_odd: bool,
 }
 
-/// A port of a switch, as the switch sees it.
-struct Outlet<'a, O> {
-    from: LinkEnd,
+/// The links of a switch, as the switch sees them.
+struct Outlets<'a, O> {
+    node: NodeId,
     now: Nanos,
     program: &'a Program,
     pool: &'a FramePool,
-    direction: Option<&'a mut Direction>,
+    /// By port, the direction in which it sends.
+    out: &'a [Option<usize>],
+    directions: &'a mut [Direction],
+    tournament: &'a mut Tournament,
     /// Where the node is tapped.
     observer: Option<&'a mut O>,
     passed: Passed,
     /// The first thing that was wrong.
     broken: Option<Broken>,
-    /// A frame that was sent against a pause.
-    suspect: Option<(Priority, Broken)>,
+    /// A frame that was sent against a pause, and through which port.
+    suspect: Option<(PortId, Priority, Broken)>,
 }
 
-impl<O: Observer> Outlet<'_, O> {
-    #[inline]
-    fn put(&mut self, start: Nanos, frame: SimFrame) {
+impl<O: Observer> Outlets<'_, O> {
+    #[inline(always)]
+    fn put(&mut self, port: PortId, start: Nanos, frame: SimFrame) {
         if let Some(observer) = &mut self.observer {
-            let tap = Tap { node: self.from.node, port: self.from.port, inbound: false };
+            let tap = Tap { node: self.node, port, inbound: false };
             observer.captured(tap, start, frame.headers(), frame.length());
         }
         let length = frame.length();
-        let Some(direction) = &mut self.direction else {
+        let Some(number) = self.out[port.index()] else {
             self.passed.unconnected.count(length);
+            self.passed.is_odd = true;
             return;
         };
         self.passed.transmissions += 1;
+        let direction = &mut self.directions[number];
         match direction.send(self.now, start, frame) {
             Ok(Sent::InFlight) => {}
-            Ok(Sent::Lost) => self.passed.lost.count(length),
+            Ok(Sent::Lost) => {
+                self.passed.lost.count(length);
+                self.passed.is_odd = true;
+            }
             Err(broken) => {
                 self.broken.get_or_insert(broken);
             }
         }
+        self.tournament.set(number, direction.next_arrival());
     }
 
-    /// Whether `frame` may begin at `start`, as far as the pauses say that arrived at its link.
+    /// Checks that `frame` may begin at `start`, by the pauses that have arrived at its link.
     #[cold]
-    fn check_pause(&mut self, start: Nanos, frame: &SimFrame) {
-        let Some(direction) = &self.direction else { return };
+    fn check_pause(&mut self, port: PortId, direction: usize, start: Nanos, frame: &SimFrame) {
         self.passed.while_paused += 1;
         let (dscp, pcp) = code_points(frame.headers());
         let priority = self.program.port(frame.ingress()).classification.priority(dscp, pcp);
-        let until = direction.pauses.until(priority);
+        let until = self.directions[direction].pauses.until(priority);
         if start < until {
-            let LinkEnd { node, port } = self.from;
-            let broken = Broken::Pause { node, port, priority, start, until };
-            self.suspect.get_or_insert((priority, broken));
+            let broken = Broken::Pause { node: self.node, port, priority, start, until };
+            self.suspect.get_or_insert((port, priority, broken));
         }
     }
 }
 
-impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, O> {
+impl<O: Observer> Links<SimFrame> for Outlets<'_, O> {
     /// A link takes whatever is sent.
+    #[inline]
+    fn takes(&self, _port: PortId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn frame(&mut self, port: PortId, start: Nanos, frame: SimFrame) {
+        self.passed.left.count(frame.length());
+        self.passed.moved = true;
+        if let Some(number) = self.out[port.index()]
+            && self.directions[number].pauses.any_at(start)
+        {
+            self.check_pause(port, number, start, &frame);
+        }
+        self.put(port, start, frame);
+    }
+}
+
+/// One of these links.
+struct Outlet<'a, 'b, O> {
+    port: PortId,
+    links: &'a mut Outlets<'b, O>,
+}
+
+impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, '_, O> {
     #[inline]
     fn room(&self) -> usize {
         usize::MAX
@@ -504,19 +327,15 @@ impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, O> {
 
     #[inline]
     fn frame(&mut self, start: Nanos, frame: SimFrame) {
-        self.passed.left.count(frame.length());
-        self.passed.moved = true;
-        if self.direction.as_ref().is_some_and(|direction| direction.pauses.any_at(start)) {
-            self.check_pause(start, &frame);
-        }
-        self.put(start, frame);
+        self.links.frame(self.port, start, frame);
     }
 
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
         let length: Bytes = frame.length();
-        self.passed.made.count(length);
-        let frame = self.pool.frame(frame.bytes(), length, None);
-        self.passed.moved |= !frame.is_pause();
-        self.put(start, frame);
+        self.links.passed.made.count(length);
+        self.links.passed.is_odd = true;
+        let frame = self.links.pool.frame(frame.bytes(), length, None);
+        self.links.passed.moved |= !frame.is_pause();
+        self.links.put(self.port, start, frame);
     }
 }

@@ -54,7 +54,7 @@ fn inject(
     volume.count(frame.length());
     engine.checker.balance.sent += volume;
     match engine.directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
-        Sent::InFlight => engine.checker.balance.in_flight += volume,
+        Sent::InFlight => engine.checker.balance.inside += volume,
         Sent::Lost => engine.checker.balance.lost += volume,
     }
     engine.tournament.set(number, engine.directions[number].next_arrival());
@@ -251,7 +251,7 @@ fn what_was_not_sent_and_is_on_no_link_is_missed_in_the_sums() {
     engine.checker.balance.sent.frames += 1;
     assert_eq!(engine.check_everything(), Ok(()));
     engine.checker.balance.delivered.frames -= 1;
-    engine.checker.balance.in_flight.frames += 1;
+    engine.checker.balance.inside.frames += 1;
     assert!(matches!(engine.check_everything(), Err(Broken::Conservation { .. })), "in flight, on no link");
 }
 
@@ -265,7 +265,7 @@ fn with_a_strange_ledger(ingress: u16) -> Engine {
     it.shard = Shard::new(ShardId(0), it.program.clone(), ledger, owners);
     let mut frame = FramePool::default().frame(&headers(3), Bytes(1_082), None);
     frame.came_in_through(PortId(ingress));
-    other.ingress(Nanos::ZERO, PortId(ingress), &mut vec![frame]);
+    other.ingress(Nanos::ZERO, PortId(ingress), &mut vec![frame], &mut ());
     engine
 }
 

@@ -3,7 +3,7 @@
 use super::Fabric;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
-use crate::frame::Frame;
+use crate::frame::{Frame, Links};
 use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Charge, Queued};
@@ -20,6 +20,7 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         burst: &mut Vec<F>,
         program: &Program,
+        links: &mut impl Links<F>,
         mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
@@ -28,7 +29,8 @@ impl<F: Frame> Fabric<F> {
         if with_flows {
             self.look_ahead(port, burst);
         }
-        let (mut run, mut carries_data) = (Run::default(), false);
+        let is_alone = burst.len() == 1 && !with_flows;
+        let (mut run, mut carries_data) = (None::<Run>, false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
             let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
@@ -37,7 +39,7 @@ impl<F: Frame> Fabric<F> {
             };
             if descriptor.ether_type == EtherType::MAC_CONTROL {
                 // It may stop the queue for which the run is meant.
-                self.close(port, core::mem::take(&mut run));
+                self.close(port, run.take());
                 self.changed.insert(port);
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
@@ -48,14 +50,19 @@ impl<F: Frame> Fabric<F> {
             carries_data = true;
             let (priority, verdict) =
                 Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
-            if let Verdict::Forward(egress) = verdict
-                && run.takes(egress, priority, length)
-            {
-                let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
-                self.add_to(&mut run, arrival, frame);
-                continue;
-            }
             let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            if let Verdict::Forward(egress) = verdict {
+                if is_alone && let Some(start) = self.pass(&arrival, egress, links) {
+                    links.frame(egress, start, frame);
+                    break;
+                }
+                if let Some(run) = &mut run
+                    && run.takes(egress, priority, length)
+                {
+                    self.add_to(run, arrival, frame);
+                    continue;
+                }
+            }
             self.close(port, run);
             run = self.start_run(verdict, arrival, frame);
         }
@@ -65,7 +72,7 @@ impl<F: Frame> Fabric<F> {
 
     /// The priority of a frame, and where it goes.
     #[inline(always)]
-    pub(super) fn decide(
+    fn decide(
         port: PortId,
         program: &Program,
         descriptor: &Descriptor,
@@ -88,8 +95,8 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Wakes what sleeps until frames come in, and settles what a burst has changed.
-    #[inline]
-    pub(super) fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
+    #[inline(always)]
+    fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
         let ingress = &mut self.ingress[port.index()];
         // What two neighbours say to each other about their queues must not keep them awake for ever.
         if carries_data && ingress.wakes() {
@@ -107,18 +114,18 @@ impl<F: Frame> Fabric<F> {
     /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
     /// itself.
     #[inline(never)]
-    pub(super) fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Run {
+    fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Option<Run> {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
             self.changed.insert(egress);
             let mut run = self.open(port, egress, priority);
             if run.takes(egress, priority, length) {
                 self.add_to(&mut run, arrival, frame);
-                return run;
+                return Some(run);
             }
         }
         self.carry_out(verdict, arrival, frame);
-        Run::default()
+        None
     }
 
     /// Starts a run: frames of one priority for one egress port, as long as their group has room
@@ -169,8 +176,8 @@ impl<F: Frame> Fabric<F> {
 
     /// Charges what a run has gathered.
     #[inline(always)]
-    pub(super) fn close(&mut self, port: PortId, run: Run) {
-        if run.load.volume.frames > 0 {
+    fn close(&mut self, port: PortId, run: Option<Run>) {
+        if let Some(run) = run {
             self.charge(port, &run);
         }
     }
@@ -364,10 +371,9 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
 }
 
 /// How a frame gets to its egress port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Into its queue, which is accounted for together with the others of its run.
-    #[default]
     Queue,
     /// Into its queue, where it may be marked or dropped.
     OneByOne,
@@ -377,8 +383,7 @@ enum Way {
 
 /// Successive frames of a burst that share priority and egress port. They are charged and queued together,
 /// as long as that changes nothing: the sum stays below every threshold.
-#[derive(Default)]
-pub(super) struct Run {
+struct Run {
     egress: PortId,
     priority: Priority,
     /// The longest frame that may leave through the egress port.

@@ -4,14 +4,13 @@ mod egress;
 mod handoff;
 mod ingress;
 mod lscc;
+mod pass;
 mod scheme;
 mod senders;
-mod single;
 mod watchdog;
 
 pub use handoff::Handoff;
 use handoff::WayOut;
-pub use single::{Departure, Passage};
 
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
@@ -115,6 +114,11 @@ impl<F: Frame> Fabric<F> {
     }
 
     #[inline]
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty() || !self.limited.is_empty()
+    }
+
+    #[inline]
     pub fn take_changed(&mut self) -> PortSet {
         // A limiter gives CNPs to the ports of the senders, whichever these are.
         let all = if self.limited.is_empty() { PortSet::EMPTY } else { self.owned };
@@ -190,11 +194,15 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Takes off the groups what has departed, and resumes those that have fallen low enough.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) {
-        if self.unsettled.is_empty() {
-            return;
+        if !self.unsettled.is_empty() {
+            self.settle_now();
         }
+    }
+
+    #[inline(never)]
+    fn settle_now(&mut self) {
         for port in core::mem::take(&mut self.unsettled).iter() {
             self.ingress[port.index()].settle(&self.ledger, &mut self.pools);
         }
@@ -218,7 +226,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Lets the other shards know what this one holds of the pools.
-    #[inline]
+    #[inline(always)]
     fn publish(&self) {
         if self.has_other_shards() {
             self.ledger.publish_pool_use(self.id, self.pools.held);
