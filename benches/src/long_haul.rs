@@ -4,8 +4,8 @@ use crate::core::{BenchFrame, rocev2_headers};
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use switch::program::{
-    Bifrost, Feedback, Lscc, PortSettings, RateCalculation, RateLimiting, VirtualIncoming, Watchdog,
-    WatchdogAction,
+    Bifrost, Feedback, FlowControl, Lscc, PortSettings, RateCalculation, RateLimiting, VirtualIncoming,
+    Watchdog, WatchdogAction,
 };
 use units::{BitRate, Interval, Nanos, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
@@ -34,7 +34,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         // What the far end sends stands here, and LSCC wants a queue of it that nobody marks.
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
-        port.bifrost = Some(bifrost(port.rate));
+        port.flow_control = FlowControl::Bifrost(bifrost(port.rate));
         port.lscc = Some(lscc(port.rate, flows));
     }
 }

@@ -3,7 +3,9 @@
 use crate::core::{BenchFrame, Recycler, port_settings, rocev2_write};
 use core::num::NonZeroU32;
 use std::sync::Arc;
-use switch::program::{Bifrost, BufferSettings, GroupSettings, PortSettings, Threshold, VirtualIncoming};
+use switch::program::{
+    Bifrost, BufferSettings, FlowControl, GroupSettings, PortSettings, Threshold, VirtualIncoming,
+};
 use switch::{ForwardingSettings, Program, Settings, Shard};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
 
@@ -99,6 +101,6 @@ fn with_bifrost(mut port: PortSettings, bifrost: Bifrost) -> PortSettings {
             group.xoff = Threshold::Static(Bytes(PLENTY));
         }
     }
-    port.bifrost = Some(bifrost);
+    port.flow_control = FlowControl::Bifrost(bifrost);
     port
 }

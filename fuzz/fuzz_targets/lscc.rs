@@ -24,7 +24,7 @@ use std::net::Ipv6Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use switch::Program;
-use switch::program::{Bifrost, Settings, VirtualIncoming};
+use switch::program::{FlowControl, Bifrost, Settings, VirtualIncoming};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
@@ -166,7 +166,7 @@ fn with_bifrost(settings: &mut Settings) {
     settings.buffer.shared = Bytes(32_000_000);
     settings.ports[B.index()].groups[P3.index()] =
         lossless(bifrost.buffer.0 + bifrost.overrun(rate, Bytes(9_216)).0, 1_000_000, 0);
-    settings.ports[B.index()].bifrost = Some(bifrost);
+    settings.ports[B.index()].flow_control = FlowControl::Bifrost(bifrost);
 }
 
 /// What the far end says.

@@ -6,7 +6,7 @@ use conformance::settings::{lossless, two_ports};
 use conformance::{A, B, Flow, Network, P3, Peer, Testbench, cost};
 use core::num::NonZeroU32;
 use std::sync::Arc;
-use switch::program::{Bifrost, Settings, VirtualIncoming};
+use switch::program::{Bifrost, FlowControl, Settings, VirtualIncoming};
 use switch::{PauseCause, Program, SlotCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet, WireBytes};
 
@@ -40,7 +40,7 @@ fn gateway(kind: VirtualIncoming) -> Settings {
     let mut settings = two_ports();
     let bifrost = bifrost(kind);
     settings.buffer.shared = Bytes(32_000_000);
-    settings.ports[0].bifrost = Some(bifrost);
+    settings.ports[0].flow_control = FlowControl::Bifrost(bifrost);
     settings.ports[0].groups[3] =
         lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0, 1_000_000, 0);
     settings
@@ -127,7 +127,7 @@ fn a_change_of_its_settings_keeps_what_was_counted() {
     let slots_of_bench = (2_000_000 - ONE_WAY.0) / SLOT.0;
     assert!(counted.slots.abs_diff(slots_of_bench) <= 1, "{}", counted.slots);
     let mut after = before;
-    let bifrost = after.ports[0].bifrost.as_mut().unwrap();
+    let FlowControl::Bifrost(bifrost) = &mut after.ports[0].flow_control else { panic!("Bifrost runs") };
     bifrost.lateness = Interval::from_micros(10);
     bifrost.buffer = bifrost.buffer + WireBytes(RATE.bytes_in(Interval::from_micros(10)));
     network.bench.shard.install(network.bench.now(), Arc::new(Program::new(after).unwrap())).unwrap();

@@ -7,7 +7,7 @@ use conformance::settings::lossless;
 use conformance::{A, B, Flow, P1, P3, P4, Testbench};
 use core::num::NonZeroU32;
 use switch::PortInspection;
-use switch::program::{Bifrost, Settings, VirtualIncoming, Watchdog, WatchdogAction};
+use switch::program::{Bifrost, FlowControl, Settings, VirtualIncoming, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 
 const DETECTION: Interval = Interval::from_millis(100);
@@ -27,7 +27,7 @@ fn everything() -> Settings {
     };
     bifrost.buffer.0 = 2 * bifrost.buffer_terms(settings.ports[0].rate, Bytes(9_216)).total().0;
     settings.ports[A.index()].groups[P3.index()] = lossless(2 * bifrost.buffer.0, 1_000_000, 0);
-    settings.ports[A.index()].bifrost = Some(bifrost);
+    settings.ports[A.index()].flow_control = FlowControl::Bifrost(bifrost);
     let action = WatchdogAction::Alert;
     settings.ports[B.index()].watchdog =
         Some(Watchdog { detection: DETECTION, restoration: DETECTION, action });

@@ -8,7 +8,7 @@ use conformance::simulated::{PACKET, Plan, assert_lossless, endless, flow, host_
 use conformance::{A, B, C, P3, P4, cost};
 use core::num::NonZeroU32;
 use simulation::{FlowRecord, NodeId, Observer, Options, Outcome, Simulation, Tap};
-use switch::program::{Bifrost, Settings, VirtualIncoming};
+use switch::program::{Bifrost, FlowControl, Settings, VirtualIncoming};
 use switch::{PauseCause, SlotCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
 
@@ -83,7 +83,7 @@ impl Case {
 
     fn with_bifrost(&self) -> Settings {
         let mut settings = self.gateway();
-        settings.ports[0].bifrost = Some(self.bifrost());
+        settings.ports[0].flow_control = FlowControl::Bifrost(self.bifrost());
         settings.ports[0].groups[3] = lossless(self.bound(), self.bound() / 2, 0);
         settings
     }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use switch::program::{
-    Bifrost, BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
+    Bifrost, BufferSettings, FlowControl, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
 };
 use units::{Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
@@ -47,12 +47,12 @@ impl Gateway {
     pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
         let settings = self.program.port(port);
         let lateness = lateness.min(most_covered(settings)).min(LONGEST);
-        match settings.bifrost {
-            Some(bifrost) => {
+        match settings.flow_control {
+            FlowControl::Bifrost(bifrost) => {
                 let holdover = lateness.min(longest_holdover(&bifrost, settings));
                 format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
             }
-            None => format!("port.interface_delay = \"{lateness}\""),
+            FlowControl::Pfc => format!("port.interface_delay = \"{lateness}\""),
         }
     }
 
@@ -160,7 +160,7 @@ fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
 /// What `port` on `link` covers.
 fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
     let least = port.groups.iter().filter_map(GroupSettings::lossless).map(|group| group.headroom).min()?;
-    if let Some(bifrost) = &port.bifrost {
+    if let Some(bifrost) = port.bifrost() {
         return Some(bifrost.lateness);
     }
     let stated = link.interface_delay;
@@ -176,9 +176,9 @@ fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Inte
 /// The most that `port` can cover however large the buffer is. A pause must last until it is refreshed at half of its
 /// time, or a sender that was stopped goes on while the worker is away. Grants of Bifrost need no refresh.
 fn most_covered(port: &PortSettings) -> Interval {
-    match &port.bifrost {
-        Some(_) => Interval(u64::MAX),
-        None => refreshed_within(port, PauseQuanta::MAX),
+    match port.flow_control {
+        FlowControl::Bifrost(_) => Interval(u64::MAX),
+        FlowControl::Pfc => refreshed_within(port, PauseQuanta::MAX),
     }
 }
 
@@ -205,9 +205,9 @@ fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
 /// The room that each lossless group of `port` needs for that.
 fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
     let arriving = arriving(port, more);
-    match port.bifrost {
-        Some(_) => Cells::of_any_mix(arriving).bytes(),
-        None => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
+    match port.flow_control {
+        FlowControl::Bifrost(_) => Cells::of_any_mix(arriving).bytes(),
+        FlowControl::Pfc => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
     }
 }
 
@@ -221,17 +221,17 @@ fn cover(
 ) {
     let Some(covers) = covered(port, link, cell_occupancy).filter(|_| more > Interval::ZERO) else { return };
     let (room, arriving) = (room(port, more, cell_occupancy), arriving(port, more));
-    let change: fn(&mut LosslessGroup, Bytes) = match port.bifrost {
-        Some(mut bifrost) => {
+    let change: fn(&mut LosslessGroup, Bytes) = match port.flow_control {
+        FlowControl::Bifrost(mut bifrost) => {
             bifrost.lateness += more;
             bifrost.buffer = bifrost.buffer + arriving;
             // The pause of a slot without a grant lasts until a late slot ends.
             let holdover = bifrost.lateness.min(longest_holdover(&bifrost, port));
             bifrost.holdover = bifrost.holdover.max(holdover);
-            port.bifrost = Some(bifrost);
+            port.flow_control = FlowControl::Bifrost(bifrost);
             reserve
         }
-        None => {
+        FlowControl::Pfc => {
             link.interface_delay += more;
             let least = (covers + more + refresh_waits(port)) * 2;
             port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(least, port.rate));
@@ -241,7 +241,7 @@ fn cover(
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless_mut() {
             change(group, room);
-            if port.bifrost.is_none() {
+            if port.bifrost().is_none() {
                 buffer.headroom += room;
             }
         }
@@ -317,7 +317,7 @@ mod tests {
     fn the_buffer_of_bifrost_grows_with_all_that_belongs_to_it() {
         let before = gateway("8MiB", BIFROST);
         let after = before.covering(&late(1_010), &NONE);
-        let [was, is] = [&before, &after].map(|it| it.program.port(LH).bifrost.unwrap());
+        let [was, is] = [&before, &after].map(|it| *it.program.port(LH).bifrost().unwrap());
         assert_eq!(is.lateness, Interval::from_micros(1_010));
         assert_eq!(is.holdover, Interval::from_micros(1_010), "an upstream that was stopped stays so");
         assert_eq!(is.buffer, was.buffer + WireBytes(1_250_001));

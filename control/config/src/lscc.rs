@@ -31,7 +31,7 @@ pub(crate) fn build(
     problems: &Problems<'_>,
 ) -> Option<Lscc> {
     let stated = decl.round_trip.as_ref().map(|it| it.value);
-    let stated = stated.or(port.bifrost.map(|bifrost| bifrost.round_trip));
+    let stated = stated.or(port.bifrost().map(|bifrost| bifrost.round_trip));
     let round_trip = stated.or_else(|| bifrost::round_trip(port, link, &decl.place, problems))?;
     let interval = or(&decl.interval, defaults::LSCC_INTERVAL.min(round_trip));
     let feedback = Feedback {
@@ -198,7 +198,7 @@ fn check_reference(
 ) {
     let place = declared.first(&["reference"]);
     let reference = sum.reference;
-    if let Some(bifrost) = &port.bifrost {
+    if let Some(bifrost) = port.bifrost() {
         let buffer = Bytes(bifrost.buffer.0);
         let least = reference + Bytes(port.rate.bytes_in(bifrost.round_trip));
         if buffer < least {

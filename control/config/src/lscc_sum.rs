@@ -176,7 +176,7 @@ impl LsccSum {
 }
 
 fn protection(lscc: &Lscc, port: &PortSettings, link: &Link, buffer: &BufferSettings) -> Protection {
-    if let Some(bifrost) = &port.bifrost {
+    if let Some(bifrost) = port.bifrost() {
         return Protection::Bifrost { buffer: Bytes(bifrost.buffer.0) };
     }
     let bdp = Bytes(lscc.bdp(port.rate).0);

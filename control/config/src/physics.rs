@@ -40,7 +40,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             check.group(index, port, declared);
         }
         let chosen = decl.chosen_bifrost();
-        if let (Some(bifrost), Some(chosen)) = (&port.bifrost, &chosen) {
+        if let (Some(bifrost), Some(chosen)) = (port.bifrost(), &chosen) {
             bifrost::check_slot(bifrost, port, chosen, problems);
         } else if !port.lossless().is_empty() && built.links[index].distance.is_none() {
             problems.warning(&decl.place, ProblemKind::HeadroomUnchecked { port: port.name.clone() });
@@ -160,7 +160,7 @@ impl Check<'_> {
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
         let Some(priority) = values(&decl.priorities).next() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
-        if let Some(bifrost) = &port.bifrost {
+        if let Some(bifrost) = port.bifrost() {
             bifrost::check_group(bifrost, port, (priority.value, group), decl, self.problems);
         } else {
             self.headroom(index, port, group, decl);

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use switch::program::{
-    Classification, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
-    QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue, PfcSettings,
+    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
 use units::{Bytes, PauseQuanta, Priority};
 use wire::ethernet::MacAddress;
@@ -21,7 +21,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
-use crate::value::{FlowControl, Length, Name, PauseWish, SchedulingWord, SizeWish};
+use crate::value::{FlowControlWord, Length, Name, PauseWish, SchedulingWord, SizeWish};
 use crate::{bifrost, defaults, emulation, lscc, watchdog};
 
 /// Builds ports.
@@ -65,18 +65,18 @@ impl Builder<'_> {
             queues,
             rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
-            bifrost: None,
+            flow_control: FlowControl::Pfc,
             lscc: None,
             watchdog: None,
             int: decl.int(),
         };
         let chosen = decl.chosen_bifrost();
         if let Some(declared) = &chosen {
-            port.bifrost = Some(bifrost::build(declared, &port, link, self.problems)?);
+            port.flow_control = FlowControl::Bifrost(bifrost::build(declared, &port, link, self.problems)?);
         }
         if let Some(declared) = &decl.lscc {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
-            if let (Some(bifrost), Some(declared)) = (&mut port.bifrost, &chosen) {
+            if let (FlowControl::Bifrost(bifrost), Some(declared)) = (&mut port.flow_control, &chosen) {
                 lscc::make_room(bifrost, &lscc, declared);
             }
             port.lscc = Some(lscc);
@@ -91,9 +91,9 @@ impl Builder<'_> {
     fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
         let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
         for declared in decl.lossless.iter().flatten() {
-            let group = match &port.bifrost {
-                Some(bifrost) => bifrost::group(declared, bifrost, port),
-                None => self.group(declared, port.max_frame, sum.as_ref())?,
+            let group = match &port.flow_control {
+                FlowControl::Bifrost(bifrost) => bifrost::group(declared, bifrost, port),
+                FlowControl::Pfc => self.group(declared, port.max_frame, sum.as_ref())?,
             };
             for priority in values(&declared.priorities) {
                 port.groups[priority.value.index()] = GroupSettings::Lossless(group);
@@ -206,7 +206,10 @@ fn classification(decl: &ClassifyDecl) -> Classification {
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
     let lossless =
         |priority: Priority| Some(group_in_force(priority, port.groups[priority.index()].lossless()?));
-    let flow_control = if port.bifrost.is_some() { FlowControl::Bifrost } else { FlowControl::Pfc };
+    let flow_control = match port.flow_control {
+        FlowControl::Bifrost(_) => FlowControlWord::Bifrost,
+        FlowControl::Pfc => FlowControlWord::Pfc,
+    };
     let class = &port.classification;
     PortDecl {
         name: at(Name(port.name.clone())),
@@ -241,7 +244,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
         }),
-        bifrost: port.bifrost.as_ref().map(bifrost::in_force),
+        bifrost: port.bifrost().map(bifrost::in_force),
         lscc: port.lscc.as_ref().map(lscc::in_force),
         watchdog: watchdog::in_force(port),
         device: None,

@@ -1,7 +1,9 @@
 //! What the switch itself refuses, and the key that asked for it.
 
 use switch::ForwardingSettings;
-use switch::program::{BifrostError, PfcSettings, Program, ProgramError, QueueSettings, Settings};
+use switch::program::{
+    BifrostError, FlowControl, PfcSettings, Program, ProgramError, QueueSettings, Settings,
+};
 use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
@@ -36,7 +38,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     let mut plain = settings.clone();
     for port in &mut plain.ports {
         port.groups = Default::default();
-        port.bifrost = None;
+        port.flow_control = FlowControl::Pfc;
         port.lscc = None;
         port.watchdog = None;
         port.int = false;

@@ -426,7 +426,7 @@ words! {
     /// How Bifrost keeps what may still come in.
     pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
     /// Which flow control a port speaks to its upstream.
-    pub(crate) enum FlowControl { "pfc" => Pfc, "bifrost" => Bifrost }
+    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost }
     /// That there shall be no watchdog.
     pub(crate) enum NoWatchdog { "none" => None }
 }

@@ -52,7 +52,7 @@ pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
 /// nor a single pause frame is a storm.
 fn detection(port: &PortSettings, link: &Link) -> Interval {
     let stated = port.lscc.as_ref().map(|lscc| lscc.round_trip);
-    let stated = stated.max(port.bifrost.map(|bifrost| bifrost.round_trip));
+    let stated = stated.max(port.bifrost().map(|bifrost| bifrost.round_trip));
     let round_trip = stated.max(bifrost::from_distance(port, link)).unwrap_or_default();
     let longest = PauseQuanta::MAX.interval_at(port.rate);
     let wanted = LEAST_DETECTION.max(round_trip * ROUND_TRIPS).max(longest);

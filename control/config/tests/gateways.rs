@@ -84,7 +84,7 @@ fn the_long_haul_file_gets_the_headroom_that_its_comment_adds_up() {
 }
 
 fn bifrost(gateway: &Gateway, port: &str) -> Bifrost {
-    gateway.program.port(gateway.port(port).unwrap()).bifrost.unwrap()
+    *gateway.program.port(gateway.port(port).unwrap()).bifrost().unwrap()
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_long_haul_file_with_bifrost_gets_the_sums_that_its_comment_adds_up() {
 fn under_bifrost_a_group_has_its_buffer_reserved_and_is_paused_only_beyond_it() {
     let gateway = gateway("longhaul-bifrost-80km.toml");
     let port = gateway.program.port(gateway.port("lh0").unwrap());
-    let bifrost = port.bifrost.unwrap();
+    let bifrost = *port.bifrost().unwrap();
     let wire = bifrost.buffer + bifrost.overrun(port.rate, port.max_frame);
     let most = Cells::of_any_mix(wire).bytes();
     let group = port.groups[roce()].lossless().unwrap();
@@ -195,7 +195,7 @@ fn a_port_that_speaks_bifrost_without_a_table_has_its_defaults_and_one_that_says
     let gateway = config::parse(text, "spoken.toml").unwrap_or_else(|error| panic!("{error}"));
     let shipped = self::gateway("longhaul-bifrost-80km.toml");
     assert_eq!(bifrost(&gateway, "a"), bifrost(&shipped, "lh0"));
-    assert_eq!(gateway.program.port(gateway.port("b").unwrap()).bifrost, None);
+    assert_eq!(gateway.program.port(gateway.port("b").unwrap()).bifrost(), None);
 }
 
 #[test]

@@ -12,10 +12,10 @@ use config::runtime::{
 use config::{Gateway, Link, diff, parse, render};
 use proptest::prelude::*;
 use switch::program::{
-    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowSettings, GroupSettings,
-    LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program, QueueSettings,
-    RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust, VirtualIncoming,
-    Watchdog, WatchdogAction,
+    Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
+    GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
+    QueueSettings, RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust,
+    VirtualIncoming, Watchdog, WatchdogAction,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
@@ -126,7 +126,7 @@ fn watchdog() -> impl Strategy<Value = Watchdog> {
 fn with_bifrost(mut port: PortSettings, bifrost: Option<Bifrost>) -> PortSettings {
     let Some(mut bifrost) = bifrost.filter(|_| !port.lossless().is_empty()) else { return port };
     bifrost.buffer = bifrost.buffer_terms(port.rate, port.max_frame).total();
-    port.bifrost = Some(bifrost);
+    port.flow_control = FlowControl::Bifrost(bifrost);
     for group in &mut port.groups {
         if let GroupSettings::Lossless(group) = group
             && matches!(group.xoff, Threshold::Static(_))
@@ -232,7 +232,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             queues,
             rate_limit,
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
-            bifrost: None,
+            flow_control: FlowControl::Pfc,
             lscc: None,
             watchdog,
             int: int && LinkRate::of(rate).is_some(),

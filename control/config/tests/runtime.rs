@@ -102,7 +102,7 @@ fn a_delay_alone_is_a_distance_to_headroom_and_round_trips() {
     assert_eq!(emulated.program.settings(), real.program.settings());
 
     let bifrost =
-        |link: &str| near(&format!("{link}\nflow_control = \"bifrost\"")).program.settings().ports[1].bifrost;
+        |link: &str| near(&format!("{link}\nflow_control = \"bifrost\"")).program.settings().ports[1].bifrost().copied();
     assert_eq!(bifrost("emulation = { delay = \"400us\" }"), bifrost("distance = \"79200m\""));
 }
 

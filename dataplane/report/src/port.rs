@@ -125,7 +125,7 @@ fn add(sums: &mut [Volume], volumes: &[Volume]) {
 
 impl BifrostReport {
     fn new(settings: &PortSettings, look: &PortInspection) -> Option<Self> {
-        let (settings, slots) = settings.bifrost.as_ref().zip(look.slots.as_ref())?;
+        let (settings, slots) = settings.bifrost().zip(look.slots.as_ref())?;
         Some(Self {
             slot_ns: settings.slot.0,
             buffer_wire_bytes: settings.buffer.0,

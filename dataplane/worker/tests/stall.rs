@@ -9,7 +9,7 @@ mod common;
 use common::*;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
-use switch::program::{Bifrost, Feedback, Lscc, RateCalculation, RateLimiting, VirtualIncoming};
+use switch::program::{Bifrost, Feedback, FlowControl, Lscc, RateCalculation, RateLimiting, VirtualIncoming};
 use switch::{DropReason, Settings};
 use units::{Bytes, Interval, Nanos, PauseQuanta, Priority, WireBytes};
 use wire::ip::Dscp;
@@ -69,7 +69,7 @@ fn lscc() -> Lscc {
 /// Port A has the long link with Bifrost and LSCC.
 fn gateway() -> Settings {
     let mut settings = settings(2);
-    settings.ports[A.index()].bifrost = Some(bifrost());
+    settings.ports[A.index()].flow_control = FlowControl::Bifrost(bifrost());
     settings.ports[A.index()].lscc = Some(lscc());
     settings
 }

@@ -16,7 +16,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Profiles, Table, table, values};
-use crate::value::{FlowControl, Length, Name};
+use crate::value::{FlowControlWord, Length, Name};
 
 /// Header and one VLAN tag: what a frame is longer than its MTU.
 const MTU_OVERHEAD: Bytes = Bytes(18);
@@ -51,7 +51,7 @@ table! {
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
         /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it
-        flow_control: At<FlowControl>, default(FlowControl::Pfc);
+        flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;
         queue: Vec<QueueDecl>;
@@ -79,7 +79,7 @@ impl PortDecl {
     pub(super) fn resolved(self, profiles: &AllProfiles, problems: &Problems<'_>) -> Self {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
-            if port.flow_control.as_ref().is_some_and(|word| word.value == FlowControl::Pfc) {
+            if port.flow_control.as_ref().is_some_and(|word| word.value == FlowControlWord::Pfc) {
                 profile.bifrost = None;
             }
             port = port.over(profile);
@@ -107,7 +107,7 @@ impl PortDecl {
             problems.error(&self.place.of_key("rate"), ProblemKind::Missing { example: "rate = \"100G\"" });
         }
         let chosen =
-            self.flow_control() == FlowControl::Bifrost || problems.has_any_at("port.flow_control", span);
+            self.flow_control() == FlowControlWord::Bifrost || problems.has_any_at("port.flow_control", span);
         if let Some(bifrost) = self.bifrost.as_ref().filter(|_| !chosen) {
             problems.error(&bifrost.place, ProblemKind::BifrostNotChosen);
         }
@@ -120,7 +120,7 @@ impl PortDecl {
             place: Place { key: "port.bifrost".into(), ..place.clone() },
             ..Default::default()
         };
-        (self.flow_control() == FlowControl::Bifrost).then(|| self.bifrost.clone().unwrap_or_else(empty))
+        (self.flow_control() == FlowControlWord::Bifrost).then(|| self.bifrost.clone().unwrap_or_else(empty))
     }
 
     /// The longest frame that it passes.

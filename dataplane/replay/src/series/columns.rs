@@ -139,7 +139,7 @@ fn has_lossless(settings: &PortSettings) -> bool {
 }
 
 fn has_bifrost(settings: &PortSettings) -> bool {
-    settings.bifrost.is_some()
+    settings.bifrost().is_some()
 }
 
 fn has_lscc(settings: &PortSettings) -> bool {

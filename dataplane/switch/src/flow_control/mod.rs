@@ -9,11 +9,13 @@ pub(crate) mod bifrost;
 mod look;
 pub(crate) mod pause_time;
 mod sender;
+mod settings;
 pub(crate) mod threshold;
 
 pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
+pub use settings::FlowControl;
 
 use crate::program::PortSettings;
 use bifrost::{Bifrost, SlotCounters, SlotState};
@@ -30,17 +32,21 @@ pub(crate) enum Scheme {
 impl Scheme {
     /// For a port that `look` shows, with `settings`.
     pub fn new(settings: &PortSettings, look: Look<'_>) -> Self {
-        match settings.bifrost {
-            None => Self::Pfc,
-            Some(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, settings.rate, look))),
+        match settings.flow_control {
+            FlowControl::Pfc => Self::Pfc,
+            FlowControl::Bifrost(bifrost) => {
+                Self::Bifrost(Box::new(Bifrost::new(bifrost, settings.rate, look)))
+            }
         }
     }
 
     /// New settings. A scheme of another kind, or one that cannot take them over, starts anew. Returns whether it did.
     pub fn configure(&mut self, settings: &PortSettings, look: Look<'_>) -> bool {
-        match (&mut *self, settings.bifrost) {
-            (Self::Pfc, None) => false,
-            (Self::Bifrost(bifrost), Some(new)) => bifrost.configure(new, settings.rate, look),
+        match (&mut *self, settings.flow_control) {
+            (Self::Pfc, FlowControl::Pfc) => false,
+            (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => {
+                bifrost.configure(new, settings.rate, look)
+            }
             _ => {
                 *self = Self::new(settings, look);
                 true

@@ -11,13 +11,3 @@ pub enum FlowControl {
     /// Time slots, announced as pauses.
     Bifrost(Bifrost),
 }
-
-impl FlowControl {
-    /// The settings of Bifrost, where it runs.
-    pub const fn bifrost(&self) -> Option<&Bifrost> {
-        match self {
-            Self::Pfc => None,
-            Self::Bifrost(bifrost) => Some(bifrost),
-        }
-    }
-}

@@ -13,6 +13,7 @@ mod settings;
 mod validate;
 mod watchdog;
 
+pub use crate::flow_control::FlowControl;
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};

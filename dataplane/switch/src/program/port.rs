@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, Lscc, Watchdog};
+use super::{Bifrost, Classification, FlowControl, Lscc, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -33,9 +33,8 @@ pub struct PortSettings {
     pub rate_limit: Option<RateLimit>,
     /// Priority-based flow control.
     pub pfc: PfcSettings,
-    /// Bifrost toward the upstream, over PFC frames. The thresholds of the groups stay in force
-    /// beneath it.
-    pub bifrost: Option<Bifrost>,
+    /// What keeps the upstream from overflowing the port.
+    pub flow_control: FlowControl,
     /// LSCC with the other end of a long link.
     pub lscc: Option<Lscc>,
     /// The watchdog over received pauses.
@@ -67,10 +66,18 @@ impl PortSettings {
             queues: [queue; Priority::COUNT],
             rate_limit: None,
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
-            bifrost: None,
+            flow_control: FlowControl::Pfc,
             lscc: None,
             watchdog: None,
             int: false,
+        }
+    }
+
+    /// The settings of Bifrost, where it runs.
+    pub const fn bifrost(&self) -> Option<&Bifrost> {
+        match &self.flow_control {
+            FlowControl::Pfc => None,
+            FlowControl::Bifrost(bifrost) => Some(bifrost),
         }
     }
 
