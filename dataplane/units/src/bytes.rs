@@ -1,18 +1,18 @@
-//! Bytes in a buffer and bytes on a wire, which are not the same.
+//! Bytes in a buffer, and bytes on the wire.
 
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// Buffered bytes: frames as they are stored, without FCS, preamble or gap. Buffers, thresholds,
-/// watermarks and counters are kept in these; what a frame costs of a buffer is whole [`crate::Cells`].
+/// Bytes of frames as they are stored, without FCS, preamble or gap: the unit of thresholds, watermarks and
+/// counters. A frame is charged to the buffer in whole [`crate::Cells`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
     /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// More than any buffer: "no limit".
+    /// No limit.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `self - other`, or zero where `other` is larger.
@@ -64,8 +64,8 @@ impl Sum for Bytes {
     }
 }
 
-/// The shortest way to write the figure exactly with a prefix, `16MiB`, `16MB`, `96.928kB`; of
-/// equal length, the binary one. Small figures are written in bytes.
+/// The shortest exact form with a prefix: `16MiB`, `16MB`, `96.928kB`. If two have the same length, the
+/// binary one. Small values are in bytes.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const BINARY: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
@@ -91,11 +91,10 @@ impl WireBytes {
     /// FCS (4), preamble and start delimiter (8) and inter-packet gap (12): IEEE 802.3 clauses
     /// 3.1.1 and 4.4.2.
     pub const OVERHEAD: u64 = 24;
-    /// The shortest frame without FCS (IEEE 802.3 clause 4.4.2, minFrameSize): shorter ones are
-    /// padded by the MAC.
+    /// The shortest frame without FCS (IEEE 802.3 clause 4.4.2, minFrameSize). The MAC pads shorter ones.
     pub const MINIMUM_FRAME: u64 = 60;
 
-    /// What a stored frame of `length` occupies on the link.
+    /// The link bytes of a stored frame of `length`.
     #[inline]
     pub const fn of_frame(length: Bytes) -> Self {
         let padded = if length.0 < Self::MINIMUM_FRAME { Self::MINIMUM_FRAME } else { length.0 };

@@ -1,4 +1,4 @@
-//! The unit in which a buffer is filled.
+//! The unit of buffer accounting.
 
 use crate::{Bytes, WireBytes};
 use core::iter::Sum;
@@ -6,8 +6,8 @@ use core::ops::{Add, AddAssign, Sub};
 
 /// Cells of the buffer.
 ///
-/// A frame costs whole cells: one for what the switch remembers of it, and one for each 16 bytes begun of the
-/// frame itself. So a threshold in cells bounds frames, bytes and memory alike, whatever the lengths are.
+/// A frame costs whole cells: one for the switch's record of it, and one for each started 16 bytes of the
+/// frame. So a threshold in cells bounds frames, bytes and memory, whatever the frame lengths.
 ///
 /// | frame | cells | buffer | on the wire |
 /// |---|---|---|---|
@@ -15,8 +15,8 @@ use core::ops::{Add, AddAssign, Sub};
 /// | 1,082 bytes | 69 | 1,104 bytes | 1,106 |
 /// | 4,170 bytes | 262 | 4,192 bytes | 4,194 |
 ///
-/// The cells of switching chips are larger, 200 bytes and more, because their memory is read a row at a time. Ours is
-/// not, and the smaller a cell is, the less rounding costs.
+/// Switching chips use larger cells, 200 bytes and more, because they read memory a row at a time. Smaller
+/// cells waste less on rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cells(pub u64);
 
@@ -25,26 +25,26 @@ impl Cells {
     pub const ZERO: Self = Self(0);
     /// Bytes of one cell.
     pub const SIZE: u64 = 16;
-    /// Of all frames that a link carries, those of 65 bytes cost the most for what they take of the link: 6 cells for
-    /// 89 bytes on the wire.
+    /// The most expensive frames relative to their wire bytes are those of 65 bytes: 6 cells for 89 bytes on
+    /// the wire.
     const WORST: (Self, WireBytes) = (Self(6), WireBytes(89));
 
-    /// What a frame of `length` bytes without FCS costs.
+    /// The cost of a frame of `length` bytes without FCS.
     #[inline(always)]
     pub const fn of_frame(length: Bytes) -> Self {
-        // One for the switch, and rounded up.
+        // One cell for the record, and the rest rounded up.
         Self(length.0.saturating_add(2 * Self::SIZE - 1) / Self::SIZE)
     }
 
-    /// The most that frames cost which took `wire` bytes on a link, in whatever mix of lengths; one that has only
-    /// begun to arrive is not among them.
+    /// The maximum cost of frames that took `wire` bytes on a link, in any mix of lengths, excluding a frame
+    /// still arriving.
     pub const fn of_any_mix(wire: WireBytes) -> Self {
         let (cells, of) = Self::WORST;
         let most = (wire.0 as u128 * cells.0 as u128).div_ceil(of.0 as u128);
         Self(if most > u64::MAX as u128 { u64::MAX } else { most as u64 })
     }
 
-    /// The bytes of buffer that they stand for.
+    /// The buffer bytes that they represent.
     #[inline(always)]
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0.saturating_mul(Self::SIZE))

@@ -1,6 +1,6 @@
-//! Figures with a unit.
+//! Formatting of values with a unit.
 
-/// `value / size` exactly, without trailing zeros for decimal sizes, then the unit.
+/// `value / size` exactly, followed by the unit. Decimal sizes get no trailing zeros.
 pub(crate) fn decimal(value: u64, size: u64, unit: &str) -> String {
     let (whole, rest) = (value / size, value % size);
     if rest == 0 {

@@ -1,9 +1,8 @@
-//! Quantities of the data path as types.
+//! The quantities of the data path, as types.
 //!
-//! Every figure that has a unit is a type of its own, so that nanoseconds are never added to
-//! bytes, buffered bytes are never taken for bytes on the wire, and a priority is always 0 to 7.
-//! Arithmetic that could leave the range saturates where the doc comment says so; nothing here
-//! panics on input.
+//! Each quantity has its own type, so nanoseconds cannot be added to bytes, buffered bytes cannot be mistaken
+//! for wire bytes, and a priority is always 0 to 7. Arithmetic saturates where the doc comment says so, and
+//! nothing panics on input.
 
 mod bytes;
 mod cells;

@@ -1,4 +1,4 @@
-//! When a link is free, and how long a pause quantum lasts on it.
+//! Occupancy of a link, and pause quanta.
 
 use crate::rate::FrameTime;
 use crate::{BitRate, Interval, Nanos, SerializationTime, WireBytes};
@@ -11,21 +11,21 @@ pub struct PauseQuanta(pub u16);
 impl PauseQuanta {
     /// Resume at once.
     pub const ZERO: Self = Self(0);
-    /// The longest pause that a frame can carry.
+    /// The longest pause that a frame can request.
     pub const MAX: Self = Self(u16::MAX);
     /// Bit times in a quantum (IEEE 802.3 clause 31B.2).
     pub const BIT_TIMES: u64 = 512;
 
-    /// The time that these quanta last at `rate`, rounded up: who is paused stays silent for the
-    /// whole of it.
+    /// The time that these quanta last at `rate`, rounded up, because a paused sender stays silent for all of
+    /// it.
     #[inline]
     pub const fn interval_at(self, rate: BitRate) -> Interval {
         let bit_nanos = self.0 as u64 * Self::BIT_TIMES * 1_000_000_000;
         Interval(bit_nanos.div_ceil(rate.bits_per_second()))
     }
 
-    /// The fewest quanta that last at least `interval` at `rate`, or [`PauseQuanta::MAX`] where
-    /// no frame can ask for so long.
+    /// The fewest quanta that last at least `interval` at `rate`, or [`PauseQuanta::MAX`] if the interval is
+    /// longer than that.
     pub const fn covering(interval: Interval, rate: BitRate) -> Self {
         let bits = interval.0 as u128 * rate.bits_per_second() as u128;
         let quanta = bits.div_ceil(Self::BIT_TIMES as u128 * 1_000_000_000);
@@ -33,24 +33,24 @@ impl PauseQuanta {
     }
 }
 
-/// When a transmitter is free again, exactly.
+/// The exact instant at which a transmitter becomes free.
 ///
-/// A minimum frame lasts 1.7 ns at 400G, so the instant is kept with its fraction of a
-/// nanosecond. What is rounded is only what the outside sees, and always upwards.
+/// A minimum frame lasts 1.7 ns at 400G, so the clock keeps the fraction of a nanosecond. Only the results
+/// are rounded, always up.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkClock {
     per_byte: SerializationTime,
     /// Rounded up.
     free_at: Nanos,
-    /// How much before `free_at` that is exactly, in units of `1 / per_byte.denominator` of a nanosecond.
+    /// How far the exact instant is before `free_at`, in units of `1 / per_byte.denominator` of a nanosecond.
     early: u64,
-    /// What was occupied last, and for how long: frames of a train are often of one length, and a division
-    /// costs more than all the rest.
+    /// The last length and its time: a train's frames often have one length, and the division costs more than
+    /// the rest of the call.
     last: (WireBytes, FrameTime),
 }
 
 impl LinkClock {
-    /// A link of `rate` that is free from the epoch on.
+    /// A link of `rate`, free from the epoch.
     pub const fn new(rate: BitRate) -> Self {
         Self {
             per_byte: rate.serialization(),
@@ -66,8 +66,8 @@ impl LinkClock {
         self.free_at
     }
 
-    /// Occupies the link with `bytes`, from `now` or, where it is still busy, from the exact
-    /// instant at which it becomes free. Returns the start, rounded up.
+    /// Occupies the link with `bytes`, from `now` or from the exact instant at which the link becomes free,
+    /// whichever is later. Returns the start, rounded up.
     #[inline(always)]
     pub fn occupy(&mut self, now: Nanos, bytes: WireBytes) -> Nanos {
         self.start_at(now, bytes)
@@ -89,7 +89,7 @@ impl LinkClock {
         start
     }
 
-    /// Changes the rate from the next frame on; the frame on the wire keeps its end, rounded up.
+    /// Changes the rate, starting with the next frame. The frame on the wire keeps its end, rounded up.
     pub fn set_rate(&mut self, rate: BitRate) {
         self.early = 0;
         self.per_byte = rate.serialization();

@@ -1,13 +1,13 @@
-//! Ports by number.
+//! Port numbers and sets of them.
 
 use core::fmt;
 
-/// A port of one switch: its place in the configuration, from zero.
+/// A port of one switch: its position in the configuration, from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
 impl PortId {
-    /// The same number, to index a table that has one row per port.
+    /// The number, to index a table with one row per port.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -20,14 +20,14 @@ impl fmt::Display for PortId {
     }
 }
 
-/// A set of ports, one bit each.
+/// A set of ports, one bit per port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PortSet(u64);
 
 impl PortSet {
     /// No port.
     pub const EMPTY: Self = Self(0);
-    /// How many ports a set, and so a switch, can have.
+    /// The maximum number of ports of a set, and so of a switch.
     pub const CAPACITY: usize = 64;
 
     /// Ports 0 to `count - 1`.
@@ -54,7 +54,7 @@ impl PortSet {
         Self(self.0 | other.0)
     }
 
-    /// Adds `port`; a number beyond [`PortSet::CAPACITY`] is no port of a switch and is ignored.
+    /// Adds `port`. Numbers of [`PortSet::CAPACITY`] and above are ignored.
     #[inline]
     pub const fn insert(&mut self, port: PortId) {
         if port.index() < Self::CAPACITY {

@@ -2,18 +2,17 @@
 
 use core::fmt;
 
-/// A priority, 0 to 7: also the traffic class, the priority group and the queue, which are one
-/// and the same here.
+/// A priority, 0 to 7. It also numbers the traffic class, the priority group and the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 
-/// A number that is no priority.
+/// The number is not a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("priority {0} is not one of 0 to 7")]
 pub struct PriorityOutOfRange(pub u8);
 
 impl Priority {
-    /// How many there are.
+    /// The number of priorities.
     pub const COUNT: usize = 8;
 
     /// Priority `number`, 0 to 7.
@@ -44,7 +43,7 @@ impl Priority {
     /// Its number, to index a table of [`Priority::COUNT`] rows.
     #[inline]
     pub const fn index(self) -> usize {
-        // The mask costs nothing and tells the compiler that a table of eight never overflows.
+        // The mask is free and tells the compiler that an index into a table of eight is in bounds.
         (self.0 & 7) as usize
     }
 }
@@ -63,12 +62,12 @@ impl fmt::Display for Priority {
     }
 }
 
-/// A set of priorities, one bit each: bit n for priority n, as in a class-enable vector.
+/// A set of priorities: bit n is priority n, as in a class-enable vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PrioritySet(u8);
 
 impl PrioritySet {
-    /// None of them.
+    /// The empty set.
     pub const EMPTY: Self = Self(0);
     /// All eight.
     pub const ALL: Self = Self(0xff);

@@ -1,8 +1,8 @@
 //! Quantities as people write them: `100G`, `400us`, `80km`, `9.7MiB`.
 //!
-//! Decimal fractions are converted exactly. A figure that is no whole number of the base unit
-//! (`1.5ns`) is refused rather than rounded, but for sizes: `9.7MiB` is the nearest byte. A bare
-//! number is refused, because nobody can tell its unit, except zero.
+//! Decimal fractions are converted exactly. A value that is not a whole number of the base unit (`1.5ns`) is
+//! an error; only sizes are rounded, to the nearest byte (`9.7MiB`). A bare number other than zero is an
+//! error, because its unit is unknown.
 
 use crate::decimal::decimal;
 use crate::{BitRate, Bytes, Interval};
@@ -14,10 +14,10 @@ use core::str::FromStr;
 pub struct Distance(pub u64);
 
 impl Distance {
-    /// Light in fibre, in metres per second: 198,000 km/s, which is c over a group index of 1.514.
+    /// Speed of light in fibre, in metres per second: c over a group index of 1.514.
     pub const FIBRE_SPEED: u64 = 198_000_000;
 
-    /// One-way propagation over this length of fibre, rounded up.
+    /// The one-way propagation delay over this length of fibre, rounded up.
     pub const fn propagation(self) -> Interval {
         let nanos = (self.0 as u128 * 1_000_000_000).div_ceil(Self::FIBRE_SPEED as u128);
         Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
@@ -31,47 +31,47 @@ impl fmt::Display for Distance {
     }
 }
 
-/// Why a text is no quantity. The message ends with what would be valid.
+/// Why a text is not a quantity. Most messages end with a valid example.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseQuantityError {
     /// The text does not start with a decimal number.
     #[error("\"{text}\" is not a number with a unit; write for example {example}")]
     NotANumber {
-        /// What was given.
+        /// The input.
         text: String,
-        /// What would be valid.
+        /// A valid example.
         example: &'static str,
     },
-    /// There is a number and no unit.
+    /// The number has no unit.
     #[error("\"{text}\" has no unit; write for example {example}")]
     NoUnit {
-        /// What was given.
+        /// The input.
         text: String,
-        /// What would be valid.
+        /// A valid example.
         example: &'static str,
     },
-    /// The unit is not one of this quantity.
+    /// The unit does not belong to this quantity.
     #[error("\"{text}\" has the unknown unit \"{unit}\"; valid are {valid}")]
     UnknownUnit {
-        /// What was given.
+        /// The input.
         text: String,
         /// Its unit.
         unit: String,
         /// The units of the quantity.
         valid: &'static str,
     },
-    /// The figure is finer than the base unit.
+    /// The value is not a whole number of base units.
     #[error("\"{text}\" is not a whole number of {base}")]
     TooFine {
-        /// What was given.
+        /// The input.
         text: String,
         /// The base unit.
         base: &'static str,
     },
-    /// The figure does not fit 64 bits, or is zero where zero has no meaning.
+    /// The value does not fit in 64 bits, or is zero where zero is not allowed.
     #[error("\"{text}\" is out of range")]
     OutOfRange {
-        /// What was given.
+        /// The input.
         text: String,
     },
 }
@@ -85,7 +85,7 @@ struct Kind {
     units: &'static [(&'static str, u64)],
 }
 
-/// What becomes of a figure that is no whole number of the base unit.
+/// How to treat a value that is not a whole number of the base unit.
 #[derive(PartialEq)]
 enum Rounding {
     Refused,

@@ -1,4 +1,4 @@
-//! Bit rates and the exact time that bytes take at them.
+//! Bit rates, and the exact time that bytes take.
 
 use crate::{Interval, Nanos, WireBytes};
 use core::fmt;
@@ -9,7 +9,7 @@ use core::num::NonZeroU64;
 pub struct BitRate(NonZeroU64);
 
 impl BitRate {
-    /// A rate of `bits_per_second`; `None` for zero, which is no rate at which anything is sent.
+    /// A rate of `bits_per_second`, or `None` for zero.
     pub const fn new(bits_per_second: u64) -> Option<Self> {
         match NonZeroU64::new(bits_per_second) {
             Some(rate) => Some(Self(rate)),
@@ -20,7 +20,7 @@ impl BitRate {
     /// A rate of `megabits` times 10^6 bits per second.
     ///
     /// # Panics
-    /// At compile time where `megabits` is zero; use it for constants.
+    /// At compile time if `megabits` is zero; use it for constants.
     pub const fn megabits(megabits: u64) -> Self {
         match Self::new(megabits * 1_000_000) {
             Some(rate) => rate,
@@ -31,7 +31,7 @@ impl BitRate {
     /// A rate of `gigabits` times 10^9 bits per second.
     ///
     /// # Panics
-    /// At compile time where `gigabits` is zero; use it for constants.
+    /// At compile time if `gigabits` is zero; use it for constants.
     pub const fn gigabits(gigabits: u64) -> Self {
         Self::megabits(gigabits * 1_000)
     }
@@ -82,8 +82,8 @@ impl fmt::Display for BitRate {
 
 /// Nanoseconds per byte as a fraction in lowest terms: 2/25 at 100G, 1/50 at 400G.
 ///
-/// A link clock adds these without ever rounding, so that a long train of frames ends on the
-/// nanosecond at which the last bit has left.
+/// A link clock adds these without rounding, so a long train of frames ends on the nanosecond at which its
+/// last bit leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SerializationTime {
     numerator: u64,
@@ -103,7 +103,7 @@ impl SerializationTime {
         Interval(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 
-    /// The time of `bytes`, exactly; for ever where it cannot be said.
+    /// The exact time of `bytes`; [`u64::MAX`] nanoseconds on overflow.
     #[inline]
     pub(crate) fn frame_time(self, bytes: WireBytes) -> FrameTime {
         match bytes.0.checked_mul(self.numerator) {
@@ -114,19 +114,19 @@ impl SerializationTime {
         }
     }
 
-    /// Moves the instant that is `early / denominator` before `at` forward by `time`. Returns it in the same form, with
-    /// less than a nanosecond between the two.
+    /// Advances the instant `at - early / denominator` by `time`, and returns it in the same form, with less
+    /// than a nanosecond between `at` and the instant.
     #[inline]
     pub(crate) fn advance(self, at: Nanos, early: u64, time: FrameTime) -> (Nanos, u64) {
         match early.checked_sub(time.rest) {
             Some(early) => (at + time.whole, early),
-            // A time that cannot be said has no rest.
+            // An overflowed time has no rest, so this cannot overflow.
             None => (at + Interval(time.whole.0 + 1), early + self.denominator - time.rest),
         }
     }
 }
 
-/// How long something lasts on a link: nanoseconds, and a fraction of one in units of its denominator.
+/// A duration on a link: whole nanoseconds, and a fraction in units of the link's denominator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameTime {
     whole: Interval,

@@ -3,19 +3,18 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
 
-/// An instant: nanoseconds since an epoch that the caller chose (TSC start, Unix time of a
-/// capture, the start of a simulation). The switch core only ever compares instants and adds
-/// intervals to them.
+/// An instant: nanoseconds since an epoch that the caller chose (TSC start, Unix time of a capture, the start
+/// of a simulation). The switch core only compares instants and adds intervals to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
     /// The epoch.
     pub const ZERO: Self = Self(0);
-    /// An instant that never comes: "no deadline".
+    /// No deadline.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The time since `earlier`; zero if `earlier` lies in the future.
+    /// The time since `earlier`, or zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> Interval {
         Interval(self.0.saturating_sub(earlier.0))
@@ -80,7 +79,7 @@ impl Interval {
         Self(count.saturating_mul(1_000_000_000))
     }
 
-    /// The same time in seconds, for reports.
+    /// The duration in seconds, for reports.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -124,7 +123,7 @@ impl Mul<u64> for Interval {
     }
 }
 
-/// The largest unit in which the figure is a short decimal: `400us`, `1.5ms`, `0ns`.
+/// In the largest unit that gives a short decimal: `400us`, `1.5ms`, `0ns`.
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0;
