@@ -16,20 +16,20 @@ const SENDER_IP: usize = 14;
 const TARGET_MAC: usize = 18;
 const TARGET_IP: usize = 24;
 
-/// Hardware type Ethernet, protocol type IPv4, six and four bytes of address.
+/// Hardware type Ethernet, protocol type IPv4, addresses of six and four bytes.
 const FIXED: [u8; 6] = {
     let [high, low] = EtherType::IPV4.0.to_be_bytes();
     [0, 1, high, low, 6, 4]
 };
 
-/// What the packet asks or says.
+/// The operation of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation(pub u16);
 
 impl Operation {
-    /// Who has the target's IP address?
+    /// Asks who has the target's IP address.
     pub const REQUEST: Self = Self(1);
-    /// The sender has it.
+    /// States that the sender has it.
     pub const REPLY: Self = Self(2);
 }
 
@@ -105,8 +105,8 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Writes the reply over the request: the target's IP address is at `mac`. The Ethernet
-    /// header is the caller's: back to the sender, from `mac`.
+    /// Writes the reply over the request: the target's IP address is at `mac`. The caller sets the Ethernet
+    /// header: from `mac` back to the sender.
     #[inline]
     pub fn turn_request_into_reply(&mut self, mac: MacAddress) {
         let request = self.packet();
@@ -117,7 +117,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
             target_mac: request.sender_mac,
             target_ip: request.sender_ip,
         };
-        // There is room: parse has seen PACKET_LEN bytes.
+        // This fits, as `parse` checked for PACKET_LEN bytes.
         let _ = reply.emit(self.0.as_mut());
     }
 }

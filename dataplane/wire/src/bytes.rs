@@ -1,9 +1,8 @@
-//! Reading and writing at fixed offsets without a way to panic.
+//! Panic-free access to bytes at fixed offsets.
 //!
-//! A view has checked its length when it was parsed, and `AsRef` is expected to give the same
-//! bytes every time. Should an implementation not keep to that, reads give zeroes and writes do
-//! nothing: no bytes and no buffer can make the data path panic. Where parse and accessor are
-//! inlined into one function, the second check folds into the first.
+//! A view's length was checked when it was parsed, and `AsRef` should return the same bytes every time. If an
+//! implementation does not, reads return zero and writes do nothing, so the data path cannot panic. Where
+//! parse and accessor are inlined into one function, the compiler merges the two checks.
 
 use crate::error::{BufferTooSmall, ParseError, Protocol, truncated};
 
@@ -16,20 +15,20 @@ pub(crate) fn head<const N: usize>(bytes: &[u8]) -> &[u8; N] {
     }
 }
 
-/// The first `N` bytes, or why they are not there.
+/// The first `N` bytes, or a truncation error.
 #[inline(always)]
 pub(crate) fn checked_head<const N: usize>(protocol: Protocol, bytes: &[u8]) -> Result<&[u8; N], ParseError> {
     bytes.first_chunk().ok_or_else(|| truncated(protocol, N, bytes.len()))
 }
 
-/// Room for `N` bytes at the start of `out`.
+/// The first `N` bytes of `out`.
 #[inline(always)]
 pub(crate) fn room<const N: usize>(out: &mut [u8]) -> Result<&mut [u8; N], BufferTooSmall> {
     let available = out.len();
     out.first_chunk_mut().ok_or(BufferTooSmall { needed: N, available })
 }
 
-/// `K` bytes of a header, from `at`.
+/// `K` bytes of a header, starting at `at`.
 #[inline(always)]
 pub(crate) fn array<const N: usize, const K: usize>(header: &[u8; N], at: usize) -> [u8; K] {
     match header[at..].first_chunk() {
@@ -62,7 +61,7 @@ pub(crate) fn u64_at<const N: usize>(header: &[u8; N], at: usize) -> u64 {
     u64::from_be_bytes(array(header, at))
 }
 
-/// Writes `value` from `at` on, where there is room for all of it.
+/// Writes `value` at `at` if all of it fits.
 #[inline(always)]
 pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(target) = bytes.get_mut(at..at + value.len()) {
@@ -70,7 +69,7 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     }
 }
 
-/// Exchanges the `K` bytes from `a` with those from `b`.
+/// Swaps the `K` bytes at `a` with those at `b`.
 #[inline(always)]
 pub(crate) fn swap<const K: usize>(bytes: &mut [u8], a: usize, b: usize) {
     let read = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk::<K>).copied();

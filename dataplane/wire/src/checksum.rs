@@ -1,10 +1,10 @@
-//! The Internet checksum: RFC 1071, and its incremental update, RFC 1624.
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::ip::IpProtocol;
 
-/// A ones' complement sum in the making.
+/// A partial ones' complement sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
@@ -39,11 +39,11 @@ impl Sum {
         Self(self.0 + word as u64)
     }
 
-    /// Adds `bytes`, which start at an even offset; an odd last byte is padded with a zero.
+    /// Adds `bytes`, which start at an even offset. An odd last byte is padded with zero.
     #[inline]
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
-        // Two words at a time: what folds into 16 bits may as well be added in 32 (RFC 1071 section 2(C)).
+        // Two words at a time: a sum of 32-bit words folds to the same 16 bits (RFC 1071 section 2(C)).
         let (pairs, rest) = bytes.as_chunks::<4>();
         let sum = pairs.iter().fold(self, |sum, pair| Self(sum.0 + u64::from(u32::from_be_bytes(*pair))));
         match *rest {
@@ -54,8 +54,7 @@ impl Sum {
         }
     }
 
-    /// The sum folded into 16 bits. Over data that contains its own correct checksum this is
-    /// 0xffff.
+    /// The sum folded into 16 bits: 0xffff over data that contains its own valid checksum.
     #[inline]
     pub const fn folded(self) -> u16 {
         let mut sum = self.0;
@@ -65,20 +64,20 @@ impl Sum {
         sum as u16
     }
 
-    /// The checksum field for what was summed: the complement of the sum.
+    /// The checksum field for the summed data: the complement of the sum.
     #[inline]
     pub const fn checksum(self) -> u16 {
         !self.folded()
     }
 }
 
-/// Whether a header of five 32-bit words contains its own correct checksum. The sum is the same in either byte
-/// order, with its bytes exchanged (RFC 1071 section 2(B)).
+/// Whether a header of five 32-bit words contains its own valid checksum. Sums in either byte order are the
+/// same but for the order of their bytes (RFC 1071 section 2(B)), so native words will do.
 #[inline]
 pub(crate) fn is_right(header: &[u8; 20]) -> bool {
     let (words, _) = header.as_chunks::<4>();
     let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
-    // Five words carry three bits at most; what is folded twice carries one.
+    // The sum of five words carries at most three bits. Folding twice leaves no carry.
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 16) + (sum & 0xffff);
@@ -86,9 +85,8 @@ pub(crate) fn is_right(header: &[u8; 20]) -> bool {
     sum == 0xffff
 }
 
-/// The checksum of data in which one 16-bit word changed from `old` to `new`, from the `checksum`
-/// before: RFC 1624, equation 3. Equal to a full computation where `checksum` was correct; an
-/// error in it before is still an error after.
+/// Updates `checksum` for data in which one 16-bit word changed from `old` to `new`: RFC 1624, equation 3.
+/// Equals a full computation if `checksum` was valid, and preserves its error otherwise.
 #[inline]
 pub const fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     Sum::ZERO.word(!checksum).word(!old).word(new).checksum()
@@ -138,7 +136,7 @@ mod tests {
     #[test]
     fn an_update_equals_a_recomputation() {
         proptest::proptest!(|(mut data: [u8; 20], at in 1..10usize, new: u16)| {
-            data[0] |= 0x40; // As a version field does, it keeps the sum from being zero.
+            data[0] |= 0x40; // Like a version field, this keeps the sum from being zero.
             let before = Sum::ZERO.bytes(&data).checksum();
             let old = u16::from_be_bytes([data[2 * at], data[2 * at + 1]]);
             data[2 * at..2 * at + 2].copy_from_slice(&new.to_be_bytes());

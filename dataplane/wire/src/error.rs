@@ -1,33 +1,33 @@
-//! Why bytes were refused.
+//! Errors of parsing and writing.
 
 use core::fmt;
 
-/// Bytes that are not what they were parsed as.
+/// The bytes are not a valid instance of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// There are fewer bytes than the header, or a length stated in it, asks for.
+    /// There are fewer bytes than the header, or a length in it, requires.
     #[error("{protocol}: {needed} bytes needed, {available} available")]
     Truncated {
-        /// What was being parsed.
+        /// The protocol being parsed.
         protocol: Protocol,
         /// Bytes needed, from the first byte of the header.
         needed: usize,
         /// Bytes available, from the first byte of the header.
         available: usize,
     },
-    /// A field holds a value with which the rest cannot be read.
+    /// A field has an invalid value.
     #[error("{protocol}: {field} is {value} ({value:#x})")]
     Invalid {
-        /// What was being parsed.
+        /// The protocol being parsed.
         protocol: Protocol,
-        /// The field, in the words of its standard.
+        /// The field's name in its standard.
         field: &'static str,
         /// The value found.
         value: u32,
     },
 }
 
-/// A protocol of this crate, to say in an error what was being parsed.
+/// A protocol of this crate, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Ethernet II header.
@@ -93,23 +93,23 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// The caller's buffer cannot hold what was to be written; nothing was written.
+/// The output does not fit into the caller's buffer. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{needed} bytes needed to write it, the buffer has {available}")]
 pub struct BufferTooSmall {
-    /// Bytes that the header or frame takes.
+    /// Bytes required.
     pub needed: usize,
     /// Bytes in the buffer.
     pub available: usize,
 }
 
-/// A truncation, kept out of the hot path's instructions.
+/// A truncation error, kept out of the hot path's instructions.
 #[cold]
 pub(crate) const fn truncated(protocol: Protocol, needed: usize, available: usize) -> ParseError {
     ParseError::Truncated { protocol, needed, available }
 }
 
-/// A wrong field, kept out of the hot path's instructions.
+/// An error of an invalid field, kept out of the hot path's instructions.
 #[cold]
 pub(crate) const fn invalid(protocol: Protocol, field: &'static str, value: u32) -> ParseError {
     ParseError::Invalid { protocol, field, value }

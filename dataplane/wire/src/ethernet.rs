@@ -21,14 +21,14 @@ const ETHER_TYPE: usize = 12;
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// All zeroes: unknown, as in an ARP request's target.
+    /// All zeros: unknown, as in the target of an ARP request.
     pub const ZERO: Self = Self([0; 6]);
-    /// All ones: everyone.
+    /// All ones.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// 01-80-C2-00-00-01, to which PFC and PAUSE frames go (IEEE 802.3 clause 31B).
+    /// 01-80-C2-00-00-01, the destination of PFC and PAUSE frames (IEEE 802.3 clause 31B).
     pub const MAC_CONTROL: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x01]);
-    /// 01-80-C2-00-00-03, nearest non-TPMR bridge (IEEE 802.1Q table 8-1): the other end of the link, also
-    /// behind a two-port relay.
+    /// 01-80-C2-00-00-03, nearest non-TPMR bridge (IEEE 802.1Q table 8-1): the far end of the link, even
+    /// through a two-port relay.
     pub const NEAREST_NON_TPMR_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x03]);
     /// 01-80-C2-00-00-0E, nearest bridge: LLDP (IEEE 802.1AB).
     pub const NEAREST_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
@@ -85,7 +85,7 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// Text that is no MAC address.
+/// The text is not a MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a MAC address is six pairs of hexadecimal digits, such as 02:00:5e:10:00:01")]
 pub struct ParseMacAddressError;
@@ -93,14 +93,14 @@ pub struct ParseMacAddressError;
 impl FromStr for MacAddress {
     type Err = ParseMacAddressError;
 
-    /// Reads six pairs of hexadecimal digits, all separated by colons or all by hyphens.
+    /// Parses six pairs of hexadecimal digits, all separated by colons or all by hyphens.
     fn from_str(text: &str) -> Result<Self, ParseMacAddressError> {
         let separator = if text.contains('-') { '-' } else { ':' };
         let mut octets = [0; 6];
         let mut pairs = text.split(separator);
         for octet in &mut octets {
             let pair = pairs.next().ok_or(ParseMacAddressError)?;
-            // from_str_radix alone would let "+1" pass.
+            // from_str_radix alone would accept "+1".
             if pair.len() != 2 || !pair.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                 return Err(ParseMacAddressError);
             }
@@ -110,7 +110,7 @@ impl FromStr for MacAddress {
     }
 }
 
-/// An EtherType (IEEE registry). Below 0x0600 the field is a length (IEEE 802.3 clause 3.2.6).
+/// An EtherType (IEEE registry). A value below 0x0600 is a length (IEEE 802.3 clause 3.2.6).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(pub u16);
 
@@ -138,13 +138,13 @@ impl EtherType {
     /// Local experimental EtherType 2 (IEEE 802).
     pub const LOCAL_EXPERIMENTAL_2: Self = Self(0x88b6);
 
-    /// Whether a VLAN tag follows, customer or service.
+    /// Whether a customer or service VLAN tag follows.
     #[inline]
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::SERVICE_VLAN)
     }
 
-    /// Whether the field is the length of an LLC frame instead.
+    /// Whether the value is the length of an LLC frame instead.
     #[inline]
     pub const fn is_length(self) -> bool {
         self.0 < 0x0600
@@ -183,19 +183,19 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// To whom it goes.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> MacAddress {
         MacAddress(array(self.raw(), DESTINATION))
     }
 
-    /// From whom it comes.
+    /// The source address.
     #[inline]
     pub fn source(&self) -> MacAddress {
         MacAddress(array(self.raw(), SOURCE))
     }
 
-    /// What follows the header.
+    /// The EtherType of the payload.
     #[inline]
     pub fn ether_type(&self) -> EtherType {
         EtherType(u16_at(self.raw(), ETHER_TYPE))
@@ -213,7 +213,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Header { destination: self.destination(), source: self.source(), ether_type: self.ether_type() }
     }
 
-    /// The bytes back.
+    /// The underlying bytes.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0
@@ -221,7 +221,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<'a> View<&'a [u8]> {
-    /// As [`View::payload`], for as long as the frame lives.
+    /// [`View::payload`] with the lifetime of the frame.
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(HEADER_LEN..).unwrap_or_default()
@@ -229,31 +229,31 @@ impl<'a> View<&'a [u8]> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Sets to whom it goes.
+    /// Sets the destination address.
     #[inline]
     pub fn set_destination(&mut self, address: MacAddress) {
         put(self.0.as_mut(), DESTINATION, &address.0);
     }
 
-    /// Sets from whom it comes.
+    /// Sets the source address.
     #[inline]
     pub fn set_source(&mut self, address: MacAddress) {
         put(self.0.as_mut(), SOURCE, &address.0);
     }
 
-    /// Sets what follows the header.
+    /// Sets the EtherType.
     #[inline]
     pub fn set_ether_type(&mut self, ether_type: EtherType) {
         put(self.0.as_mut(), ETHER_TYPE, &ether_type.0.to_be_bytes());
     }
 
-    /// Exchanges the addresses, as a reply written over its request needs.
+    /// Swaps the addresses, to write a reply over its request.
     #[inline]
     pub fn swap_addresses(&mut self) {
         swap::<6>(self.0.as_mut(), DESTINATION, SOURCE);
     }
 
-    /// Everything after the header, to write.
+    /// [`View::payload`], mutable.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         self.0.as_mut().get_mut(HEADER_LEN..).unwrap_or_default()
@@ -263,11 +263,11 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
 /// The header as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// To whom it goes.
+    /// The destination address.
     pub destination: MacAddress,
-    /// From whom it comes.
+    /// The source address.
     pub source: MacAddress,
-    /// What follows.
+    /// The EtherType of the payload.
     pub ether_type: EtherType,
 }
 

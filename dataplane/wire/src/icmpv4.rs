@@ -1,4 +1,4 @@
-//! ICMP for IPv4: RFC 792. Echo, which the gateway answers.
+//! ICMP for IPv4: RFC 792. Only echo, which the gateway answers.
 
 use crate::bytes::{checked_head, head, put, u16_at};
 use crate::checksum::{self, Sum};
@@ -20,7 +20,7 @@ impl Type {
     pub const ECHO_REPLY: Self = Self(0);
     /// Echo request.
     pub const ECHO_REQUEST: Self = Self(8);
-    /// For experiments (RFC 4727 section 4): here a [rate feedback message](crate::rate_feedback).
+    /// Experimental (RFC 4727 section 4): a [rate feedback message](crate::rate_feedback).
     pub const EXPERIMENT_1: Self = Self(253);
 }
 
@@ -29,8 +29,8 @@ impl Type {
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, the payload of an IPv4 packet that is no later fragment, without padding. The
-    /// checksum is not looked at.
+    /// Views `bytes`, the payload of an IPv4 packet other than a later fragment, without padding. The
+    /// checksum is not verified.
     ///
     /// # Errors
     /// Truncated below [`HEADER_LEN`] bytes.
@@ -45,7 +45,7 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// What kind of message it is.
+    /// The message type.
     #[inline]
     pub fn message_type(&self) -> Type {
         Type(self.raw()[0])
@@ -57,13 +57,13 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[1]
     }
 
-    /// The checksum as it stands there.
+    /// The checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.raw(), CHECKSUM)
     }
 
-    /// Whether the checksum over the whole message is right.
+    /// Whether the checksum over the whole message is valid.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         Sum::ZERO.bytes(self.0.as_ref()).folded() == 0xffff
@@ -106,9 +106,9 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Turns an echo request into its reply and updates the checksum (RFC 1624); data and
-    /// identifiers stay. Returns whether it was one; another message stays as it is. Addresses
-    /// and TTL of the layers below are the caller's.
+    /// Turns an echo request into its reply and updates the checksum (RFC 1624). Data, identifier and
+    /// sequence number stay. Returns whether the message was a request; any other is left unchanged. The
+    /// caller adjusts the addresses and TTL of the lower layers.
     #[inline]
     pub fn turn_request_into_reply(&mut self) -> bool {
         let is_request = self.is_echo_request();
@@ -118,8 +118,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
                 checksum::updated(self.checksum(), word(Type::ECHO_REQUEST), word(Type::ECHO_REPLY));
             put(self.0.as_mut(), 0, &[Type::ECHO_REPLY.0]);
             put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
-            // Of a message of nothing but zeros the update makes zero, and its checksum is 0xffff:
-            // RFC 1624 leaves that case out.
+            // RFC 1624 does not cover a message of zeros only: the update gives zero, but its checksum is
+            // 0xffff.
             if self.0.as_ref().iter().all(|byte| *byte == 0) {
                 put(self.0.as_mut(), CHECKSUM, &[0xff, 0xff]);
             }
@@ -131,9 +131,9 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
 /// An echo message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Echo {
-    /// Whether it is the reply.
+    /// Whether it is a reply.
     pub reply: bool,
-    /// Identifier: of the process that asks.
+    /// Identifier of the requesting process.
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,

@@ -1,4 +1,4 @@
-//! ICMP for IPv6: RFC 4443; neighbour discovery: RFC 4861. What the gateway answers.
+//! ICMP for IPv6 (RFC 4443) and neighbour discovery (RFC 4861), as far as the gateway answers them.
 
 use core::net::Ipv6Addr;
 
@@ -9,7 +9,7 @@ use crate::ethernet::MacAddress;
 use crate::ip::IpProtocol;
 use crate::{BufferTooSmall, ParseError, Protocol, ipv6};
 
-/// Bytes that every message has: type, code, checksum.
+/// Bytes of the common header: type, code, checksum.
 pub const HEADER_LEN: usize = 4;
 /// Bytes of an echo message without data.
 pub const ECHO_LEN: usize = 8;
@@ -17,9 +17,9 @@ pub const ECHO_LEN: usize = 8;
 pub const NEIGHBOUR_LEN: usize = 24;
 /// Bytes of a link-layer address option for Ethernet.
 pub const LINK_ADDRESS_LEN: usize = 8;
-/// Bytes of an IPv6 packet that holds an advertisement with a link-layer address.
+/// Bytes of an IPv6 packet with an advertisement that has a link-layer address.
 pub const ADVERTISEMENT_PACKET_LEN: usize = ipv6::HEADER_LEN + NEIGHBOUR_LEN + LINK_ADDRESS_LEN;
-/// The hop limit of neighbour discovery: it proves that no router has forwarded the packet.
+/// The hop limit of neighbour discovery, which proves that no router forwarded the packet.
 pub const NEIGHBOUR_HOP_LIMIT: u8 = 255;
 
 /// All nodes on the link, ff02::1.
@@ -51,18 +51,18 @@ impl Type {
     pub const NEIGHBOUR_ADVERTISEMENT: Self = Self(136);
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// Asks for an echo.
+    /// Echo request.
     EchoRequest(Echo),
-    /// Gives an echo.
+    /// Echo reply.
     EchoReply(Echo),
-    /// Asks for the owner of an address.
+    /// Neighbour solicitation.
     NeighbourSolicitation(NeighbourSolicitation),
-    /// Tells the owner of an address.
+    /// Neighbour advertisement.
     NeighbourAdvertisement(NeighbourAdvertisement),
-    /// A type that we do not know, or a code other than 0.
+    /// An unknown type, or a code other than 0.
     Other {
         /// The type.
         message_type: Type,
@@ -74,33 +74,33 @@ pub enum Message {
 /// Fields of an echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Echo {
-    /// Identifier: of the process that asks.
+    /// Identifier of the requesting process.
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,
 }
 
-/// Who has this address?
+/// Asks for the link-layer address of `target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NeighbourSolicitation {
-    /// The address asked for.
+    /// The requested address.
     pub target: Ipv6Addr,
-    /// Where to answer; absent where an address is probed before use.
+    /// The link-layer address to answer; absent when a host probes an address before use.
     pub source_link_address: Option<MacAddress>,
 }
 
-/// I have this address.
+/// Advertises the link-layer address of `target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NeighbourAdvertisement {
     /// Whether the sender is a router.
     pub router: bool,
     /// Whether it answers a solicitation that had a source address.
     pub solicited: bool,
-    /// Whether it replaces what the receiver knew.
+    /// Whether it overrides the receiver's cached entry.
     pub overriding: bool,
-    /// The address.
+    /// The advertised address.
     pub target: Ipv6Addr,
-    /// Where it is.
+    /// The link-layer address of `target`.
     pub target_link_address: Option<MacAddress>,
 }
 
@@ -109,8 +109,7 @@ pub struct NeighbourAdvertisement {
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, the upper layer of an IPv6 packet, without padding. The checksum is not
-    /// looked at.
+    /// Views `bytes`, the upper layer of an IPv6 packet, without padding. The checksum is not verified.
     ///
     /// # Errors
     /// Truncated below [`HEADER_LEN`] bytes.
@@ -125,7 +124,7 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// What kind of message it is.
+    /// The message type.
     #[inline]
     pub fn message_type(&self) -> Type {
         Type(self.raw()[0])
@@ -137,19 +136,19 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[1]
     }
 
-    /// The checksum as it stands there.
+    /// The checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.raw(), CHECKSUM)
     }
 
-    /// Whether the checksum over the whole message and these addresses is right.
+    /// Whether the checksum over the whole message and these addresses is valid.
     #[inline]
     pub fn verify_checksum(&self, source: Ipv6Addr, destination: Ipv6Addr) -> bool {
         pseudo_header(source, destination, self.0.as_ref()).bytes(self.0.as_ref()).folded() == 0xffff
     }
 
-    /// What the message says.
+    /// The content of the message.
     ///
     /// # Errors
     /// Truncated, where fields or options are not all there; invalid for an option of length 0 or
@@ -180,10 +179,10 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Turns an echo request into its reply and updates the checksum (RFC 1624); data and
-    /// identifiers stay. Returns whether it was one; another message stays as it is. The checksum
-    /// holds once source and destination address are exchanged; a request to a group, answered
-    /// from another address, needs a computation instead.
+    /// Turns an echo request into its reply and updates the checksum (RFC 1624). Data, identifier and
+    /// sequence number stay. Returns whether the message was a request; any other is left unchanged. The
+    /// checksum is valid once source and destination are swapped. The reply to a request sent to a group has
+    /// another source address, so its checksum must be computed in full.
     #[inline]
     pub fn turn_echo_request_into_reply(&mut self) -> bool {
         let is_request = self.message_type() == Type::ECHO_REQUEST && self.code() == 0;
@@ -197,7 +196,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         is_request
     }
 
-    /// Computes the checksum between these addresses, and writes it.
+    /// Computes and writes the checksum for these addresses.
     #[inline]
     pub fn fill_checksum(&mut self, source: Ipv6Addr, destination: Ipv6Addr) {
         put(self.0.as_mut(), CHECKSUM, &[0, 0]);
@@ -211,7 +210,7 @@ fn pseudo_header(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> Sum
     Sum::pseudo_ipv6(source, destination, IpProtocol::ICMPV6, message.len() as u32)
 }
 
-/// The target of a solicitation or advertisement, and the address in its first option of `kind`.
+/// The target of a solicitation or advertisement, and the link-layer address in its first option of `kind`.
 fn neighbour(bytes: &[u8], kind: u8) -> Result<(Ipv6Addr, Option<MacAddress>), ParseError> {
     let fixed = checked_head::<NEIGHBOUR_LEN>(Protocol::Icmpv6, bytes)?;
     let target = Ipv6Addr::from_octets(array(fixed, TARGET));
@@ -220,7 +219,7 @@ fn neighbour(bytes: &[u8], kind: u8) -> Result<(Ipv6Addr, Option<MacAddress>), P
     }
     let mut link_address = None;
     let mut options = bytes.get(NEIGHBOUR_LEN..).unwrap_or_default();
-    // An option has at least 8 bytes, so this ends.
+    // Each option has at least 8 bytes, so the loop ends.
     while !options.is_empty() {
         let [option, units, ..] = *checked_head::<8>(Protocol::Icmpv6, options)?;
         let length = usize::from(units) * 8;
@@ -246,8 +245,7 @@ impl Echo {
 }
 
 impl NeighbourSolicitation {
-    /// Writes the message with its checksum between these addresses; returns its length, 24 or 32
-    /// bytes.
+    /// Writes the message with its checksum for these addresses; returns its length, 24 or 32 bytes.
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
@@ -263,8 +261,7 @@ impl NeighbourSolicitation {
 }
 
 impl NeighbourAdvertisement {
-    /// Writes the message with its checksum between these addresses; returns its length, 24 or 32
-    /// bytes.
+    /// Writes the message with its checksum for these addresses; returns its length, 24 or 32 bytes.
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
@@ -303,22 +300,22 @@ fn emit_neighbour(
     Ok(needed)
 }
 
-/// Why a packet was not turned into an advertisement. It was left as it is.
+/// Why a packet was not turned into an advertisement. The packet is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAdvertisement {
-    /// It cannot be read.
+    /// It is malformed.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// It is something else.
+    /// It is not a solicitation.
     #[error("not a neighbour solicitation")]
     NotASolicitation,
-    /// It came through a router (RFC 4861 section 7.1.1).
+    /// A router forwarded it (RFC 4861 section 7.1.1).
     #[error("hop limit {0} instead of 255")]
     HopLimit(u8),
-    /// It was damaged.
+    /// Its checksum is invalid.
     #[error("wrong checksum")]
     Checksum,
-    /// It has no options in whose place the link-layer address could be written.
+    /// It is too short for the link-layer address option of the answer.
     #[error("the packet has {available} bytes, the answer {ADVERTISEMENT_PACKET_LEN}")]
     NoRoom {
         /// Bytes of the IPv6 packet.
@@ -326,13 +323,12 @@ pub enum NoAdvertisement {
     },
 }
 
-/// Turns `packet`, an IPv6 packet with a solicitation, into the advertisement that answers it: its
-/// target is at `mac` and is a `router` or not (a host forgets a default router that says it is none:
-/// RFC 4861 section 7.2.5). Whether the target is one's own address, the caller has looked up before.
+/// Turns `packet`, an IPv6 packet with a solicitation, into the advertisement that answers it: the target is
+/// at `mac`. `router` says whether it is a router; hosts drop a default router that advertises it is not one
+/// (RFC 4861 section 7.2.5). The caller has checked that it owns the target address.
 ///
-/// Afterwards the packet has [`ADVERTISEMENT_PACKET_LEN`] bytes, and what is returned is its IPv6
-/// destination: the one who asked, or [`ALL_NODES`] where it has no address yet. The Ethernet
-/// header is the caller's.
+/// The resulting packet has [`ADVERTISEMENT_PACKET_LEN`] bytes. Returns its IPv6 destination: the solicitor,
+/// or [`ALL_NODES`] if that has no address yet. The caller sets the Ethernet header.
 ///
 /// # Errors
 /// [`NoAdvertisement`]; the packet is then unchanged.
@@ -370,7 +366,7 @@ pub fn turn_solicitation_into_advertisement(
         target,
         target_link_address: Some(mac),
     };
-    // There is room: it was checked above.
+    // The length was checked above.
     let _ = header.emit(packet);
     let message = packet.get_mut(ipv6::HEADER_LEN..).unwrap_or_default();
     let _ = advertisement.emit(target, destination, message);

@@ -1,7 +1,6 @@
-//! In-band telemetry as HPCC asks for it: what the links of a path carry and hold ("HPCC: High Precision
-//! Congestion Control", SIGCOMM 2019, section 4.1 and figure 7). The paper fixes the fields and their widths.
-//! Where the header stands in a RoCEv2 packet, and in which units it counts, is our own; `docs/int.md` shows
-//! its bytes.
+//! In-band telemetry of HPCC: the load and queues of the links of a path ("HPCC: High Precision Congestion
+//! Control", SIGCOMM 2019, section 4.1 and figure 7). The paper fixes the fields and their widths. The
+//! header's position in a RoCEv2 packet and its units are our own; `docs/int.md` shows its bytes.
 //!
 //! | bits | field | |
 //! |---|---|---|
@@ -18,9 +17,9 @@ use crate::error::invalid;
 use crate::ethernet::MacAddress;
 use crate::{BufferTooSmall, ParseError, Protocol};
 
-/// Bytes of the header, whatever the number of hops.
+/// Bytes of the header, for any number of hops.
 pub const LEN: usize = 2 + HOPS * HOP_LEN;
-/// Hops for which there is room.
+/// The maximum number of recorded hops.
 pub const HOPS: usize = 5;
 
 const HOP_LEN: usize = 8;
@@ -28,18 +27,18 @@ const MOST_COUNTED: u8 = 15;
 const TIMESTAMP_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
 
-/// The rate of a link, as the four bits say it.
+/// The rate of a link, as a code of four bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkRate(u8);
 
-/// In units of 100 Mb/s, by code. Code 0 is no rate.
+/// In units of 100 Mb/s, by code. Code 0 is invalid.
 const RATES: [u64; 15] = [0, 10, 25, 50, 100, 200, 250, 400, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 
 impl LinkRate {
-    /// All that there are, in words.
+    /// All valid rates, for messages.
     pub const VALID: &str = "1G, 2.5G, 5G, 10G, 20G, 25G, 40G, 50G, 100G, 200G, 400G, 800G, 1.6T and 3.2T";
 
-    /// The code of `rate`; `None` where it has none.
+    /// The code of `rate`, or `None` if it has none.
     pub fn of(rate: BitRate) -> Option<Self> {
         let code = RATES.iter().position(|units| units * 100_000_000 == rate.bits_per_second())?;
         Some(Self(code as u8))
@@ -49,18 +48,18 @@ impl LinkRate {
     #[inline]
     pub fn rate(self) -> BitRate {
         let bits = RATES.get(usize::from(self.0)).copied().unwrap_or_default() * 100_000_000;
-        // Only a code of the table is ever made.
+        // A `LinkRate` holds only codes of the table.
         BitRate::new(bits).unwrap_or(BitRate::gigabits(1))
     }
 
-    /// Bytes in a unit of [`Hop::sent`]: the power of two that lasts 16 ns or a little longer at this rate, 256
-    /// at 100G. So the 20 bits do not wrap before the 24 of the timestamp.
+    /// Bytes per unit of [`Hop::sent`]: the smallest power of two that takes at least 16 ns at this rate, 256
+    /// at 100G. So the 20 bits do not wrap before the timestamp's 24.
     #[inline]
     pub fn sent_unit(self) -> u64 {
         (self.rate().bits_per_second() * 2).div_ceil(1_000_000_000).next_power_of_two()
     }
 
-    /// Bytes in a unit of [`Hop::queue`]: four times as many, so that 67 MB can be said at 100G.
+    /// Bytes per unit of [`Hop::queue`]: four times [`LinkRate::sent_unit`], for up to 67 MB at 100G.
     #[inline]
     pub fn queue_unit(self) -> u64 {
         4 * self.sent_unit()
@@ -78,23 +77,23 @@ impl fmt::Display for LinkRate {
     }
 }
 
-/// What a hop says of the link through which it sent the packet.
+/// A hop's record of the link on which it sent the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hop {
     /// B: the rate of the link.
     pub rate: LinkRate,
-    /// TS: when the packet went onto the link, in nanoseconds of the hop's own clock, modulo 2^24.
+    /// TS: the packet's transmission time, in nanoseconds of the hop's own clock, modulo 2^24.
     pub timestamp: u32,
-    /// txBytes: what the link had carried until then, all priorities together and with preamble, FCS and gap,
-    /// in units of [`LinkRate::sent_unit`], modulo 2^20.
+    /// txBytes: the bytes that the link had carried until then, over all priorities and including preamble,
+    /// FCS and gap, in units of [`LinkRate::sent_unit`], modulo 2^20.
     pub sent: u32,
-    /// qLen: what the packet left behind in its queue, in units of [`LinkRate::queue_unit`], rounded down; the
-    /// most that can be said where it is more.
+    /// qLen: the queue that the packet left behind, in units of [`LinkRate::queue_unit`], rounded down;
+    /// saturates.
     pub queue: u16,
 }
 
 impl Hop {
-    /// A hop that sends at `start` over a link of `rate`, after `sent` bytes, and keeps a queue of `queue`
+    /// A hop that sends at `start` over a link of `rate`, after `sent` bytes, and leaves a queue of `queue`
     /// bytes.
     #[inline]
     pub fn new(rate: LinkRate, start: Nanos, sent: u64, queue: u64) -> Self {
@@ -106,13 +105,13 @@ impl Hop {
         }
     }
 
-    /// Nanoseconds since `earlier` was said by the same hop, as long as these are less than 16.7 ms.
+    /// Nanoseconds since `earlier`, an earlier record of the same hop. The result is correct below 16.7 ms.
     #[inline]
     pub fn nanos_since(&self, earlier: &Self) -> u64 {
         u64::from(self.timestamp.wrapping_sub(earlier.timestamp)) & low_bits(TIMESTAMP_BITS)
     }
 
-    /// Bytes that the link carried since then.
+    /// Bytes that the link carried since `earlier`.
     #[inline]
     pub fn bytes_since(&self, earlier: &Self) -> u64 {
         let units = u64::from(self.sent.wrapping_sub(earlier.sent)) & low_bits(SENT_BITS);
@@ -149,7 +148,7 @@ const fn low_bits(count: u32) -> u64 {
     (1 << count) - 1
 }
 
-/// The number of a hop, 12 bits, by which a sender sees that its path has changed.
+/// The number of a hop, 12 bits. Senders use it to detect that their path changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HopNumber(u16);
 
@@ -160,7 +159,7 @@ impl HopNumber {
         Self(bits & 0x0fff)
     }
 
-    /// That of a port, from its address: the exclusive or of its four groups of 12 bits.
+    /// The number of a port: the exclusive or of the four 12-bit groups of its address.
     pub fn of(mac: MacAddress) -> Self {
         let bits = mac.0.iter().fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
         Self::from_low_bits((bits ^ bits >> 12 ^ bits >> 24 ^ bits >> 36) as u16)
@@ -202,29 +201,29 @@ impl<T: AsRef<[u8]>> View<T> {
 
     #[inline]
     fn hop_bits(&self, index: usize) -> u64 {
-        // The index is below HOPS wherever this is called.
+        // All callers pass an index below HOPS.
         u64_at(self.raw(), 2 + index.min(HOPS - 1) * HOP_LEN)
     }
 
-    /// Hops that the packet has passed, 15 for more; those behind the fifth are not recorded.
+    /// Hops that the packet has passed, 15 for more. Only the first five are recorded.
     #[inline]
     pub fn passed(&self) -> u8 {
         self.raw()[0] >> 4
     }
 
-    /// Hops that are recorded, 0 to 5.
+    /// Recorded hops, 0 to 5.
     #[inline]
     pub fn recorded(&self) -> usize {
         usize::from(self.passed()).min(HOPS)
     }
 
-    /// The exclusive or of the numbers of all hops that it has passed.
+    /// The exclusive or of the numbers of all passed hops.
     #[inline]
     pub fn path(&self) -> HopNumber {
         HopNumber::from_low_bits(u16_at(self.raw(), 0))
     }
 
-    /// The hop at `index`, from 0, in the order of the path.
+    /// The hop at `index`, from 0, in path order.
     #[inline]
     pub fn hop(&self, index: usize) -> Option<Hop> {
         if index < self.recorded() { Hop::from_bits(self.hop_bits(index)) } else { None }
@@ -241,8 +240,8 @@ impl<T: AsRef<[u8]>> View<T> {
     }
 }
 
-/// Adds a hop to the header with which `bytes` begin: what a switch does to each packet, without looking at
-/// what earlier hops have said. Nothing happens where the header is not all there.
+/// Adds a hop to the header at the start of `bytes`, as a switch does for each packet, without checking the
+/// records of earlier hops. Does nothing if the header is truncated.
 #[inline]
 pub fn stamp(bytes: &mut [u8], number: HopNumber, hop: Hop) {
     let Some(header) = bytes.first_chunk_mut::<LEN>() else { return };
@@ -255,14 +254,14 @@ pub fn stamp(bytes: &mut [u8], number: HopNumber, hop: Hop) {
     put(header, 0, &(u16::from(passed) << 12 | ((word ^ number.0) & 0x0fff)).to_be_bytes());
 }
 
-/// The header as a value; the default is what a sender writes.
+/// The header as a value. The default is the header that a sender writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Header {
     /// Hops that the packet has passed; the low four bits count.
     pub passed: u8,
     /// The exclusive or of their numbers.
     pub path: HopNumber,
-    /// What the first of them said. Those that it has not passed are `None`.
+    /// The records of the first hops; the rest is `None`.
     pub hops: [Option<Hop>; HOPS],
 }
 

@@ -1,4 +1,4 @@
-//! What IPv4 and IPv6 share: DSCP, ECN and the numbers of upper layers.
+//! Definitions shared by IPv4 and IPv6: DSCP, ECN and protocol numbers.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// 00: the sender does not understand ECN; congestion may only be shown by dropping.
+    /// 00: not ECN-capable, so dropping is the only congestion signal.
     #[default]
     NotEct = 0b00,
     /// 01: ECN-capable transport, codepoint 1.
@@ -35,7 +35,7 @@ impl Ecn {
         self as u8
     }
 
-    /// Whether a queue may mark it: ECT(0), ECT(1), or CE already.
+    /// Whether a queue may mark the packet: ECT(0), ECT(1) or CE.
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
@@ -46,13 +46,13 @@ impl Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
-/// A number that is no DSCP.
+/// The number is not a DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("DSCP {0} is not one of 0 to 63")]
 pub struct DscpOutOfRange(pub u8);
 
 impl Dscp {
-    /// How many there are.
+    /// The number of codepoints.
     pub const COUNT: usize = 64;
     /// 0, best effort.
     pub const DEFAULT: Self = Self(0);
@@ -80,7 +80,7 @@ impl Dscp {
     /// Its number, to index a table of [`Dscp::COUNT`] rows.
     #[inline]
     pub const fn index(self) -> usize {
-        // The mask tells the compiler that a table of 64 never overflows.
+        // The mask tells the compiler that an index into a table of 64 is in bounds.
         (self.0 & 0x3f) as usize
     }
 }
@@ -91,7 +91,7 @@ impl fmt::Display for Dscp {
     }
 }
 
-/// The octet that holds both: IPv4's type of service, IPv6's traffic class.
+/// The octet of both: IPv4's type of service, IPv6's traffic class.
 #[inline]
 pub const fn traffic_class(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn.bits()
@@ -120,7 +120,7 @@ impl IpProtocol {
     pub const AUTHENTICATION: Self = Self(51);
     /// ICMP for IPv6.
     pub const ICMPV6: Self = Self(58);
-    /// Nothing follows.
+    /// No next header.
     pub const NO_NEXT_HEADER: Self = Self(59);
     /// IPv6 destination options.
     pub const DESTINATION_OPTIONS: Self = Self(60);

@@ -32,8 +32,8 @@ const FRAGMENT_OFFSET: u16 = 0x1fff;
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, which start with the header and hold the whole packet. Padding may follow.
-    /// The checksum is not looked at: see [`View::verify_checksum`].
+    /// Views `bytes`, which start with the header and hold the whole packet. Padding may follow. The checksum
+    /// is not verified: see [`View::verify_checksum`].
     ///
     /// # Errors
     /// Truncated, where the header or the total length reaches past the bytes; invalid, where the
@@ -45,14 +45,14 @@ impl<T: AsRef<[u8]>> View<T> {
         Self::parse_head(bytes, length_on_wire)
     }
 
-    /// As [`View::parse`], but only the header has to be in `bytes`: the total length is checked
-    /// against `length_on_wire`, in bytes from the start of the header.
+    /// Like [`View::parse`], but `bytes` need only hold the header: the total length is checked against
+    /// `length_on_wire`, in bytes from the start of the header.
     ///
     /// # Errors
     /// As [`View::parse`].
     #[inline(always)]
     pub fn parse_head(bytes: T, length_on_wire: usize) -> Result<Self, ParseError> {
-        // Nearly all are of this kind, for which one look is enough.
+        // Fast path: nearly all packets have no options.
         if let Some(header) = bytes.as_ref().first_chunk::<MIN_HEADER_LEN>()
             && header[0] == VERSION_AND_LENGTH
             && (MIN_HEADER_LEN..=length_on_wire).contains(&usize::from(u16_at(header, TOTAL_LENGTH)))
@@ -65,8 +65,8 @@ impl<T: AsRef<[u8]>> View<T> {
         }
     }
 
-    /// Views bytes that were parsed before, and of which no length has changed since. Of others, fields read as
-    /// whatever stands there, or as zero.
+    /// Views bytes that were parsed before and whose lengths have not changed since. On any other bytes,
+    /// fields are zero or arbitrary.
     #[inline(always)]
     pub const fn known(bytes: T) -> Self {
         Self(bytes)
@@ -118,7 +118,7 @@ impl<T: AsRef<[u8]>> View<T> {
         usize::from(u16_at(self.raw(), TOTAL_LENGTH))
     }
 
-    /// DSCP and ECN in one byte, as [`crate::ip::traffic_class`] puts them together.
+    /// DSCP and ECN in one byte, as in [`crate::ip::traffic_class`].
     #[inline]
     pub fn traffic_class(&self) -> u8 {
         self.raw()[TOS]
@@ -136,13 +136,13 @@ impl<T: AsRef<[u8]>> View<T> {
         Ecn::from_low_bits(self.raw()[TOS])
     }
 
-    /// Identification, which fragments of one packet share.
+    /// Identification, shared by the fragments of a packet.
     #[inline]
     pub fn identification(&self) -> u16 {
         u16_at(self.raw(), IDENTIFICATION)
     }
 
-    /// Whether it must not be fragmented.
+    /// Whether fragmentation is forbidden.
     #[inline]
     pub fn dont_fragment(&self) -> bool {
         self.flags_and_offset() & DONT_FRAGMENT != 0
@@ -154,14 +154,14 @@ impl<T: AsRef<[u8]>> View<T> {
         self.flags_and_offset() & MORE_FRAGMENTS != 0
     }
 
-    /// Where this fragment belongs, in units of 8 bytes, 0 to 8191. Unless it is 0, the payload
-    /// does not start with the upper layer's header.
+    /// The fragment offset, in units of 8 bytes, 0 to 8191. Unless it is 0, the payload does not start with
+    /// the upper layer's header.
     #[inline]
     pub fn fragment_offset(&self) -> u16 {
         self.flags_and_offset() & FRAGMENT_OFFSET
     }
 
-    /// Whether this is a part of a packet, the first included.
+    /// Whether this is a fragment, first or later.
     #[inline]
     pub fn is_fragment(&self) -> bool {
         self.flags_and_offset() & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0
@@ -179,13 +179,13 @@ impl<T: AsRef<[u8]>> View<T> {
         IpProtocol(self.raw()[PROTOCOL])
     }
 
-    /// The header checksum as it stands there.
+    /// The header checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.raw(), CHECKSUM)
     }
 
-    /// Whether the header checksum is right.
+    /// Whether the header checksum is valid.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         if self.raw()[0] == VERSION_AND_LENGTH {
@@ -207,7 +207,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Ipv4Addr::from_octets(array(self.raw(), DESTINATION))
     }
 
-    /// The payload that the total length gives, as far as it is in the bytes at hand.
+    /// The payload that the total length gives, as far as `bytes` hold it.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let bytes = self.0.as_ref();
@@ -234,7 +234,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<'a> View<&'a [u8]> {
-    /// As [`View::payload`], for as long as the bytes live.
+    /// [`View::payload`] with the lifetime of the bytes.
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(self.header_len()..self.total_len().min(self.0.len())).unwrap_or_default()
@@ -263,13 +263,13 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         self.set_checksum(checksum);
     }
 
-    /// Takes one hop off the TTL and updates the checksum (RFC 1624). Returns what is left, or
-    /// `None`, and changes nothing, where nothing would be left: such a packet is not forwarded.
+    /// Decrements the TTL and updates the checksum (RFC 1624). Returns the new TTL. Returns `None` and
+    /// changes nothing if it would be zero, as such a packet is not forwarded.
     #[inline]
     pub fn decrement_ttl(&mut self) -> Option<u8> {
         let ttl = self.ttl();
         (ttl > 1).then(|| {
-            // What `set_ttl` comes to for one hop: 0x0100 less in the sum is as much more in its complement.
+            // `set_ttl` simplified for one hop: 0x0100 less in the sum is 0x0100 more in its complement.
             let sum = u32::from(self.checksum()) + 0x0100;
             put(self.0.as_mut(), TTL, &[ttl - 1]);
             self.set_checksum((sum + u32::from(sum >= 0xffff)) as u16);
@@ -286,19 +286,19 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         self.set_checksum(checksum);
     }
 
-    /// Exchanges sender and receiver; the checksum stays right.
+    /// Swaps source and destination; the checksum stays valid.
     #[inline]
     pub fn swap_addresses(&mut self) {
         swap::<4>(self.0.as_mut(), SOURCE, DESTINATION);
     }
 
-    /// Writes the checksum field as given.
+    /// Sets the checksum field.
     #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
     }
 
-    /// Computes the header checksum over header and options, and writes it.
+    /// Computes and writes the checksum over header and options.
     #[inline]
     pub fn fill_checksum(&mut self) {
         self.set_checksum(0);
@@ -306,7 +306,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         self.set_checksum(Sum::ZERO.bytes(header).checksum());
     }
 
-    /// As [`View::payload`], to write.
+    /// [`View::payload`], mutable.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let (start, end) = (self.header_len(), self.total_len());
@@ -325,13 +325,13 @@ pub struct Header {
     pub ecn: Ecn,
     /// Length of header and payload, in bytes.
     pub total_length: u16,
-    /// Identification, which fragments of one packet share.
+    /// Identification, shared by the fragments of a packet.
     pub identification: u16,
-    /// Whether it must not be fragmented.
+    /// Whether fragmentation is forbidden.
     pub dont_fragment: bool,
     /// Whether fragments follow this one.
     pub more_fragments: bool,
-    /// Where this fragment belongs, in units of 8 bytes; the low 13 bits count.
+    /// The fragment offset, in units of 8 bytes; the low 13 bits count.
     pub fragment_offset: u16,
     /// Time to live, in hops.
     pub ttl: u8,

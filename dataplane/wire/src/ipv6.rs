@@ -10,8 +10,8 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes of the fixed header.
 pub const HEADER_LEN: usize = 40;
 
-/// How many extension headers [`View::upper_layer`] walks over. RFC 8200 section 4.1 recommends
-/// an order in which seven can occur; a longer chain is no traffic of ours.
+/// The maximum number of extension headers that [`View::upper_layer`] skips. RFC 8200 section 4.1 recommends
+/// an order in which seven can occur; longer chains are not expected.
 pub const MAX_EXTENSION_HEADERS: usize = 8;
 
 const PAYLOAD_LENGTH: usize = 4;
@@ -27,8 +27,8 @@ const FLOW_LABEL: u32 = 0x000f_ffff;
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, which start with the header and hold the whole packet. Padding may follow.
-    /// Jumbograms (RFC 2675) are not known: their payload length of 0 is taken as it stands.
+    /// Views `bytes`, which start with the header and hold the whole packet. Padding may follow. Jumbograms
+    /// (RFC 2675) are not supported: their payload length of 0 is taken literally.
     ///
     /// # Errors
     /// Truncated, where the header or the payload length reaches past the bytes; invalid, where
@@ -39,8 +39,8 @@ impl<T: AsRef<[u8]>> View<T> {
         Self::parse_head(bytes, length_on_wire)
     }
 
-    /// As [`View::parse`], but only the fixed header has to be in `bytes`: the payload length is
-    /// checked against `length_on_wire`, in bytes from the start of the header.
+    /// Like [`View::parse`], but `bytes` need only hold the fixed header: the payload length is checked
+    /// against `length_on_wire`, in bytes from the start of the header.
     ///
     /// # Errors
     /// As [`View::parse`].
@@ -57,8 +57,8 @@ impl<T: AsRef<[u8]>> View<T> {
         Ok(Self(bytes))
     }
 
-    /// Views bytes that were parsed before, and of which no length has changed since. Of others, fields read as
-    /// whatever stands there, or as zero.
+    /// Views bytes that were parsed before and whose lengths have not changed since. On any other bytes,
+    /// fields are zero or arbitrary.
     #[inline(always)]
     pub const fn known(bytes: T) -> Self {
         Self(bytes)
@@ -104,13 +104,13 @@ impl<T: AsRef<[u8]>> View<T> {
         self.first_word() & FLOW_LABEL
     }
 
-    /// What follows the fixed header: an extension header or the upper layer.
+    /// The type of the next header: an extension header or the upper layer.
     #[inline]
     pub fn next_header(&self) -> IpProtocol {
         IpProtocol(self.raw()[NEXT_HEADER])
     }
 
-    /// Hops left.
+    /// The hop limit.
     #[inline]
     pub fn hop_limit(&self) -> u8 {
         self.raw()[HOP_LIMIT]
@@ -128,15 +128,15 @@ impl<T: AsRef<[u8]>> View<T> {
         Ipv6Addr::from_octets(array(self.raw(), DESTINATION))
     }
 
-    /// Everything after the fixed header that the payload length gives, extension headers
-    /// included, as far as it is in the bytes at hand.
+    /// Everything after the fixed header that the payload length gives, extension headers included, as far as
+    /// `bytes` hold it.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let bytes = self.0.as_ref();
         bytes.get(HEADER_LEN..self.total_len().min(bytes.len())).unwrap_or_default()
     }
 
-    /// Walks the extension headers to the upper layer.
+    /// Skips the extension headers to the upper layer.
     ///
     /// # Errors
     /// Truncated, where an extension header reaches past the payload at hand; invalid after more
@@ -167,7 +167,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<'a> View<&'a [u8]> {
-    /// As [`View::payload`], for as long as the bytes live.
+    /// [`View::payload`] with the lifetime of the bytes.
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(HEADER_LEN..self.total_len().min(self.0.len())).unwrap_or_default()
@@ -193,8 +193,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         put(self.0.as_mut(), 0, &word.to_be_bytes());
     }
 
-    /// Takes one hop off. Returns what is left, or `None`, and changes nothing, where nothing
-    /// would be left: such a packet is not forwarded.
+    /// Decrements the hop limit and returns it. Returns `None` and changes nothing if it would be zero, as
+    /// such a packet is not forwarded.
     #[inline]
     pub fn decrement_hop_limit(&mut self) -> Option<u8> {
         let hops = self.hop_limit();
@@ -204,19 +204,19 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         })
     }
 
-    /// Sets the hops left.
+    /// Sets the hop limit.
     #[inline]
     pub fn set_hop_limit(&mut self, hops: u8) {
         put(self.0.as_mut(), HOP_LIMIT, &[hops]);
     }
 
-    /// Exchanges sender and receiver; checksums of upper layers stay right.
+    /// Swaps source and destination; the checksums of upper layers stay valid.
     #[inline]
     pub fn swap_addresses(&mut self) {
         swap::<16>(self.0.as_mut(), SOURCE, DESTINATION);
     }
 
-    /// As [`View::payload`], to write.
+    /// [`View::payload`], mutable.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let end = self.total_len();
@@ -226,22 +226,22 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
     }
 }
 
-/// Where the extension headers end.
+/// The end of the extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpperLayer {
-    /// What is there; also ESP, past which nobody can see, or no next header.
+    /// The upper layer. ESP, whose contents are encrypted, and "no next header" count as one.
     pub protocol: IpProtocol,
-    /// Where it starts, in bytes from the start of the IPv6 header.
+    /// Its offset, in bytes from the start of the IPv6 header.
     pub offset: usize,
-    /// The fragment header on the way, if there was one.
+    /// The fragment header, if there is one.
     pub fragment: Option<Fragment>,
 }
 
 /// A fragment header's position fields (RFC 8200 section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Where this fragment belongs, in units of 8 bytes. Unless it is 0, there is no header of
-    /// the upper layer at [`UpperLayer::offset`].
+    /// The fragment offset, in units of 8 bytes. Unless it is 0, there is no upper-layer header at
+    /// [`UpperLayer::offset`].
     pub offset: u16,
     /// Whether fragments follow this one.
     pub more: bool,
@@ -258,7 +258,7 @@ const fn is_extension(protocol: IpProtocol) -> bool {
     )
 }
 
-/// Kept apart: next to no frame has extension headers.
+/// Out of line, because frames rarely have extension headers.
 #[cold]
 fn walk(first: IpProtocol, payload: &[u8]) -> Result<UpperLayer, ParseError> {
     let mut layer = UpperLayer { protocol: first, offset: HEADER_LEN, fragment: None };
@@ -283,7 +283,7 @@ fn walk(first: IpProtocol, payload: &[u8]) -> Result<UpperLayer, ParseError> {
         }
         layer.protocol = IpProtocol(start[0]);
         layer.offset += length;
-        // What follows the header of a later fragment is payload, whatever the field names.
+        // A later fragment holds payload after its header, whatever the field says.
         if !is_extension(layer.protocol) || layer.fragment.is_some_and(|fragment| fragment.offset != 0) {
             return Ok(layer);
         }
@@ -300,11 +300,11 @@ pub struct Header {
     pub ecn: Ecn,
     /// Flow label; the low 20 bits count.
     pub flow_label: u32,
-    /// Length of all that follows the fixed header, in bytes.
+    /// Length of everything after the fixed header, in bytes.
     pub payload_length: u16,
-    /// What follows.
+    /// The type of the next header.
     pub next_header: IpProtocol,
-    /// Hops left.
+    /// The hop limit.
     pub hop_limit: u8,
     /// The sender.
     pub source: Ipv6Addr,

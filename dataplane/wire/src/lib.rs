@@ -1,17 +1,16 @@
-//! Frame formats: one file per protocol, a checked view beside a value.
+//! Frame formats: one file per protocol, each with a checked view and a value.
 //!
-//! A *view* (`View<T>`) lies over bytes that stay where they are. [`parse`](ethernet::View::parse)
-//! checks once what the protocol fixes: lengths, versions, the fields that say where the next
-//! header starts. After that every accessor reads at a fixed offset and cannot fail, and setters
-//! write in place where the bytes are mutable. A *value* (`Header`, `Packet`, `Frame`) is the same
-//! header as an owned struct; `emit` writes it into the caller's buffer and returns its length.
+//! A *view* (`View<T>`) reads bytes in place. [`parse`](ethernet::View::parse) checks everything that the
+//! protocol fixes once: lengths, versions, and the fields that locate the next header. After that, accessors
+//! read at fixed offsets and cannot fail, and setters write in place if the bytes are mutable. A *value*
+//! (`Header`, `Packet`, `Frame`) is the same header as an owned struct; `emit` writes it into the caller's
+//! buffer and returns its length.
 //!
-//! Nothing here allocates, reads a clock, does I/O or panics on any bytes.
+//! The crate does not allocate, read a clock, do I/O or panic, whatever the bytes.
 //!
-//! Some frames come with fewer bytes in hand than they had on the wire: the simulator carries
-//! headers and a length, and a long mbuf is a chain. The views whose header states a length have
-//! `parse_head` beside `parse` for that: it takes the length on the wire, and the payload is what
-//! is there of it.
+//! Some frames are only partly in memory: the simulator carries headers and a length, and a long mbuf is a
+//! chain. For these, views whose header states a length have `parse_head` beside `parse`. It takes the length
+//! on the wire, and the payload is the part that is present.
 
 pub mod arp;
 mod bytes;

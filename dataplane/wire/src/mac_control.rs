@@ -1,4 +1,4 @@
-//! MAC control frames: IEEE 802.3 clause 31. Which of them it is, before it is read.
+//! MAC control frames, by opcode: IEEE 802.3 clause 31.
 
 mod opcode;
 
@@ -7,14 +7,14 @@ pub use opcode::Opcode;
 use crate::bytes::{checked_head, u16_at};
 use crate::{ParseError, Protocol, pause, pfc};
 
-/// A MAC control frame, told apart by its opcode.
+/// A MAC control frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
     /// Priority-based flow control.
     Pfc(pfc::View<&'a [u8]>),
     /// PAUSE.
     Pause(pause::View<&'a [u8]>),
-    /// One that we do not know; a receiver ignores it.
+    /// Unknown; receivers ignore it.
     Other(Opcode),
 }
 

@@ -1,4 +1,4 @@
-//! PAUSE: IEEE 802.3 annex 31B, known as 802.3x. It stops the whole link, not a priority.
+//! PAUSE: IEEE 802.3 annex 31B, known as 802.3x. It pauses the whole link, not a priority.
 
 use units::PauseQuanta;
 
@@ -29,7 +29,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Ok(Self(bytes))
     }
 
-    /// For how long to send nothing; zero resumes.
+    /// The pause time; zero resumes.
     #[inline]
     pub fn time(&self) -> PauseQuanta {
         PauseQuanta(u16_at(head::<MESSAGE_LEN>(self.0.as_ref()), 2))
@@ -41,13 +41,13 @@ impl<T: AsRef<[u8]>> View<T> {
 pub struct Frame {
     /// The port that sends it.
     pub source: MacAddress,
-    /// For how long to send nothing; zero resumes.
+    /// The pause time; zero resumes.
     pub time: PauseQuanta,
 }
 
 impl Frame {
-    /// Writes the frame with its Ethernet header, padded with zeroes to the shortest frame;
-    /// returns [`MIN_FRAME_LEN`], 60.
+    /// Writes the frame with its Ethernet header, padded to the minimum length; returns [`MIN_FRAME_LEN`],
+    /// 60.
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.

@@ -38,14 +38,14 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// The priorities that the frame speaks of. The vector's high byte is reserved and ignored.
+    /// The enabled priorities. The vector's high byte is reserved and ignored.
     #[inline]
     pub fn enabled(&self) -> PrioritySet {
         PrioritySet::from_bits(self.raw()[CLASS_ENABLE + 1])
     }
 
-    /// For how long to send nothing of `priority`, zero to resume; `None`, where the frame does
-    /// not speak of it and its pause goes on as it was.
+    /// The pause time of `priority`, zero to resume; `None` if `priority` is not enabled, which leaves its
+    /// pause unchanged.
     #[inline]
     pub fn time(&self, priority: Priority) -> Option<PauseQuanta> {
         self.enabled()
@@ -53,7 +53,7 @@ impl<T: AsRef<[u8]>> View<T> {
             .then(|| PauseQuanta(u16_at(self.raw(), TIMES + 2 * priority.index())))
     }
 
-    /// The times of all priorities, as a value holds them.
+    /// The times of all priorities, as in [`Frame::times`].
     #[inline]
     pub fn times(&self) -> [Option<PauseQuanta>; Priority::COUNT] {
         core::array::from_fn(|number| self.time(Priority::from_low_bits(number as u8)))
@@ -65,13 +65,12 @@ impl<T: AsRef<[u8]>> View<T> {
 pub struct Frame {
     /// The port that sends it.
     pub source: MacAddress,
-    /// For each priority how long to send nothing of it, zero to resume; `None` to leave its
-    /// pause as it was.
+    /// The pause time of each priority, zero to resume; `None` leaves its pause unchanged.
     pub times: [Option<PauseQuanta>; Priority::COUNT],
 }
 
 impl Frame {
-    /// A frame that tells each priority in `enabled` the same `time`.
+    /// A frame with the same `time` for each priority in `enabled`.
     #[inline]
     pub fn uniform(source: MacAddress, enabled: PrioritySet, time: PauseQuanta) -> Self {
         let times = core::array::from_fn(|number| {
@@ -80,14 +79,14 @@ impl Frame {
         Self { source, times }
     }
 
-    /// The priorities that the frame speaks of.
+    /// The enabled priorities.
     #[inline]
     pub fn enabled(&self) -> PrioritySet {
         Priority::all().filter(|priority| self.times[priority.index()].is_some()).collect()
     }
 
-    /// Writes the frame with its Ethernet header, padded with zeroes to the shortest frame;
-    /// returns [`MIN_FRAME_LEN`], 60. The time of a priority that is not enabled is zero.
+    /// Writes the frame with its Ethernet header, padded to the minimum length; returns [`MIN_FRAME_LEN`],
+    /// 60. The time of a priority that is not enabled is zero.
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.

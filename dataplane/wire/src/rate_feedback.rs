@@ -1,10 +1,10 @@
-//! The rate feedback message of LSCC: at which rate the other end of a long link shall send ("LSCC:
-//! Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B,
-//! deployment). The paper asks for an ICMP message and gives no format. This one is our own, of the ICMP
-//! type for experiments (RFC 4727 section 4); `docs/lscc.md` shows its bytes.
+//! The rate feedback message of LSCC: the rate at which the far end of a long link shall send ("LSCC:
+//! Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B, deployment). The
+//! paper asks for an ICMP message and gives no format. Ours uses the experimental ICMP type (RFC 4727 section
+//! 4); `docs/lscc.md` shows its bytes.
 //!
-//! A message with a tag shows that it is the peer's. That it is a new one, and none that was recorded before
-//! either end started again, the peer shows by answering a challenge.
+//! A tag proves that a message is the peer's. By answering a challenge, the peer proves that the message is
+//! new and not a recording from before either end restarted.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -24,16 +24,16 @@ use crate::{BufferTooSmall, ParseError, Protocol, ipv4};
 pub const MESSAGE_LEN: usize = 36;
 /// Bytes of a frame.
 pub const FRAME_LEN: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + MESSAGE_LEN;
-/// The TTL that it is sent with and must arrive with: nobody but a neighbour can send such a packet (the
-/// generalized TTL security mechanism, RFC 5082).
+/// The TTL of sent and received messages: only a neighbour can send such a packet (the generalized TTL
+/// security mechanism, RFC 5082).
 pub const TTL: u8 = 255;
-/// Bits per second in a unit of the rate: the paper's Delta F.
+/// Bits per second per unit of the rate: the paper's Delta F.
 pub const RATE_UNIT: u64 = 1_000_000;
 
-/// The version that is spoken and understood.
+/// The supported version.
 pub const VERSION: u8 = 2;
-/// What [`ParseError::Invalid`] calls the version, to tell a message of another version from one that does not
-/// hold.
+/// The name of the version field in [`ParseError::Invalid`], to tell a message of another version from a
+/// malformed one.
 pub const VERSION_FIELD: &str = "version";
 
 const RATE: u8 = 0;
@@ -48,12 +48,12 @@ const VERSION_AT: usize = 4;
 const FLAGS_AT: usize = 5;
 const PORT_AT: usize = 6;
 const SEQUENCE_AT: usize = 8;
-/// The session of a rate, the nonce of a challenge.
+/// The session of a rate message, or the nonce of a challenge.
 const SESSION_AT: usize = 16;
 const RATE_AT: usize = 24;
 const TAG_AT: usize = MESSAGE_LEN - TAG_LEN;
 
-/// What both ends of a link share, for the tag. It is not shown in debug output.
+/// The shared key of both ends of a link, for the tag. Debug output hides it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub [u8; 16]);
 
@@ -64,8 +64,8 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// SipHash-2-4 over both addresses and the message, with its checksum and its tag as zeroes; and over the
-    /// nonce of the challenge that it answers, where it answers one.
+    /// SipHash-2-4 over both addresses, the message with checksum and tag zeroed, and, in an answer, the
+    /// nonce of the challenge.
     fn tag(
         &self,
         source: Ipv4Addr,
@@ -85,8 +85,8 @@ impl Key {
         SipHasher24::new_with_key(&self.0).hash(&hashed[..length])
     }
 
-    /// A number that nobody without the key can foresee: SipHash-2-4 over `purpose`, `seed` and `at`. That is
-    /// shorter than what any tag covers, so no number is a tag.
+    /// A number that cannot be predicted without the key: SipHash-2-4 over `purpose`, `seed` and `at`. This
+    /// input is shorter than that of any tag, so no number is a tag.
     pub fn draw(&self, purpose: [u8; 8], seed: u64, at: Nanos) -> u64 {
         let mut hashed = [0; 24];
         put(&mut hashed, 0, &purpose);
@@ -101,8 +101,8 @@ impl Key {
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, the payload of an IPv4 packet that is no fragment, without padding. Checksum and
-    /// tag are not looked at.
+    /// Views `bytes`, the payload of an IPv4 packet that is not a fragment, without padding. The checksum and
+    /// the tag are not verified.
     ///
     /// # Errors
     /// Truncated below the 36 bytes that it has; invalid, where it has more, and where type, code, version,
@@ -161,7 +161,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Message { port: u16_at(raw, PORT_AT), content }
     }
 
-    /// Whether it has a tag, right or wrong.
+    /// Whether it has a tag, valid or not.
     #[inline]
     pub fn is_authenticated(&self) -> bool {
         self.raw()[FLAGS_AT] & AUTHENTICATED != 0
@@ -173,14 +173,14 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[FLAGS_AT] & ANSWER != 0
     }
 
-    /// Whether the checksum over the whole message is right.
+    /// Whether the checksum over the whole message is valid.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         Sum::ZERO.bytes(self.0.as_ref()).folded() == 0xffff
     }
 
-    /// Whether it has a tag and that is the one of `key` for these addresses; where it is an answer, the one
-    /// to a challenge with `nonce`. It takes the same time whichever bits are wrong.
+    /// Whether it has a valid tag for `key` and these addresses and, if it is an answer, for `nonce`. Takes
+    /// the same time whichever bits are wrong.
     #[inline]
     pub fn verify_tag(&self, source: Ipv4Addr, destination: Ipv4Addr, key: &Key, nonce: Option<u64>) -> bool {
         let answers = nonce.filter(|_| self.is_answer());
@@ -191,20 +191,20 @@ impl<T: AsRef<[u8]>> View<T> {
     }
 }
 
-/// A message that arrived, with the addresses that it came with.
+/// A received message with its addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
     /// The sender.
     pub source: Ipv4Addr,
     /// The receiver.
     pub destination: Ipv4Addr,
-    /// What it says.
+    /// The message.
     pub message: View<&'a [u8]>,
 }
 
 impl<'a> Received<'a> {
-    /// Reads `packet`, which starts with the IPv4 header and holds the whole packet. Padding may follow.
-    /// The checksums and the tag are not looked at.
+    /// Parses `packet`, which starts with the IPv4 header and holds the whole packet. Padding may follow. The
+    /// checksums and the tag are not verified.
     ///
     /// # Errors
     /// Those of [`ipv4::View::parse`] and of [`View::parse`]; and invalid, where the packet is a fragment,
@@ -224,8 +224,7 @@ impl<'a> Received<'a> {
         Ok(Self { source, destination, message: View::parse(ip.into_payload())? })
     }
 
-    /// Whether it has a tag and that is the one of `key`; where it is an answer, the one to a challenge with
-    /// `nonce`.
+    /// Like [`View::verify_tag`], with the addresses of the packet.
     #[inline]
     pub fn verify_tag(&self, key: &Key, nonce: Option<u64>) -> bool {
         self.message.verify_tag(self.source, self.destination, key, nonce)
@@ -237,34 +236,34 @@ impl<'a> Received<'a> {
 pub struct Message {
     /// The sender's number of its port.
     pub port: u16,
-    /// What it says.
+    /// The message.
     pub content: Content,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// At which rate to send.
+    /// Gives the rate to send at.
     Rate {
-        /// The rate; the message holds what [`Message::carried`] makes of it.
+        /// The rate; the wire carries [`Message::carried`] of it.
         rate: BitRate,
-        /// The sender's clock in nanoseconds, or more where that stood still: it grows from message to
+        /// The sender's clock in nanoseconds, or more if the clock stood still: it increases with each
         /// message.
         sequence: u64,
-        /// Drawn by a sender when it starts, so that the messages of two of its lives differ; zero without
-        /// a key.
+        /// Drawn by the sender when it starts, so that its messages differ from those before a restart; zero
+        /// without a key.
         session: u64,
     },
     /// Asks for a message whose tag covers `nonce`. It needs a key.
     Challenge {
-        /// Drawn by who asks.
+        /// Drawn by the challenger.
         nonce: u64,
     },
 }
 
 impl Message {
-    /// What a message can say of `rate`: whole Mb/s (the paper's Delta F), rounded down; at least one, since
-    /// no rate is zero, and at most 2^32 - 1.
+    /// The rate that a message carries for `rate`: whole Mb/s (the paper's Delta F), rounded down; at least
+    /// one, because a rate is never zero, and at most 2^32 - 1.
     #[inline]
     pub const fn carried(rate: BitRate) -> BitRate {
         in_bits(in_units(rate))
@@ -314,34 +313,34 @@ const fn in_units(rate: BitRate) -> u32 {
 const fn in_bits(units: u32) -> BitRate {
     match BitRate::new(units as u64 * RATE_UNIT) {
         Some(rate) => rate,
-        // A view has refused it when it was parsed.
+        // `View::parse` refuses zero.
         None => const { BitRate::new(RATE_UNIT).expect("one unit is not zero") },
     }
 }
 
 /// A whole frame as a value.
 ///
-/// It goes to 01-80-C2-00-00-03, the group address of the nearest bridge that is more than a two-port
-/// relay: it reaches the other end of the link without an ARP entry, and no bridge forwards it.
+/// Its destination is 01-80-C2-00-00-03, the group address of the nearest bridge that is more than a two-port
+/// relay. So it reaches the far end of the link without an ARP entry, and no bridge forwards it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// The port that sends it.
     pub source_mac: MacAddress,
     /// The sender.
     pub source: Ipv4Addr,
-    /// The other end of the link.
+    /// The far end of the link.
     pub destination: Ipv4Addr,
     /// Differentiated services codepoint.
     pub dscp: Dscp,
     /// IPv4 identification.
     pub identification: u16,
-    /// What it says.
+    /// The message.
     pub message: Message,
 }
 
 impl Frame {
-    /// Writes the frame, with a tag where there is a `key`; returns [`FRAME_LEN`]. It must not be
-    /// fragmented and its TTL is [`TTL`].
+    /// Writes the frame, with a tag if there is a `key`; returns [`FRAME_LEN`]. Fragmentation is forbidden
+    /// and the TTL is [`TTL`].
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
@@ -349,8 +348,8 @@ impl Frame {
         self.emit_sealed(key.map(|key| (key, None)), out)
     }
 
-    /// The same as an answer to the challenge with `nonce`, which its tag covers. A challenge is no answer:
-    /// [`View::parse`] refuses one.
+    /// Writes the frame as an answer to the challenge with `nonce`, which its tag covers. The message must
+    /// not itself be a challenge: [`View::parse`] refuses such an answer.
     ///
     /// # Errors
     /// As [`Frame::emit`].

@@ -1,4 +1,4 @@
-//! TCP: RFC 9293 section 3.1. Options are carried past, not read.
+//! TCP: RFC 9293 section 3.1. Options are skipped.
 
 use core::net::Ipv4Addr;
 
@@ -26,7 +26,7 @@ const URGENT: usize = 18;
 pub struct SequenceNumber(pub u32);
 
 impl SequenceNumber {
-    /// How far it is ahead of `other`, modulo 2^32 (RFC 9293 section 3.4): -2^31 to 2^31 - 1.
+    /// The distance ahead of `other`, modulo 2^32 (RFC 9293 section 3.4): -2^31 to 2^31 - 1.
     #[inline]
     pub const fn distance_from(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0) as i32
@@ -40,7 +40,7 @@ impl SequenceNumber {
     }
 }
 
-/// The control bits, as their byte: CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest to the lowest.
+/// The control bits: CWR, ECE, URG, ACK, PSH, RST, SYN and FIN, from the highest bit to the lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u8);
 
@@ -51,10 +51,10 @@ impl Flags {
     pub const SYN: Self = Self(0x02);
     /// Reset the connection.
     pub const RST: Self = Self(0x04);
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x10);
 
-    /// These and those.
+    /// The union of both.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -73,7 +73,7 @@ impl Flags {
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, the payload of an IP packet, without padding. The checksum is not looked at.
+    /// Views `bytes`, the payload of an IP packet, without padding. The checksum is not verified.
     ///
     /// # Errors
     /// Truncated, where the header with its options reaches past the bytes; invalid, where it is shorter than 20
@@ -120,7 +120,7 @@ impl<T: AsRef<[u8]>> View<T> {
         SequenceNumber(u32_at(self.raw(), SEQUENCE))
     }
 
-    /// The number of the byte that is expected next, where [`Flags::ACK`] is set.
+    /// The number of the next expected byte, valid if [`Flags::ACK`] is set.
     #[inline]
     pub fn acknowledgement(&self) -> SequenceNumber {
         SequenceNumber(u32_at(self.raw(), ACKNOWLEDGEMENT))
@@ -132,8 +132,8 @@ impl<T: AsRef<[u8]>> View<T> {
         Flags(self.raw()[FLAGS])
     }
 
-    /// Whether the checksum is right between these IPv4 addresses, for a segment of `length` bytes of which those
-    /// that are not at hand are zero.
+    /// Whether the checksum is valid for these IPv4 addresses and a segment of `length` bytes. Bytes beyond
+    /// those present count as zero.
     #[inline]
     pub fn verify_checksum_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> bool {
         let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::TCP, length);
@@ -166,11 +166,11 @@ pub struct Header {
     pub destination_port: u16,
     /// The number of the first byte of the payload.
     pub sequence: SequenceNumber,
-    /// The number of the byte that is expected next.
+    /// The number of the next expected byte.
     pub acknowledgement: SequenceNumber,
     /// The control bits.
     pub flags: Flags,
-    /// Bytes that the sender of the segment is ready to take, without scale.
+    /// Bytes that the sender of the segment can accept, unscaled.
     pub window: u16,
     /// The checksum.
     pub checksum: u16,
@@ -179,13 +179,13 @@ pub struct Header {
 }
 
 impl Header {
-    /// The same header with the checksum of a segment between these IPv4 addresses, of `length` bytes with its
-    /// header, that has zeroes behind it.
+    /// The same header with the checksum of a segment between these IPv4 addresses. The segment has `length`
+    /// bytes including its header, and its payload is zero.
     #[inline]
     #[must_use]
     pub fn checked_ipv4(self, source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> Self {
         let mut bytes = [0; MIN_HEADER_LEN];
-        // There is room for it.
+        // The header fits.
         let _ = Self { checksum: 0, ..self }.emit(&mut bytes);
         let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::TCP, length);
         Self { checksum: sum.bytes(&bytes).checksum(), ..self }

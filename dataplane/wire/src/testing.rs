@@ -1,4 +1,4 @@
-//! What the tests of several protocols share: captured frames and arbitrary fields.
+//! Helpers for the tests of several protocols: captured frames and arbitrary fields.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ pub static VECTORS: &[u8] = include_bytes!("../../../tests/data/captures/wire-ve
 /// Two soft-RoCE hosts.
 pub static SOFT_ROCE: &[u8] = include_bytes!("../../../tests/data/captures/rxe-cm-multiqp.pcap");
 
-/// Where the frames stand in [`VECTORS`].
+/// The indices of the frames in [`VECTORS`].
 pub const VECTOR_CNP: usize = 0;
 pub const VECTOR_WRITE: usize = 1;
 pub const VECTOR_TAGGED_WRITE: usize = 3;
@@ -53,7 +53,7 @@ pub fn roce_packets(capture: &[u8]) -> Vec<Vec<u8>> {
     frames(capture).iter().filter_map(roce_packet).collect()
 }
 
-/// Bytes from their hexadecimal digits.
+/// Parses hexadecimal digits.
 pub fn hex(digits: &str) -> Vec<u8> {
     digits
         .as_bytes()
@@ -62,7 +62,7 @@ pub fn hex(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Whether every shorter piece of `bytes` is refused as truncated, and none panics.
+/// Asserts that every shorter prefix of `bytes` is refused as truncated.
 pub fn assert_truncated_below<T>(
     length: usize,
     bytes: &[u8],

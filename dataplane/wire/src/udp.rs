@@ -21,7 +21,7 @@ const CHECKSUM: usize = 6;
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, the payload of an IP packet. The checksum is not looked at.
+    /// Views `bytes`, the payload of an IP packet. The checksum is not verified.
     ///
     /// # Errors
     /// Truncated, where the header or the length reaches past the bytes; invalid, where the length
@@ -32,7 +32,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Self::parse_head(bytes, length_on_wire)
     }
 
-    /// As [`View::parse`], but only the header has to be in `bytes`: the length is checked against
+    /// Like [`View::parse`], but `bytes` need only hold the header: the length is checked against
     /// `length_on_wire`, in bytes from the start of the header.
     ///
     /// # Errors
@@ -73,13 +73,13 @@ impl<T: AsRef<[u8]>> View<T> {
         usize::from(u16_at(self.raw(), LENGTH))
     }
 
-    /// The checksum as it stands there; 0 means none.
+    /// The checksum field; 0 means none.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.raw(), CHECKSUM)
     }
 
-    /// The payload that the length gives, as far as it is in the bytes at hand.
+    /// The payload that the length gives, as far as `bytes` hold it.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.datagram().get(HEADER_LEN..).unwrap_or_default()
@@ -91,17 +91,17 @@ impl<T: AsRef<[u8]>> View<T> {
         bytes.get(..self.length()).unwrap_or(bytes)
     }
 
-    /// Whether the checksum is right between these IPv4 addresses, or zero, which means that
-    /// there is none. The whole datagram has to be at hand.
+    /// Whether the checksum is valid for these IPv4 addresses, or zero, which means none. Needs the whole
+    /// datagram.
     #[inline]
     pub fn verify_checksum_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr) -> bool {
         let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
         self.checksum() == 0 || sum.bytes(self.datagram()).folded() == 0xffff
     }
 
-    /// Whether the checksum is right between these IPv6 addresses. Zero is not, by RFC 8200;
-    /// who accepts it for a tunnel or for RoCEv2 (RFC 6935) looks at [`View::checksum`] first.
-    /// The whole datagram has to be at hand.
+    /// Whether the checksum is valid for these IPv6 addresses. Zero is invalid by RFC 8200; callers that
+    /// accept it for a tunnel or for RoCEv2 (RFC 6935) check [`View::checksum`] first. Needs the whole
+    /// datagram.
     #[inline]
     pub fn verify_checksum_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr) -> bool {
         let length = u32::from(u16_at(self.raw(), LENGTH));
@@ -122,7 +122,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<'a> View<&'a [u8]> {
-    /// As [`View::payload`], for as long as the bytes live.
+    /// [`View::payload`] with the lifetime of the bytes.
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(HEADER_LEN..self.length().min(self.0.len())).unwrap_or_default()
@@ -130,34 +130,32 @@ impl<'a> View<&'a [u8]> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Sets the sender's port; the checksum stays as it is.
+    /// Sets the sender's port, without updating the checksum.
     #[inline]
     pub fn set_source_port(&mut self, port: u16) {
         put(self.0.as_mut(), SOURCE_PORT, &port.to_be_bytes());
     }
 
-    /// Sets the receiver's port; the checksum stays as it is.
+    /// Sets the receiver's port, without updating the checksum.
     #[inline]
     pub fn set_destination_port(&mut self, port: u16) {
         put(self.0.as_mut(), DESTINATION_PORT, &port.to_be_bytes());
     }
 
-    /// Writes the checksum field as given.
+    /// Sets the checksum field.
     #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
     }
 
-    /// Computes the checksum between these IPv4 addresses, and writes it. The whole datagram has
-    /// to be at hand.
+    /// Computes and writes the checksum for these IPv4 addresses. Needs the whole datagram.
     #[inline]
     pub fn fill_checksum_ipv4(&mut self, source: Ipv4Addr, destination: Ipv4Addr) {
         let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
         self.fill_checksum(sum);
     }
 
-    /// Computes the checksum between these IPv6 addresses, and writes it. The whole datagram has
-    /// to be at hand.
+    /// Computes and writes the checksum for these IPv6 addresses. Needs the whole datagram.
     #[inline]
     pub fn fill_checksum_ipv6(&mut self, source: Ipv6Addr, destination: Ipv6Addr) {
         let length = u32::from(u16_at(self.raw(), LENGTH));
@@ -168,11 +166,11 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
     fn fill_checksum(&mut self, pseudo_header: Sum) {
         self.set_checksum(0);
         let checksum = pseudo_header.bytes(self.datagram()).checksum();
-        // Zero would say that there is none; its other form stands for it (RFC 768).
+        // Zero would mean no checksum, so the equivalent 0xffff replaces it (RFC 768).
         self.set_checksum(if checksum == 0 { 0xffff } else { checksum });
     }
 
-    /// As [`View::payload`], to write.
+    /// [`View::payload`], mutable.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let end = self.length();
@@ -249,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_sum_of_zero_is_written_as_ones() {
-        // Addresses and ports are chosen so that all words add up to 0xffff.
+        // With these addresses and ports, all words add up to 0xffff.
         let mut view = View::parse([0xff, 0xde, 0, 0, 0, 8, 0, 0]).unwrap();
         let nobody = Ipv4Addr::UNSPECIFIED;
         view.fill_checksum_ipv4(nobody, nobody);

@@ -9,16 +9,16 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes that a tag adds to a frame.
 pub const TAG_LEN: usize = 4;
 
-/// How many tags [`Stack::parse`] looks behind: a service and a customer tag.
+/// The maximum number of tags that [`Stack::parse`] skips: a service tag and a customer tag.
 pub const MAX_TAGS: usize = 2;
 
 const DROP_ELIGIBLE: u16 = 1 << 12;
 
-/// A VLAN identifier, 0 to 4095. 0 tags a priority and no VLAN; 4095 is reserved.
+/// A VLAN identifier, 0 to 4095. 0 tags only a priority; 4095 is reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VlanId(u16);
 
-/// A number that is no VLAN identifier.
+/// The number is not a VLAN identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("VLAN identifier {0} is not one of 0 to 4095")]
 pub struct VlanIdOutOfRange(pub u16);
@@ -71,13 +71,12 @@ impl Tag {
     }
 }
 
-/// A checked view of what follows a VLAN EtherType: the control information, the next EtherType
-/// and the payload.
+/// A checked view of the bytes after a VLAN EtherType: control information, next EtherType and payload.
 #[derive(Clone, Copy, Debug)]
 pub struct View<T>(T);
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, which start right after the EtherType that announced the tag.
+    /// Views `bytes`, which start right after the VLAN EtherType.
     ///
     /// # Errors
     /// Truncated below [`TAG_LEN`] bytes.
@@ -110,13 +109,13 @@ impl<T: AsRef<[u8]>> View<T> {
         self.tag().id
     }
 
-    /// The three together.
+    /// Priority, drop eligibility and VLAN.
     #[inline]
     pub fn tag(&self) -> Tag {
         Tag::from_tci(u16_at(self.raw(), 0))
     }
 
-    /// What follows the tag.
+    /// The EtherType after the tag.
     #[inline]
     pub fn ether_type(&self) -> EtherType {
         EtherType(u16_at(self.raw(), 2))
@@ -136,24 +135,24 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         put(self.0.as_mut(), 0, &tag.tci().to_be_bytes());
     }
 
-    /// Sets what follows the tag.
+    /// Sets the EtherType after the tag.
     #[inline]
     pub fn set_ether_type(&mut self, ether_type: EtherType) {
         put(self.0.as_mut(), 2, &ether_type.0.to_be_bytes());
     }
 }
 
-/// A tag and the EtherType behind it, as a value.
+/// A tag and the EtherType after it, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
     /// Priority, drop eligibility and VLAN.
     pub tag: Tag,
-    /// What follows the tag.
+    /// The EtherType after the tag.
     pub ether_type: EtherType,
 }
 
 impl Header {
-    /// Writes what follows the VLAN EtherType; returns [`TAG_LEN`].
+    /// Writes the bytes after the VLAN EtherType; returns [`TAG_LEN`].
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
@@ -166,21 +165,21 @@ impl Header {
     }
 }
 
-/// What lies between a frame's addresses and its network layer.
+/// The tags and EtherType between a frame's addresses and its network layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// The first tag.
     pub outer: Option<Tag>,
     /// The second tag.
     pub inner: Option<Tag>,
-    /// The EtherType behind the tags. After [`MAX_TAGS`] it may announce yet another one.
+    /// The EtherType after the tags. After [`MAX_TAGS`] tags it may announce another.
     pub ether_type: EtherType,
-    /// Where the payload behind the tags starts, in bytes from the start of the frame.
+    /// The offset of the payload after the tags, in bytes from the start of the frame.
     pub payload_offset: usize,
 }
 
 impl Stack {
-    /// Walks over no, one or two tags of `frame`, which starts with the destination address.
+    /// Skips up to two tags of `frame`, which starts with the destination address.
     ///
     /// # Errors
     /// Truncated, where the frame ends within the Ethernet header or a tag.

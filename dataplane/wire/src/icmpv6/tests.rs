@@ -115,7 +115,7 @@ fn a_request_with_a_code_of_its_own_is_no_echo_request_and_stays_as_it_is() {
 fn of_several_options_the_first_with_an_address_of_six_bytes_counts() {
     let other = MacAddress([2, 0, 0, 0, 0, 1]);
     let option = |kind: u8, mac: MacAddress| [&[kind, 1][..], &mac.0].concat();
-    // 16 bytes hold an address of another kind of link.
+    // An option of 16 bytes has the address of another kind of link.
     let long = [&[1, 2][..], &[0xaa; 14]].concat();
     let options = [long, option(2, other), option(1, MAC), option(1, other)].concat();
     let message = [&[135, 0, 0, 0, 0, 0, 0, 0][..], &TARGET_ADDRESS.octets(), &options].concat();

@@ -14,7 +14,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     )
 }
 
-/// A packet whose payload is `payload`, of which `first` is the first header.
+/// A packet with `payload`, whose first header is `first`.
 fn packet(first: IpProtocol, payload: &[u8]) -> Vec<u8> {
     let header = Header {
         dscp: Dscp::DEFAULT,
@@ -140,7 +140,7 @@ proptest! {
         first in prop::sample::select(vec![0u8, 17, 43, 44, 51, 60]),
         steer in prop::collection::vec(prop::sample::select(vec![17u8, 43, 44, 51, 60]), 8),
     ) {
-        // Small lengths and known next headers, so that chains get long.
+        // Small lengths and known next headers make long chains.
         let mut payload = payload;
         for (header, next) in payload.as_chunks_mut::<8>().0.iter_mut().zip(steer) {
             (header[0], header[1], header[2], header[3]) = (next, header[1] & 1, 0, header[3] & 1);
@@ -149,7 +149,7 @@ proptest! {
         if let Ok(layer) = View::parse(&bytes[..]).unwrap().upper_layer() {
             prop_assert!(layer.offset <= bytes.len());
             if let Ok((_, next, rest)) = etherparse::Ipv6Extensions::from_slice(IpNumber(first), &payload) {
-                // It stops at a second header of a kind, where ours goes on.
+                // etherparse stops at a second header of a kind; our parser continues.
                 if rest.len() == bytes.len() - layer.offset {
                     prop_assert_eq!(next.0, layer.protocol.0);
                 }

@@ -1,6 +1,6 @@
 //! The opcodes of MAC control: IEEE 802.3 annex 31A.
 
-/// What a MAC control frame asks for.
+/// The opcode of a MAC control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Opcode(pub u16);
 

@@ -58,7 +58,7 @@ fn rate(bits_per_second: u64) -> BitRate {
     BitRate::new(bits_per_second).unwrap()
 }
 
-/// What an error of this message says: field and value.
+/// The field and value of an error.
 fn refusal<T>(result: Result<T, ParseError>) -> (&'static str, u32) {
     match result {
         Err(ParseError::Invalid { protocol: Protocol::RateFeedback, field, value }) => (field, value),
@@ -67,14 +67,14 @@ fn refusal<T>(result: Result<T, ParseError>) -> (&'static str, u32) {
     }
 }
 
-/// `bytes` with `value` at `at`.
+/// `bytes` with the byte at `at` set to `value`.
 fn with(mut bytes: Vec<u8>, at: usize, value: u8) -> Vec<u8> {
     bytes[at] = value;
     bytes
 }
 
-/// Built field by field by a program of a few lines with a SipHash of its own; tshark decodes both as ICMP
-/// of type 253 to the nearest non-TPMR bridge, with good checksums.
+/// The expected bytes come from a short independent program with its own SipHash. tshark decodes both as ICMP
+/// of type 253 to the nearest non-TPMR bridge, with valid checksums.
 #[test]
 fn every_kind_of_frame_has_the_bytes_of_an_independent_encoder() {
     let head = "0180c2000003020000000001080045c0003812344000ff01e4ccc0000201c0000202";

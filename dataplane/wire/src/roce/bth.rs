@@ -24,7 +24,7 @@ const MIGRATED: u8 = 0x40;
 const FECN: u8 = 0x80;
 const BECN: u8 = 0x40;
 const ACK_REQUESTED: u8 = 0x80;
-// Bits that the specification reserves; see `Telemetry`.
+// Reserved bits of the specification; see `Telemetry`.
 const TELEMETRY_COLLECTED: u8 = 0x40;
 const TELEMETRY_RETURNED: u8 = 0x20;
 
@@ -35,7 +35,7 @@ const LOW_24_BITS: u32 = 0x00ff_ffff;
 pub struct QueuePair(u32);
 
 impl QueuePair {
-    /// Queue pair 1, to which connection management goes.
+    /// Queue pair 1, the destination of connection management.
     pub const GENERAL_SERVICES: Self = Self(1);
 
     /// The queue pair in the low 24 bits.
@@ -74,10 +74,10 @@ impl Psn {
         self.0
     }
 
-    /// How far it is ahead of `other`, modulo 2^24 (InfiniBand section 9.7.1): -2^23 to 2^23 - 1.
+    /// The distance ahead of `other`, modulo 2^24 (InfiniBand section 9.7.1): -2^23 to 2^23 - 1.
     #[inline]
     pub const fn distance_from(self, other: Self) -> i32 {
-        // Shifted to the top, so that the sign bit of 24 becomes that of 32.
+        // The shift makes bit 23 the sign bit.
         ((self.0.wrapping_sub(other.0) << 8) as i32) >> 8
     }
 
@@ -89,17 +89,17 @@ impl Psn {
     }
 }
 
-/// Whether the packet carries a header of in-band telemetry ([`crate::int`]). The bits that say so are reserved
-/// in the specification, beside the acknowledge request; only hosts that run HPCC set them. The ICRC covers
-/// them. `docs/int.md` shows where they are.
+/// Whether the packet carries a header of in-band telemetry ([`crate::int`]). The bits for this are reserved
+/// in the specification, beside the acknowledge request. Only hosts that run HPCC set them. The ICRC covers
+/// them. `docs/int.md` shows their position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Telemetry {
-    /// It carries none.
+    /// No header.
     #[default]
     None,
-    /// One stands directly behind this header, and switches add to it.
+    /// The header is directly after the BTH, and switches add to it.
     Collected,
-    /// One stands behind the AETH of an acknowledgement, as it arrived at the receiver of the data.
+    /// The header is after the AETH of an acknowledgement, as it arrived at the receiver of the data.
     Returned,
 }
 
@@ -109,7 +109,7 @@ impl Telemetry {
         match bits & (TELEMETRY_COLLECTED | TELEMETRY_RETURNED) {
             TELEMETRY_COLLECTED => Self::Collected,
             TELEMETRY_RETURNED => Self::Returned,
-            // Both together have no meaning.
+            // Both bits together are undefined.
             _ => Self::None,
         }
     }
@@ -140,8 +140,8 @@ impl<T: AsRef<[u8]>> View<T> {
         Ok(Self(bytes))
     }
 
-    /// Views bytes that were parsed before, and of which no length has changed since. Of others, fields read as
-    /// whatever stands there, or as zero.
+    /// Views bytes that were parsed before and whose lengths have not changed since. On any other bytes,
+    /// fields are zero or arbitrary.
     #[inline(always)]
     pub const fn known(bytes: T) -> Self {
         Self(bytes)
@@ -158,7 +158,7 @@ impl<T: AsRef<[u8]>> View<T> {
         Opcode(self.raw()[0])
     }
 
-    /// Solicited event: the responder shall raise an event.
+    /// Solicited event: asks the responder to raise an event.
     #[inline]
     pub fn solicited_event(&self) -> bool {
         self.raw()[FLAGS] & SOLICITED_EVENT != 0
@@ -170,13 +170,13 @@ impl<T: AsRef<[u8]>> View<T> {
         self.raw()[FLAGS] & MIGRATED != 0
     }
 
-    /// Pad count: 0 to 3 bytes that fill the payload up to a multiple of 4.
+    /// Pad count: 0 to 3 bytes that pad the payload to a multiple of 4.
     #[inline]
     pub fn pad_count(&self) -> u8 {
         self.raw()[FLAGS] >> 4 & 3
     }
 
-    /// Transport header version, 0 to 15; it is 0.
+    /// Transport header version, 0 to 15; the only defined version is 0.
     #[inline]
     pub fn transport_version(&self) -> u8 {
         self.raw()[FLAGS] & 0x0f
@@ -224,8 +224,8 @@ impl<T: AsRef<[u8]>> View<T> {
         Psn(u24_at(self.raw(), PSN))
     }
 
-    /// Everything after the header: extended headers, payload, padding, and the ICRC where the
-    /// bytes given included it.
+    /// Everything after the header: extended headers, payload, padding, and the ICRC if the given bytes
+    /// include it.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.0.as_ref().get(HEADER_LEN..).unwrap_or_default()
@@ -252,7 +252,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl<'a> View<&'a [u8]> {
-    /// As [`View::payload`], for as long as the bytes live.
+    /// [`View::payload`] with the lifetime of the bytes.
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(HEADER_LEN..).unwrap_or_default()
@@ -274,14 +274,14 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         put(self.0.as_mut(), CONGESTION, &[byte]);
     }
 
-    /// Sets the receiver's queue pair; the ICRC is then to be computed anew.
+    /// Sets the receiver's queue pair. The caller must recompute the ICRC.
     #[inline]
     pub fn set_destination_qp(&mut self, qp: QueuePair) {
         let [_, number @ ..] = qp.0.to_be_bytes();
         put(self.0.as_mut(), DESTINATION_QP, &number);
     }
 
-    /// Sets the packet sequence number; the ICRC is then to be computed anew.
+    /// Sets the packet sequence number. The caller must recompute the ICRC.
     #[inline]
     pub fn set_psn(&mut self, psn: Psn) {
         let [_, number @ ..] = psn.0.to_be_bytes();
@@ -319,8 +319,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header of `opcode` to `destination_qp` with all else as it usually is: no flags, default
-    /// partition, PSN 0.
+    /// A header of `opcode` to `destination_qp` with the usual defaults: no flags, default partition, PSN 0.
     pub const fn new(opcode: Opcode, destination_qp: QueuePair) -> Self {
         Self {
             opcode,

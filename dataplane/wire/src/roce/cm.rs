@@ -1,8 +1,8 @@
 //! Connection management over queue pair 1: InfiniBand specification volume 1, chapter 12.
 //!
-//! A management datagram has 24 bytes of header and 232 bytes of body. Offsets of fields are in
-//! the body. Only what binds the two queue pairs of a connection to each other is read: it is in
-//! these messages alone that both sides' numbers are written.
+//! A management datagram has 24 bytes of header and 232 bytes of body; field offsets are relative to the
+//! body. Only the fields that bind the two queue pairs of a connection to each other are parsed: no other
+//! packets state the queue pair numbers of both sides.
 
 use super::bth::{self, Psn, QueuePair};
 use super::extended::Deth;
@@ -23,7 +23,7 @@ const TRANSACTION_ID: usize = 8;
 const ATTRIBUTE_ID: usize = 16;
 const BODY: usize = 24;
 
-/// Local and remote communication identifiers, where a message has them.
+/// The offsets of the local and remote communication identifiers, in messages that have them.
 const LOCAL_ID: usize = BODY;
 const REMOTE_ID: usize = BODY + 4;
 
@@ -37,7 +37,7 @@ const REJ_MESSAGE: usize = BODY + 8;
 const REJ_REASON: usize = BODY + 10;
 const DREQ_QP: usize = BODY + 8;
 
-/// Which message it is.
+/// The kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AttributeId(pub u16);
 
@@ -58,74 +58,74 @@ impl AttributeId {
     pub const DREP: Self = Self(0x16);
 }
 
-/// One side's name for a connection, unique at that side.
+/// One side's identifier of a connection, unique at that side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommunicationId(pub u32);
 
-/// What a message says, by [`AttributeId`]. `local` is the sender's name for the connection,
+/// The content of a message, by [`AttributeId`]. `local` is the sender's identifier of the connection,
 /// `remote` the receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// REQ.
     Request {
-        /// The sender's name for the connection.
+        /// The sender's identifier of the connection.
         local: CommunicationId,
-        /// What is to be connected to.
+        /// The requested service.
         service_id: u64,
-        /// The sender's queue pair: where the other side's packets will go.
+        /// The sender's queue pair, the destination of the other side's packets.
         qp: QueuePair,
-        /// The PSN with which the other side shall start to send.
+        /// The first PSN for the other side to send.
         starting_psn: Psn,
-        /// Flow label of the primary path, 20 bits; source ports are derived from it
+        /// Flow label of the primary path, 20 bits; determines source ports
         /// ([`source_port_of_flow_label`](super::source_port_of_flow_label)).
         flow_label: u32,
     },
     /// REP.
     Reply {
-        /// The sender's name for the connection.
+        /// The sender's identifier of the connection.
         local: CommunicationId,
-        /// The receiver's name for it.
+        /// The receiver's identifier of it.
         remote: CommunicationId,
-        /// The sender's queue pair: where the other side's packets will go.
+        /// The sender's queue pair, the destination of the other side's packets.
         qp: QueuePair,
-        /// The PSN with which the other side shall start to send.
+        /// The first PSN for the other side to send.
         starting_psn: Psn,
     },
     /// RTU.
     ReadyToUse {
-        /// The sender's name for the connection.
+        /// The sender's identifier of the connection.
         local: CommunicationId,
-        /// The receiver's name for it.
+        /// The receiver's identifier of it.
         remote: CommunicationId,
     },
     /// REJ.
     Reject {
-        /// The sender's name for the connection; zero, where it has none yet.
+        /// The sender's identifier of the connection; zero if it has none yet.
         local: CommunicationId,
-        /// The receiver's name for it.
+        /// The receiver's identifier of it.
         remote: CommunicationId,
-        /// What is rejected, 0 to 3: REQ, REP, none of these, reserved.
+        /// The rejected message, 0 to 3: REQ, REP, neither, reserved.
         rejected: u8,
-        /// Why, a code of the specification.
+        /// The reason, a code of the specification.
         reason: u16,
     },
     /// DREQ.
     DisconnectRequest {
-        /// The sender's name for the connection.
+        /// The sender's identifier of the connection.
         local: CommunicationId,
-        /// The receiver's name for it.
+        /// The receiver's identifier of it.
         remote: CommunicationId,
         /// The receiver's queue pair.
         remote_qp: QueuePair,
     },
     /// DREP.
     DisconnectReply {
-        /// The sender's name for the connection.
+        /// The sender's identifier of the connection.
         local: CommunicationId,
-        /// The receiver's name for it.
+        /// The receiver's identifier of it.
         remote: CommunicationId,
     },
-    /// A message that binds and ends nothing.
+    /// A message that neither binds nor ends a connection.
     Other(AttributeId),
 }
 
@@ -134,11 +134,11 @@ pub enum Message {
 pub struct View<T>(T);
 
 impl<'a> View<&'a [u8]> {
-    /// The datagram in the packet with this BTH, or `None`, where it is no datagram to queue pair
-    /// 1, or not of the communication management class.
+    /// The datagram in the packet with this BTH. `None` if it is not a datagram to queue pair 1, or not of
+    /// the communication management class.
     #[inline]
     pub fn in_packet(bth: &bth::View<&'a [u8]>) -> Option<Self> {
-        // Nearly every packet ends here.
+        // Fast path: nearly all packets are data.
         if bth.opcode() != Opcode::UD_SEND_ONLY || bth.destination_qp() != QueuePair::GENERAL_SERVICES {
             return None;
         }
@@ -169,19 +169,19 @@ impl<T: AsRef<[u8]>> View<T> {
         head(self.0.as_ref())
     }
 
-    /// Which message it is.
+    /// The kind of message.
     #[inline]
     pub fn attribute_id(&self) -> AttributeId {
         AttributeId(u16_at(self.raw(), ATTRIBUTE_ID))
     }
 
-    /// What joins request and response.
+    /// Matches a response to its request.
     #[inline]
     pub fn transaction_id(&self) -> u64 {
         u64_at(self.raw(), TRANSACTION_ID)
     }
 
-    /// What it says.
+    /// The content of the message.
     pub fn message(&self) -> Message {
         let raw = self.raw();
         let local = CommunicationId(u32_at(raw, LOCAL_ID));
@@ -212,7 +212,7 @@ impl<T: AsRef<[u8]>> View<T> {
 }
 
 impl Message {
-    /// Which message it is.
+    /// The kind of message.
     #[inline]
     pub const fn attribute_id(&self) -> AttributeId {
         match *self {
@@ -226,8 +226,7 @@ impl Message {
         }
     }
 
-    /// Writes the management datagram; what a message has beyond the fields here is zero. Returns
-    /// [`DATAGRAM_LEN`].
+    /// Writes the management datagram, with zero in all other fields; returns [`DATAGRAM_LEN`].
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.

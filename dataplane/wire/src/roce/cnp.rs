@@ -13,29 +13,29 @@ use crate::{ipv4, ipv6, udp};
 /// Bytes of the payload between BTH and ICRC, all zero.
 pub const RESERVED_LEN: usize = 16;
 
-/// Bytes of the longest one: tagged, over IPv6.
+/// Bytes of the longest frame: tagged, over IPv6.
 pub const MAX_FRAME_LEN: usize = ethernet::HEADER_LEN + vlan::TAG_LEN + ipv6::HEADER_LEN + DATAGRAM_LEN;
 
-/// UDP header, BTH, zeroes, ICRC.
+/// UDP header, BTH, zeros, ICRC.
 const DATAGRAM_LEN: usize = udp::HEADER_LEN + bth::HEADER_LEN + RESERVED_LEN + icrc::LEN;
 
-/// From whom to whom it goes.
+/// The IP addresses of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {
     /// Over IPv4.
     V4 {
-        /// The receiver of the congested data, in whose name the packet is sent.
+        /// The receiver of the congested data, on whose behalf the packet is sent.
         source: Ipv4Addr,
-        /// The sender of the congested data, who shall slow down.
+        /// The sender of the congested data, which shall slow down.
         destination: Ipv4Addr,
         /// IPv4 identification.
         identification: u16,
     },
     /// Over IPv6.
     V6 {
-        /// The receiver of the congested data, in whose name the packet is sent.
+        /// The receiver of the congested data, on whose behalf the packet is sent.
         source: Ipv6Addr,
-        /// The sender of the congested data, who shall slow down.
+        /// The sender of the congested data, which shall slow down.
         destination: Ipv6Addr,
         /// IPv6 flow label; the low 20 bits count.
         flow_label: u32,
@@ -51,9 +51,9 @@ pub struct Frame {
     pub source_mac: MacAddress,
     /// Customer VLAN tag.
     pub tag: Option<Tag>,
-    /// From whom to whom it goes.
+    /// The IP addresses of the packet.
     pub addresses: Addresses,
-    /// The codepoint that the site gives to notifications; NICs commonly use 48.
+    /// The site's codepoint for CNPs; NICs commonly use 48.
     pub dscp: Dscp,
     /// ECN bits; ConnectX-4 Lx sends ECT(0).
     pub ecn: Ecn,
@@ -61,12 +61,12 @@ pub struct Frame {
     pub ttl: u8,
     /// UDP source port; ConnectX-4 Lx sends 0.
     pub source_port: u16,
-    /// The queue pair of the sender of the data, which is not the one in its data packets.
+    /// The data sender's own queue pair, not the destination queue pair of its packets.
     pub destination_qp: QueuePair,
 }
 
 impl Frame {
-    /// Its length in bytes: 74 over IPv4, 94 over IPv6, and 4 more with a tag.
+    /// The length in bytes: 74 over IPv4, 94 over IPv6, and 4 more with a tag.
     #[inline]
     pub const fn length(&self) -> usize {
         let ip = match self.addresses {
@@ -80,8 +80,8 @@ impl Frame {
         ethernet::HEADER_LEN + if self.tag.is_some() { vlan::TAG_LEN } else { 0 }
     }
 
-    /// Writes the frame, ICRC included; returns [`Frame::length`]. The UDP checksum is zero also over
-    /// IPv6: the ICRC protects more.
+    /// Writes the frame with its ICRC; returns [`Frame::length`]. The UDP checksum is zero even over IPv6,
+    /// because the ICRC protects more.
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
@@ -102,7 +102,7 @@ impl Frame {
         let at = udp.emit(datagram)?;
         let bth = bth::Header { becn: true, ..bth::Header::new(Opcode::CNP, self.destination_qp) };
         bth.emit(datagram.get_mut(at..).unwrap_or_default())?;
-        // It cannot be refused: the headers are those that were just written.
+        // This cannot fail, as the headers were just written.
         let _ = icrc::fill(packet);
         Ok(needed)
     }

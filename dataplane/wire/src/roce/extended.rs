@@ -1,14 +1,14 @@
 //! Extended transport headers: InfiniBand specification volume 1, sections 9.3 to 9.5.
 //!
-//! They are small and of fixed length, so each is a value that is read at once; there is no view.
-//! Which of them follow a BTH is in its opcode, see [`Headers`].
+//! They are small and of fixed length, so each is parsed into a value; there are no views. The opcode of the
+//! BTH determines which of them follow, see [`Headers`].
 
 use super::bth::{Psn, QueuePair};
 use super::opcode::Opcode;
 use crate::bytes::{checked_head, put, room, u24_at, u32_at, u64_at};
 use crate::{BufferTooSmall, ParseError, Protocol};
 
-/// RDMA extended transport header: what memory an RDMA WRITE or READ is about.
+/// RDMA extended transport header: the memory that an RDMA WRITE or READ accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reth {
     /// Virtual address in the responder's memory.
@@ -56,8 +56,8 @@ impl Reth {
 pub struct Aeth {
     /// Syndrome: kind in bits 6 and 5, credits, timer or error code in the low five.
     pub syndrome: u8,
-    /// Message sequence number, which counts completed requests, modulo 2^24. It is no PSN, but
-    /// wraps like one.
+    /// Message sequence number: the count of completed requests, modulo 2^24. It is not a PSN but wraps like
+    /// one.
     pub message_sequence_number: Psn,
 }
 
@@ -87,7 +87,7 @@ impl Aeth {
         self.syndrome >> 5 & 3 == 0b01
     }
 
-    /// Whether it is a negative acknowledgement; code 0, a PSN sequence error, tells of loss.
+    /// Whether it is a negative acknowledgement. Code 0, a PSN sequence error, indicates loss.
     #[inline]
     pub const fn is_negative(self) -> bool {
         self.syndrome >> 5 & 3 == 0b11
@@ -152,7 +152,7 @@ pub struct AtomicEth {
     pub remote_key: u32,
     /// Value to swap in, or to add.
     pub swap_or_add: u64,
-    /// Value to compare with, in a compare and swap.
+    /// Value to compare with, in a compare-and-swap.
     pub compare: u64,
 }
 
@@ -193,7 +193,7 @@ impl AtomicEth {
 /// Atomic acknowledge extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicAckEth {
-    /// What the memory held before the operation.
+    /// The value before the operation.
     pub original: u64,
 }
 
@@ -222,7 +222,7 @@ impl AtomicAckEth {
     }
 }
 
-/// Immediate data, which the receiver finds in its completion.
+/// Immediate data, delivered in the receiver's completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImmDt(pub [u8; 4]);
 
@@ -285,32 +285,31 @@ impl Ieth {
 /// The extended headers between a BTH and its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
-    /// Of a datagram.
+    /// In datagrams.
     pub deth: Option<Deth>,
-    /// Of an RDMA WRITE's first or only packet, or a READ request.
+    /// In the first or only packet of an RDMA WRITE, and in READ requests.
     pub reth: Option<Reth>,
-    /// Of an atomic operation.
+    /// In atomic operations.
     pub atomic_eth: Option<AtomicEth>,
-    /// Of an acknowledgement, or a READ response other than a middle one.
+    /// In acknowledgements, and in READ responses other than middle ones.
     pub aeth: Option<Aeth>,
-    /// Of an acknowledgement of an atomic operation.
+    /// In acknowledgements of atomic operations.
     pub atomic_ack_eth: Option<AtomicAckEth>,
     /// Immediate data.
     pub immediate: Option<ImmDt>,
-    /// Of a SEND with invalidate.
+    /// In SENDs with invalidate.
     pub ieth: Option<Ieth>,
 }
 
 impl Headers {
-    /// Reads the headers that `opcode` announces from `bytes`, the payload of the BTH. Returns
-    /// them and their length in bytes. For an opcode of which we do not know the headers there
-    /// are none.
+    /// Parses the headers that `opcode` announces from `bytes`, the payload of the BTH. Returns them and
+    /// their length in bytes; an unknown opcode has none.
     ///
     /// # Errors
     /// Truncated, where they are not all there.
     pub fn parse(opcode: Opcode, bytes: &[u8]) -> Result<(Self, usize), ParseError> {
         let mut at = 0;
-        // Reads one header, where the opcode has it, and steps over it.
+        // Parses one header, if the opcode has it, and advances past it.
         macro_rules! next {
             ($present:expr, $header:ty) => {
                 if $present {
@@ -322,7 +321,7 @@ impl Headers {
                 }
             };
         }
-        // In the order in which they stand on the wire.
+        // In wire order.
         let headers = Self {
             deth: next!(opcode.has_deth(), Deth),
             reth: next!(opcode.has_reth(), Reth),

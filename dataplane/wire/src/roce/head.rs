@@ -1,4 +1,4 @@
-//! The headers that nearly every RoCEv2 packet has, read at fixed offsets.
+//! The headers of nearly all RoCEv2 packets, read at fixed offsets.
 
 use core::net::Ipv4Addr;
 
@@ -13,7 +13,7 @@ pub const LEN: usize = ipv4::MIN_HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN;
 
 const VERSION_AND_LENGTH: u8 = 0x45;
 const FRAGMENT_AT: usize = 6;
-/// More fragments, and the offset.
+/// The more-fragments flag and the fragment offset.
 const FRAGMENT: u16 = 0x3fff;
 const PROTOCOL_AT: usize = 9;
 const SOURCE_AT: usize = 12;
@@ -21,8 +21,8 @@ const DESTINATION_AT: usize = 16;
 const UDP_AT: usize = ipv4::MIN_HEADER_LEN;
 const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
 
-/// A checked view of the headers of a packet over IPv4 without options that is no fragment. All other
-/// RoCEv2 packets are read layer by layer.
+/// A checked view of the headers of an unfragmented packet over IPv4 without options. All other RoCEv2
+/// packets are parsed layer by layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     raw: &'a [u8; LEN],
@@ -30,7 +30,7 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Views `packet`, from its IP header on; `None` where it is not of this kind, or too short.
+    /// Views `packet`, which starts with its IP header; `None` if it is of another kind or too short.
     #[inline(always)]
     pub fn parse(packet: &'a [u8]) -> Option<Self> {
         let raw: &[u8; LEN] = packet.first_chunk()?;
@@ -60,7 +60,7 @@ impl<'a> Head<'a> {
         u16_at(self.raw, UDP_AT)
     }
 
-    /// BTH and what follows it.
+    /// The BTH and everything after it.
     #[inline]
     pub fn into_bth(self) -> &'a [u8] {
         self.packet.get(BTH_AT..).unwrap_or_default()

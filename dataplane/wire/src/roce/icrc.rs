@@ -1,13 +1,13 @@
 //! Invariant CRC of RoCEv2: InfiniBand specification volume 1, section 7.8 and annex A17.
 //!
-//! CRC-32, as Ethernet and zlib have it, over eight bytes of ones (in place of InfiniBand's local
-//! route header), the IP header, the UDP header and all that follows up to the ICRC itself. What
-//! a switch or router may change on the way counts as ones: type of service or traffic class, TTL
-//! or hop limit, flow label, both checksums, and the BTH byte with FECN and BECN. So marking CE and
-//! forwarding leave it as it is. It is stored with its least significant byte first.
+//! The CRC-32 of Ethernet and zlib over eight bytes of ones (in place of InfiniBand's local route header),
+//! the IP header, the UDP header and everything after it up to the ICRC. Fields that switches or routers may
+//! change count as ones: type of service or traffic class, TTL or hop limit, flow label, both checksums, and
+//! the BTH byte with FECN and BECN. So CE marks and forwarding do not change it. It is stored least
+//! significant byte first.
 //!
-//! In-band telemetry that switches add to on the way ([`crate::int`]) counts as ones too. That is our own: the
-//! specification knows no such header.
+//! In-band telemetry that switches add to ([`crate::int`]) counts as ones too. This rule is our own, as the
+//! specification has no such header.
 
 use super::bth::{self, Telemetry};
 use crate::error::{invalid, truncated};
@@ -20,16 +20,16 @@ pub const LEN: usize = 4;
 const ONES: usize = 8;
 const MAX_HEADERS_LEN: usize = ONES + ipv6::HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN;
 
-/// Where the pieces of a packet lie, in bytes from the start of its IP header.
+/// Offsets in a packet, in bytes from the start of its IP header.
 struct Layout {
     udp: usize,
     icrc: usize,
-    /// How many bytes behind the BTH change on the way.
+    /// The number of bytes after the BTH that switches change.
     telemetry: usize,
 }
 
-/// The ICRC that belongs to `packet`, as it stands on the wire. The packet starts with its IP
-/// header and has room for the ICRC at its end; padding may follow.
+/// The ICRC of `packet`, in wire order. The packet starts with its IP header and has room for the ICRC at its
+/// end; padding may follow.
 ///
 /// # Errors
 /// As the IP and UDP views; truncated, where BTH and ICRC do not fit into the datagram; invalid for
@@ -40,7 +40,7 @@ pub fn compute(packet: &[u8]) -> Result<[u8; LEN], ParseError> {
     locate(packet).map(|layout| crc(packet, &layout))
 }
 
-/// Whether the ICRC at the end of `packet` is right.
+/// Whether the ICRC at the end of `packet` is valid.
 ///
 /// # Errors
 /// As [`compute`].
@@ -62,12 +62,12 @@ pub fn fill(packet: &mut [u8]) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// The ICRC of a packet whose last bytes, those right before the ICRC, were changed: `icrc` is the one from
-/// before, and `difference` the exclusive or of what stood there and what stands there now, in bytes that the ICRC
-/// covers as they are. A CRC is linear, so this costs what these bytes cost, however long the packet.
+/// Updates `icrc` for a packet whose last bytes before the ICRC changed. `difference` is the exclusive or of
+/// their old and new values; the ICRC must cover them unmasked. A CRC is linear, so the cost depends only on
+/// the length of `difference`.
 #[inline]
 pub fn updated(icrc: [u8; LEN], difference: &[u8]) -> [u8; LEN] {
-    // The register starts from zeroes, which is how the unchanged bytes before have left it.
+    // In the difference, the unchanged bytes before are zero and leave the register at zero.
     let mut hasher = crc32fast::Hasher::new_with_initial(u32::MAX);
     hasher.update(difference);
     (u32::from_le_bytes(icrc) ^ !hasher.finalize()).to_le_bytes()
@@ -79,7 +79,7 @@ fn locate(packet: &[u8]) -> Result<Layout, ParseError> {
             let ip = ipv6::View::parse(packet)?;
             (ip.next_header(), ip.into_payload(), ipv6::HEADER_LEN)
         }
-        // IPv4, and whatever its view has to say about the rest.
+        // IPv4. Its view also rejects all other versions.
         _ => {
             let ip = ipv4::View::parse(packet)?;
             if ip.header_len() != ipv4::MIN_HEADER_LEN {

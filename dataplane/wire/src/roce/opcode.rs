@@ -6,14 +6,13 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode(pub u8);
 
-/// Declares the named codes once, for the constants and for [`Opcode::name`].
+/// Declares each code once, for its constant and for [`Opcode::name`].
 macro_rules! opcodes {
     ($($name:ident = $code:literal, $doc:literal;)*) => {
         impl Opcode {
             $(#[doc = $doc] pub const $name: Self = Self($code);)*
 
-            /// Its name, or `None` for a code that is reserved, of a vendor, or of a transport
-            /// that RoCEv2 does not use.
+            /// The name; `None` for a reserved or vendor code, or a transport that RoCEv2 does not use.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($code => Some(stringify!($name)),)*
@@ -65,7 +64,7 @@ opcodes! {
     CNP = 0x81, "Congestion notification packet (annex A17).";
 }
 
-/// Which transport an operation belongs to: the high three bits of its code.
+/// The transport of an operation: the high three bits of its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// 000: reliable connection.
@@ -80,12 +79,12 @@ pub enum Transport {
     CongestionNotification,
     /// 101: extended reliable connection.
     ExtendedReliableConnection,
-    /// 110 and 111: of a manufacturer.
+    /// 110 and 111: manufacturer-specific.
     Manufacturer,
 }
 
 impl Opcode {
-    /// The transport it belongs to.
+    /// The transport of the operation.
     #[inline]
     pub const fn transport(self) -> Transport {
         match self.0 >> 5 {
@@ -111,20 +110,20 @@ impl Opcode {
         matches!(self, Self::RC_ACKNOWLEDGE | Self::RC_ATOMIC_ACKNOWLEDGE)
     }
 
-    /// Whether it asks for an RDMA READ.
+    /// Whether it is an RDMA READ request.
     #[inline]
     pub const fn is_read_request(self) -> bool {
         matches!(self, Self::RC_READ_REQUEST)
     }
 
-    /// Whether it carries data of an RDMA READ back.
+    /// Whether it is an RDMA READ response.
     #[inline]
     pub const fn is_read_response(self) -> bool {
         matches!(self.0, 0x0d..=0x10)
     }
 
-    /// Whether a responder sends it: acknowledgements and READ responses. Its destination queue
-    /// pair is the requester's, and its PSN repeats one of the requester's.
+    /// Whether a responder sends it: acknowledgements and READ responses. The destination queue pair is the
+    /// requester's, and the PSN repeats one of the requester's.
     #[inline]
     pub const fn is_response(self) -> bool {
         matches!(self.0, 0x0d..=0x12)
@@ -172,7 +171,7 @@ impl Opcode {
         matches!(self, Self::RC_ATOMIC_ACKNOWLEDGE)
     }
 
-    /// Whether immediate data follow, after RETH or DETH.
+    /// Whether immediate data follows, after RETH or DETH.
     #[inline]
     pub const fn has_immediate(self) -> bool {
         matches!(self.0, 0x03 | 0x05 | 0x09 | 0x0b | 0x23 | 0x25 | 0x29 | 0x2b | 0x65)

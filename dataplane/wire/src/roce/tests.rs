@@ -1,4 +1,4 @@
-//! RoCEv2 against the vectors and the capture of two soft-RoCE hosts.
+//! Tests RoCEv2 against the vectors and a capture of two soft-RoCE hosts.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::vlan::Tag;
 use crate::{ParseError, Protocol, int, ipv4, ipv6, udp, vlan};
 use units::{BitRate, Nanos};
 
-/// The BTH and what follows, without the ICRC.
+/// The BTH and everything after it, without the ICRC.
 fn transport(packet: &[u8]) -> &[u8] {
     let datagram = ipv4::View::parse(packet).unwrap().into_payload();
     let transport = udp::View::parse(datagram).unwrap().into_payload();
@@ -81,7 +81,7 @@ fn the_icrc_of_the_write_outlives_ce_and_a_hop() {
     bth.set_becn(true);
     bth.set_fecn(true);
     assert_eq!(icrc::compute(&packet).unwrap()[..], hex("635c341f"));
-    // What is not of the way is covered.
+    // Fields that do not change on the way are covered.
     packet[20] ^= 1;
     assert_eq!(icrc::verify(&packet), Ok(false));
 }
@@ -109,7 +109,7 @@ fn the_icrc_outlives_what_switches_add_to_telemetry_and_covers_what_an_acknowled
     assert_eq!(icrc::verify(&packet), Ok(false), "what follows is covered");
 }
 
-/// A packet of nothing but a BTH.
+/// A packet with only a BTH.
 fn bare(telemetry: Telemetry) -> Vec<u8> {
     let mut packet = vector(VECTOR_WRITE)[14..].to_vec();
     packet.truncate(28 + bth::HEADER_LEN + icrc::LEN);
@@ -289,7 +289,7 @@ fn the_first_captured_request_and_reply_bind_two_queue_pairs() {
 
 #[test]
 fn a_connection_sends_from_the_port_of_its_flow_label() {
-    // From REQ and REP: who sends to which queue pair, and the label.
+    // From REQ and REP: the sender, its destination queue pair and the label.
     let mut requests = BTreeMap::new();
     let mut ports = BTreeMap::new();
     let mut compared = 0;
@@ -340,7 +340,7 @@ fn a_datagram_of_another_class_or_queue_pair_is_no_connection_management() {
 
 #[test]
 fn the_source_port_of_queue_pairs_is_that_of_linux() {
-    // 0x118 x 0x2a7 = 0x2e6a8, 0x12345 x 0x54321 = 0x5fcb99ae5, which are folded by hand.
+    // 0x118 x 0x2a7 = 0x2e6a8, 0x12345 x 0x54321 = 0x5fcb99ae5, folded by hand.
     let port = |one, other| {
         source_port_of_queue_pairs(QueuePair::from_low_bits(one), QueuePair::from_low_bits(other))
     };
@@ -462,13 +462,13 @@ proptest! {
         let before: [u8; icrc::LEN] = packet[56..].try_into().unwrap();
         let mut difference = changed[..changed.len().min(at_most).min(28)].to_vec();
         let start = 56 - difference.len();
-        // Behind a BTH that announces telemetry, bytes count as ones, whatever they are.
+        // Bytes after a BTH that announces telemetry count as ones.
         const ANNOUNCES_TELEMETRY: usize = 36;
         if let Some(byte) = ANNOUNCES_TELEMETRY.checked_sub(start).and_then(|at| difference.get_mut(at)) {
             *byte &= 0x9f;
         }
         packet[start..56].iter_mut().zip(&difference).for_each(|(byte, change)| *byte ^= change);
-        // The byte with FECN and BECN counts as ones, whatever it is.
+        // The byte with FECN and BECN counts as ones.
         prop_assume!(start > 32);
         prop_assert_eq!(icrc::compute(&packet), Ok(icrc::updated(before, &difference)));
     }
