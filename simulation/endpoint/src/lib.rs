@@ -1,9 +1,9 @@
 //! RoCEv2 hosts, sans-IO like the switch: `now` comes in, frames come in, frames and the next deadline
 //! go out.
 //!
-//! A [`Host`] is a station with one port: it keeps both ends of its queue pairs, paces and windows what it
-//! sends as its congestion control says, obeys PFC, and answers what it receives. Frames are real: whoever
-//! drives a host sees the bytes that a NIC would send.
+//! A [`Host`] is a station with one port. It holds queue pairs as sender and receiver, paces and limits its
+//! sending by congestion control, obeys PFC, and answers received packets. Frames are real: the caller sees
+//! the bytes that a NIC would send.
 //!
 //! | call | what happens |
 //! |---|---|

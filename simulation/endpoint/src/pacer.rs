@@ -1,29 +1,29 @@
-//! When a queue pair may send its next packet at its rate.
+//! Pacing: when a queue pair may send its next packet.
 
 use units::{BitRate, Interval, Nanos, WireBytes};
 
-/// The earliest instant of the next packet, exactly: with its fraction of a nanosecond.
+/// The exact earliest start of the next packet, including its fraction of a nanosecond.
 ///
-/// The gap behind a packet is that of the rate at its start; what changes later concerns the next one. A packet
-/// that starts late, by less than the gap, because the link had others to carry, does not move those after it,
-/// so that a queue pair gets its rate. One that is later starts a new schedule: nothing is saved up.
+/// The gap after a packet follows the rate at its start; later rate changes affect the next packet. A packet
+/// that starts late by up to the gap, because the link was busy, does not delay later packets, so a queue
+/// pair gets its full rate. A packet that is later than that starts a new schedule, so no credit builds up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     due: Nanos,
     /// Fraction of a nanosecond past `due`, in units of `1 / rate`.
     remainder: u64,
     rate: BitRate,
-    /// The gap that was computed last, since a division costs more than all the rest.
+    /// The last computed gap: the division costs more than the rest.
     bytes: WireBytes,
     gap: Interval,
     gap_remainder: u64,
 }
 
-/// Bits in a byte times nanoseconds in a second.
+/// Bits per byte times nanoseconds per second.
 const SCALE: u64 = 8_000_000_000;
 
 impl Pacer {
-    /// Nothing was sent yet.
+    /// A pacer before the first packet.
     pub fn new(rate: BitRate) -> Self {
         let (bytes, gap) = (WireBytes(0), Interval::ZERO);
         Self { due: Nanos::ZERO, remainder: 0, rate, bytes, gap, gap_remainder: 0 }
@@ -35,7 +35,7 @@ impl Pacer {
         self.due + Interval(u64::from(self.remainder != 0))
     }
 
-    /// A packet of `bytes` starts at `start`, not before it is due, while the rate is `rate`.
+    /// Notes a packet of `bytes` that starts at `start`, not before it is due, at `rate`.
     #[inline]
     pub fn sent(&mut self, start: Nanos, bytes: WireBytes, rate: BitRate) {
         if rate != self.rate || bytes != self.bytes {
@@ -52,7 +52,8 @@ impl Pacer {
 
     fn set_gap(&mut self, bytes: WireBytes, rate: BitRate) {
         if rate != self.rate {
-            // The same fraction, in the units of the new rate; HPCC has another rate for nearly every packet.
+            // Convert the fraction to the units of the new rate; HPCC changes the rate with nearly every
+            // packet.
             let (old, new) = (self.rate.bits_per_second(), rate.bits_per_second());
             self.remainder = (u128::from(self.remainder) * u128::from(new) / u128::from(old)) as u64;
         }

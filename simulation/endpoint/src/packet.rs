@@ -1,4 +1,4 @@
-//! The frames of a queue pair: headers that are made once and then only patched.
+//! The frames of a queue pair: headers that are built once and then only patched.
 
 mod returning;
 mod segment;
@@ -23,24 +23,23 @@ const UDP_AT: usize = IP_AT + ipv4::MIN_HEADER_LEN;
 const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
 const AETH_AT: usize = BTH_AT + bth::HEADER_LEN;
 const ACK_ICRC_AT: usize = AETH_AT + Aeth::LEN;
-/// In an acknowledgement, from the byte with the acknowledge request up to the ICRC: what differs from one to the
-/// next.
+/// The variable part of an acknowledgement: from the byte with the acknowledge request up to the ICRC.
 const ACK_VARIABLE_AT: usize = BTH_AT + 8;
 
 /// Bytes of the headers of a data packet.
 pub(crate) const DATA_HEADERS: usize = AETH_AT;
-/// Bytes of a whole acknowledgement.
+/// Bytes of an acknowledgement frame.
 const ACK_LEN: usize = ACK_ICRC_AT + icrc::LEN;
 
-/// Syndrome of a positive acknowledgement that tells of no credits (InfiniBand section 9.7.5.2.1).
+/// Syndrome of a positive acknowledgement without credits (InfiniBand section 9.7.5.2.1).
 const SYNDROME_ACK: u8 = 0x1f;
 /// Syndrome of a PSN sequence error.
 const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
-/// Syndrome of IRN's negative acknowledgement: the last one of the error codes that the specification reserves.
-/// The paper gives no format. The sequence number of the packet that came stands in place of that of the message.
+/// Syndrome of IRN's negative acknowledgement: the last reserved error code. The paper gives no format. The
+/// PSN of the packet that arrived replaces the message sequence number.
 const SYNDROME_SELECTIVE: u8 = 0x7f;
 
-/// From where to where the frames of a queue pair go.
+/// The addresses of a queue pair's frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub station: Station,
@@ -51,18 +50,18 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Writes all that stands before the BTH of a packet with `transport` bytes from its BTH on.
+    /// Writes the headers before the BTH of a packet with `transport` bytes from its BTH on.
     fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
         let (packet, udp_header) = out.split_at_mut(UDP_AT);
         let length = udp::HEADER_LEN as u16 + transport;
         self.emit_packet(dscp, ecn, IpProtocol::UDP, length, packet);
         let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
         let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
-        // The rest of the array is as long as its header.
+        // The rest of the array has the length of the header.
         let _ = udp.emit(udp_header);
     }
 
-    /// Writes Ethernet and IP headers of a packet with `payload` bytes of `protocol`, where there is room.
+    /// Writes the Ethernet and IP headers of a packet with `payload` bytes of `protocol`, if they fit.
     fn emit_packet(&self, dscp: Dscp, ecn: Ecn, protocol: IpProtocol, payload: u16, out: &mut [u8]) {
         let Some((ethernet_header, ip_header)) = out.split_at_mut_checked(IP_AT) else { return };
         let ethernet = ethernet::Header {
@@ -83,7 +82,7 @@ impl Path {
             source: self.station.address,
             destination: self.peer,
         };
-        // The callers have room for both.
+        // Callers provide room for both.
         let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header));
     }
 
@@ -110,7 +109,7 @@ impl Path {
     }
 }
 
-/// A frame that is all there: an acknowledgement or a congestion notification.
+/// A complete short frame: an acknowledgement or a congestion notification.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortFrame {
     bytes: [u8; Self::CAPACITY],
@@ -118,7 +117,7 @@ pub(crate) struct ShortFrame {
 }
 
 impl ShortFrame {
-    /// Room for the longest one, an acknowledgement that returns telemetry.
+    /// The longest frame, an acknowledgement that returns telemetry.
     const CAPACITY: usize = 111;
 
     pub fn bytes(&self) -> &[u8] {
@@ -126,19 +125,19 @@ impl ShortFrame {
     }
 }
 
-/// What stands around the bytes of a message.
+/// The headers around message bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// RoCEv2.
     Roce,
-    /// RoCEv2 with in-band telemetry behind the BTH.
+    /// RoCEv2 with in-band telemetry after the BTH.
     Collecting,
     /// TCP.
     Tcp,
 }
 
 impl Format {
-    /// That of a host.
+    /// The format of a host.
     pub fn of(settings: &HostSettings) -> Self {
         match (settings.transport, settings.congestion_control) {
             (Transport::NewReno(_), _) => Self::Tcp,
@@ -163,7 +162,7 @@ impl Format {
         if matches!(self, Self::Collecting) { int::LEN } else { 0 }
     }
 
-    /// Bytes that fill what stands behind the BTH up to a multiple of four.
+    /// Bytes that pad everything after the BTH to a multiple of four.
     const fn padding(self, payload: u16) -> u16 {
         payload.wrapping_add(self.telemetry_len() as u16).wrapping_neg() & 3
     }
@@ -175,13 +174,13 @@ pub(crate) struct DataTemplate {
     path: Path,
     dscp: Dscp,
     format: Format,
-    /// Of the packet that was written last.
+    /// The payload of the last packet.
     payload: u16,
     /// The telemetry stays zero.
     bytes: [u8; DATA_HEADERS + int::LEN],
 }
 
-/// What differs from one data packet to the next.
+/// The variable fields of a data packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataPacket {
     pub opcode: Opcode,
@@ -198,7 +197,7 @@ impl DataTemplate {
         template
     }
 
-    /// Makes this the next packet; returns its stored length.
+    /// Writes the headers of `packet`; returns its stored length.
     #[inline]
     pub fn write(&mut self, packet: &DataPacket) -> Bytes {
         if packet.payload != self.payload {
@@ -214,7 +213,7 @@ impl DataTemplate {
             psn: packet.psn,
             ..bth::Header::new(packet.opcode, self.path.remote)
         };
-        // There is room for it.
+        // The header fits.
         let _ = header.emit(self.bytes.get_mut(BTH_AT..).unwrap_or_default());
         self.format.data_length(packet.payload)
     }
@@ -227,40 +226,40 @@ impl DataTemplate {
         }
     }
 
-    /// To whom it goes.
+    /// The destination.
     #[inline]
     pub fn peer(&self) -> Ipv4Addr {
         self.path.peer
     }
 
-    /// The headers of the packet that was written last.
+    /// The headers of the last packet.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..DATA_HEADERS + self.format.telemetry_len()).unwrap_or_default()
     }
 }
 
-/// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP, BTH and
-/// ICRC are 58 bytes, and the payload is padded to a multiple of four. Hosts with HPCC or TCP have other packets, see
-/// [`HostSettings::data_length`].
+/// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP,
+/// BTH and ICRC are 58 bytes, and the payload is padded to a multiple of four. Packets of HPCC and TCP
+/// differ, see [`HostSettings::data_length`].
 #[inline]
 pub const fn data_length(payload: u16) -> Bytes {
     Format::Roce.data_length(payload)
 }
 
-/// What a receiver answers.
+/// The answer of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Everything up to this sequence number is there.
+    /// Everything up to this sequence number has arrived.
     Acknowledge(Psn),
-    /// This sequence number was expected and another one came.
+    /// This sequence number was expected, but another arrived.
     SequenceError(Psn),
-    /// The first sequence number was expected, and the second one came and was kept.
+    /// The first sequence number was expected, but the second arrived and was kept.
     Selective(Psn, Psn),
 }
 
 impl Answer {
-    /// What an acknowledgement with this sequence number says; `None` for what no receiver here answers.
+    /// Parses an acknowledgement with this sequence number; `None` if receivers never send it.
     #[inline]
     pub fn parse(psn: Psn, aeth: Aeth) -> Option<Self> {
         match aeth.syndrome {
@@ -271,7 +270,7 @@ impl Answer {
         }
     }
 
-    /// Sequence number, syndrome, and the 24 bits beside that: the number of messages that were received.
+    /// PSN, syndrome, and the 24 bits after it: the number of received messages.
     #[inline]
     fn fields(self, messages: u32) -> (Psn, u8, Psn) {
         let messages = Psn::from_low_bits(messages);
@@ -283,10 +282,10 @@ impl Answer {
     }
 }
 
-/// The acknowledgements of a queue pair, ICRC included.
+/// The acknowledgements of a queue pair, including the ICRC.
 #[derive(Clone, Debug)]
 pub(crate) struct AckTemplate {
-    /// With zeroes for all that differs, and the ICRC of that.
+    /// The frame and its ICRC with all variable fields zero.
     bytes: [u8; ACK_LEN],
 }
 
@@ -297,13 +296,13 @@ impl AckTemplate {
             path.emit(dscp, Ecn::NotEct, (ACK_LEN - BTH_AT) as u16, headers);
         }
         let header = bth::Header::new(Opcode::RC_ACKNOWLEDGE, path.remote);
-        // There is room for the header, and an ICRC is defined for what was just written.
+        // The header fits, and this packet has a defined ICRC.
         let _ = header.emit(&mut bytes[BTH_AT..]);
         let _ = icrc::fill(&mut bytes[IP_AT..]);
         Self { bytes }
     }
 
-    /// The frame with this answer; `messages` were received so far.
+    /// The frame with this answer, after `messages` received messages.
     #[inline]
     pub fn frame(&self, answer: Answer, messages: u32) -> ShortFrame {
         let (psn, syndrome, messages) = answer.fields(messages);

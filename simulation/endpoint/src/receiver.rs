@@ -11,7 +11,7 @@ use wire::ip::Dscp;
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
 
-/// A data packet, as far as a receiver looks at it.
+/// The fields of a data packet that a receiver uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
     pub opcode: Opcode,
@@ -19,11 +19,11 @@ pub(crate) struct Arrival<'a> {
     pub ack_requested: bool,
     /// Bytes of the message.
     pub payload: u64,
-    /// What it has collected on its way.
+    /// The collected telemetry.
     pub telemetry: Option<&'a [u8; int::LEN]>,
 }
 
-/// What it answers with.
+/// The template of its answers.
 #[derive(Clone, Debug)]
 enum Template {
     Plain(AckTemplate),
@@ -31,13 +31,13 @@ enum Template {
     Tcp(AckSegmentTemplate),
 }
 
-/// How far ahead of what is expected a segment may be: twice what a sender may have on its way.
+/// How far ahead of the expected segment a segment may be: twice the maximum in flight.
 const AHEAD_MAX: u64 = 1 << 18;
 
-/// What came of a data packet.
+/// The outcome of a data packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// All bytes that are there without a gap, where they have become more.
+    /// The number of bytes received without a gap, if it increased.
     pub delivered: Option<u64>,
     /// Whether the message is now complete.
     pub complete: bool,
@@ -51,18 +51,18 @@ pub(crate) struct Outcome {
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     pub flow: FlowId,
-    /// Of acknowledgements and notifications.
+    /// The priority of acknowledgements and notifications.
     pub priority: Priority,
     first_psn: Psn,
     transport: ReceiveTransport,
     template: Template,
     path: Path,
     dscp: Dscp,
-    /// Bytes in each packet but the last one.
+    /// Bytes per packet, except the last.
     size: u64,
-    /// Whether one of them has come, so that `size` is what the sender makes of it.
+    /// Whether such a packet has arrived, so that `size` is the sender's.
     sized: bool,
-    /// The last packet and its bytes, once it has come.
+    /// The last packet and its bytes, once it has arrived.
     last: Option<(u64, u64)>,
     complete: bool,
     notified: Option<Nanos>,
@@ -95,13 +95,13 @@ impl Receiver {
         }
     }
 
-    /// Who sends.
+    /// The address of the sender.
     #[inline]
     pub fn peer(&self) -> Ipv4Addr {
         self.path.peer
     }
 
-    /// A data packet came; its answer goes to `control`.
+    /// Handles a data packet; adds its answer to `control`.
     #[inline]
     pub fn on_packet(&mut self, arrival: &Arrival<'_>, control: &mut VecDeque<ShortFrame>) -> Outcome {
         let expected = self.transport.expected();
@@ -129,7 +129,7 @@ impl Receiver {
         outcome
     }
 
-    /// Whether a packet that is not the last one may have `payload` bytes: all of them have as many.
+    /// Whether a packet other than the last may have `payload` bytes: they all have the same size.
     #[inline]
     fn fits(&mut self, payload: u64) -> bool {
         if !self.sized {
@@ -138,8 +138,8 @@ impl Receiver {
         payload == self.size
     }
 
-    /// A TCP segment came that begins with `sequence` and has `payload` bytes. `None` where it is none of this
-    /// message: senders cut it at multiples of the MTU.
+    /// Handles a TCP segment at `sequence` with `payload` bytes. `None` if it is not part of this message,
+    /// which senders cut at multiples of the MTU.
     pub fn on_segment(
         &mut self,
         sequence: SequenceNumber,
@@ -163,7 +163,7 @@ impl Receiver {
         Some(outcome)
     }
 
-    /// Takes `packet` with `payload` bytes; what is to be answered, and what came of it.
+    /// Handles `packet` with `payload` bytes; returns the answer and the outcome.
     #[inline]
     fn receive(
         &mut self,
@@ -186,7 +186,7 @@ impl Receiver {
         (response, outcome)
     }
 
-    /// All bytes that are there without a gap.
+    /// The number of bytes received without a gap.
     fn bytes(&self) -> u64 {
         match self.last {
             Some((last, payload)) if self.complete => last.saturating_mul(self.size).saturating_add(payload),
@@ -194,7 +194,7 @@ impl Receiver {
         }
     }
 
-    /// The TCP port of the other end; `None` where it is no TCP connection.
+    /// The TCP port of the far end; `None` without TCP.
     #[inline]
     pub fn remote_port(&self) -> Option<u16> {
         match &self.template {
@@ -212,7 +212,7 @@ impl Receiver {
         }
     }
 
-    /// A packet with a congestion mark came: the notification, where none was sent within `interval`.
+    /// Handles a packet with a congestion mark; returns a notification unless one was sent within `interval`.
     #[inline]
     pub fn on_mark(&mut self, now: Nanos, interval: Interval) -> Option<ShortFrame> {
         if self.notified.is_some_and(|last| now < last + interval) {

@@ -12,14 +12,14 @@ use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
 
-/// A message, by its packets.
+/// A message as packets.
 #[derive(Clone, Copy, Debug)]
 struct Message {
-    /// Bytes in each packet but the last one.
+    /// Bytes per packet, except the last.
     mtu: u16,
-    /// How many; more than there can ever be for one without end.
+    /// The number of packets; an unreachable number if endless.
     packets: u64,
-    /// Bytes in the last one.
+    /// Bytes in the last packet.
     last: u16,
 }
 
@@ -48,8 +48,8 @@ impl Message {
         }
     }
 
-    /// How many whole packets the first `bytes` of the message are, the end of which counts as one more byte;
-    /// `None` where they end within one.
+    /// The number of whole packets in the first `bytes` of the message, whose end counts as one more byte;
+    /// `None` if they end within a packet.
     fn packets_before(&self, bytes: u64) -> Option<u64> {
         let size = u64::from(self.mtu.max(1));
         let end = self
@@ -70,12 +70,12 @@ impl Message {
     }
 }
 
-/// Where a queue pair stands in the order of transmission.
+/// The place of a queue pair in the transmission order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Nowhere: it has nothing to send, or may not.
+    /// None: it has nothing to send or may not send.
     None,
-    /// In a round robin, or waiting for the instant of its next packet.
+    /// In the round robin, or paced.
     Listed,
 }
 
@@ -85,11 +85,11 @@ pub(crate) struct Departure {
     packet: u64,
     /// Its stored length.
     pub length: Bytes,
-    /// Whether it was sent before.
+    /// Whether it is a retransmission.
     pub again: bool,
 }
 
-/// The headers of its packets.
+/// The header template of its packets.
 #[derive(Clone, Debug)]
 enum Template {
     Roce(DataTemplate),
@@ -102,7 +102,7 @@ pub(crate) struct Sender {
     pub flow: FlowId,
     pub priority: Priority,
     pub place: Place,
-    /// The instant of the wake-up that is set for it; never where there is none.
+    /// Its scheduled alarm; never if there is none.
     pub alarm: Nanos,
     pub retransmitted: u64,
     message: Message,
@@ -112,13 +112,13 @@ pub(crate) struct Sender {
     controller: Controller,
     pacer: Pacer,
     line: BitRate,
-    /// Packets that asked for an acknowledgement, and when they started, oldest first; kept only for a controller
-    /// that measures round trips.
+    /// Packets that requested an acknowledgement, with their start, oldest first. Only used if the controller
+    /// measures round trips.
     asked: VecDeque<(u64, Nanos)>,
 }
 
 impl Sender {
-    /// A sender on a host that sends `others`.
+    /// A sender on a host that already sends `others` flows.
     pub fn new(connection: &Connection, path: Path, settings: &HostSettings, others: u32) -> Self {
         let (priority, first_psn) = (connection.priority, connection.first_psn);
         let dscp = settings.dscp[priority.index()];
@@ -140,7 +140,7 @@ impl Sender {
             line: settings.rate,
             asked: VecDeque::new(),
         };
-        // What a whole packet needs is written once.
+        // Writes the headers that depend on the length once, for a full packet.
         let _ = sender.write(0);
         sender
     }
@@ -167,7 +167,7 @@ impl Sender {
         packet + 1 == self.message.packets || self.transport.requests_ack(packet)
     }
 
-    /// Whether there is a packet that it may send, apart from when.
+    /// Whether it may send a packet, regardless of pacing.
     #[inline]
     pub fn may_send(&self) -> bool {
         let within = self.controller.window().is_none_or(|window| self.bytes_in_flight() < window);
@@ -179,13 +179,13 @@ impl Sender {
         self.transport.in_flight() * u64::from(self.message.mtu)
     }
 
-    /// When its next packet may start.
+    /// The earliest start of its next packet.
     #[inline]
     pub fn due(&self) -> Nanos {
         self.pacer.due()
     }
 
-    /// Writes its next packet, which is then in [`Sender::headers`].
+    /// Writes its next packet to [`Sender::headers`].
     #[inline]
     pub fn prepare(&mut self) -> Option<Departure> {
         if !self.may_send() {
@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// The packet that was prepared starts at `start`.
+    /// Notes that the prepared packet starts at `start`.
     #[inline]
     pub fn depart(&mut self, start: Nanos, departure: Departure) {
         if let Some(rate) = self.controller.rate(start) {
@@ -222,14 +222,14 @@ impl Sender {
 
     fn note_departure(&mut self, start: Nanos, departure: Departure) {
         if departure.again {
-            // Which of the two an acknowledgement will be for is unknown (Karn's rule).
+            // An acknowledgement could be for either transmission (Karn's rule).
             self.asked.retain(|(packet, _)| *packet < departure.packet);
         } else if self.requests_ack(departure.packet) {
             self.asked.push_back((departure.packet, start));
         }
     }
 
-    /// An answer came, with `telemetry` behind it. Says whether everything is acknowledged.
+    /// Handles an answer with `telemetry`. Returns whether everything is acknowledged.
     #[inline]
     pub fn on_answer(&mut self, now: Nanos, answer: Answer, telemetry: &[u8]) -> bool {
         let acknowledged = self.transport.acknowledged();
@@ -248,7 +248,8 @@ impl Sender {
         response.is_some_and(|response| self.on_response(now, response, telemetry))
     }
 
-    /// A TCP acknowledgement came. Says whether everything is acknowledged; `None` where it is none of this message.
+    /// Handles a TCP acknowledgement. Returns whether everything is acknowledged; `None` if it is not for
+    /// this message.
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: SequenceNumber) -> Option<bool> {
         let Template::Tcp(template) = &self.template else { return None };
         let near = self.message.bytes_before(self.transport.acknowledged());
@@ -266,7 +267,7 @@ impl Sender {
         self.transport.acknowledged() == self.message.packets
     }
 
-    /// Tells the controller of an acknowledgement of everything from packet `from` on.
+    /// Notifies the controller that packets from `from` on were acknowledged.
     fn tell(&mut self, now: Nanos, from: u64, telemetry: &[u8]) {
         let before = self.transport.acknowledged();
         let acknowledged = self.message.bytes_before(before);
@@ -289,18 +290,18 @@ impl Sender {
         found
     }
 
-    /// A congestion notification came.
+    /// Handles a congestion notification.
     pub fn on_cnp(&mut self, now: Nanos) {
         self.controller.on_cnp(now);
     }
 
-    /// When it wants [`Sender::on_alarm`] to be called.
+    /// When to call [`Sender::on_alarm`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.transport.deadline()
     }
 
-    /// Its deadline has come, or one that it had before. Says whether its retransmission timer ran out.
+    /// Handles its current or an earlier deadline. Returns whether the retransmission timer expired.
     pub fn on_alarm(&mut self, now: Nanos) -> bool {
         let timeout = self.transport.deadline() <= now;
         if timeout {
@@ -309,14 +310,14 @@ impl Sender {
         timeout
     }
 
-    /// Ends a message without end with one more packet, since none of those that were sent says that it is the last.
+    /// Ends an endless message with one more packet, because no sent packet is marked as the last.
     pub fn stop(&mut self) {
         if self.message.packets == u64::MAX {
             self.message.packets = self.transport.sent() + 1;
         }
     }
 
-    /// What it is doing, at `now`.
+    /// Its state at `now`.
     pub fn state(&self, now: Nanos) -> FlowState {
         FlowState {
             rate: self.controller.clone().rate(now).unwrap_or(self.line),
@@ -335,7 +336,7 @@ impl Sender {
         self.transport.acknowledged() == self.message.packets
     }
 
-    /// To whom it sends.
+    /// The address of the receiver.
     #[inline]
     pub fn peer(&self) -> Ipv4Addr {
         match &self.template {
@@ -344,7 +345,7 @@ impl Sender {
         }
     }
 
-    /// The TCP port to which it sends; `None` where it is no TCP connection.
+    /// The TCP port of the receiver; `None` without TCP.
     pub fn remote_port(&self) -> Option<u16> {
         match &self.template {
             Template::Roce(_) => None,

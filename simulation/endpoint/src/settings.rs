@@ -1,4 +1,4 @@
-//! What a host is, and what it is asked to send.
+//! The settings of hosts and flows.
 
 mod hpcc;
 mod irn;
@@ -27,69 +27,70 @@ pub struct Station {
     pub address: Ipv4Addr,
 }
 
-/// A flow, by a number that is its own in the whole network.
+/// A flow, by a number that is unique in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// What a host is.
+/// The settings of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostSettings {
     /// Its own addresses.
     pub station: Station,
-    /// The MAC address to which all of its frames go: the router behind its port, or its only neighbour.
+    /// The destination MAC address of all its frames: the router at its port, or its only neighbour.
     pub next_hop: MacAddress,
-    /// Of its port.
+    /// The rate of its port.
     pub rate: BitRate,
-    /// Bytes of a message in one packet (path MTU), 256 to 8192.
+    /// Message bytes per packet (path MTU), 256 to 8192.
     pub mtu: u16,
     /// The priorities for which it obeys PFC.
     pub lossless: PrioritySet,
-    /// The code point that it writes for each priority.
+    /// The DSCP that it writes for each priority.
     pub dscp: [Dscp; Priority::COUNT],
-    /// The priority of acknowledgements and CNPs; that of the data where there is none.
+    /// The priority of acknowledgements and CNPs; `None` uses that of the data.
     pub control_priority: Option<Priority>,
-    /// How what is lost is sent again.
+    /// How lost packets are retransmitted.
     pub transport: Transport,
     /// How fast it sends.
     pub congestion_control: CongestionControl,
-    /// How long after a congestion notification (CNP) the same flow gets no other one, as its receiver: N of the
-    /// notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's (Mellanox's) NICs. Zero
-    /// answers each marked packet; `None` sends no notification at all.
+    /// The minimum interval between congestion notification packets (CNPs) that it sends for a flow as
+    /// receiver: N of the notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's
+    /// (Mellanox's) NICs. Zero answers each marked packet; `None` disables CNPs.
     pub cnp_interval: Option<Interval>,
 }
 
 impl HostSettings {
-    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
-    /// ([`crate::data_length`]), with in-band telemetry where there is HPCC, or that of TCP.
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: RoCEv2
+    /// ([`crate::data_length`]), RoCEv2 with in-band telemetry for HPCC, or TCP.
     #[inline]
     pub fn data_length(&self, payload: u16) -> Bytes {
         Format::of(self).data_length(payload)
     }
 }
 
-/// How what is lost is sent again.
+/// How lost packets are retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
-    /// RoCE as NICs have it.
+    /// Go-back-N, as in RoCE NICs.
     GoBackN(GoBackN),
     /// IRN, for networks without PFC.
     Irn(Irn),
-    /// TCP in place of RoCE. It controls congestion itself: [`HostSettings::congestion_control`] has no effect.
+    /// TCP instead of RoCE. It has its own congestion control, so [`HostSettings::congestion_control`] has no
+    /// effect.
     NewReno(NewReno),
 }
 
 /// Go-back-N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoBackN {
-    /// Every so many packets ask for an acknowledgement, and so does the last one of a message.
+    /// Every `ack_every`th packet requests an acknowledgement, and so does the last one of a message.
     pub ack_every: NonZeroU32,
-    /// How long after the last progress everything that is not acknowledged is sent again. More than a round trip,
-    /// queues and pauses included.
+    /// The time without progress after which everything unacknowledged is sent again. It should exceed a
+    /// round trip including queues and pauses.
     pub retransmission_timeout: Interval,
 }
 
-/// Every packet is acknowledged; the timeout is 67.1 ms, that of the timer code 14 with which many NICs begin
-/// (4.096 us times 2^14, InfiniBand section 9.7.6.1.3).
+/// Every packet is acknowledged. The timeout is 67.1 ms: timer code 14, the default of many NICs (4.096 us
+/// times 2^14, InfiniBand section 9.7.6.1.3).
 impl Default for GoBackN {
     fn default() -> Self {
         Self { ack_every: NonZeroU32::MIN, retransmission_timeout: Interval(67_108_864) }
@@ -99,9 +100,9 @@ impl Default for GoBackN {
 /// How fast a host sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CongestionControl {
-    /// At the rate of its port.
+    /// None: hosts send at the rate of their port.
     None,
-    /// DCQCN. What its notification point does is [`HostSettings::cnp_interval`] of the receiver.
+    /// DCQCN. Its notification point is configured by [`HostSettings::cnp_interval`] of the receiver.
     Dcqcn(Dcqcn),
     /// TIMELY.
     Timely(Timely),
@@ -109,44 +110,45 @@ pub enum CongestionControl {
     Hpcc(Hpcc),
 }
 
-/// The reaction point of DCQCN ("Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). Each setting has
-/// the paper's name, and that of NVIDIA's (Mellanox's) NICs.
+/// The reaction point of DCQCN ("Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). Each
+/// setting gives its name in the paper and, in parentheses, in NVIDIA's (Mellanox's) NICs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dcqcn {
     /// g, the gain of alpha, between 0 and 1 (`dce_tcp_g`, there in units of 1/1024 and of what is kept of alpha).
     pub g: f64,
     /// Alpha before the first notification, between 0 and 1 (`initial_alpha_value`).
     pub initial_alpha: f64,
-    /// K: alpha falls whenever so long no notification came (`dce_tcp_rtt`).
+    /// K: alpha falls after each such interval without a notification (`dce_tcp_rtt`).
     pub alpha_timer: Interval,
-    /// T: the rate rises whenever so long no notification came (`rpg_time_reset`).
+    /// T: the rate rises after each such interval without a notification (`rpg_time_reset`).
     pub rate_timer: Interval,
-    /// B: the rate rises whenever so many bytes were sent without a notification; frames count as stored
-    /// (`rpg_byte_reset`, there in units of 64 bytes). `None` leaves increases to the timer alone, as the ns-3 models
-    /// of HPCC's authors have it.
+    /// B: the rate rises after each such number of bytes sent without a notification; frames count as stored
+    /// (`rpg_byte_reset`, there in units of 64 bytes). `None` leaves increases to the timer alone, as in the
+    /// ns-3 models of HPCC's authors.
     pub byte_counter: Option<Bytes>,
-    /// F: so many events of timer or byte counter end fast recovery (`rpg_threshold`).
+    /// F: the number of timer or byte counter events that end fast recovery (`rpg_threshold`).
     pub fast_recovery_steps: u32,
-    /// R_AI, by which the target rate rises behind fast recovery (`rpg_ai_rate`).
+    /// R_AI: the step of the target rate after fast recovery (`rpg_ai_rate`).
     pub additive_increase: BitRate,
-    /// R_HAI, by which the target rate rises once both timer and byte counter, if there is one, are behind fast recovery: once with
-    /// the first event, twice with the second one, and so on, as in QCN (`rpg_hai_rate`).
+    /// R_HAI: the step of the target rate once both the timer and the byte counter, if used, are past fast
+    /// recovery: one step at the first event, two at the second, and so on, as in QCN (`rpg_hai_rate`).
     pub hyper_increase: BitRate,
-    /// The least rate (`rpg_min_rate`).
+    /// The minimum rate (`rpg_min_rate`).
     pub minimum_rate: BitRate,
-    /// Whether each reduction makes the rate before it the target, as in the paper (`clamp_tgt_rate`). If not, only
-    /// one before which the byte counter raised the rate does.
+    /// Whether each reduction sets the target to the previous rate, as in the paper (`clamp_tgt_rate`). If
+    /// not, a reduction does so only after the byte counter raised the rate.
     pub clamp_target_rate: bool,
-    /// Whether one before which the timer raised the rate does too (`clamp_tgt_rate_after_time_inc`). Without effect
-    /// where the target is always clamped.
+    /// Whether a reduction also sets the target after the timer raised the rate
+    /// (`clamp_tgt_rate_after_time_inc`). No effect with `clamp_target_rate`.
     pub clamp_target_rate_after_time_inc: bool,
-    /// For so long the rate is not reduced again; notifications that come meanwhile count as one at the end
-    /// (`rate_reduce_monitor_period`). Zero leaves it to the receiver how often notifications come, as in the paper.
+    /// The minimum interval between reductions; notifications in between count as one at its end
+    /// (`rate_reduce_monitor_period`). With zero, the receiver's notification interval is the only limit, as
+    /// in the paper.
     pub rate_reduce_monitor_period: Interval,
 }
 
-/// Those with which the paper runs its testbed. It gives no R_HAI and no least rate: ten times R_AI keeps the ratio
-/// with which NICs come (5 and 50 Mb/s), and 1 Mb/s is theirs.
+/// The parameters of the paper's testbed. The paper gives no R_HAI and no minimum rate: ten times R_AI is the
+/// ratio of NICs' defaults (5 and 50 Mb/s), and 1 Mb/s is NICs' default.
 impl Default for Dcqcn {
     fn default() -> Self {
         Self {
@@ -166,32 +168,32 @@ impl Default for Dcqcn {
     }
 }
 
-/// Which end of a flow a host is.
+/// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It sends.
+    /// The sender.
     Sender,
-    /// It receives.
+    /// The receiver.
     Receiver,
 }
 
-/// A flow as one of its ends sees it: one message over a queue pair of its own.
+/// A flow from the view of one end: one message over its own queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which end of it.
+    /// The end.
     pub end: End,
     /// The queue pair of this host, from [`crate::Host::reserve`].
     pub local: QueuePair,
-    /// The queue pair of the other end.
+    /// The queue pair of the far end.
     pub remote: QueuePair,
-    /// The address of the other end.
+    /// The address of the far end.
     pub peer: Ipv4Addr,
-    /// What its data is sent with.
+    /// The priority of its data.
     pub priority: Priority,
     /// The sequence number of the first packet.
     pub first_psn: Psn,
-    /// How long the message is, in bytes; `None`: without end, until [`crate::Host::stop`].
+    /// The length of the message in bytes; `None` is endless, until [`crate::Host::stop`].
     pub length: Option<u64>,
 }

@@ -1,13 +1,14 @@
-//! DCQCN, the reaction point: "Congestion Control for Large-Scale RDMA Deployments" (Zhu et al., SIGCOMM 2015),
-//! section 3.1. What it leaves open is as in QCN (IEEE 802.1Q clause 30), from which it comes.
+//! DCQCN, the reaction point: "Congestion Control for Large-Scale RDMA Deployments" (Zhu et al., SIGCOMM
+//! 2015), section 3.1. Where the paper is silent, this follows QCN (IEEE 802.1Q clause 30), its origin.
 //!
-//! Nothing here needs a timer of the host: a rate matters only when a packet starts, so what the timers did since
-//! then is worked out at that instant, step by step and each at its own.
+//! It needs no timers of the host: a rate matters only when a packet starts. At that instant, the timer
+//! events since the last one are applied in order, each at its own time.
 
 use crate::settings::Dcqcn as Settings;
 use units::{BitRate, Bytes, Interval, Nanos};
 
-/// Closer than this to the rate of the port, in bits per second, is that rate: halving the distance never ends.
+/// A rate within this distance of the port's rate, in bits per second, becomes the port's rate, because
+/// halving the distance would never end.
 const CLOSE: f64 = 1.0;
 
 /// The reaction point of a queue pair. Rates are in bits per second.
@@ -19,24 +20,24 @@ pub(crate) struct Dcqcn {
     current: f64,
     /// Rt.
     target: f64,
-    /// As of `reduced`, when it was updated last by a reduction.
+    /// The value at `reduced`, set by the last reduction.
     alpha: f64,
-    /// When the rate was reduced last: from then on all timers run. `None` before the first notification.
+    /// The last rate reduction, when all timers restart. `None` before the first notification.
     reduced: Option<Nanos>,
     /// Whether a notification waits for the end of the monitor period.
     pending: bool,
-    /// When the rate timer runs out next.
+    /// The next expiry of the rate timer.
     timer_due: Nanos,
-    /// T: how often it ran out since the last reduction.
+    /// T: expiries since the last reduction.
     timer_stage: u32,
-    /// Bytes that were sent since the byte counter began anew.
+    /// Bytes sent since the byte counter restarted.
     bytes: u64,
-    /// BC: how often it began anew since the last reduction.
+    /// BC: restarts of the byte counter since the last reduction.
     byte_stage: u32,
 }
 
 impl Dcqcn {
-    /// Begins at the rate of the port, `line`.
+    /// Starts at the rate of the port, `line`.
     pub fn new(settings: Settings, line: BitRate) -> Self {
         let rate = line.bits_per_second() as f64;
         Self {
@@ -62,18 +63,18 @@ impl Dcqcn {
         self.current < self.line_rate()
     }
 
-    /// The rate of the packet that starts at `now`; `None` for that of the port.
+    /// The rate of the packet that starts at `now`; `None` for the port's rate.
     #[inline]
     pub fn rate(&mut self, now: Nanos) -> Option<BitRate> {
         if !(self.is_limited() || self.pending) {
             return None;
         }
         self.advance(now);
-        // Rounded down to whole bits per second; the least rate is at least one of them.
+        // Rounded down to whole bits per second. The minimum rate is at least one.
         self.is_limited().then(|| BitRate::new(self.current as u64)).flatten()
     }
 
-    /// A packet starts at `now`.
+    /// Counts a packet that starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, length: Bytes) {
         if !(self.is_limited() || self.pending) {
@@ -89,7 +90,7 @@ impl Dcqcn {
         }
     }
 
-    /// A notification came.
+    /// Handles a congestion notification.
     pub fn on_cnp(&mut self, now: Nanos) {
         self.advance(now);
         match self.monitor_ends() {
@@ -98,12 +99,12 @@ impl Dcqcn {
         }
     }
 
-    /// The end of the time in which the rate is not reduced again.
+    /// The end of the period without a further reduction.
     fn monitor_ends(&self) -> Option<Nanos> {
         self.reduced.map(|reduced| reduced + self.settings.rate_reduce_monitor_period)
     }
 
-    /// Does what has become due until `now`.
+    /// Applies everything that is due by `now`.
     fn advance(&mut self, now: Nanos) {
         loop {
             let reduction = self.monitor_ends().filter(|_| self.pending).unwrap_or(Nanos::NEVER);
@@ -139,15 +140,16 @@ impl Dcqcn {
         (self.timer_stage, self.byte_stage, self.bytes) = (0, 0, 0);
     }
 
-    /// Equation 2: alpha after the updates since the last reduction. Each interval K without one takes g of it.
+    /// Equation 2: alpha after the updates since the last reduction. Each interval K reduces it by the
+    /// fraction g.
     fn alpha_at(&self, now: Nanos) -> f64 {
         let Some(reduced) = self.reduced else { return self.alpha };
         let intervals = now.since(reduced).0 / self.settings.alpha_timer.0.max(1);
         self.alpha * power(1.0 - self.settings.g, intervals)
     }
 
-    /// The timer or the byte counter ran out: fast recovery (equation 3), additive increase (equation 4) or hyper
-    /// increase.
+    /// Handles an expiry of the timer or byte counter: fast recovery (equation 3), additive increase
+    /// (equation 4) or hyper increase.
     fn increase(&mut self) {
         let steps = self.settings.fast_recovery_steps;
         let byte_stage = self.settings.byte_counter.map_or(self.timer_stage, |_| self.byte_stage);
@@ -162,14 +164,14 @@ impl Dcqcn {
         self.current = (self.target + self.current) / 2.0;
         if self.line_rate() - self.current < CLOSE {
             self.current = self.line_rate();
-            // Nothing is left to increase.
+            // The rate is fully recovered.
             self.timer_due = Nanos::NEVER;
         }
     }
 }
 
-/// `base` to the power of `exponent`. The one of the standard library may differ in its last bits from one platform
-/// to another, and runs must repeat.
+/// `base` to the power of `exponent`. The standard library's result may differ in its last bits between
+/// platforms, but runs must be reproducible.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {
@@ -218,7 +220,7 @@ mod tests {
         // 120 us are two intervals K: alpha = (255/256)^2.
         dcqcn.on_cnp(us(270));
         let alpha = (1.0 - G) * (1.0 - G);
-        // In them the timer ran out twice, toward a target of 50 Gb/s: 37.5, then 43.75.
+        // Meanwhile the timer expired twice, toward a target of 50 Gb/s: 37.5, then 43.75.
         let rate = 43.75 * (1.0 - alpha / 2.0);
         assert!(near(gigabits(&mut dcqcn, 270), rate));
         assert!(near(dcqcn.alpha, (1.0 - G) * alpha + G));
@@ -231,7 +233,7 @@ mod tests {
         dcqcn.on_cnp(us(0));
         dcqcn.on_cnp(us(0));
         let rates: Vec<f64> = (1..=6).map(|step| gigabits(&mut dcqcn, 55 * step)).collect();
-        // From 25 toward 50; with the fifth event max(T, BC) is F, and the target rises by 40 Mb/s.
+        // From 25 toward 50. At the fifth event max(T, BC) is F, and the target rises by 40 Mb/s.
         let mut expected = vec![37.5, 43.75, 46.875, 48.4375];
         expected.push((48.4375 + 50.04) / 2.0);
         expected.push((expected[4] + 50.08) / 2.0);
@@ -266,7 +268,7 @@ mod tests {
         }
         dcqcn.on_sent(us(1), Bytes(100_000_000));
         assert!(near(dcqcn.target, 12.5e9), "bytes are no clock");
-        // Four of fast recovery, the fifth additive, and the sixth beyond F.
+        // Four events of fast recovery, the fifth additive, the sixth beyond F.
         let targets = [4, 5, 6].map(|timer| {
             let _ = dcqcn.rate(us(timer * 55));
             dcqcn.target
@@ -288,7 +290,7 @@ mod tests {
             dcqcn.on_sent(us(1), Bytes(1_000));
         }
         assert!(near(dcqcn.target, 12.58e9));
-        // Five timer events are additive, and the sixth is the first one with both stages above F.
+        // Five timer events are additive. The sixth is the first with both stages above F.
         let _ = dcqcn.rate(us(5 * 55));
         assert!(near(dcqcn.target, 12.78e9));
         let _ = dcqcn.rate(us(6 * 55));
@@ -342,7 +344,7 @@ mod tests {
             dcqcn.on_cnp(us(0));
             dcqcn.on_cnp(us(50));
             let at_once = dcqcn.target / 1e9;
-            // The timer runs out once.
+            // The timer expires once.
             dcqcn.on_cnp(us(110));
             (at_once, dcqcn.target / 1e9)
         };

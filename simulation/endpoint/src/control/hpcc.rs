@@ -1,39 +1,39 @@
-//! HPCC: a window from what every link of the path says of itself ("HPCC: High Precision Congestion Control",
-//! SIGCOMM 2019, algorithm 1).
+//! HPCC: a window computed from the telemetry of every link of the path ("HPCC: High Precision Congestion
+//! Control", SIGCOMM 2019, algorithm 1).
 
 use crate::settings;
 use units::{BitRate, Interval, Nanos};
 use wire::int::{self, Hop};
 
-/// Half of the time after which the time stamps of hops come again. Where more has passed between two
-/// acknowledgements, their difference cannot be told.
+/// Half the wrap period of hop timestamps. If more time than this passes between two acknowledgements, their
+/// difference is ambiguous.
 const COMPARABLE: Interval = Interval(1 << 23);
 
 /// The window of one flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hpcc {
     settings: settings::Hpcc,
-    /// Bytes of the message in a byte on the wire.
+    /// Bytes of the message per byte on the wire.
     payload_share: f64,
-    /// W, in bytes on the wire, as the next three.
+    /// W, in bytes on the wire, like the next three fields.
     window: f64,
     /// Wc: the window of the last round trip, from which W is computed.
     reference: f64,
     least: f64,
     most: f64,
-    /// U: how full the fullest link is, averaged over a round trip.
+    /// U: the utilization of the fullest link, averaged over a round trip.
     utilization: f64,
     /// incStage.
     stage: u32,
-    /// lastUpdateSeq: Wc changes when something beyond it is acknowledged.
+    /// lastUpdateSeq: Wc changes when an acknowledgement passes it.
     last_update: u64,
-    /// L: what the hops said last, and when that arrived.
+    /// L: the last telemetry, and its arrival.
     links: Option<(int::Header, Nanos)>,
 }
 
 impl Hpcc {
-    /// A flow on a port of `line`, which begins at its rate. `payload_share` is that of a full packet: how much of
-    /// the message is in a byte on the wire.
+    /// A flow that starts at the rate of its port, `line`. `payload_share` is the message bytes per byte on
+    /// the wire in a full packet.
     pub fn new(settings: settings::Hpcc, line: BitRate, payload_share: f64) -> Self {
         let in_round_trip = |rate: BitRate| bytes_in(rate, settings.base_rtt).max(1.0);
         let most = in_round_trip(line);
@@ -44,7 +44,7 @@ impl Hpcc {
             reference: most,
             least: in_round_trip(settings.minimum).min(most),
             most,
-            // The path may be full: it is not known yet.
+            // Assume a full path until telemetry arrives.
             utilization: 1.0,
             stage: 0,
             last_update: 0,
@@ -52,36 +52,36 @@ impl Hpcc {
         }
     }
 
-    /// W: bytes of the message that may be on their way.
+    /// W: bytes of the message that may be in flight.
     #[inline]
     pub fn window(&self) -> u64 {
         (self.window * self.payload_share).ceil() as u64
     }
 
-    /// R = W / T: the rate at which they are sent.
+    /// R = W / T: the sending rate.
     #[inline]
     pub fn rate(&self) -> BitRate {
         let bits = self.window * 8e9 / self.settings.base_rtt.0.max(1) as f64;
         BitRate::new(bits as u64).unwrap_or(const { BitRate::new(1).expect("it is not zero") })
     }
 
-    /// NewAck: takes an acknowledgement that arrived at `now`, of all bytes before `acknowledged`, with what
-    /// the hops told the packet that it answers. `next` is where new data begins.
+    /// NewAck: handles an acknowledgement of all bytes before `acknowledged` that arrived at `now`.
+    /// `telemetry` is that of the acknowledged packet. `next` is the start of new data.
     pub fn acknowledge(&mut self, now: Nanos, acknowledged: u64, next: u64, telemetry: &int::Header) {
-        // Nobody on the way says anything.
+        // No hop adds telemetry.
         if telemetry.hops[0].is_none() {
             return;
         }
         let links = self.links;
         let Some((last, _)) = links.filter(|(last, arrived)| comparable(last, telemetry, *arrived, now))
         else {
-            // A path that is new, or that was not heard of for too long: its links are recorded, and what they
-            // carry is known with the next one.
+            // The path is new, or its last record is too old. Only record the links; their load is known from
+            // the next acknowledgement.
             self.links = Some((*telemetry, now));
             self.last_update = self.last_update.max(next);
             return;
         };
-        // An acknowledgement that was overtaken says nothing new.
+        // An acknowledgement that was overtaken has nothing new.
         if went_back(&last, telemetry) {
             return;
         }
@@ -139,7 +139,7 @@ fn bytes_in(rate: BitRate, time: Interval) -> f64 {
     rate.bits_per_second() as f64 * time.0 as f64 / 8e9
 }
 
-/// Whether both are of one path, and so near to each other that no time stamp has come round in between.
+/// Whether both are of one path and close enough in time that no timestamp wrapped in between.
 fn comparable(last: &int::Header, telemetry: &int::Header, arrived: Nanos, now: Nanos) -> bool {
     let rate = |hop: &Option<Hop>| hop.map(|hop| hop.rate);
     (last.passed, last.path) == (telemetry.passed, telemetry.path)

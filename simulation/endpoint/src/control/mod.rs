@@ -1,7 +1,7 @@
-//! How fast a queue pair sends: what it asks its congestion control, and what it tells it.
+//! Congestion control: how fast a queue pair sends.
 //!
-//! One file per algorithm, each a state machine of its own that is told what happened and when. Rates are in bits on
-//! the wire, preamble and gap included, so that the rate of the port is all of it.
+//! Each algorithm is a state machine in its own file, driven by timestamped events. Rates count bits on the
+//! wire, including preamble and gap, so the port's rate is the full line rate.
 
 pub(crate) mod dcqcn;
 pub(crate) mod hpcc;
@@ -14,19 +14,19 @@ use timely::Timely;
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 use wire::int;
 
-/// An acknowledgement, as congestion control sees it. Bytes are those of the message.
+/// An acknowledgement, as congestion control sees it. All bytes are message bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
-    /// Bytes that are acknowledged, from the start of the message.
+    /// Bytes acknowledged so far.
     pub acknowledged: u64,
-    /// Of them, those that were not before.
+    /// Of these, the newly acknowledged bytes.
     pub newly: u64,
-    /// Bytes that were sent, from the start of the message.
+    /// Bytes sent so far.
     pub sent: u64,
-    /// From the start of the last packet that it acknowledges to now; `None` where that packet was sent more than
-    /// once, or did not ask for an acknowledgement.
+    /// The time since the start of the last packet that it acknowledges; `None` if that packet was
+    /// retransmitted or did not request an acknowledgement.
     pub round_trip: Option<Interval>,
-    /// What it carries back of what switches wrote on the way; empty where it carries nothing.
+    /// The in-band telemetry that it returns; empty if none.
     pub telemetry: &'a [u8],
 }
 
@@ -40,10 +40,10 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    /// For a queue pair that begins while the host sends `others`.
+    /// The controller of a queue pair that starts while the host sends `others` flows.
     pub fn new(settings: &HostSettings, others: u32) -> Self {
         let line = settings.rate;
-        // TCP brings its own.
+        // TCP has its own congestion control.
         let beside_tcp = matches!(settings.transport, Transport::NewReno(_));
         match settings.congestion_control {
             _ if beside_tcp => Self::None,
@@ -58,7 +58,7 @@ impl Controller {
         }
     }
 
-    /// The rate of the packet that starts at `now`; `None` for that of the port.
+    /// The rate of the packet that starts at `now`; `None` for the port's rate.
     #[inline]
     pub fn rate(&mut self, now: Nanos) -> Option<BitRate> {
         match self {
@@ -69,7 +69,7 @@ impl Controller {
         }
     }
 
-    /// Bytes of the message that may be on their way; `None` where nothing limits them.
+    /// Bytes of the message that may be in flight; `None` if unlimited.
     #[inline]
     pub fn window(&self) -> Option<u64> {
         match self {
@@ -78,7 +78,7 @@ impl Controller {
         }
     }
 
-    /// Whether [`Acknowledgement::round_trip`] is wanted.
+    /// Whether it uses [`Acknowledgement::round_trip`].
     pub fn measures_round_trips(&self) -> bool {
         match self {
             Self::None | Self::Dcqcn(_) | Self::Hpcc(_) => false,
@@ -86,7 +86,7 @@ impl Controller {
         }
     }
 
-    /// A packet of stored length `length` starts at `now`.
+    /// Counts a packet of stored length `length` that starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, length: Bytes) {
         match self {
@@ -96,7 +96,7 @@ impl Controller {
         }
     }
 
-    /// An acknowledgement came, positive or negative.
+    /// Handles an acknowledgement, positive or negative.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
         match self {
@@ -111,7 +111,7 @@ impl Controller {
         }
     }
 
-    /// A congestion notification came.
+    /// Handles a congestion notification.
     pub fn on_cnp(&mut self, now: Nanos) {
         match self {
             Self::None | Self::Timely(_) | Self::Hpcc(_) => {}

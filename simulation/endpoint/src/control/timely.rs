@@ -1,5 +1,5 @@
-//! TIMELY: a rate from round-trip times ("TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
-//! algorithm 1 and section 4.3).
+//! TIMELY: a rate computed from round-trip times ("TIMELY: RTT-based Congestion Control for the Datacenter",
+//! SIGCOMM 2015, algorithm 1 and section 4.3).
 
 use super::Acknowledgement;
 use crate::settings;
@@ -9,28 +9,28 @@ use units::{BitRate, Bytes, Interval, Nanos, SerializationTime, WireBytes};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timely {
     settings: settings::Timely,
-    /// In bits per second, as the next two.
+    /// In bits per second, like the next two fields.
     rate: f64,
     line: f64,
     minimum: f64,
     /// rtt_diff, in nanoseconds.
     difference: f64,
     previous: Option<Interval>,
-    /// Completion events in a row with a gradient that is not positive.
+    /// Consecutive completion events without a positive gradient.
     falling: u32,
     serialization: SerializationTime,
-    /// What a packet takes on the first link, which is no part of a round trip.
+    /// The packet's time on the first link, which is not part of a round trip.
     packet_time: Interval,
-    /// Payload that was acknowledged since the last completion event.
+    /// Payload acknowledged since the last completion event.
     completed: u64,
-    /// Before this instant there is no other one.
+    /// The earliest instant of the next completion event.
     not_before: Nanos,
-    /// Nor before this byte of the message is acknowledged.
+    /// The next completion event also waits for an acknowledgement beyond this byte.
     beyond: u64,
 }
 
 impl Timely {
-    /// A flow on a port of `line` that sends `others` flows already, and starts with its share of the line
+    /// A flow on a port of `line` that already sends `others` flows. It starts with its share of the line
     /// (section 4.3).
     pub fn new(settings: settings::Timely, line: BitRate, others: u32) -> Self {
         let serialization = line.serialization();
@@ -52,21 +52,21 @@ impl Timely {
         }
     }
 
-    /// The rate at which it may send.
+    /// The allowed sending rate.
     pub fn rate(&self) -> BitRate {
-        // It is clamped above zero; less than one bit per second is no rate.
+        // The rate is positive but may round down to zero bits per second.
         BitRate::new(self.rate as u64).unwrap_or(const { BitRate::new(1).expect("it is not zero") })
     }
 
-    /// A packet of stored length `length` was sent.
+    /// Notes a sent packet of stored length `length`.
     #[inline]
     pub fn on_sent(&mut self, length: Bytes) {
         self.packet_time = self.serialization.time_of(WireBytes::of_frame(length));
     }
 
-    /// Bytes were acknowledged. Where they end a segment, it is complete, and its round-trip time is that of its last
-    /// packet: what the paper gets by taking off the time of the whole segment on the first link (section
-    /// 3.1), with packets that are paced one by one.
+    /// Handles an acknowledgement. If it completes a segment, the segment's round-trip time is that of its
+    /// last packet. That equals the paper's value, which subtracts the whole segment's time on the first link
+    /// (section 3.1), for packets that are paced one by one.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Nanos, acknowledgement: &Acknowledgement<'_>) {
         let Acknowledgement { acknowledged, newly, sent, round_trip, .. } = *acknowledgement;
@@ -86,7 +86,7 @@ impl Timely {
     /// A completion event: algorithm 1.
     fn complete(&mut self, rtt: Interval) {
         let settings = &self.settings;
-        // The first one has nothing to differ from.
+        // The first round trip has no predecessor.
         let previous = self.previous.replace(rtt).unwrap_or(rtt);
         let difference = rtt.0 as f64 - previous.0 as f64;
         self.difference = (1.0 - settings.alpha) * self.difference + settings.alpha * difference;
@@ -113,7 +113,7 @@ mod tests {
 
     const LINE: BitRate = BitRate::gigabits(10);
 
-    /// The rates after each of these round trips, in Mb/s, from half the line on.
+    /// The rates after each of these round trips, in Mb/s, starting from half the line.
     fn rates(round_trips_us: &[u64]) -> Vec<f64> {
         let mut timely = Timely::new(settings::Timely::default(), LINE, 1);
         let after = |rtt: &u64| {
@@ -150,15 +150,15 @@ mod tests {
 
     #[test]
     fn between_them_the_gradient_decides() {
-        // First no difference: one step. Then 4 us more: average 3.5 us, gradient 0.175,
-        // 5010 (1 - 0.8 x 0.175) = 4308.6. Then 4 us less: average 0.125 x 3.5 - 3.5 = -3.0625 us: one step.
+        // First, no difference: one step. Then 4 us more: average 3.5 us, gradient 0.175, 5010 (1 - 0.8 x
+        // 0.175) = 4308.6. Then 4 us less: average 0.125 x 3.5 - 3.5 = -3.0625 us: one step.
         assert_close(&rates(&[100, 104, 100]), &[5_010.0, 4_308.6, 4_318.6]);
     }
 
     #[test]
     fn the_fifth_event_in_a_row_that_does_not_grow_takes_five_steps() {
         let ours = rates(&[100, 100, 100, 100, 100, 100, 140, 100]);
-        // Then 40 us more: 35 us, gradient 1.75, and a factor of -0.4: the least rate. Then 40 us less.
+        // Then 40 us more: 35 us, gradient 1.75 and a factor of -0.4 give the minimum rate. Then 40 us less.
         assert_close(&ours, &[5_010.0, 5_020.0, 5_030.0, 5_040.0, 5_090.0, 5_140.0, 100.0, 110.0]);
     }
 
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(timely.rate(), settings::Timely::default().minimum);
     }
 
-    /// Acknowledges `newly` bytes at `now_us`, with a round trip of 501 us, and says the rate in Mb/s.
+    /// Acknowledges `newly` bytes at `now_us` with a round trip of 501 us; returns the rate in Mb/s.
     fn acknowledge(timely: &mut Timely, now_us: u64, newly: u64, measured: bool) -> u64 {
         let acknowledged = 100 * now_us;
         let acknowledgement = Acknowledgement {
@@ -189,7 +189,7 @@ mod tests {
 
     fn paced(settings: settings::Timely) -> Timely {
         let mut timely = Timely::new(settings, LINE, 1);
-        // 1226 + 24 bytes at 10G last 1 us, so the round trip is 500 us and not above T_high.
+        // 1226 + 24 bytes at 10G take 1 us, so the round trip is 500 us and not above T_high.
         timely.on_sent(Bytes(1_226));
         timely
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn where_it_is_wanted_the_next_one_is_of_something_sent_after_the_last_one() {
         let mut timely = paced(settings::Timely { once_per_round_trip: true, ..settings::Timely::default() });
-        // What is on its way lasts 100 us.
+        // The data in flight takes 100 us.
         let rates = [100, 150, 200, 201].map(|now| acknowledge(&mut timely, now, 16_000, true));
         assert_eq!(rates, [5_010, 5_010, 5_010, 5_020]);
     }

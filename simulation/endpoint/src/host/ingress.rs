@@ -1,4 +1,4 @@
-//! What a host does with a frame that arrived.
+//! Handling of received frames.
 
 use super::table::{QueuePairState, Slot};
 use super::{Event, Host};
@@ -27,9 +27,9 @@ struct Packet<'a> {
 }
 
 impl Host {
-    /// Takes a frame that has arrived, of `length` bytes without FCS, of which `headers` are the first. What is
-    /// malformed or for nobody here is counted. The ICRC is not looked at, since there is no payload to compute
-    /// it from; damage on the way is the FCS's affair.
+    /// Handles a received frame of `length` bytes without FCS, of which `headers` are the first. Counts
+    /// frames that are malformed or for other stations. The ICRC is not verified: there is no payload to
+    /// compute it from, and the FCS covers damage on the way.
     pub fn ingress(&mut self, now: Nanos, headers: &[u8], length: Bytes) {
         self.now = now;
         if self.take(now, headers, length).is_none() {
@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// The RoCEv2 packet in an IP packet that is for this host.
+    /// The RoCEv2 packet in an IP packet to this host.
     #[inline]
     fn read<'a>(&self, packet: &'a [u8], length: Bytes) -> Option<Packet<'a>> {
         let head = Head::parse(packet)?;
@@ -114,11 +114,12 @@ impl Host {
         Some(())
     }
 
-    /// Everything is acknowledged.
+    /// Ends a flow that is fully acknowledged.
     fn finish(&mut self, slot: Slot) {
         let Some(sender) = self.table.sender(slot) else { return };
         let (flow, retransmitted) = (sender.flow, sender.retransmitted);
-        // Who is in the order of transmission is released when its turn comes, so that nobody else is met there.
+        // A sender in the transmission order keeps its slot until its turn, so that its entry cannot refer to
+        // another queue pair.
         if sender.place == Place::None {
             self.table.release(slot);
         }
@@ -159,7 +160,7 @@ impl Host {
         Some(())
     }
 
-    /// Notes the answer, and tells what happened.
+    /// Counts the answer and reports events.
     #[inline]
     fn act_on(&mut self, flow: FlowId, priority: Priority, outcome: &Outcome) {
         if outcome.answered {
@@ -177,7 +178,7 @@ impl Host {
         }
     }
 
-    /// Takes a TCP segment. As a handshake is not made, none is answered, and neither is a reset obeyed.
+    /// Handles a TCP segment. Connections have no handshake, so SYN and RST segments are strays.
     fn take_segment(&mut self, now: Nanos, packet: &[u8], length: Bytes) -> Option<()> {
         let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
         let ip = ipv4::View::parse_head(packet, on_wire).ok()?;

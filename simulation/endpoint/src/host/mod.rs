@@ -16,61 +16,62 @@ use table::{Places, QueuePairState, Slot, Table};
 use units::{BitRate, Bytes, Nanos};
 use wire::roce::{QueuePair, source_port_of_queue_pairs};
 
-/// Takes the frames that leave a host, in the order in which they are on the wire.
+/// Receives the frames that a host sends, in wire order.
 pub trait Transmit {
-    /// A frame of `length` bytes without FCS that begins with `headers` (the rest is zero), whose first bit
-    /// is on the wire at `start`. `flow` says whose data it is; acknowledgements, CNPs and PFC have none.
+    /// Sends a frame of `length` bytes without FCS that begins with `headers` (the rest is zero) and whose
+    /// first bit is on the wire at `start`. `flow` is the flow of a data frame; acknowledgements, CNPs and
+    /// PFC have none.
     fn frame(&mut self, start: Nanos, headers: &[u8], length: Bytes, flow: Option<FlowId>);
 }
 
-/// What happened to a flow at this host.
+/// An event of a flow at this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// At the receiver: more of the message is there, in order and without gaps up to `bytes` in all.
+    /// At the receiver: the message is complete up to `bytes`, without gaps.
     Delivered {
-        /// Whose.
+        /// The flow.
         flow: FlowId,
-        /// How much of it, from its start.
+        /// Bytes from the start of the message.
         bytes: u64,
     },
-    /// At the receiver: the last byte is there, and everything before it.
+    /// At the receiver: the message is complete.
     Received {
-        /// Whose.
+        /// The flow.
         flow: FlowId,
     },
-    /// At the sender: everything is acknowledged, and the queue pair is gone. Nothing more will be asked of the
-    /// receiver, who is told by [`Host::close`].
+    /// At the sender: everything is acknowledged, and the queue pair is released. The receiver is no longer
+    /// needed; [`Host::close`] releases it.
     Acknowledged {
-        /// Whose.
+        /// The flow.
         flow: FlowId,
-        /// Packets that were sent more than once.
+        /// Retransmitted packets.
         retransmitted: u64,
     },
 }
 
-/// What a sender is doing with a flow.
+/// The state of a flow at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowState {
-    /// The rate at which it may send.
+    /// The allowed sending rate.
     pub rate: BitRate,
-    /// Bytes that may be on their way; `None` where nothing limits them.
+    /// Bytes that may be in flight; `None` if unlimited.
     pub window: Option<u64>,
-    /// Bytes of the message that were sent, for the first time.
+    /// Bytes of the message sent, without retransmissions.
     pub sent: u64,
-    /// Bytes of the message that were acknowledged.
+    /// Bytes of the message acknowledged.
     pub acknowledged: u64,
 }
 
-/// What a host counts.
+/// The counters of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Data packets sent, those sent again included.
+    /// Data packets sent, including retransmissions.
     pub data_sent: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retransmitted: u64,
     /// Data packets received.
     pub data_received: u64,
-    /// Of them, with CE.
+    /// Data packets received with CE.
     pub marked: u64,
     /// CNPs sent.
     pub cnps_sent: u64,
@@ -78,11 +79,11 @@ pub struct HostCounters {
     pub cnps_received: u64,
     /// Negative acknowledgements sent.
     pub naks_sent: u64,
-    /// Retransmission timers that ran out.
+    /// Expired retransmission timers.
     pub timeouts: u64,
     /// PFC frames received.
     pub pauses_received: u64,
-    /// Frames that were for nobody here, or malformed.
+    /// Malformed frames, and frames for no flow of this host.
     pub strays: u64,
 }
 
@@ -95,17 +96,17 @@ pub struct Host {
     now: Nanos,
     nic: Nic,
     table: Table,
-    /// The queue pairs that are connected.
+    /// The connected queue pairs.
     flows: BTreeMap<FlowId, Slot>,
-    /// How many of them send and are not done.
+    /// The number of unfinished senders.
     sending: u32,
-    /// When which sender wants to be called. Those that are not the sender's own alarm any more are ignored.
+    /// The alarms of senders. Entries that no longer match the sender's own alarm are ignored.
     alarms: BinaryHeap<Reverse<(Nanos, Slot)>>,
     events: VecDeque<Event>,
 }
 
 impl Host {
-    /// A host without flows, whose link is free.
+    /// A host without flows and with a free link.
     pub fn new(settings: Arc<HostSettings>) -> Self {
         Self {
             counters: HostCounters::default(),
@@ -123,20 +124,20 @@ impl Host {
         }
     }
 
-    /// What it is.
+    /// The settings of the host.
     pub fn settings(&self) -> &HostSettings {
         &self.settings
     }
 
-    /// A queue pair number that is free here; `None` where all are taken. It is taken until its flow has ended on this
-    /// side: a sender's when all is acknowledged, a receiver's with [`Host::close`]. A host has 2^20 - 2 of them, and
-    /// 65,534 with [`crate::Transport::NewReno`], since more would share their ports.
+    /// Reserves a free queue pair number; `None` if all are taken. It stays taken until its flow ends on this
+    /// side: a sender's when everything is acknowledged, a receiver's with [`Host::close`]. A host has 2^20 -
+    /// 2 of them, but 65,534 with [`crate::Transport::NewReno`], since more would share ports.
     pub fn reserve(&mut self) -> Option<QueuePair> {
         self.table.reserve()
     }
 
-    /// Opens one end of a flow; a sender begins at once. Does nothing where the local queue pair was not
-    /// reserved, or the flow has an end here already.
+    /// Opens one end of a flow; a sender starts at once. Does nothing if the local queue pair is not reserved
+    /// or the flow already has an end here.
     pub fn connect(&mut self, now: Nanos, connection: &Connection) {
         self.now = now;
         let Some(slot) = self.table.find(connection.local) else { return };
@@ -165,8 +166,8 @@ impl Host {
         self.wake(now, slot);
     }
 
-    /// Ends a flow without end: one more packet is sent, which says that it is the last, and the flow is
-    /// acknowledged when that has arrived and everything before it. At the sender only.
+    /// Stops an endless flow at its sender. The sender sends one more packet, marked as the last. The flow is
+    /// acknowledged once everything up to that packet has arrived.
     pub fn stop(&mut self, now: Nanos, flow: FlowId) {
         self.now = now;
         if let Some(slot) = self.flows.get(&flow).copied()
@@ -177,8 +178,8 @@ impl Host {
         }
     }
 
-    /// Closes the receiving end of a flow whose sender has everything acknowledged. Until then it answers what
-    /// is sent again, since its last acknowledgement may have been lost.
+    /// Closes the receiving end of a flow whose sender is done. Until then the receiver answers
+    /// retransmissions, since its last acknowledgement may have been lost.
     pub fn close(&mut self, flow: FlowId) {
         if let Some(slot) = self.flows.get(&flow).copied()
             && let Some(QueuePairState::Receiver(_)) = self.table.state(slot)
@@ -188,7 +189,7 @@ impl Host {
         }
     }
 
-    /// Gives `out` the frames whose turn on the wire has come. None of them begins after `now`.
+    /// Gives `out` the frames that are due. None of them starts after `now`.
     pub fn egress(&mut self, now: Nanos, out: &mut impl Transmit) {
         self.now = now;
         self.sound_alarms(now);
@@ -210,7 +211,7 @@ impl Host {
         }
     }
 
-    /// Sends the next packet of the queue pair whose turn it is, if it still has one.
+    /// Sends the next packet of the queue pair in `slot`, if it still has one.
     fn transmit(&mut self, now: Nanos, slot: Slot, out: &mut impl Transmit) {
         let Some(sender) = self.table.sender(slot) else { return };
         sender.place = Place::None;
@@ -231,7 +232,7 @@ impl Host {
         self.wake(now, slot);
     }
 
-    /// Gives a sender its place in the order of transmission, where it has something to send, and sets its alarm.
+    /// Puts a sender with data to send into the transmission order, and sets its alarm.
     #[inline]
     fn wake(&mut self, now: Nanos, slot: Slot) {
         let Some(sender) = self.table.sender(slot) else { return };
@@ -246,8 +247,8 @@ impl Host {
         }
     }
 
-    /// Calls the senders whose alarm has come. A sender's deadline moves with nearly every acknowledgement; its alarm
-    /// stays where it is, and is set anew when it has come.
+    /// Calls the senders whose alarms are due. Nearly every acknowledgement moves a sender's deadline. Its
+    /// alarm does not follow, but is rescheduled when it is due.
     fn sound_alarms(&mut self, now: Nanos) {
         while let Some(Reverse((alarm, slot))) = self.alarms.peek().copied() {
             if alarm > now {
@@ -265,21 +266,21 @@ impl Host {
         }
     }
 
-    /// When it wants `egress` to be called if nothing arrives; [`Nanos::NEVER`] while it has nothing to do. Never
-    /// before the latest call.
+    /// When to call `egress` next if nothing arrives; [`Nanos::NEVER`] if the host is idle. Never before the
+    /// latest call.
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
         let alarm = self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm);
         self.nic.next_start(self.now).min(alarm).max(self.now)
     }
 
-    /// What happened since, in its order.
+    /// The next event, oldest first.
     #[inline]
     pub fn take_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What it is doing with a flow that it sends; `None` once that has ended.
+    /// The state of a flow that this host sends; `None` once it has ended.
     pub fn flow(&self, flow: FlowId) -> Option<FlowState> {
         match self.table.state(*self.flows.get(&flow)?)? {
             QueuePairState::Sender(sender) => Some(sender.state(self.now)),
@@ -287,7 +288,7 @@ impl Host {
         }
     }
 
-    /// What it has counted.
+    /// The counters.
     pub fn counters(&self) -> HostCounters {
         self.counters
     }

@@ -1,4 +1,4 @@
-//! The port: its link clock, the pauses that it obeys, and whose turn it is.
+//! The port: its link clock, received pauses and transmission order.
 
 use super::table::Slot;
 use crate::packet::ShortFrame;
@@ -6,27 +6,27 @@ use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
 
-/// A port, and who waits for it.
+/// A port, and the frames and queue pairs that wait for it.
 #[derive(Debug)]
 pub(super) struct Nic {
     link: LinkClock,
-    /// When the next frame may start, as the link has it: it is asked for all the time.
+    /// A copy of the link clock's value, because it is read very often.
     free_at: Nanos,
-    /// Until when each priority sends nothing.
+    /// The end of each priority's pause.
     paused_until: [Nanos; Priority::COUNT],
-    /// Those of which `paused_until` may lie in the future.
+    /// The priorities whose `paused_until` may be in the future.
     pausing: PrioritySet,
-    /// Frames that go ahead of data, by priority.
+    /// Control frames by priority; they precede data.
     control: [VecDeque<ShortFrame>; Priority::COUNT],
     control_waiting: PrioritySet,
-    /// The round robin: the queue pairs of each priority that may send now, with the number of their turn.
+    /// The round robin: the queue pairs of each priority that may send now, with their turn numbers.
     ready: [VecDeque<(u64, Slot)>; Priority::COUNT],
     ready_waiting: PrioritySet,
     turns: u64,
-    /// The queue pair that sent last and may send again as soon as the link is free. Until then others may become
-    /// ready, and they come first.
+    /// The queue pair that sent last and may send again once the link is free. Queue pairs that become ready
+    /// before then precede it.
     last: Option<(Slot, Priority)>,
-    /// Queue pairs that may send later, by when.
+    /// Queue pairs that may send later, by due time.
     paced: BinaryHeap<Reverse<(Nanos, Slot, Priority)>>,
 }
 
@@ -47,7 +47,7 @@ impl Nic {
         }
     }
 
-    /// When the next frame may start.
+    /// The earliest start of the next frame.
     #[inline]
     pub fn free_at(&self) -> Nanos {
         self.free_at
@@ -61,7 +61,7 @@ impl Nic {
         start
     }
 
-    /// No frame of `priority` starts before `until`.
+    /// Pauses `priority` until `until`.
     pub fn pause(&mut self, priority: Priority, until: Nanos) {
         self.paused_until[priority.index()] = until;
         self.pausing = self.pausing.with(priority);
@@ -76,7 +76,7 @@ impl Nic {
         self.pausing.iter().filter(|priority| self.paused_until[priority.index()] > now).collect()
     }
 
-    /// Forgets pauses that are over.
+    /// Forgets expired pauses; returns the priorities still paused.
     #[inline]
     pub fn refresh_pauses(&mut self, now: Nanos) -> PrioritySet {
         self.pausing = self.paused(now);
@@ -89,25 +89,25 @@ impl Nic {
         self.control_waiting = self.control_waiting.with(priority);
     }
 
-    /// The control frames of `priority`, for one that is made where it is to stand; [`Nic::note_control`] follows.
+    /// The control frames of `priority`, to build a frame in place. Call [`Nic::note_control`] afterwards.
     #[inline]
     pub fn control(&mut self, priority: Priority) -> &mut VecDeque<ShortFrame> {
         &mut self.control[priority.index()]
     }
 
-    /// A control frame of `priority` was added.
+    /// Notes that a control frame of `priority` was added.
     #[inline]
     pub fn note_control(&mut self, priority: Priority) {
         self.control_waiting = self.control_waiting.with(priority);
     }
 
-    /// The priority whose control frame it is the turn of: the highest that is not among `paused`.
+    /// The priority of the next control frame: the highest that is not in `paused`.
     #[inline]
     pub fn control_turn(&self, paused: PrioritySet) -> Option<Priority> {
         self.control_waiting.difference(paused).highest()
     }
 
-    /// Occupies the link with the oldest control frame of `priority`, which `send` is given with its start.
+    /// Occupies the link with the oldest control frame of `priority`, and gives it to `send` with its start.
     #[inline]
     pub fn send_control(&mut self, now: Nanos, priority: Priority, send: impl FnOnce(Nanos, &[u8])) {
         let queue = &mut self.control[priority.index()];
@@ -135,7 +135,7 @@ impl Nic {
     /// Lists the queue pair whose packet has just started.
     #[inline]
     pub fn list_again(&mut self, slot: Slot, priority: Priority, due: Nanos) {
-        // Nothing starts before the link is free, so what is due until then need not wait for its instant.
+        // Nothing starts before the link is free, so a packet due by then needs no pacing.
         if due <= self.free_at {
             self.last = Some((slot, priority));
             self.ready_waiting = self.ready_waiting.with(priority);
@@ -151,7 +151,7 @@ impl Nic {
         self.turns += 1;
     }
 
-    /// Puts into the round robin those whose instant has come, and behind them the one that sent last.
+    /// Adds the queue pairs that are due to the round robin, and after them the one that sent last.
     #[inline]
     pub fn make_ready(&mut self, now: Nanos) {
         while let Some(Reverse((due, slot, priority))) = self.paced.peek().copied() {
@@ -166,7 +166,7 @@ impl Nic {
         }
     }
 
-    /// The queue pair whose turn it is: who has waited longest, of all priorities that are not among `paused`.
+    /// The next queue pair: the longest waiting of all priorities that are not in `paused`.
     #[inline]
     pub fn pop_ready(&mut self, paused: PrioritySet) -> Option<Slot> {
         let waiting = self.ready_waiting.difference(paused);
@@ -183,7 +183,7 @@ impl Nic {
         waiting.iter().min_by_key(|priority| self.ready[priority.index()].front().map(|(turn, _)| *turn))
     }
 
-    /// When a frame can start at the earliest, as things are at `now`; never where nothing waits.
+    /// The earliest start of a waiting frame, as of `now`; never if nothing waits.
     #[inline]
     pub fn next_start(&self, now: Nanos) -> Nanos {
         let waiting = self.control_waiting.bits() | self.ready_waiting.bits();

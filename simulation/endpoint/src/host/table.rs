@@ -4,29 +4,29 @@ use crate::receiver::Receiver;
 use crate::sender::Sender;
 use wire::roce::QueuePair;
 
-/// Bits of a number that say where the queue pair is; those above tell apart who was there one after the other.
+/// Bits of a number that hold the slot. The bits above distinguish successive queue pairs of one slot.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
-/// Queue pairs 0 and 1 are those of management.
+/// Queue pairs 0 and 1 are for management.
 const RESERVED: u32 = 2;
 
-/// Where a queue pair is in the table.
+/// The index of a queue pair in the table.
 pub(super) type Slot = u32;
 
-/// What a queue pair is.
+/// The state of a queue pair.
 #[derive(Debug)]
 pub(super) enum QueuePairState {
-    /// Nobody's.
+    /// Unused.
     Free,
-    /// Reserved, and not connected.
+    /// Reserved but not connected.
     Reserved,
-    /// One that sends.
+    /// A sender.
     Sender(Box<Sender>),
-    /// One that receives.
+    /// A receiver.
     Receiver(Box<Receiver>),
 }
 
-/// How many there can be, by how they are told apart.
+/// The maximum number of queue pairs, depending on how they are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
     /// By their numbers: 2^20 - 2.
@@ -44,7 +44,7 @@ impl Places {
     }
 }
 
-/// All of them. Memory is that of the most that there were at one time.
+/// All queue pairs. Memory grows to the largest number in use at one time.
 #[derive(Debug)]
 pub(super) struct Table {
     places: Places,
@@ -59,12 +59,12 @@ struct Entry {
 }
 
 impl Table {
-    /// No queue pairs yet.
+    /// An empty table.
     pub fn new(places: Places) -> Self {
         Self { places, entries: Vec::new(), free: Vec::new() }
     }
 
-    /// Takes a free number; `None` where all of them are taken.
+    /// Reserves a free number; `None` if all are taken.
     pub fn reserve(&mut self) -> Option<QueuePair> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -82,7 +82,7 @@ impl Table {
         Some(QueuePair::from_low_bits(entry.generation << SLOT_BITS | (slot + RESERVED)))
     }
 
-    /// Where the queue pair with this number is; `None` where there is none now.
+    /// The slot of the queue pair with this number, or `None`.
     #[inline]
     pub fn find(&self, number: QueuePair) -> Option<Slot> {
         let slot = (number.number() & SLOT_MASK).checked_sub(RESERVED)?;
@@ -90,7 +90,7 @@ impl Table {
         (entry.generation == number.number() >> SLOT_BITS).then_some(slot)
     }
 
-    /// Where the queue pair is that has this TCP port.
+    /// The slot of the queue pair with this TCP port.
     pub fn find_port(&self, port: u16) -> Option<Slot> {
         let slot = u32::from(port).checked_sub(RESERVED)?;
         (slot < self.entries.len() as u32).then_some(slot)
@@ -114,7 +114,7 @@ impl Table {
         }
     }
 
-    /// Gives the number back.
+    /// Releases the number.
     pub fn release(&mut self, slot: Slot) {
         if let Some(entry) = self.entries.get_mut(slot as usize)
             && !matches!(entry.state, QueuePairState::Free)

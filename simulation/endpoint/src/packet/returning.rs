@@ -1,4 +1,4 @@
-//! Acknowledgements of HPCC, which return the telemetry of the packet that they answer.
+//! Acknowledgements of HPCC, which return the telemetry of the acknowledged packet.
 
 use super::{AETH_AT, Answer, BTH_AT, IP_AT, Path, ShortFrame};
 use wire::int;
@@ -8,7 +8,7 @@ use wire::roce::extended::Aeth;
 use wire::roce::{Opcode, icrc};
 
 const TELEMETRY_AT: usize = AETH_AT + Aeth::LEN;
-/// Bytes that fill the telemetry up to a multiple of four.
+/// Bytes that pad the telemetry to a multiple of four.
 const PADDING: usize = int::LEN.next_multiple_of(4) - int::LEN;
 const LEN: usize = TELEMETRY_AT + int::LEN + PADDING + icrc::LEN;
 
@@ -31,13 +31,13 @@ impl ReturningTemplate {
         Self { header, path: bytes }
     }
 
-    /// The frame with this answer, ICRC included; `messages` were received so far.
+    /// The frame with this answer and its ICRC, after `messages` received messages.
     pub fn frame(&self, answer: Answer, messages: u32, telemetry: &[u8; int::LEN]) -> ShortFrame {
         let (psn, syndrome, message_sequence_number) = answer.fields(messages);
         let mut bytes = [0; ShortFrame::CAPACITY];
         bytes[..BTH_AT].copy_from_slice(&self.path);
         bytes[TELEMETRY_AT..TELEMETRY_AT + int::LEN].copy_from_slice(telemetry);
-        // There is room for the headers, and an ICRC is defined for what they make.
+        // The headers fit, and this packet has a defined ICRC.
         let _ = bth::Header { psn, ..self.header }.emit(&mut bytes[BTH_AT..]);
         let _ = Aeth { syndrome, message_sequence_number }.emit(&mut bytes[AETH_AT..]);
         let _ = icrc::fill(&mut bytes[IP_AT..]);

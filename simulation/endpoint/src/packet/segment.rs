@@ -1,9 +1,9 @@
-//! Segments of TCP.
+//! TCP segments.
 //!
-//! A message is the data of one direction of a connection whose handshake has been: it begins at a sequence number
-//! that both ends know, and its last segment has FIN. The other direction carries no data; its numbers are zero.
-//! Options, and so window scale and time stamps, are left out, and the window that is told is the largest
-//! without scale; the sender does not go by it.
+//! A message is the data of one direction of an established connection: it starts at a sequence number known
+//! to both ends, and its last segment has FIN. The other direction carries no data, and its sequence numbers
+//! are zero. There are no options, so no window scaling or timestamps. The advertised window is the largest
+//! without scaling; the sender ignores it.
 
 use super::{Path, ShortFrame, UDP_AT};
 use core::net::Ipv4Addr;
@@ -35,7 +35,7 @@ pub(crate) const fn data_length(payload: u16) -> Bytes {
     Bytes(if length < MIN_FRAME_LEN as u64 { MIN_FRAME_LEN as u64 } else { length })
 }
 
-/// What does not change from one segment to the next.
+/// The constant fields of segments.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     source: Ipv4Addr,
@@ -54,7 +54,7 @@ impl Ends {
         }
     }
 
-    /// A header, with the checksum of a segment with `payload` bytes of zeroes.
+    /// A header with the checksum of a segment whose payload is `payload` zero bytes.
     #[inline]
     fn header(
         &self,
@@ -84,13 +84,14 @@ pub(crate) struct SegmentTemplate {
     path: Path,
     dscp: Dscp,
     first: SequenceNumber,
-    /// Of the segment that was written last.
+    /// The payload of the last segment.
     payload: u16,
     bytes: [u8; HEADERS],
 }
 
 impl SegmentTemplate {
-    /// Of a message whose first packet would have `first_psn`, from queue pair `local`.
+    /// The template for the message from queue pair `local`. The first sequence number derives from
+    /// `first_psn`.
     pub fn new(path: Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
         let (ends, first) = (Ends::new(&path, local), first_sequence(first_psn));
         let mut template = Self { ends, path, dscp, first, payload: 0, bytes: [0; HEADERS] };
@@ -98,7 +99,7 @@ impl SegmentTemplate {
         template
     }
 
-    /// Makes the segment that begins with byte `offset` of the message the next one; returns its stored length.
+    /// Writes the headers of the segment at byte `offset` of the message; returns its stored length.
     #[inline]
     pub fn write(&mut self, offset: u64, payload: u16, last: bool) -> Bytes {
         if payload != self.payload {
@@ -107,7 +108,7 @@ impl SegmentTemplate {
         let flags = if last { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         let header =
             self.ends.header(self.first.advanced_by(offset), SequenceNumber::default(), flags, payload);
-        // There is room for it.
+        // The header fits.
         let _ = header.emit(self.bytes.get_mut(TCP_AT..).unwrap_or_default());
         data_length(payload)
     }
@@ -118,8 +119,8 @@ impl SegmentTemplate {
         self.path.emit_packet(self.dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut self.bytes[..TCP_AT]);
     }
 
-    /// How many bytes of the message are before `acknowledgement`, FIN counted as one more; `near` is about as
-    /// many.
+    /// The number of message bytes before `acknowledgement`, with FIN as one more; `near` is a value close to
+    /// it.
     #[inline]
     pub fn bytes_before(&self, acknowledgement: SequenceNumber, near: u64) -> Option<u64> {
         near.checked_add_signed(acknowledgement.distance_from(self.first.advanced_by(near)).into())
@@ -130,7 +131,7 @@ impl SegmentTemplate {
         self.path.peer
     }
 
-    /// The port of the other end.
+    /// The port of the far end.
     #[inline]
     pub fn remote_port(&self) -> u16 {
         self.ends.destination_port
@@ -152,7 +153,7 @@ pub(crate) struct AckSegmentTemplate {
 }
 
 impl AckSegmentTemplate {
-    /// As [`SegmentTemplate::new`], at the other end.
+    /// Like [`SegmentTemplate::new`], for the far end.
     pub fn new(path: &Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
         let mut packet = [0; TCP_AT];
         let length = tcp::MIN_HEADER_LEN as u16;
@@ -160,25 +161,25 @@ impl AckSegmentTemplate {
         Self { ends: Ends::new(path, local), first: first_sequence(first_psn), packet }
     }
 
-    /// The frame that acknowledges everything before byte `before` of the message, FIN counted as one more.
+    /// The frame that acknowledges everything before byte `before` of the message, with FIN as one more.
     #[inline]
     pub fn frame(&self, before: u64) -> ShortFrame {
         let acknowledgement = self.first.advanced_by(before);
         let header = self.ends.header(SequenceNumber::default(), acknowledgement, Flags::ACK, 0);
         let mut bytes = [0; ShortFrame::CAPACITY];
         bytes[..TCP_AT].copy_from_slice(&self.packet);
-        // There is room for it.
+        // The header fits.
         let _ = header.emit(&mut bytes[TCP_AT..]);
         ShortFrame { bytes, length: HEADERS.max(MIN_FRAME_LEN) as u8 }
     }
 
-    /// Which byte of the message `sequence` is; `near` is about there.
+    /// The offset of `sequence` in the message; `near` is an offset close to it.
     #[inline]
     pub fn offset_of(&self, sequence: SequenceNumber, near: u64) -> Option<u64> {
         near.checked_add_signed(sequence.distance_from(self.first.advanced_by(near)).into())
     }
 
-    /// The port of the other end.
+    /// The port of the far end.
     #[inline]
     pub fn remote_port(&self) -> u16 {
         self.ends.destination_port

@@ -2,21 +2,22 @@
 
 use units::{BitRate, Bytes, Interval};
 
-/// The parameters of HPCC, by their names in algorithm 1. The defaults are those of the paper's section 5.1, where they
-/// could be compared with the simulator of its authors (alibaba-edu/High-Precision-Congestion-Control).
+/// The parameters of HPCC, by their names in algorithm 1. The defaults are those of the paper's section 5.1,
+/// where they could be checked against the authors' simulator
+/// (alibaba-edu/High-Precision-Congestion-Control).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hpcc {
-    /// eta: how full the fullest link shall be, 0 to 1. 0.95.
+    /// eta: the target utilization of the fullest link, 0 to 1. 0.95.
     pub eta: f64,
-    /// maxStage: additive increases before it looks for free bandwidth by a multiplicative one. 5 as the paper has it;
-    /// its authors have since called that a misprint for their simulations, which ran with 0.
+    /// maxStage: additive increases before a multiplicative one probes for free bandwidth. 5, as in the
+    /// paper; its authors have since called that a misprint, as their simulations ran with 0.
     pub max_stage: u32,
-    /// W_AI: what the window grows by at a time, so that flows become equal. The rule of section 3.3 is
-    /// `B T (1 - eta) / N` for N flows; 80 bytes, that of 100 flows at 100G and 13 us.
+    /// W_AI: the additive increase of the window, which makes flows converge to equal shares. The rule of
+    /// section 3.3 is `B T (1 - eta) / N` for N flows; 80 bytes is its value for 100 flows at 100G and 13 us.
     pub additive: Bytes,
-    /// T: the round trip of the network when it is empty, and the longest of them. 13 us.
+    /// T: the longest round trip of the empty network. 13 us.
     pub base_rtt: Interval,
-    /// The rate below which it never falls. Not of the paper; 100 Mb/s as in the example of its authors' simulator.
+    /// The minimum rate. Not in the paper; 100 Mb/s, as in the example of its authors' simulator.
     pub minimum: BitRate,
 }
 

@@ -6,13 +6,13 @@ use units::Interval;
 /// of 24 us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Irn {
-    /// The BDP cap: packets that may be on their way; the size of the bitmap. 110. At least 1.
+    /// The BDP cap: the maximum number of packets in flight, and the size of the bitmap. 110. At least 1.
     pub window: u32,
-    /// RTO_low: the retransmission timeout while few packets are on their way. 100 us.
+    /// RTO_low: the retransmission timeout while few packets are in flight. 100 us.
     pub rto_low: Interval,
     /// RTO_high: the retransmission timeout otherwise. 320 us.
     pub rto_high: Interval,
-    /// N: how many packets are few: fewer than so many. 3.
+    /// N: fewer packets than this are few. 3.
     pub few: u32,
 }
 

@@ -5,17 +5,18 @@ use units::Interval;
 /// The parameters of NewReno.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewReno {
-    /// IW: segments that may be on their way at first. 10 (RFC 6928). At least 1.
+    /// IW: the initial window in segments. 10 (RFC 6928). At least 1.
     pub initial_window: u32,
-    /// Segments that may ever be on their way: the receiver's window; without limit where there is none.
+    /// The receiver's window: the maximum number of segments in flight; `None` is unlimited.
     pub largest_window: Option<u32>,
-    /// Duplicate acknowledgements in a row that tell of a loss. 3 (RFC 5681 section 3.2).
+    /// Consecutive duplicate acknowledgements that indicate a loss. 3 (RFC 5681 section 3.2).
     pub duplicates: u32,
-    /// The retransmission timeout before a round trip was measured. 1 s (RFC 6298 section 2.1).
+    /// The retransmission timeout before the first round-trip measurement. 1 s (RFC 6298 section 2.1).
     pub rto_initial: Interval,
-    /// The least timeout. 1 s (RFC 6298 section 2.4); Linux has 200 ms, and data centers often some 10 ms.
+    /// The minimum timeout. 1 s (RFC 6298 section 2.4); Linux uses 200 ms, and data centers often about 10
+    /// ms.
     pub rto_least: Interval,
-    /// The most that it is backed off to. 60 s (RFC 6298 section 2.5).
+    /// The maximum timeout after backoff. 60 s (RFC 6298 section 2.5).
     pub rto_most: Interval,
 }
 

@@ -2,9 +2,9 @@
 
 use units::{BitRate, Bytes, Interval};
 
-/// The parameters of TIMELY, by their names in algorithm 1. The defaults are those of the paper's section 5 and,
-/// where it gives none, of its analysis in "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY"
-/// (CoNEXT 2016, footnote 4); the simulator of HPCC's authors has the same.
+/// The parameters of TIMELY, by their names in algorithm 1. The defaults are those of the paper's section 5
+/// and, where it gives none, of the analysis in "ECN or Delay: Lessons Learnt from Analysis of DCQCN and
+/// TIMELY" (CoNEXT 2016, footnote 4); the simulator of HPCC's authors has the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timely {
     /// alpha: the weight of the newest difference of round-trip times in their average, 0 to 1; the old average
@@ -12,29 +12,30 @@ pub struct Timely {
     pub alpha: f64,
     /// beta: the factor of a decrease, 0 to 1. 0.8.
     pub beta: f64,
-    /// T_low: below it the rate rises whatever the gradient. 50 us.
+    /// T_low: below it the rate rises, whatever the gradient. 50 us.
     pub t_low: Interval,
-    /// T_high: above it the rate falls whatever the gradient. 500 us.
+    /// T_high: above it the rate falls, whatever the gradient. 500 us.
     pub t_high: Interval,
-    /// minRTT, by which the gradient is divided. 20 us.
+    /// minRTT: normalizes the gradient. 20 us.
     pub min_rtt: Interval,
-    /// delta: what the rate rises by at a time. 10 Mb/s.
+    /// delta: the additive step of the rate. 10 Mb/s.
     pub step: BitRate,
-    /// Completion events in a row with a gradient that is not positive, from which on the rate rises faster
-    /// (hyperactive increase). 5.
+    /// The number of consecutive completion events without a positive gradient that start hyperactive
+    /// increase. 5.
     pub hyper_after: u32,
-    /// N in hyperactive increase: how many steps at a time. 5.
+    /// N in hyperactive increase: the number of steps at a time. 5.
     pub hyper_steps: u32,
-    /// Payload from one completion event to the next. 16 to 64 KB in the paper; 16 KB.
+    /// Payload per completion event. 16 to 64 KB in the paper; 16 KB.
     pub segment: Bytes,
-    /// The least time between two completion events; segments that are acknowledged sooner count together. With small
-    /// segments on fast links the paper's algorithm would otherwise cut the rate dozens of times before the first
-    /// cut can be felt. 20 us, minRTT, as in the CoNEXT analysis.
+    /// The minimum time between two completion events; segments acknowledged sooner are combined. Otherwise,
+    /// with small segments on fast links, the paper's algorithm would cut the rate dozens of times before the
+    /// first cut takes effect. 20 us, minRTT, as in the CoNEXT analysis.
     pub least_interval: Interval,
-    /// Whether there is no more than one completion event in a round trip: the next one comes with something that
-    /// was sent after the last one. Not of the paper; simulations that compare with TIMELY often do so. Off.
+    /// Whether to limit completion events to one per round trip: each waits for an acknowledgement of data
+    /// sent after the previous event. Not in the paper, but common in simulations that compare with TIMELY.
+    /// Off.
     pub once_per_round_trip: bool,
-    /// The rate below which it never falls. Not of the paper, by which a gradient of 1 / beta leaves nothing; 100 Mb/s.
+    /// The minimum rate. Not in the paper, where a gradient of 1 / beta cuts the rate to zero; 100 Mb/s.
     pub minimum: BitRate,
 }
 

@@ -19,14 +19,14 @@ pub const P4: Priority = Priority::from_low_bits(4);
 pub const RATE: BitRate = BitRate::gigabits(100);
 pub const DELAY: Interval = Interval::from_micros(1);
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,
     Marked,
     Lost,
     Late(Interval),
-    /// Late, and told of a hop.
+    /// Arrives late, with the telemetry of a hop.
     Stamped(Interval, int::Hop),
 }
 
@@ -89,7 +89,7 @@ pub fn settings(host: usize) -> HostSettings {
     }
 }
 
-/// Decides what becomes of a frame, by how many left before it.
+/// Decides the fate of a frame, by the number of frames before it.
 pub type Weather = Box<dyn FnMut(usize, &Sent) -> Fate>;
 
 pub struct Bench {
@@ -142,7 +142,7 @@ impl Bench {
         flow
     }
 
-    /// Pauses a priority of host 0 for some quanta, at the present instant.
+    /// Pauses a priority of host 0 for some quanta, starting now.
     pub fn pause(&mut self, priority: Priority, quanta: u16) {
         let source = station(1).mac;
         let frame = pfc::Frame::uniform(source, PrioritySet::EMPTY.with(priority), PauseQuanta(quanta));
@@ -151,7 +151,7 @@ impl Bench {
         self.hosts[0].ingress(self.now, &bytes, Bytes(60));
     }
 
-    /// Runs until `until`, or until nothing is due any more.
+    /// Runs until `until`, or until nothing is due.
     pub fn run_until(&mut self, until: Nanos) {
         loop {
             let arrival = self.arrivals.peek().map_or(Nanos::NEVER, |Reverse((at, ..))| *at);
@@ -239,8 +239,8 @@ impl Bench {
         self.sent.iter().filter(|sent| sent.is_data())
     }
 
-    /// Whether flow n, of `lengths[n]` bytes, has arrived whole and was told once, for each n, and no packet is
-    /// unaccounted for.
+    /// Asserts for each n that flow n, of `lengths[n]` bytes, arrived completely and was reported once, and
+    /// that every packet is accounted for.
     pub fn assert_whole_and_once(&self, lengths: &[u64]) {
         for (number, length) in lengths.iter().enumerate() {
             let flow = FlowId(number as u32);

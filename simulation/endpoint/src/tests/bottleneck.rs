@@ -1,4 +1,4 @@
-//! Congestion control before a link that is slower than the port.
+//! Congestion control at a link that is slower than the port.
 
 use super::bench::*;
 use crate::*;
@@ -8,11 +8,11 @@ use units::{BitRate, Interval, Nanos, WireBytes};
 use wire::int::{Hop, LinkRate};
 
 const SLOW: BitRate = BitRate::gigabits(25);
-/// How much farther it is to the other host.
+/// The additional delay to the other host.
 const FARTHER: Interval = Interval::from_micros(10);
 
-/// A link of [`SLOW`] behind the wire, whose queue has no end. Says how long the last packet waited, and stamps those
-/// that collect telemetry.
+/// A link of [`SLOW`] after the wire, with an unlimited queue. It reports how long the last packet waited,
+/// and stamps packets that collect telemetry.
 fn slow_link(stamps: bool) -> (Weather, Rc<Cell<Interval>>) {
     let waited = Rc::new(Cell::new(Interval::ZERO));
     let shown = Rc::clone(&waited);
@@ -35,7 +35,7 @@ fn slow_link(stamps: bool) -> (Weather, Rc<Cell<Interval>>) {
     (weather, shown)
 }
 
-/// Bits per second of the messages that arrived from `from` on.
+/// Bits per second of message data that arrived from `from` on.
 fn goodput(bench: &Bench, flow: FlowId, from: Nanos) -> f64 {
     let delivered = bench.events.iter().filter_map(|(at, event)| match event {
         Event::Delivered { flow: of, bytes } if *of == flow && *at >= from => Some((*at, *bytes)),
@@ -47,7 +47,7 @@ fn goodput(bench: &Bench, flow: FlowId, from: Nanos) -> f64 {
 }
 
 fn hpcc(settings: &mut HostSettings) {
-    // The way there and back, a packet at each rate, an acknowledgement: 12.5 us.
+    // Both propagation delays, a packet at each rate, and an acknowledgement: 12.5 us.
     let base_rtt = Interval::from_micros(13);
     settings.congestion_control = CongestionControl::Hpcc(Hpcc { base_rtt, ..Hpcc::default() });
 }
@@ -91,7 +91,7 @@ fn flows_of_hpcc_become_equal_whenever_they_start() {
 #[test]
 fn timely_swings_around_the_rate_of_the_slow_link_with_a_short_queue() {
     let mut bench = Bench::new(|settings| {
-        // Ten times the default, for a link that is as much faster than those of the paper.
+        // Ten times the default, because the link is that much faster than the paper's.
         let step = BitRate::new(100_000_000).unwrap();
         settings.congestion_control = CongestionControl::Timely(Timely { step, ..Timely::default() });
     });

@@ -5,10 +5,10 @@ use crate::*;
 use units::{BitRate, Interval, Nanos, Priority};
 use wire::roce::icrc;
 
-/// What a full packet and a notification occupy on the wire, in bits.
+/// The wire bits of a full packet and of a notification.
 const PACKET_BITS: u64 = (58 + 1_024 + 24) * 8;
 
-/// All packets of priority 3 are marked.
+/// A bench that marks all packets of priority 3.
 fn marking(cnp_interval: Option<Interval>) -> Bench {
     let mut bench = Bench::new(|settings| {
         settings.congestion_control =
@@ -40,7 +40,8 @@ fn each_flow_gets_one_notification_per_interval_at_most() {
     for pair in pairs {
         let times: Vec<_> =
             sent.iter().filter(|cnp| cnp.bth().destination_qp() == pair).map(|cnp| cnp.start).collect();
-        // The one before may have waited for the frame on the wire, 7 ns of an acknowledgement or a notification.
+        // The previous one may have waited for a frame on the wire: 7 ns for an acknowledgement or a
+        // notification.
         assert!(times.windows(2).all(|two| two[1].since(two[0]) >= Interval(50_000 - 15)), "{times:?}");
     }
 }
@@ -74,7 +75,7 @@ fn behind_a_notification_packets_are_spaced_by_the_rate_to_the_nanosecond() {
     bench.run_until(Nanos(50_000));
     let state = bench.hosts[0].flow(flow).unwrap();
     assert_eq!((state.rate, state.window), (BitRate::gigabits(50), None));
-    // The notification is back after 2 us; then a packet each 176.96 ns, until the timer runs out.
+    // The notification is back after 2 us. Then a packet starts every 176.96 ns, until the timer expires.
     let starts: Vec<_> = bench.data().map(|sent| sent.start).filter(|start| *start > Nanos(3_000)).collect();
     assert!(starts.len() > 200);
     let exact = |count: usize| count as u64 * PACKET_BITS * 100 / 5_000;
@@ -116,6 +117,6 @@ fn queue_pairs_share_a_port_by_their_rates() {
     let after = |flow| {
         bench.data().filter(move |sent| sent.flow == Some(flow) && sent.start > Nanos(5_000)).count() as i64
     };
-    // 50 Gb/s of 100 are what the first one may have, and what the round robin would give it as well.
+    // The first may use 50 of 100 Gb/s, which is also its share of the round robin.
     assert!((after(flows[0]) - after(flows[1])).abs() <= 2, "{} {}", after(flows[0]), after(flows[1]));
 }

@@ -1,4 +1,4 @@
-//! Whole flows: when they end, what survives loss, and what a pause stops.
+//! Whole flows: completion, loss recovery and pauses.
 
 use super::bench::*;
 use crate::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use units::{Bytes, Interval, Nanos};
 use wire::roce::{Opcode, icrc};
 
-/// What a full packet and an acknowledgement occupy on the wire, in bytes: 8 ns are 100 of them.
+/// The wire bytes of a full packet and of an acknowledgement. 100 bytes take 8 ns.
 const PACKET: u64 = 58 + 1_024 + 24;
 const ACK: u64 = 62 + 24;
 
@@ -97,8 +97,8 @@ fn a_lost_packet_is_told_once_and_everything_from_it_on_comes_again() {
     assert_eq!(bench.hosts[1].counters().naks_sent, 1);
     assert_eq!(bench.hosts[0].counters().timeouts, 0);
     let again = bench.hosts[0].counters().retransmitted;
-    // Packet 4 starts at 353.92 ns and arrives at 1443 ns; its answer is back at 2450 ns. Until then packets 3 to 27
-    // have started, one each 88.48 ns.
+    // Packet 4 starts at 353.92 ns and arrives at 1443 ns; its answer is back at 2450 ns. By then packets 3
+    // to 27 have started, one every 88.48 ns.
     assert_eq!(again, 25);
     assert!(bench.when(Event::Acknowledged { flow, retransmitted: again }).is_some());
 }
@@ -259,7 +259,7 @@ proptest! {
                 retransmission_timeout: Interval::from_micros(50),
             });
         });
-        // Each fate once: then the weather is good for ever.
+        // Each fate occurs once; after that, all frames arrive.
         bench.weather = Box::new(move |index, _| fates.get(index).copied().unwrap_or(Fate::Arrives));
         for (number, length) in lengths.iter().enumerate() {
             bench.flow(number as u32, P3, Some(*length), first_psn);

@@ -1,4 +1,4 @@
-//! Hosts against each other.
+//! Tests between two hosts.
 
 mod bench;
 mod bottleneck;

@@ -26,7 +26,7 @@ fn over(transport: Transport) -> Bench {
     Bench::new(|settings| settings.transport = transport)
 }
 
-/// Loses these data frames, by how many went before.
+/// Loses the data frames with these indices.
 fn losing(lost: &[usize]) -> Weather {
     let mut lost: BTreeSet<_> = lost.iter().copied().collect();
     let mut count = 0;
@@ -44,7 +44,7 @@ fn segment(sent: &Sent) -> tcp::View<&[u8]> {
 #[test]
 fn irn_sends_again_what_was_lost_and_nothing_else() {
     let mut bench = over(irn());
-    // Two recoveries, the second one after the first has ended.
+    // Two recoveries, the second after the end of the first.
     bench.weather = losing(&[3, 17, 18, 80]);
     let flow = bench.flow(0, P3, Some(150 * 1_024), 0xff_fff0);
     bench.run();
@@ -153,7 +153,7 @@ fn a_segment_that_is_none_of_a_connection_is_a_stray() {
         headers[at] ^= value;
         headers
     };
-    // Source port, destination port, a byte further, SYN, RST, no ACK.
+    // Source port, destination port, one byte further, SYN, RST, no ACK.
     let bad = [(35, 1), (37, 1), (41, 1), (47, 0x02), (47, 0x04), (47, 0x10)];
     for (at, value) in bad {
         let strays = bench.hosts[1].counters().strays;
@@ -181,7 +181,7 @@ proptest! {
         first_psn in 0..0x100_0000_u32,
     ) {
         let mut bench = over(transport);
-        // Each fate once: then the weather is good for ever.
+        // Each fate occurs once; after that, all frames arrive.
         bench.weather = Box::new(move |index, _| fates.get(index).copied().unwrap_or(Fate::Arrives));
         for (number, length) in lengths.iter().enumerate() {
             bench.flow(number as u32, P3, Some(*length), first_psn);

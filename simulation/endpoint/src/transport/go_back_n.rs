@@ -1,18 +1,18 @@
-//! Go-back-N, as RoCE NICs have it: InfiniBand specification volume 1, sections 9.7.5 and 9.9.2.
+//! Go-back-N, as in RoCE NICs: InfiniBand specification volume 1, sections 9.7.5 and 9.9.2.
 //!
-//! The receiver takes packets in order alone. The first one behind a gap is answered with a negative
-//! acknowledgement, a PSN sequence error, and the sender goes back to what was expected; the others behind that
-//! gap are dropped silently. Whatever else is lost, the retransmission timer brings back.
+//! The receiver only accepts packets in order. It answers the first packet after a gap with a negative
+//! acknowledgement, a PSN sequence error, and the sender goes back to the expected packet. Further packets
+//! after the gap are dropped silently. The retransmission timer recovers all other losses.
 
 use super::Response;
 use crate::settings::GoBackN;
 use units::Nanos;
 
-/// The most packets that may be on their way: half of the sequence numbers, less one, so that old and new can be
-/// told apart (InfiniBand section 9.7.1).
+/// The maximum number of packets in flight: half of the sequence numbers, less one, to tell old from new
+/// (InfiniBand section 9.7.1).
 const IN_FLIGHT_MAX: u64 = (1 << 23) - 1;
 
-/// The sending half.
+/// The sending half of the transport.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     settings: GoBackN,
@@ -52,7 +52,7 @@ impl Sender {
         let (before, back) = match response {
             Response::Acknowledge { before } => (before, false),
             Response::SequenceError { expected } => (expected, true),
-            // Its receiver keeps nothing that comes out of order, and says nothing of it.
+            // Go-back-N receivers never send selective acknowledgements.
             Response::Selective { .. } => return 0,
         };
         if before < self.acknowledged || before > self.sent {
@@ -97,11 +97,11 @@ impl Sender {
     }
 }
 
-/// The receiving half.
+/// The receiving half of the transport.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     expected: u64,
-    /// Whether the gap before what was expected has been told.
+    /// Whether the current gap was reported.
     told: bool,
 }
 
@@ -122,7 +122,7 @@ impl Receiver {
             self.expected += 1;
             self.told = false;
         }
-        // A duplicate is acknowledged with all that is there: what acknowledged it was lost.
+        // A duplicate means that its acknowledgement was lost, so acknowledge everything received.
         ack_requested.then_some(Response::Acknowledge { before: self.expected })
     }
 }

@@ -6,27 +6,28 @@ use super::seen::Seen;
 use crate::settings;
 use units::{Interval, Nanos};
 
-/// The most packets that may be on their way: half of the sequence numbers, less one.
+/// The maximum number of packets in flight: half of the sequence numbers, less one.
 const IN_FLIGHT_MAX: u32 = (1 << 23) - 1;
 
-/// Loss recovery, from the first loss until all that had been sent by then is acknowledged.
+/// Loss recovery, from the first loss until everything sent before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Recovery {
-    /// One past the recovery sequence, the last packet that was new before the first one was sent again.
+    /// One past the recovery sequence: the last new packet sent before the first retransmission.
     until: u64,
-    /// All lost packets before this one were sent again.
+    /// All lost packets before this one were retransmitted.
     cursor: u64,
-    /// Whether the packet at the cursor counts as lost although nothing behind it may have come: the first one.
+    /// Whether the packet at the cursor counts as lost even if no later one arrived: only the first of a
+    /// recovery.
     first: bool,
 }
 
-/// The sending half.
+/// The sending half of the transport.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     settings: settings::Irn,
-    /// What was acknowledged, cumulatively or selectively.
+    /// The packets acknowledged, cumulatively or selectively.
     seen: Seen,
-    /// The next one that was never sent.
+    /// The first packet never sent.
     sent: u64,
     recovery: Option<Recovery>,
     deadline: Nanos,
@@ -56,8 +57,8 @@ impl Sender {
         self.next_lost().is_some()
     }
 
-    /// The next lost packet that was not sent again in this recovery. A packet is lost where a later one has
-    /// come; and the first one of a recovery is lost in any case.
+    /// The next lost packet that was not retransmitted in this recovery. A packet counts as lost if a later
+    /// one arrived; the first of a recovery always does.
     fn next_lost(&self) -> Option<u64> {
         let Recovery { cursor, first, .. } = self.recovery?;
         let lost = self.seen.next_missing(cursor);
@@ -70,7 +71,7 @@ impl Sender {
             Some(recovery) if packet < self.sent => {
                 recovery.cursor = packet + 1;
                 recovery.first = false;
-                // What was sent again has its own time to arrive.
+                // A retransmission restarts the timer.
                 self.deadline = now + self.timeout();
             }
             _ => self.sent = self.sent.max(packet + 1),
@@ -138,14 +139,14 @@ impl Sender {
         self.sent
     }
 
-    /// From the first one that is not acknowledged to the last one that was sent, as the BDP cap counts them.
+    /// Packets from the first unacknowledged to the last sent, as the BDP cap counts them.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent - self.seen.missing()
     }
 }
 
-/// The receiving half.
+/// The receiving half of the transport.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     seen: Seen,
@@ -179,14 +180,14 @@ mod tests {
         few: 3,
     };
 
-    /// A sender that has sent `count` of a hundred packets at time zero.
+    /// A sender that sent `count` of a hundred packets at time zero.
     fn sent(count: usize) -> Sender {
         let mut sender = Sender::new(SETTINGS);
         assert_eq!(send(&mut sender, count), (0..count as u64).collect::<Vec<_>>());
         sender
     }
 
-    /// Lets it send up to `count` packets; which ones those were.
+    /// Sends up to `count` packets; returns their numbers.
     fn send(sender: &mut Sender, count: usize) -> Vec<u64> {
         let mut packets = Vec::new();
         while packets.len() < count {
@@ -237,7 +238,7 @@ mod tests {
         let mut sender = sent(6);
         selective(&mut sender, 0, 1);
         assert_eq!(send(&mut sender, 1), [0]);
-        // Nothing behind 2 has come: it is not lost yet.
+        // No packet after 2 has arrived, so 2 is not lost yet.
         assert_eq!(sender.next_packet(100), Some(6));
         selective(&mut sender, 0, 4);
         assert_eq!(send(&mut sender, 3), [2, 3, 6]);
@@ -248,7 +249,7 @@ mod tests {
         let mut sender = sent(4);
         selective(&mut sender, 0, 3);
         assert_eq!(send(&mut sender, 3), [0, 1, 2]);
-        // 0 is lost again, 1 and 2 come.
+        // 0 is lost again, 1 and 2 arrive.
         selective(&mut sender, 0, 1);
         selective(&mut sender, 0, 2);
         assert_eq!(sender.next_packet(4), None);

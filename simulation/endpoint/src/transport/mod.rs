@@ -1,7 +1,7 @@
-//! How what is lost is sent again: what a queue pair asks its transport, and what it tells it.
+//! Transports: how lost packets are retransmitted.
 //!
-//! A transport counts packets of the message from zero. Sequence numbers, which wrap, are the queue pair's own
-//! affair. One file per transport; each has a half that sends and one that receives.
+//! A transport numbers the packets of a message from zero; the queue pair maps them to sequence numbers,
+//! which wrap. Each transport is in its own file, with a sending and a receiving half.
 
 pub(crate) mod go_back_n;
 pub(crate) mod irn;
@@ -11,29 +11,29 @@ mod seen;
 use crate::settings::Transport;
 use units::Nanos;
 
-/// What an answer of the receiver says, in packets of the message.
+/// An answer of the receiver, in packets of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Response {
-    /// All packets before this one are there.
+    /// All packets before this one have arrived.
     Acknowledge {
-        /// The first one that is not acknowledged.
+        /// The first unacknowledged packet.
         before: u64,
     },
-    /// All packets before this one are there, this one is not, and a later one came.
+    /// All packets before the expected one have arrived, and then a later one.
     SequenceError {
-        /// The one that was expected.
+        /// The expected packet.
         expected: u64,
     },
-    /// All packets before one are there, that one is not, and a later one came and was kept.
+    /// All packets before the expected one have arrived, and then a later one, which was kept.
     Selective {
-        /// The one that was expected.
+        /// The expected packet.
         expected: u64,
-        /// The one that came.
+        /// The packet that arrived.
         arrived: u64,
     },
 }
 
-/// The sending half.
+/// The sending half of the transport.
 #[derive(Clone, Debug)]
 pub(crate) enum SendTransport {
     GoBackN(go_back_n::Sender),
@@ -50,7 +50,7 @@ impl SendTransport {
         }
     }
 
-    /// The packet to send next, of a message of `packets`; `None` where there is none.
+    /// The next packet to send of a message of `packets`, or `None`.
     #[inline]
     pub fn next_packet(&self, packets: u64) -> Option<u64> {
         match self {
@@ -60,7 +60,7 @@ impl SendTransport {
         }
     }
 
-    /// Whether `packet` is to be acknowledged at once. The last one of the message always is.
+    /// Whether `packet` requests an immediate acknowledgement. The last one of the message always does.
     #[inline]
     pub fn requests_ack(&self, packet: u64) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl SendTransport {
         }
     }
 
-    /// `packet`, which [`SendTransport::next_packet`] gave, starts at `now`.
+    /// Notes that `packet`, from [`SendTransport::next_packet`], starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, packet: u64) {
         match self {
@@ -79,8 +79,8 @@ impl SendTransport {
         }
     }
 
-    /// An answer came. Nothing happens where it is about packets that were never sent, or old. Returns how many packets
-    /// are acknowledged now and were not before.
+    /// Handles an answer. Ignores answers about packets never sent, and old ones. Returns the number of newly
+    /// acknowledged packets.
     #[inline]
     pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
         match self {
@@ -90,7 +90,7 @@ impl SendTransport {
         }
     }
 
-    /// When the retransmission timer runs out.
+    /// The expiry of the retransmission timer.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self {
@@ -100,7 +100,7 @@ impl SendTransport {
         }
     }
 
-    /// The retransmission timer has run out.
+    /// Handles an expired retransmission timer.
     pub fn on_timeout(&mut self, now: Nanos) {
         match self {
             Self::GoBackN(sender) => sender.on_timeout(now),
@@ -109,7 +109,7 @@ impl SendTransport {
         }
     }
 
-    /// Packets that may be on their way, where it limits them itself.
+    /// Packets that may be in flight, if the transport itself limits them.
     pub fn window(&self) -> Option<u64> {
         match self {
             Self::GoBackN(_) => None,
@@ -118,18 +118,18 @@ impl SendTransport {
         }
     }
 
-    /// Whether the next packet takes the place of a lost one, which is on its way no more though it is counted so.
-    /// A window of congestion control does not hold it back, for it might never open otherwise.
+    /// Whether the next packet replaces a lost one, which still counts as in flight. A congestion window does
+    /// not hold it back, because the window might never open otherwise.
     #[inline]
     pub fn replaces_lost(&self) -> bool {
         match self {
-            // All that it goes back to is counted as not sent.
+            // These count everything they go back to as not sent.
             Self::GoBackN(_) | Self::NewReno(_) => false,
             Self::Irn(sender) => sender.replaces_lost(),
         }
     }
 
-    /// All packets before this one are acknowledged.
+    /// The first unacknowledged packet.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         match self {
@@ -139,7 +139,7 @@ impl SendTransport {
         }
     }
 
-    /// How many packets were sent for the first time.
+    /// The number of packets sent, without retransmissions.
     #[inline]
     pub fn sent(&self) -> u64 {
         match self {
@@ -149,7 +149,7 @@ impl SendTransport {
         }
     }
 
-    /// How many packets are on their way, as far as the sender can know.
+    /// Packets in flight, as far as the sender knows.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         match self {
@@ -160,7 +160,7 @@ impl SendTransport {
     }
 }
 
-/// The receiving half.
+/// The receiving half of the transport.
 #[derive(Clone, Debug)]
 pub(crate) enum ReceiveTransport {
     GoBackN(go_back_n::Receiver),
@@ -177,7 +177,7 @@ impl ReceiveTransport {
         }
     }
 
-    /// The packet that is the next one in order.
+    /// The next packet in order.
     #[inline]
     pub fn expected(&self) -> u64 {
         match self {
@@ -187,7 +187,8 @@ impl ReceiveTransport {
         }
     }
 
-    /// `packet` came; the sender wants an acknowledgement where `ack_requested`. What is answered.
+    /// Handles `packet`; returns the answer. `ack_requested` says whether the sender requests an
+    /// acknowledgement.
     #[inline]
     pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Option<Response> {
         match self {

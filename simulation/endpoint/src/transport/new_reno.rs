@@ -1,8 +1,8 @@
-//! TCP NewReno, as a contrast to all that is lossless: slow start and congestion avoidance (RFC 5681), fast
-//! retransmit and fast recovery with partial acknowledgements (RFC 6582), the retransmission timer of RFC 6298.
-//! Without ECN, selective acknowledgements, delayed acknowledgements and limited transmit.
+//! TCP NewReno, as a contrast to the lossless transports: slow start and congestion avoidance (RFC 5681),
+//! fast retransmit and fast recovery with partial acknowledgements (RFC 6582), and the retransmission timer
+//! of RFC 6298, without ECN, selective acknowledgements, delayed acknowledgements or limited transmit.
 //!
-//! It counts in segments, which all have the same size but the last one.
+//! It counts in segments, which all have the same size except the last.
 
 mod round_trip;
 
@@ -12,33 +12,33 @@ use crate::settings;
 use round_trip::RetransmissionTimer;
 use units::Nanos;
 
-/// The most segments that may be on their way: 2^30 bytes of the largest, so that old and new sequence numbers can
-/// be told apart (RFC 7323 section 2.3).
+/// The maximum number of segments in flight: 2^30 bytes of the largest, to tell old sequence numbers from new
+/// (RFC 7323 section 2.3).
 const IN_FLIGHT_MAX: u64 = 1 << 17;
 
-/// The sending half. Windows are in segments.
+/// The sending half of the transport. Windows are in segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     settings: settings::NewReno,
-    /// SND.UNA: all before it are acknowledged.
+    /// SND.UNA: the first unacknowledged segment.
     acknowledged: u64,
-    /// SND.NXT: falls back to what is not acknowledged when the timer runs out.
+    /// SND.NXT: goes back to SND.UNA when the timer expires.
     next: u64,
-    /// One past the last segment that was ever sent.
+    /// One past the last segment ever sent.
     sent: u64,
     /// cwnd.
     window: f64,
     /// ssthresh.
     threshold: f64,
     duplicates: u32,
-    /// `recover` of RFC 6582: one past the last segment that had been sent when a loss was last found.
+    /// `recover` of RFC 6582: one past the last segment sent when the last loss was detected.
     recover: u64,
     in_recovery: bool,
-    /// Whether a partial acknowledgement has come in this recovery.
+    /// Whether this recovery had a partial acknowledgement.
     partial: bool,
-    /// The segment that is sent again before anything else.
+    /// The segment to retransmit before sending anything else.
     again: Option<u64>,
-    /// Timeouts in a row without an acknowledgement in between.
+    /// Consecutive timeouts without an acknowledgement in between.
     timeouts: u32,
     timer: RetransmissionTimer,
 }
@@ -85,7 +85,7 @@ impl Sender {
 
     #[inline]
     pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
-        // A TCP receiver says nothing else.
+        // TCP receivers send nothing else.
         let Response::Acknowledge { before } = response else { return 0 };
         if before > self.sent || before < self.acknowledged {
             return 0;
@@ -115,7 +115,7 @@ impl Sender {
     /// Slow start, or congestion avoidance (RFC 5681 section 3.1, equations 2 and 3).
     fn grow(&mut self) {
         self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
-        // What may not be sent anyway is not saved up.
+        // The window does not grow beyond the receiver's.
         if let Some(largest) = self.settings.largest_window {
             self.window = self.window.min(f64::from(largest));
         }
@@ -143,15 +143,15 @@ impl Sender {
     fn on_acknowledgement_in_recovery(&mut self, now: Nanos, newly: u64) {
         if self.acknowledged >= self.recover {
             self.in_recovery = false;
-            // The first of the two choices, which lets no burst follow.
+            // The first of the RFC's two choices, which avoids a burst.
             self.window = self.threshold.min((self.in_flight() as f64).max(1.0) + 1.0);
             self.timer.restart(now, self.acknowledged < self.sent);
             return;
         }
         self.again = Some(self.acknowledged);
         self.window = (self.window - newly as f64 + 1.0).max(1.0);
-        // The timer starts again with the first one only, so that many losses end in slow start (the impatient
-        // variant of section 4).
+        // Only the first one restarts the timer, so that many losses end in slow start (the impatient variant
+        // of section 4).
         if !self.partial {
             self.partial = true;
             self.timer.restart(now, true);
@@ -169,7 +169,7 @@ impl Sender {
     }
 
     pub fn on_timeout(&mut self, now: Nanos) {
-        // RFC 5681 section 3.1: the threshold is that of the first timeout.
+        // RFC 5681 section 3.1: further timeouts keep the threshold of the first.
         if self.timeouts == 0 {
             self.threshold = self.half_in_flight();
         }
@@ -204,7 +204,7 @@ impl Sender {
     }
 }
 
-/// The receiving half: it keeps what comes behind a gap, and acknowledges each segment at once.
+/// The receiving half of the transport: it keeps segments after a gap and acknowledges each segment at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     seen: Seen,

@@ -1,29 +1,29 @@
-//! Which packets of a message are there: all before a first gap, and some behind it.
+//! The packets of a message that have arrived: all before the first gap, and some after it.
 
 use std::collections::VecDeque;
 
 const WORD: u64 = u64::BITS as u64;
 
-/// A set of packet numbers that is whole up to its first gap. It takes one bit for each packet between that and
-/// the last one.
+/// A set of packet numbers that is contiguous up to its first gap. It takes one bit for each packet from the
+/// gap to the last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// The first one that is missing.
+    /// The first missing packet.
     missing: u64,
-    /// Bits from the word of `missing` on. Those below it do not count.
+    /// Bits, starting at the word of `missing`. Bits below `missing` are ignored.
     words: VecDeque<u64>,
-    /// One past the last one that is there.
+    /// One past the last packet in the set.
     end: u64,
 }
 
 impl Seen {
-    /// The first packet that is missing.
+    /// The first missing packet.
     #[inline]
     pub fn missing(&self) -> u64 {
         self.missing
     }
 
-    /// One past the last packet that is there.
+    /// One past the last packet in the set.
     #[inline]
     pub fn end(&self) -> u64 {
         self.end.max(self.missing)
@@ -38,10 +38,10 @@ impl Seen {
         word >> (packet % WORD) & 1 != 0
     }
 
-    /// Adds a packet; says whether it is new.
+    /// Adds a packet; returns whether it is new.
     pub fn insert(&mut self, packet: u64) -> bool {
         if packet == self.missing && self.end <= self.missing {
-            // Nothing is behind the gap, and now there is no gap: the usual case.
+            // The common case: there were no packets after the gap, and now there is no gap.
             self.words.clear();
             self.missing += 1;
             self.end = self.missing;
@@ -72,12 +72,12 @@ impl Seen {
         }
     }
 
-    /// The first packet from `packet` on that is missing.
+    /// The first missing packet from `packet` on.
     pub fn next_missing(&self, packet: u64) -> u64 {
         let mut packet = packet.max(self.missing);
         while packet < self.end {
             let word = self.words.get(self.word(packet)).copied().unwrap_or(0);
-            // Ones in place of what lies behind the packet, so that only what follows counts.
+            // Count the consecutive ones from the bit of `packet` on.
             let ones = u64::from((word >> (packet % WORD)).trailing_ones());
             let left = WORD - packet % WORD;
             if ones < left {
@@ -88,7 +88,7 @@ impl Seen {
         packet
     }
 
-    /// Where the bit of `packet`, which is not before the gap, is.
+    /// The index of the word of `packet`, which is not before the gap.
     #[inline]
     fn word(&self, packet: u64) -> usize {
         (packet / WORD - self.missing / WORD) as usize
@@ -114,7 +114,7 @@ mod tests {
         ) {
             let (mut seen, mut set) = (Seen::default(), BTreeSet::new());
             for (packet, all_before) in packets {
-                // Seldom, or there would be no gaps.
+                // Rarely, or there would be no gaps.
                 if all_before && packet < 40 {
                     seen.insert_before(packet * 8);
                     set.extend(0..packet * 8);

@@ -4,7 +4,7 @@ use wire::int::{Header, HopNumber, LinkRate};
 
 const LINE: BitRate = BitRate::gigabits(100);
 
-/// A round trip of 10 us, so that a window of 125,000 bytes is 100G, and figures that are easy to follow.
+/// With a round trip of 10 us, a window of 125,000 bytes is 100G.
 const SETTINGS: settings::Hpcc = settings::Hpcc {
     eta: 0.95,
     max_stage: 5,
@@ -13,7 +13,7 @@ const SETTINGS: settings::Hpcc = settings::Hpcc {
     minimum: BitRate::gigabits(1),
 };
 
-/// One hop of 100G at `time` that has sent `sent` bytes and holds `queue`.
+/// One hop of 100G at `time` that has sent `sent` bytes and queues `queue`.
 fn one(time: u64, sent: u64, queue: u64) -> Header {
     path(&[(100, time, sent, queue)])
 }
@@ -28,7 +28,7 @@ fn path(hops: &[(u64, u64, u64, u64)]) -> Header {
     header
 }
 
-/// A flow that has heard of its path at time zero.
+/// A flow that learned its path at time zero.
 fn flow(first: &Header) -> Hpcc {
     let mut hpcc = Hpcc::new(SETTINGS, LINE, 1.0);
     hpcc.acknowledge(Nanos(0), 1, 10, first);
@@ -66,15 +66,15 @@ fn a_path_that_says_nothing_leaves_the_window_as_it_is() {
 #[test]
 fn a_full_link_with_a_queue_shrinks_the_window_at_once_and_its_reference_once_per_round_trip() {
     let mut hpcc = flow(&one(0, 0, 51_200));
-    // 5 us later the link has sent 62,464 bytes (244 units of 256; 62,500 would be all it can) and the queue is
-    // 51,200: u = 51200 / 125000 + 62464 / 62500 = 0.4096 + 0.999424 = 1.409024, over 5 of 10 us;
-    // U = 0.5 + 0.704512 = 1.204512; W = 125000 / (1.204512 / 0.95) + 1000.
+    // 5 us later the link has sent 62,464 bytes (244 units of 256; its maximum is 62,500) and the queue is
+    // 51,200: u = 51200 / 125000 + 62464 / 62500 = 0.4096 + 0.999424 = 1.409024, over 5 of 10 us; U = 0.5 +
+    // 0.704512 = 1.204512; W = 125000 / (1.204512 / 0.95) + 1000.
     hpcc.acknowledge(Nanos(5_000), 5, 15, &one(5_000, 62_464, 51_200));
     let utilization = 0.5 + 0.5 * (51_200.0 / 125_000.0 + 62_464.0 / 62_500.0);
     assert_close(hpcc.utilization, utilization);
     assert_close(hpcc.window, 125_000.0 * 0.95 / utilization + 1_000.0);
     assert_close(hpcc.reference, 125_000.0);
-    // Packet 11 was sent after the first acknowledgement: the reference follows.
+    // Packet 11 was sent after the first acknowledgement, so the reference follows.
     hpcc.acknowledge(Nanos(10_000), 11, 20, &one(10_000, 124_928, 51_200));
     let utilization = 0.5 * utilization + 0.5 * (51_200.0 / 125_000.0 + 62_464.0 / 62_500.0);
     assert_close(hpcc.window, 125_000.0 * 0.95 / utilization + 1_000.0);

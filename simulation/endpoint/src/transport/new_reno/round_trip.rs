@@ -10,15 +10,15 @@ struct Estimate {
     variation: f64,
 }
 
-/// Measures one segment at a time, never one that was sent again (Karn's rule), and says when the first one that is
-/// not acknowledged is to be sent again. The clock's granularity G is a nanosecond, which is nothing here.
+/// Measures one segment at a time, never a retransmitted one (Karn's rule), and times the retransmission of
+/// the first unacknowledged segment. The clock's granularity G of a nanosecond is neglected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RetransmissionTimer {
     estimate: Option<Estimate>,
     timeout: Interval,
     least: Interval,
     most: Interval,
-    /// The segment that is measured, and when it was sent.
+    /// The measured segment, and its start.
     measured: Option<(u64, Nanos)>,
     deadline: Nanos,
 }
@@ -52,7 +52,7 @@ impl RetransmissionTimer {
         }
     }
 
-    /// All segments before `before` are acknowledged.
+    /// Handles an acknowledgement of all segments before `before`.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Nanos, before: u64) {
         if let Some((packet, start)) = self.measured
@@ -78,7 +78,7 @@ impl RetransmissionTimer {
         self.timeout = timeout.max(self.least).min(self.most);
     }
 
-    /// Sections 5.2 and 5.3: starts again where something is still on its way.
+    /// Sections 5.2 and 5.3: restarts if segments are still in flight.
     #[inline]
     pub fn restart(&mut self, now: Nanos, outstanding: bool) {
         self.deadline = if outstanding { now + self.timeout } else { Nanos::NEVER };

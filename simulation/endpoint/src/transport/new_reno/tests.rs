@@ -22,7 +22,7 @@ impl Connection {
         Self { sender: Sender::new(SETTINGS), now: Nanos::ZERO }
     }
 
-    /// All segments that may be sent now, of a message of a thousand.
+    /// Sends all segments of a message of a thousand that may be sent now.
     fn send(&mut self) -> Vec<u64> {
         let mut segments = Vec::new();
         while let Some(segment) = self.sender.next_packet(1_000) {
@@ -36,14 +36,13 @@ impl Connection {
         self.sender.on_response(self.now, Response::Acknowledge { before })
     }
 
-    /// The same, and what is sent then.
+    /// Acknowledges everything before `before`; returns the segments that are sent next.
     fn after(&mut self, before: u64) -> Vec<u64> {
         self.acknowledge(before);
         self.send()
     }
 
-    /// Sends and acknowledges one by one until `window` segments are on their way, from the first one of which on
-    /// nothing is acknowledged.
+    /// Sends segments and acknowledges them one by one until `window` unacknowledged segments are in flight.
     fn grown_to(window: f64) -> Self {
         let mut connection = Self::new();
         connection.send();
@@ -78,7 +77,7 @@ fn in_congestion_avoidance_the_window_grows_by_one_in_a_round_trip() {
 #[test]
 fn the_third_duplicate_sends_one_segment_again_and_halves_what_is_on_its_way() {
     let mut connection = Connection::grown_to(8.0);
-    // Segments 6 to 13 are on their way; 6 is lost.
+    // Segments 6 to 13 are in flight; 6 is lost.
     assert_eq!((connection.sender.acknowledged, connection.sender.sent), (6, 14));
     assert_eq!(connection.acknowledge(6), 0);
     assert_eq!(connection.after(6), []);
@@ -87,11 +86,11 @@ fn the_third_duplicate_sends_one_segment_again_and_halves_what_is_on_its_way() {
     assert!(connection.sender.in_recovery);
     assert_eq!((connection.sender.threshold, connection.sender.window), (4.0, 7.0));
     assert_eq!(connection.send(), [6]);
-    // Each further duplicate opens the window by one, from the fifth on beyond the eight on their way.
+    // Each further duplicate opens the window by one, and from the fifth beyond the eight in flight.
     assert_eq!(connection.after(6), []);
     assert_eq!(connection.after(6), [14]);
     assert_eq!(connection.after(6), [15]);
-    // All that had been sent before is there: two are on their way.
+    // Everything sent before has arrived; two are in flight.
     assert_eq!(connection.acknowledge(14), 8);
     assert_eq!(connection.sender.window, 3.0);
     assert!(!connection.sender.in_recovery);
@@ -109,7 +108,7 @@ fn a_partial_acknowledgement_sends_the_next_hole_again_at_once() {
     connection.acknowledge(6);
     assert_eq!(connection.sender.window, 9.0);
     assert_eq!(connection.send(), [14]);
-    // 6, 7 and 8 are there: 9 - 3 + 1.
+    // 6, 7 and 8 have arrived: 9 - 3 + 1.
     assert_eq!(connection.after(9), [9, 15]);
     assert_eq!(connection.sender.window, 7.0);
     assert!(connection.sender.in_recovery);
@@ -125,7 +124,7 @@ fn a_timeout_begins_again_with_one_segment() {
     assert_eq!((connection.sender.threshold, connection.sender.window), (4.0, 1.0));
     assert_eq!(connection.send(), [6]);
     assert_eq!(connection.after(7), [7, 8]);
-    // What was there already is skipped.
+    // Segments that already arrived are skipped.
     assert_eq!(connection.after(14), [14, 15, 16]);
 }
 
