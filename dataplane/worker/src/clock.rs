@@ -1,17 +1,17 @@
-//! What time it is.
+//! Clocks.
 
 use std::time::Instant;
 use units::Nanos;
 
-/// A clock that never goes back, not even where the gateway starts again: nanoseconds of Unix time,
-/// counted on from the start by a counter that nobody sets.
+/// A clock that never goes back, not even across a restart of the gateway: Unix time in nanoseconds at the
+/// start, then advanced by a counter that nobody sets.
 pub trait Clock {
-    /// The present instant.
+    /// The current instant.
     fn now(&mut self) -> Nanos;
 }
 
-/// The operating system's monotonic clock, counted on from an instant of Unix time. Reading it may be a
-/// system call: it is for machines without a better one.
+/// The operating system's monotonic clock, offset to Unix time. A read may be a system call, so use it only
+/// on machines without a better clock.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     started: Instant,
@@ -19,7 +19,7 @@ pub struct MonotonicClock {
 }
 
 impl MonotonicClock {
-    /// A clock that shows `now` now.
+    /// A clock that reads `now` at this moment.
     pub fn starting_at(now: Nanos) -> Self {
         Self { started: Instant::now(), at: now }
     }

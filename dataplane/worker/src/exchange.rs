@@ -1,15 +1,15 @@
-//! Frames on their way between cores.
+//! The exchange of frames between cores.
 //!
-//! Each pair of workers has a ring in each direction. A ring is short, so that it stays in the caches of
-//! its two cores; where it is full, because the other core is behind, frames wait in the shard that has them, charged
-//! to the ledger and in order ([`switch::Shard::outbox`]).
+//! Each pair of workers has a ring in each direction. A ring is short, so that it stays in the caches of its
+//! two cores. If it is full because the other core is behind, frames wait in their shard, in order and
+//! charged to the ledger ([`switch::Shard::outbox`]).
 
 use crate::ring::{Consumer, Producer, ring};
 use switch::{Handoff, ShardId};
 
 /// Handoffs in a ring: a few microseconds of minimum frames at 100G.
 pub(crate) const RING: usize = 1_024;
-/// Handoffs taken from one ring in one turn: other ports wait for theirs.
+/// Handoffs taken from one ring in one turn. The limit keeps other ports from waiting.
 pub(crate) const TAKEN_AT_ONCE: usize = 8 * crate::BURST;
 
 /// One worker's ends of the rings to and from all others.
@@ -24,7 +24,7 @@ pub(crate) struct Peer<F> {
     incoming: Consumer<Handoff<F>>,
 }
 
-/// Rings among the workers of `shards` shards. One exchange for each shard, in the order of their numbers.
+/// The rings between the workers of `shards` shards: one exchange per shard, in order of shard numbers.
 pub fn exchanges<F>(shards: u16) -> Vec<Exchange<F>> {
     exchanges_of(RING, shards)
 }
@@ -41,7 +41,7 @@ pub(crate) fn exchanges_of<F>(capacity: usize, shards: u16) -> Vec<Exchange<F>> 
 }
 
 impl<F> Exchange<F> {
-    /// Of a worker that is alone.
+    /// The exchange of a single worker.
     pub fn alone() -> Self {
         Self { peers: Vec::new() }
     }
@@ -52,7 +52,7 @@ impl<F> Exchange<F> {
         self.peers.is_empty()
     }
 
-    /// All others.
+    /// All other workers.
     #[inline]
     pub(crate) fn peers(&mut self) -> impl Iterator<Item = &mut Peer<F>> {
         self.peers.iter_mut()
@@ -70,7 +70,7 @@ impl<F> Peer<F> {
         self.shard
     }
 
-    /// Gives the other worker what is in `outbox`, as far as the ring takes it.
+    /// Gives the other worker as much of `outbox` as the ring takes.
     #[inline]
     pub fn give(&mut self, outbox: &mut Vec<Handoff<F>>) {
         if !outbox.is_empty() {
@@ -78,7 +78,7 @@ impl<F> Peer<F> {
         }
     }
 
-    /// Takes what the other worker gave to the end of `arrivals`.
+    /// Appends the other worker's handoffs to `arrivals`.
     #[inline]
     pub fn take(&mut self, arrivals: &mut Vec<Handoff<F>>) {
         self.incoming.take(TAKEN_AT_ONCE, arrivals);

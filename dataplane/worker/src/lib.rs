@@ -1,10 +1,10 @@
 //! One core of a gateway: the run-to-completion turn around a [`switch::Shard`].
 //!
 //! A [`Worker`] owns a shard and the devices of its ports. In each turn it reads the clock once, gives
-//! the shard what arrived, takes over what other cores admitted for its ports, lets leave what is due,
-//! and looks once at its mailbox. Nothing in a turn allocates, logs, locks or makes a system call of
-//! its own. Following a command may allocate, but makes and frees no table. It does not know what a device
-//! is: DPDK ports, memory in tests and benches.
+//! received frames to the shard, takes over frames that other cores admitted for its ports, sends frames that
+//! are due, and checks its mailbox once. A turn itself does not allocate, log, lock or make a system call. A
+//! command may allocate, but never creates or frees a table. Workers do not know their kind of device: DPDK
+//! ports, or memory in tests and benches.
 
 mod clock;
 mod device;
@@ -28,5 +28,5 @@ pub use monitor::{Monitor, Stage};
 pub use pinning::{allowed_cores, pin};
 pub use worker::{Idle, Worker};
 
-/// Frames that a device gives and takes at once.
+/// The maximum number of frames that a device receives or takes at once.
 pub const BURST: usize = 32;

@@ -1,7 +1,7 @@
-//! What passes between cores, in every order in which they may see it. Loom tries all that differ in up
-//! to two or three preemptions, which is where mistakes of this kind show.
+//! Tests of the communication between cores under every order in which they may observe it. Loom tries all
+//! interleavings with up to two or three preemptions, enough to expose most such bugs.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p worker --lib loom_tests`, with a target directory of its own.
+//! `RUSTFLAGS="--cfg loom" cargo test -p worker --lib loom_tests`, with a separate target directory.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -24,7 +24,7 @@ use wire::ethernet::MacAddress;
 
 const A: PortId = PortId(0);
 const B: PortId = PortId(1);
-/// All is lossless here.
+/// The only priority, which is lossless.
 const P0: Priority = Priority::from_low_bits(0);
 const LENGTH: u64 = 100;
 
@@ -39,7 +39,7 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     });
 }
 
-/// A thread with room for a shard on its stack, which loom's first one does not have.
+/// Spawns a thread with room for a shard on its stack, which loom's first thread lacks.
 fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     const WORDS: usize = 1 << 18;
     thread::Builder::new().stack_size(WORDS).spawn(body).unwrap()
@@ -149,7 +149,7 @@ fn settings() -> Settings {
     }
 }
 
-/// What left, and how many frames had before the ledger was told.
+/// The frames that left, and their count before the ledger was updated.
 struct Link {
     numbers: Vec<u64>,
     left: Arc<AtomicU64>,
@@ -168,7 +168,7 @@ impl Transmitter<TestFrame> for Link {
     fn control(&mut self, _: Nanos, _: &ControlFrame) {}
 }
 
-/// The core of port A: lets `frames` frames in, one by one, and then looks at its group.
+/// The core of port A: admits `frames` frames one by one, then inspects its group.
 fn admit(shard: &mut Shard<TestFrame>, exchange: &mut Exchange<TestFrame>, frames: u64, left: &AtomicU64) {
     for number in 0..frames {
         shard.ingress(Nanos(1), A, &mut vec![frame(number)], &mut ());
@@ -184,7 +184,7 @@ fn admit(shard: &mut Shard<TestFrame>, exchange: &mut Exchange<TestFrame>, frame
     assert!(seen.0 >= (frames - gone) * cost, "what is inside is never overlooked");
 }
 
-/// The core of port B: lets `frames` frames out. Returns them.
+/// The core of port B: sends `frames` frames and returns them.
 fn release(
     mut shard: Shard<TestFrame>,
     mut exchange: Exchange<TestFrame>,
@@ -215,7 +215,7 @@ fn two_shards() -> (Arc<Ledger>, [Shard<TestFrame>; 2]) {
     (ledger, shards)
 }
 
-/// `frames` frames cross from one shard to another, while a third core has a `look`.
+/// Moves `frames` frames from one shard to another, while a third core takes a `look`.
 fn exchange_frames(frames: u64, look: impl FnOnce(&Arc<Ledger>)) {
     let (ledger, [mut one, other]) = two_shards();
     let [mut to_other, to_one] = exchanges_of(2, 2).try_into().ok().unwrap();
@@ -248,9 +248,9 @@ fn no_core_sees_more_departed_than_admitted() {
     check(2, || {
         exchange_frames(1, |ledger| {
             let ledger = ledger.clone();
-            // A thread of its own, which nothing brings up to date: one that yields or joins sees too much.
+            // A separate thread without synchronization: a thread that yields or joins would see too much.
             let looking = spawn(move || {
-                // As `Ledger::occupancy` reads them: departures first.
+                // Departures first, like `Ledger::occupancy`.
                 let departed = ledger.departed(A, B, P0);
                 let admitted = ledger.admitted(A, B, P0);
                 assert!(departed.frames <= admitted.frames, "{departed:?} of {admitted:?}");
@@ -261,7 +261,7 @@ fn no_core_sees_more_departed_than_admitted() {
     });
 }
 
-/// A device at which nothing happens.
+/// A device without traffic.
 struct Silence;
 
 impl Device for Silence {
@@ -319,7 +319,7 @@ fn a_worker_sees_each_program_once_in_order_and_lets_go_of_the_old_one_on_the_co
         commands.push(Command::Stop);
         for command in commands {
             let mut command = command;
-            // A mailbox of one is full: it says so, and gives the command back.
+            // A full mailbox returns the command.
             while let Err(Full(back)) = controls.send(command) {
                 command = back;
                 replaced.extend(controls.receive());

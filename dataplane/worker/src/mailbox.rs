@@ -1,5 +1,5 @@
-//! What the control thread asks of a worker, and what comes back. Everything is allocated and freed
-//! by the control thread: boxes travel to the worker and back.
+//! Commands of the control thread to a worker, and its replies. The control thread allocates and frees all
+//! memory: boxes travel to the worker and back.
 
 use crate::DeviceCounters;
 use crate::ring::{Consumer, Producer, ring};
@@ -7,57 +7,57 @@ use switch::program::NotLive;
 use switch::{DelayHistogram, PoolReport, PortInspection, Successor, Volume};
 use units::PortId;
 
-/// What a worker is asked to do, at the end of a turn.
+/// A command, which the worker follows at the end of a turn.
 #[derive(Debug)]
 pub enum Command {
-    /// Put another configuration in force.
+    /// Puts another configuration in force.
     Install(Box<Successor>),
-    /// Fill in what there is to see of a port of its own, and of its share of the pools. Of a port of
-    /// another worker nothing is filled in.
+    /// Fills in the state of one of its ports, and of its share of the pools. Fills in nothing for a port of
+    /// another worker.
     Inspect(PortId, Box<Inspection>),
-    /// Start the cleared-on-read watermarks again.
+    /// Restarts the cleared-on-read watermarks.
     ClearWatermarks,
-    /// The link of a port of its own went up or down: nothing is given to a device whose link is down.
+    /// Reports that the link of one of its ports went up or down. A device whose link is down gets no frames.
     Link(PortId, bool),
-    /// Take in no more data frames; go on sending what is inside. Data frames that still come are
+    /// Stops admission of data frames and keeps sending queued ones. Data frames that still arrive are
     /// dropped and counted ([`Inspection::drained`]). PFC and PAUSE frames are still obeyed.
     Drain,
-    /// Return from [`crate::Worker::run`].
+    /// Returns from [`crate::Worker::run`].
     Stop,
 }
 
-/// What a worker answers, in the order of the commands. `Drain`, `Link`, `ClearWatermarks` and `Stop`
-/// are not answered.
+/// The replies of a worker, in the order of the commands. `Drain`, `Link`, `ClearWatermarks` and `Stop` have
+/// none.
 #[derive(Debug)]
 pub enum Reply {
-    /// What was in force, or the configuration that cannot be, with the reason: to be dropped.
+    /// The replaced configuration, or the rejected one with the reason. The control thread drops either.
     Installed(Result<Box<Successor>, (Box<Successor>, NotLive)>),
-    /// What was asked for.
+    /// The requested inspection.
     Inspected(PortId, Box<Inspection>),
 }
 
-/// What there is to see of one port.
+/// The state of one port.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
-    /// What the switch knows of it.
+    /// The state in the switch.
     pub port: PortInspection,
-    /// What the device has counted.
+    /// The counters of the device.
     pub device: DeviceCounters,
-    /// What its emulated link has done; all zero where there is none.
+    /// The counters of its emulated link; all zero if there is none.
     pub emulation: crate::EmulationCounters,
     /// The pools, as far as the shard of the port holds them.
     pub pools: PoolReport,
-    /// How late deadlines of the shard of the port were served.
+    /// The lateness of the deadlines of the port's shard.
     pub lateness: DelayHistogram,
-    /// How long turns of the worker took.
+    /// The durations of the worker's turns.
     pub turns: DelayHistogram,
-    /// Data frames that came through the port and were dropped because the worker drains.
+    /// Data frames that arrived at the port during a drain and were dropped.
     pub drained: Volume,
-    /// Frames that the worker had to hold back for other workers, because these were behind.
+    /// Frames held back because the worker of their egress port was behind.
     pub held_back: u64,
 }
 
-/// Commands, and replies, that can be on their way.
+/// The capacity for commands, and for replies.
 const CAPACITY: usize = 16;
 
 /// The control thread's end of a worker's mailbox.
@@ -72,7 +72,7 @@ pub struct Mailbox {
     replies: Producer<Reply>,
 }
 
-/// The mailbox is full: the worker is behind, or its replies were not received. The command comes back.
+/// The mailbox is full: the worker is behind, or its replies were not received. Returns the command.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker's mailbox is full")]
 pub struct Full(pub Command);
@@ -89,7 +89,7 @@ pub(crate) fn mailbox_of(capacity: usize) -> (Controls, Mailbox) {
 }
 
 impl Controls {
-    /// Asks the worker for something. It is done at the end of one of its next turns.
+    /// Sends a command, which the worker follows at the end of one of its next turns.
     ///
     /// # Errors
     /// [`Full`], with the command.
@@ -104,13 +104,13 @@ impl Controls {
 }
 
 impl Mailbox {
-    /// The next command, but none while there is no room for its reply.
+    /// The next command, or `None` while there is no room for its reply.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Command> {
         if self.replies.is_full() { None } else { self.commands.pop() }
     }
 
-    /// Answers the command that was taken last.
+    /// Answers the last command taken.
     pub(crate) fn answer(&mut self, reply: Reply) {
         let sent = self.replies.push(reply);
         debug_assert!(sent.is_ok(), "a command is taken where there is room for its reply only");

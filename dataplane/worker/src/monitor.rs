@@ -1,18 +1,18 @@
-//! A worker's pulse: what the control thread sees of it without asking.
+//! A worker's pulse, which the control thread reads without sending a command.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use units::{Interval, PortId};
 
-/// Where in its turn a worker is.
+/// The stage of a worker's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Before the first turn, or after the last.
     Idle,
-    /// Receiving from a port, and admitting what came.
+    /// Receiving from a port, and admitting the frames.
     Ingress(PortId),
     /// Taking over frames of other shards, and giving them theirs.
     Exchange,
-    /// Letting frames leave through a port.
+    /// Sending through a port.
     Egress(PortId),
     /// Following a command.
     Command,
@@ -41,26 +41,27 @@ impl Stage {
     }
 }
 
-/// Written by one worker, read by the control thread; only what is promised goes the other way. It fills two cache
-/// lines of its own, as processors fetch them in pairs, so that who reads one worker's pulse disturbs no other.
+/// The pulse of one worker, written by it and read by the control thread; only `promised` goes the other way.
+/// It fills two cache lines, because processors fetch them in pairs. So reads of one worker's pulse do not
+/// disturb other workers.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Monitor {
-    /// Turns that have ended.
+    /// Completed turns.
     turns: AtomicU64,
-    /// Turns in which a frame came or went.
+    /// Turns in which a frame arrived or left.
     busy: AtomicU64,
-    /// The present [`Stage`].
+    /// The current [`Stage`].
     stage: AtomicU64,
     /// Turns that took longer than promised.
     late_turns: AtomicU64,
-    /// The longest turn when the latest of them ended, in nanoseconds.
+    /// The longest turn as of the last late one, in nanoseconds.
     longest_turn: AtomicU64,
-    /// How long a turn may take, in nanoseconds.
+    /// The promised maximum duration of a turn, in nanoseconds.
     promised: AtomicU64,
 }
 
-/// Nothing has happened, and turns may take as long as they like.
+/// No turns yet, and no limit on their duration.
 impl Default for Monitor {
     fn default() -> Self {
         Self {
@@ -75,57 +76,58 @@ impl Default for Monitor {
 }
 
 impl Monitor {
-    /// Turns that have ended. One that does not grow belongs to a worker that is stalled.
+    /// Completed turns. If the number does not grow, the worker is stalled.
     pub fn turns(&self) -> u64 {
         self.turns.load(Ordering::Relaxed)
     }
 
-    /// Turns in which a frame came or went.
+    /// Turns in which a frame arrived or left.
     pub fn busy(&self) -> u64 {
         self.busy.load(Ordering::Relaxed)
     }
 
-    /// Turns that took longer than [`Monitor::promise`] allowed at that time. Read the longest turn
-    /// after this, and it is no shorter than any of them.
+    /// Turns that took longer than [`Monitor::promise`] allowed at that time. If read after this,
+    /// [`Monitor::longest_turn`] covers all of them.
     pub fn late_turns(&self) -> u64 {
         self.late_turns.load(Ordering::Acquire)
     }
 
-    /// The longest turn up to the latest of them, from the begin of one to that of the next.
+    /// The longest turn as of the last late one. A turn lasts from its start to the start of the next.
     pub fn longest_turn(&self) -> Interval {
         Interval(self.longest_turn.load(Ordering::Relaxed))
     }
 
-    /// Turns that take longer than this are late from now on: lossless frames may be lost meanwhile.
+    /// Sets the promised maximum duration of turns. Longer ones are late, as lossless frames may be lost
+    /// meanwhile.
     pub fn promise(&self, longest_turn: Interval) {
         self.promised.store(longest_turn.0, Ordering::Relaxed);
     }
 
-    /// Where the worker is.
+    /// The stage of the worker.
     pub fn stage(&self) -> Stage {
         Stage::unpack(self.stage.load(Ordering::Relaxed))
     }
 
-    /// The worker is at `stage` now.
+    /// Notes that the worker entered `stage`.
     #[inline]
     pub(crate) fn enter(&self, stage: Stage) {
         self.stage.store(stage.pack(), Ordering::Relaxed);
     }
 
-    /// Whether a turn which took so long is late.
+    /// Whether a turn of this duration is late.
     #[inline]
     pub(crate) fn is_late(&self, turn: Interval) -> bool {
         turn.0 > self.promised.load(Ordering::Relaxed)
     }
 
-    /// A turn was late: the worker counts them, and knows its longest turn.
+    /// Publishes the worker's count of late turns and its longest turn.
     #[cold]
     pub(crate) fn note_late(&self, longest: Interval, late_turns: u64) {
         self.longest_turn.store(longest.0, Ordering::Relaxed);
         self.late_turns.store(late_turns, Ordering::Release);
     }
 
-    /// A turn has ended. The worker counts, so that a store is all that it takes.
+    /// Publishes a completed turn. The worker does the counting, so this is only a store.
     #[inline]
     pub(crate) fn publish(&self, turns: u64, busy: u64) {
         self.turns.store(turns, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Which core a thread runs on.
+//! Pinning of threads to cores.
 
-/// Keeps the calling thread on `core`, as the operating system numbers them. Returns whether it is: not
-/// where there is no such core, or the process may not use it.
+/// Pins the calling thread to `core`, in the operating system's numbering. Returns `false` if there is no
+/// such core or the process may not use it.
 pub fn pin(core: usize) -> bool {
     let allowed = core_affinity::get_core_ids().unwrap_or_default().into_iter().find(|it| it.id == core);
     allowed.is_some_and(core_affinity::set_for_current)

@@ -1,4 +1,4 @@
-//! A port of a worker: its device, and what the switch puts into it.
+//! A port of a worker: its device, and the path from the switch to it.
 
 use crate::{DelayLine, Device};
 use core::ops::{Deref, DerefMut};
@@ -6,15 +6,15 @@ use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
 
-/// A port, and what receives and sends for it.
+/// A port and its device.
 pub(crate) struct Port<D: Device> {
     pub id: PortId,
     pub device: D,
-    /// The emulated link between the switch and the device, where there is one.
+    /// The emulated link between the switch and the device, if any.
     pub line: Option<Box<DelayLine<D::Frame>>>,
-    /// Where it is not, nothing is given to the device, and frames wait in the switch.
+    /// While it is down, the device gets no frames, and they wait in the switch.
     pub link_is_up: bool,
-    /// Data frames that were dropped because the worker drains.
+    /// Data frames dropped during a drain.
     pub drained: Volume,
 }
 
@@ -107,16 +107,16 @@ impl<D: Device> Links<D::Frame> for Ports<D> {
     }
 }
 
-/// One call of [`Shard::egress`], into the device or the emulated link before it.
+/// The result of one [`Shard::egress`] into the device or its emulated link.
 pub(crate) struct Sent {
     /// Whether anything left.
     pub any: bool,
-    /// Whether as much left as there was room for.
+    /// Whether frames filled all the room.
     pub all_room: bool,
 }
 
 impl<D: Device> Port<D> {
-    /// Lets leave what the switch has for the port.
+    /// Sends the frames that the switch has for the port.
     #[inline]
     pub fn send(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
         let Some(line) = &mut self.line else {
@@ -129,7 +129,7 @@ impl<D: Device> Port<D> {
         Sent { any: line.counters().entered > before, all_room: false }
     }
 
-    /// Hands what waits to the hardware; before that, what has arrived at the end of the emulated link.
+    /// Hands waiting frames to the hardware, after those that have arrived at the end of the emulated link.
     #[inline]
     pub fn flush(&mut self, now: Nanos) {
         if let Some(line) = &mut self.line {
@@ -147,10 +147,10 @@ impl<D: Device> Port<D> {
     }
 }
 
-/// Gives a device what leaves through its port. When each frame is on the wire is the link's business.
+/// Gives departing frames to the device. Ignores their start instants, which the real link determines.
 struct Outlet<'a, D> {
     device: &'a mut D,
-    /// Data frames that it takes yet.
+    /// Data frames that the device still takes.
     room: usize,
     /// Whether anything left.
     used: bool,

@@ -1,4 +1,4 @@
-//! The turn.
+//! The worker and its turn.
 
 use crate::exchange::{Exchange, TAKEN_AT_ONCE};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
@@ -12,46 +12,46 @@ use std::thread;
 use switch::{DelayHistogram, Handoff, Shard, Successor};
 use units::{Interval, Nanos, PortId};
 
-/// What a worker does while nothing comes or goes.
+/// The behaviour of a worker without traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
-    /// It turns without rest.
+    /// Keeps polling.
     #[default]
     Poll,
-    /// It sleeps for some 50 us at a time, while nothing is to be sent meanwhile.
+    /// Sleeps for about 50 us at a time, unless frames are due meanwhile.
     Sleep,
 }
 
-/// Turns without a frame after which a worker sleeps: some ten microseconds, so that it does not within a
-/// train of frames.
+/// Turns without a frame after which a worker sleeps: about ten microseconds, so that it does not sleep
+/// within a train of frames.
 const IDLE_TURNS: u32 = 64;
-/// How long it sleeps. To yield would not do: a scheduler may hold it against a thread that yields again
-/// and again, and let others run for seconds.
+/// The duration of a sleep. Yielding instead is unsuitable: a scheduler may penalize a thread that yields
+/// repeatedly, and run others for seconds.
 const NAP: Interval = Interval::from_micros(50);
-/// With a deadline so near it does not sleep, since the system may wake it late.
+/// It does not sleep with a deadline this near, because the system may wake it late.
 const SOON: Interval = Interval::from_micros(200);
 
 /// One core of a gateway: a shard, the devices of its ports, and the ends of all rings.
 pub struct Worker<D: Device, C> {
     clock: C,
     now: Nanos,
-    /// When the running turn began.
+    /// The start of the current turn.
     began: Nanos,
     shard: Shard<D::Frame>,
     ports: Ports<D>,
     exchange: Exchange<D::Frame>,
     mailbox: Mailbox,
     monitor: Arc<Monitor>,
-    /// Frames that a device received; empty between two ports.
+    /// Received frames; empty between ports.
     burst: Vec<D::Frame>,
-    /// What another worker gave; empty between two of them.
+    /// Handoffs of another worker; empty between workers.
     arrivals: Vec<Handoff<D::Frame>>,
     draining: bool,
-    /// Turns that have ended.
+    /// Completed turns.
     turns: u64,
-    /// Turns in which a frame came or went.
+    /// Turns in which a frame arrived or left.
     busy: u64,
-    /// Bursts that may leave through one port in one turn: as many as may arrive for it.
+    /// The maximum number of bursts sent through one port per turn: as many as can arrive for it.
     bursts_out: usize,
     idle: Idle,
     lateness: DelayHistogram,
@@ -62,7 +62,7 @@ pub struct Worker<D: Device, C> {
 
 impl<D: Device, C: Clock> Worker<D, C> {
     /// A worker that drives `shard`, which owns the ports of `devices`. `exchange` is that of the shard
-    /// ([`crate::exchanges`]), and [`Exchange::alone`] for a switch of one shard. All links are up.
+    /// ([`crate::exchanges`]), or [`Exchange::alone`] for a single shard. All links start up.
     pub fn new(
         clock: C,
         shard: Shard<D::Frame>,
@@ -93,10 +93,10 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Puts an emulated link between the switch and the device of `port`, for what leaves through it.
+    /// Puts an emulated link between the switch and the device of `port`, for departing frames.
     ///
     /// # Panics
-    /// Where the worker has no such port: a mistake in the caller.
+    /// If the worker has no such port, a mistake of the caller.
     #[must_use]
     pub fn emulate(mut self, port: PortId, line: DelayLine<D::Frame>) -> Self {
         self.ports.port_mut(port).expect("links are emulated behind ports of the worker").line =
@@ -104,7 +104,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self
     }
 
-    /// What [`Worker::run`] does while nothing comes or goes.
+    /// Sets the behaviour of [`Worker::run`] without traffic.
     #[must_use]
     pub fn while_idle(self, idle: Idle) -> Self {
         Self { idle, ..self }
@@ -115,7 +115,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         &self.shard
     }
 
-    /// Turns until [`Command::Stop`]. What is inside then stays where it is.
+    /// Runs turns until [`Command::Stop`]. Frames still queued then stay in place.
     pub fn run(&mut self) {
         let (mut busy, mut idle_turns) = (self.busy, 0);
         while self.turn().is_continue() {
@@ -131,13 +131,13 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.monitor.enter(Stage::Idle);
     }
 
-    /// When there is something to do, if nothing arrives.
+    /// The next deadline if nothing arrives.
     fn next_deadline(&self) -> Nanos {
         let on_links = self.ports.iter().filter_map(|port| Some(port.line.as_ref()?.next_deadline()));
         on_links.fold(self.shard.next_deadline(), Nanos::min)
     }
 
-    /// One turn. It breaks where the worker was told to stop.
+    /// Runs one turn. Breaks on [`Command::Stop`].
     pub fn turn(&mut self) -> ControlFlow<()> {
         let last = self.began;
         self.now = self.clock.now().max(self.now);
@@ -164,7 +164,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         flow
     }
 
-    /// Counts a turn that took so long. What came in meanwhile was not seen, and its sender told nothing.
+    /// Counts a turn of this duration. During a turn, arriving frames are unseen and cause no pauses.
     #[inline]
     fn note_turn(&mut self, took: Interval) {
         self.turn_times.record(took);
@@ -174,7 +174,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Has senders paused while memory runs low. All devices take it from the same pool.
+    /// Pauses senders while memory runs low. One device is enough to check, as all share one pool.
     #[inline]
     fn look_at_memory(&mut self) {
         if let Some(port) = self.ports.first_mut() {
@@ -182,7 +182,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Takes in a burst from a port. Returns whether there was one.
+    /// Receives a burst from a port. Returns whether there was one.
     #[inline]
     fn receive(&mut self, index: usize) -> bool {
         let port = &mut self.ports[index];
@@ -191,8 +191,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
         if self.burst.is_empty() {
             return false;
         }
-        // A frame must not be dated before it came, or it would leave an emulated link too early: the system may have
-        // taken the core away since the turn began.
+        // Read the clock again, because the system may have preempted this thread since the turn began. A
+        // timestamp before the frame's arrival would let it leave an emulated link too early.
         self.now = self.clock.now().max(self.now);
         if self.draining {
             port.drop_data(&mut self.burst);
@@ -203,7 +203,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         true
     }
 
-    /// Gives other workers what is theirs.
+    /// Gives frames to the workers of their egress ports.
     #[inline]
     fn hand_over(&mut self) {
         for peer in self.exchange.peers() {
@@ -211,7 +211,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Takes over what other workers gave, and sees what they sent. Returns whether there was a frame.
+    /// Takes over frames from other workers, and settles those that they sent. Returns whether there was a
+    /// frame.
     fn take_over(&mut self) -> bool {
         self.monitor.enter(Stage::Exchange);
         self.shard.look_at_other_shards();
@@ -224,12 +225,12 @@ impl<D: Device, C: Clock> Worker<D, C> {
                 self.shard.accept(self.now, &mut self.arrivals);
             }
         }
-        // What found a ring full tries again.
+        // Retry frames that found a ring full.
         self.hand_over();
         busy
     }
 
-    /// Lets leave through a port what is due. Returns whether anything was.
+    /// Sends the frames that are due at a port. Returns whether there were any.
     #[inline]
     fn transmit(&mut self, index: usize, last: Nanos) -> bool {
         let port = &mut self.ports[index];
@@ -242,8 +243,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
             return false;
         }
         self.monitor.enter(Stage::Egress(port.id));
-        // One that had come before the last turn is none that was missed: it is that of a frame which
-        // found the link free, or for which the device had no room.
+        // A deadline before the last turn was not missed: its frame found the link free, or the device had no
+        // room for it.
         if deadline > last {
             self.lateness.record(self.now.since(deadline));
         }

@@ -1,4 +1,4 @@
-//! A turn that follows no command allocates nothing and frees nothing.
+//! A turn without a command neither allocates nor frees.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -14,7 +14,7 @@ use units::{BitRate, Interval, PortId, Priority, WireBytes};
 use wire::ip::Dscp;
 use worker::{Command, Reply};
 
-/// Frames that leave at each port come in there again, and what controls left is forgotten.
+/// Feeds the frames that left each port back into it, and discards control frames.
 fn turn_around(cables: &[Cable], spare: &mut VecDeque<TestFrame>) {
     for cable in cables {
         let outside = &mut *cable.outside();
@@ -60,7 +60,7 @@ fn no_turn_costs_an_allocation_once_the_worker_is_warm() {
         for cable in &cables {
             assert!(cable.outside().inbound.len() > 10, "frames did move");
         }
-        // That allocations are counted: asking for an inspection makes two, itself and the log of its watchdog.
+        // Proves that allocations are counted: an inspection makes two, itself and its watchdog log.
         let counted = allocation_counter::measure(|| drop(benches[0].inspect(PortId(0))));
         assert_eq!(counted.count_total, 2);
     }
@@ -106,8 +106,8 @@ fn program(capacity: u32, flows: u32) -> Arc<Program> {
     Arc::new(Program::new(settings).unwrap())
 }
 
-/// What the tables of [`program`] take at least: a name, an instant and a port for each address, and a slot of 64 bytes,
-/// one of 56 and 8 bytes of index for each flow.
+/// The minimum size of the tables of [`program`]: a name, an instant and a port per address, and slots of 64
+/// and 56 bytes and 8 bytes of index per flow.
 fn tables(capacity: u32, flows: u32) -> i64 {
     24 * i64::from(capacity) + (64 + 56 + 8) * i64::from(flows)
 }
@@ -127,7 +127,7 @@ fn a_configuration_that_resizes_tables_is_put_in_force_without_an_allocation() {
         assert_eq!((counted.count_total, counted.count_current, counted.bytes_current), (0, 0, 0));
         let Some(Reply::Installed(Ok(old))) = bench.controls.receive() else { panic!("it holds") };
         assert_ne!(bench.worker.shard().program().settings(), old.program().settings());
-        // What was replaced is freed here, tables and all, and the worker has the new ones.
+        // The replaced configuration and its tables are freed here; the worker has the new ones.
         let freed = allocation_counter::measure(|| drop(old));
         assert!(-freed.bytes_current >= least, "{} bytes of {least}", -freed.bytes_current);
         least = tables(capacity, flows);

@@ -1,5 +1,5 @@
-//! A worker that stands still for 50 ms in the middle of a load: slots and rates go by elapsed time, and
-//! what that costs is counted by name.
+//! A worker that stalls for 50 ms under load: slots and rates follow elapsed time, and the effects are
+//! counted by name.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -20,7 +20,7 @@ const SLOT: Interval = Interval(10_000);
 const ROUND_TRIP: Interval = Interval(100_000);
 const STALL: Interval = Interval::from_millis(50);
 const FRAME: usize = 4_170;
-/// Frames that the receive ring holds while nobody takes them.
+/// The capacity of the receive ring in frames.
 const RECEIVE_RING: usize = 1_024;
 
 fn bifrost() -> Bifrost {
@@ -74,12 +74,12 @@ fn gateway() -> Settings {
     settings
 }
 
-/// What sends at line rate into port A wherever it is not paused.
+/// A sender at line rate into port A that obeys pauses.
 struct Sender {
     paused_until: Nanos,
     /// When its link is free.
     free_at: Nanos,
-    /// PFC frames that it has heard.
+    /// PFC frames that it has received.
     heard: usize,
     sent: u64,
     missed: u64,
@@ -89,7 +89,7 @@ impl Sender {
     fn send_until(&mut self, now: Nanos, cable: &Cable) {
         let pauses = cable.outside().pauses();
         for pause in pauses[self.heard..].iter().copied() {
-            // One that was heard in the last turn counts from its beginning.
+            // A pause of the last turn counts from its beginning.
             self.paused_until = self.free_at + PauseQuanta::interval_at(pause, RATE);
         }
         self.heard = pauses.len();
@@ -157,19 +157,19 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     assert!(slots.lateness.longest() >= least);
     assert!(slots.granted_late >= WireBytes(RATE.bytes_in(least)), "{:?}", slots.granted_late);
     assert!(shard.lscc_lateness(A).unwrap().longest() >= least);
-    // What the receive ring did not hold is lost before the switch: all that was sent meanwhile, but for the pause of
-    // a slot that was in force, which ends within a round trip.
+    // Frames beyond the receive ring are lost before the switch: everything sent during the stall, except
+    // during the slot's pause in force, which ends within a round trip.
     let frames_in = |time| RATE.bytes_in(time) / WireBytes::of_frame(Bytes(FRAME as u64)).0;
     let most = frames_in(STALL) - RECEIVE_RING as u64;
     assert!((most - frames_in(ROUND_TRIP)..=most).contains(&rig.sender.missed), "{}", rig.sender.missed);
 
-    // What waited in the receive ring is more than the buffer provides for, and is counted as that. It
-    // is paused for until it has left; then the line is full again.
+    // The frames in the receive ring exceed the buffer and are counted so. Pauses last until they have left;
+    // then the line is full again.
     rig.run_for(Interval::from_millis(2));
     let slots = rig.bench.worker.shard().slots(A).unwrap();
     let ring = RECEIVE_RING as u64 * WireBytes::of_frame(Bytes(FRAME as u64)).0;
     assert!(slots.fullest > bifrost().buffer, "{slots:?}");
-    // What is beyond the buffer leaves at line rate, and nothing is granted until then.
+    // The excess leaves at line rate, and nothing is granted until then.
     let beyond = (slots.fullest.0 - bifrost().buffer.0) / RATE.bytes_in(SLOT);
     assert!(slots.fully_paused >= beyond && beyond > 0, "{beyond} of {slots:?}");
     assert!(slots.longest_queue.0 <= bifrost().buffer.0 + ring, "{slots:?}");

@@ -12,7 +12,7 @@ use switch::{DropReason, PauseCause, Program, Successor, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use worker::{BURST, Capacity, Clock, Command, DelayLine, EmulationSettings, Reply, Stage};
 
-/// So long takes a turn here: a minimum frame takes 6.72 ns of it.
+/// The duration of a turn; a minimum frame takes 6.72 ns.
 const TURN: Interval = Interval(1_000);
 
 fn turns(bench: &mut Bench<TestClock>, clock: &TestClock, count: usize) {
@@ -58,7 +58,7 @@ fn ports_that_all_send_to_one_do_not_queue_for_want_of_bursts() {
     let clock = TestClock::at(START);
     let (mut benches, cables) = workers(settings, 1, || clock.clone());
     let bench = &mut benches[0];
-    // The bridge learns where station 1, to which all frames go, is.
+    // The bridge learns the port of station 1, the destination of all frames.
     let mut hello = frame(9, P0, 100, 0);
     switch::Frame::headers_mut(&mut hello)[..12].copy_from_slice(&[2, 0, 0, 0, 9, 9, 2, 0, 0, 0, 1, 1]);
     cables[3].inject([hello]);
@@ -75,7 +75,7 @@ fn a_program_installed_while_frames_are_inside_costs_none_and_the_old_one_comes_
     let (mut bench, clock, a, b) = one_worker(settings(2));
     let old = bench.worker.shard().program().clone();
     let new = Arc::new(Program::new(settings(2)).unwrap());
-    // What waits behind a pause is inside while the program changes.
+    // A pause keeps frames queued while the program changes.
     b.inject([pause(PauseQuanta::MAX)]);
     turns(&mut bench, &clock, 1);
     a.inject(frames(P3, 100));
@@ -91,7 +91,7 @@ fn a_program_installed_while_frames_are_inside_costs_none_and_the_old_one_comes_
     b.inject([pause(PauseQuanta::ZERO)]);
     turns(&mut bench, &clock, 10);
     assert_eq!(b.outside().numbers()[&1], all(100));
-    // The worker let go of it: what came back and what the test holds are all that there is.
+    // The worker released it: only the test holds a reference.
     assert_eq!(Arc::strong_count(&old), 1);
 }
 
@@ -142,7 +142,7 @@ fn while_memory_is_low_lossless_senders_of_all_ports_are_paused_and_lossy_frames
     low(true);
     turns(&mut bench, &clock, 1);
     assert_eq!([&a, &b].map(|cable| cable.outside().pauses()), [[PauseQuanta::MAX], [PauseQuanta::MAX]]);
-    // Both ports have frames of both kinds on the way.
+    // Both ports have queued frames of both kinds.
     a.inject(flow(1, P3, 10..60).chain(flow(2, P0, 10..60)));
     b.inject(flow(3, P3, 0..50).chain(flow(4, P0, 0..50)));
     turns(&mut bench, &clock, 20);
@@ -207,7 +207,7 @@ fn a_device_without_room_keeps_its_frames_in_the_switch_and_is_still_given_contr
     let (mut bench, clock, a, b) = one_worker(shallow());
     b.outside().takes = Some(0);
     a.inject(frames(P3, 100));
-    // Going the other way, so that B has something to say.
+    // Traffic in the other direction makes B send pauses.
     b.inject((0..100).map(|number| frame(2, P3, 100, number)));
     a.outside().takes = Some(0);
     turns(&mut bench, &clock, 10);
@@ -342,7 +342,7 @@ fn a_clock_that_goes_back_is_not_followed() {
     assert_eq!(bench.inspect(A).port.at, START + TURN * 2);
 }
 
-/// The system takes the core away at each look at the clock.
+/// A clock whose every read is preempted.
 struct Preempted(Nanos);
 
 impl Clock for Preempted {
@@ -374,8 +374,8 @@ fn a_frame_leaves_an_emulated_link_no_earlier_than_its_delay_after_it_came() {
     while cables[1].outside().outbound.is_empty() {
         assert!(bench.worker.turn().is_continue());
     }
-    // The turn began at the first look. Before the second one the frame came. It left at a later one, and there was
-    // one more for the inspection.
+    // The turn began at the first read, and the frame arrived before the second. It left at a later read, and
+    // the inspection made one more.
     let (came, left) = (START + AWAY * 2, bench.inspect(A).port.at - AWAY);
     assert_eq!(left, came + AWAY * 2);
 }
@@ -424,7 +424,7 @@ fn a_deadline_that_was_missed_counts_as_late_and_one_that_an_arrival_makes_does_
     a.inject(frames(P3, 1));
     turns(&mut bench, &clock, 10);
     assert_eq!(bench.inspect(PortId(1)).lateness.count(), 0, "the link was free since long");
-    // 40 frames of 9,216 bytes take 740 ns each, and a window holds five of them.
+    // 40 frames of 9,216 bytes take 740 ns each, and a window fits five of them.
     a.inject((0..40).map(|number| frame(1, P3, 9_216, number)));
     turns(&mut bench, &clock, 100);
     let lateness = bench.inspect(PortId(1)).lateness;

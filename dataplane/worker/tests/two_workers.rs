@@ -14,7 +14,7 @@ use switch::{DropReason, Ledger, Program, Settings, Successor};
 use units::{Bytes, Cells, PauseQuanta, PortId, Priority};
 use worker::{Command, Controls, Idle, MonotonicClock, Reply};
 
-/// What a thread waits for at most, before the test has failed.
+/// The maximum wait of a thread before the test fails.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -25,12 +25,12 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Runs two workers on two threads while `test` plays the world around them; then stops them.
+/// Runs two workers on two threads while `test` plays their environment; then stops them.
 fn run(settings: Settings, test: impl FnOnce(&mut [Controls], &[Cable])) -> Vec<Bench<MonotonicClock>> {
     run_with(Idle::Poll, settings, test)
 }
 
-/// The same with workers that do as `idle` says while nothing comes or goes.
+/// Like [`run`], with the behaviour of idle workers.
 fn run_with(
     idle: Idle,
     settings: Settings,
@@ -94,7 +94,7 @@ fn frames_cross_from_worker_to_worker_without_loss_and_in_order() {
             let (mut traffic, mut injected) = (traffic(EACH), 0);
             wait_until("all frames leave", || {
                 let sent = sent(cables) as u64;
-                // However long one of the threads stands still, there is room for what is under way.
+                // Even if a thread stalls, there is room for all frames in flight.
                 for (port, frame) in traffic.by_ref().take((sent + LOSSY_BACKLOG - injected) as usize) {
                     cables[port].inject([frame]);
                     injected += 1;
@@ -105,7 +105,7 @@ fn frames_cross_from_worker_to_worker_without_loss_and_in_order() {
         });
         assert_nothing_inside(ledger_of(&benches));
         for bench in &benches {
-            // Half of the frames come in here, and a turn takes a burst from each of two ports at most.
+            // Half of the frames arrive here, and a turn takes at most one burst from each of two ports.
             let least = 4 * EACH / (2 * worker::BURST as u64);
             assert!(
                 (least..=bench.monitor.turns()).contains(&bench.monitor.busy()),
@@ -159,7 +159,7 @@ fn programs_installed_while_frames_cross_cost_none_and_all_come_back() {
     assert_eq!(last.strong_count(), 2, "and both workers the last one");
 }
 
-/// The sender behind port A: it obeys the pauses that it is sent, and counts what they were.
+/// The sender at port A: it obeys pauses and counts them.
 struct Sender {
     read: usize,
     paused: bool,
@@ -183,7 +183,7 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
     let mut settings = settings(2);
     for port in &mut settings.ports {
         if let GroupSettings::Lossless(group) = &mut port.groups[P3.index()] {
-            // What the sender has under way when it is told is in its cable: at most one chunk.
+            // When a pause arrives, the sender's frames in flight are in its cable: at most one chunk.
             (group.xoff, group.xon) = (Threshold::Static(Bytes(100_000)), Bytes(50_000));
         }
     }
@@ -208,11 +208,12 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
             !sender.paused
         });
     });
-    // What a worker that was held up has sent since.
+    // Read the pauses that a delayed worker sent since.
     sender.listen(&cable);
     assert_nothing_inside(ledger_of(&benches));
     let shard = benches[0].worker.shard();
-    // How often it is paused is up to the threads. It heard every pause that was sent, and the last word was to go on.
+    // The number of pauses depends on the threads. The sender received each of them, and the last one was a
+    // resume.
     let pauses = shard.group(START, PortId(0), P3).pauses;
     assert_eq!((sender.xoffs as u64, pauses.slot), (pauses.xoff + pauses.refresh, 0), "{pauses:?}");
     assert!(pauses.xoff >= 1 && pauses.xon == pauses.xoff, "{pauses:?}");
@@ -220,12 +221,12 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
     assert_eq!(ingress.received[P3.index()].frames, FRAMES);
 }
 
-/// Handoffs that a ring holds.
+/// The capacity of a ring in handoffs.
 const RING: u64 = 1_024;
-/// Those in an outbox in front of it, and those behind that, beyond which lossy frames are dropped.
+/// Handoffs in the outbox before a ring, and those waiting behind it, beyond which lossy frames are dropped.
 const LOSSY_BACKLOG: u64 = 256 + 4_096;
 
-/// Two workers, the second of which stands still, and what comes through the port of the first.
+/// Two workers, of which the second stalls.
 struct Stalled {
     clock: TestClock,
     benches: Vec<Bench<TestClock>>,
@@ -244,7 +245,7 @@ impl Stalled {
         assert!(self.benches[worker].worker.turn().is_continue());
     }
 
-    /// The first worker takes in all of these.
+    /// Lets the first worker receive all of these frames.
     fn take_in(&mut self, frames: impl IntoIterator<Item = TestFrame>) {
         self.cables[0].inject(frames);
         while !self.cables[0].outside().inbound.is_empty() {
@@ -260,14 +261,14 @@ impl Stalled {
         self.benches[0].worker.shard().ledger()
     }
 
-    /// What the first worker dropped, by reason.
+    /// The drops of the first worker, by reason.
     fn dropped(&self, priority: Priority) -> Vec<(DropReason, u64)> {
         let dropped = self.benches[0].worker.shard().ingress_counters(A).dropped[priority.index()];
         let counts = DropReason::ALL.map(|reason| (reason, dropped[reason.index()].frames));
         counts.into_iter().filter(|(_, frames)| *frames > 0).collect()
     }
 
-    /// The second worker goes on until nothing is inside. Returns the numbers of the frames of each flow.
+    /// Resumes the second worker until nothing is queued. Returns the frame numbers of each flow.
     fn go_on(mut self) -> BTreeMap<u32, Vec<u64>> {
         while Priority::all().any(|priority| self.inside(priority) > Bytes::ZERO) {
             self.turn(1);
@@ -294,7 +295,7 @@ fn lossy_frames_for_a_worker_that_stands_still_are_dropped_by_name_beyond_a_limi
 #[test]
 fn lossless_frames_of_any_length_find_room_up_to_the_bounds_of_the_buffer_while_a_worker_stands_still() {
     for length in [60, 200, 1_500] {
-        // XOFF at 2 MB, and headroom for 1 MB more, of a sender that does not obey.
+        // XOFF at 2 MB and headroom for 1 MB, with a sender that ignores pauses.
         let mut settings = settings(2);
         if let GroupSettings::Lossless(group) = &mut settings.ports[A.index()].groups[P3.index()] {
             (group.xoff, group.xon) = (Threshold::Static(Bytes(2_000_000)), Bytes(1_000_000));

@@ -1,4 +1,4 @@
-//! What a bad link does to a frame.
+//! Impairments of an emulated link.
 
 use super::EmulationSettings;
 use rand_core::{Rng, SeedableRng};
@@ -7,7 +7,7 @@ use rand_pcg::Pcg32;
 /// One past the largest draw.
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// What becomes of one frame.
+/// The fate of one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fate {
     pub lost: bool,
@@ -15,7 +15,7 @@ pub(super) struct Fate {
     pub held_back: bool,
 }
 
-/// A probability in units of 2^-64, so that 0 is never, 1 is always, and 10^-12 is neither.
+/// A probability in units of 2^-64: 0 is never, 1 is always, and 10^-12 does not round to zero.
 #[derive(Clone, Copy)]
 struct Chance(u128);
 
@@ -38,7 +38,7 @@ pub(super) struct Impairments {
 }
 
 impl Impairments {
-    /// `None` where nothing is to be drawn.
+    /// `None` if all probabilities are zero.
     pub fn new(settings: &EmulationSettings) -> Option<Self> {
         let impaired = [settings.loss, settings.duplicate, settings.reorder].iter().any(|it| *it > 0.0);
         impaired.then(|| Self {
@@ -49,8 +49,8 @@ impl Impairments {
         })
     }
 
-    /// The fate of the next frame. Each takes three draws whatever they say, so that the frames that are
-    /// lost stay the same when some are held back as well.
+    /// The fate of the next frame. Each frame takes three draws whatever their results, so that enabling one
+    /// impairment does not change which frames another hits.
     pub fn fate(&mut self) -> Fate {
         Fate {
             lost: self.loss.strikes(&mut self.rng),

@@ -6,55 +6,54 @@ use super::{EmulationCounters, EmulationSettings};
 use switch::{ControlFrame, Frame, Transmitter};
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
 
-/// How much a link holds.
+/// The capacity of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// The most data frames, and as many control frames.
+    /// The maximum number of data frames, and separately of control frames.
     pub frames: usize,
-    /// The most data. The frame that reaches it is the last one.
+    /// The maximum of data. The frame that reaches it is the last.
     pub data: WireBytes,
 }
 
-/// How data leaves the link: when it is due. A device that took none for a while gets what has gathered at the rate of
-/// the link, and not all at once.
+/// How data leaves the link. After a device had no room for a while, it gets the backlog at the rate of the
+/// link, not all at once.
 #[derive(Clone, Copy, Debug)]
 enum Exit {
     OnTime,
     /// The device has no room.
     Shut,
-    /// It has had none, and not all has left that should have.
+    /// The device has room again, and late frames remain.
     Paced,
 }
 
-/// Holds what leaves a port for as long as it would be on a long fibre.
+/// Delays the frames that leave a port as a long fibre would.
 ///
-/// The switch puts frames in by [`Transmitter`], in the order in which they start; they come out by
-/// [`DelayLine::release`]. Nothing is allocated after [`DelayLine::new`], and a frame costs the same
-/// however many there are.
+/// The switch adds frames through [`Transmitter`] in the order of their starts; [`DelayLine::release`] takes
+/// them out. [`DelayLine::new`] does all allocation, and the cost per frame does not depend on their number.
 pub struct DelayLine<F> {
     delay: Interval,
     reorder_by: Interval,
-    /// `None` where the link is a good one.
+    /// `None` for a link without impairments.
     impairments: Option<Impairments>,
     /// Whether control frames are impaired too.
     impairs_control: bool,
     data: Track<F>,
-    /// They have room of their own, so that data never takes it from them.
+    /// Separate, so that data never takes room from control frames.
     control: Track<ControlFrame>,
-    /// Frames put on the link, to tell which of two that arrive together was first.
+    /// The number of frames put on the link. It orders frames that arrive at the same instant.
     order: u64,
-    /// Data on the link, and the most that there may be.
+    /// Data on the link, and its limit.
     held: WireBytes,
     capacity: WireBytes,
     exit: Exit,
-    /// When the next frame may leave that is late.
+    /// Paces late frames.
     leaving: LinkClock,
-    /// But for what is in flight, which the tracks know.
+    /// Without the frames in flight, which the tracks count.
     counters: EmulationCounters,
 }
 
 impl<F: Frame> DelayLine<F> {
-    /// A link that holds what its rate sends within its delay, `capacity`. It allocates [`DelayLine::memory`].
+    /// A link of `capacity`, which is what its rate sends within its delay. Allocates [`DelayLine::memory`].
     pub fn new(settings: &EmulationSettings, capacity: Capacity) -> Self {
         let (reorders, frames) = (settings.reorders(), capacity.frames);
         Self {
@@ -73,21 +72,20 @@ impl<F: Frame> DelayLine<F> {
         }
     }
 
-    /// The memory that the line itself takes. That of the frames comes on top, and belongs to whoever
-    /// lent it.
+    /// The memory of the line itself, without that of the frames, which belongs to their pool.
     pub fn memory(settings: &EmulationSettings, max_frames: usize) -> Bytes {
         let reorders = settings.reorders();
         Track::<F>::memory(max_frames, reorders)
             + Track::<ControlFrame>::memory(max_frames, reorders && settings.control)
     }
 
-    /// The rate of the link changes.
+    /// Changes the rate of the link.
     pub fn set_rate(&mut self, rate: BitRate) {
         self.leaving.set_rate(rate);
     }
 
-    /// When the next frame arrives: call [`DelayLine::release`] then. An instant in the past where the
-    /// device behind had no room. [`Nanos::NEVER`] while the link is empty.
+    /// When to call [`DelayLine::release`]: the arrival of the next frame. It is in the past if the device
+    /// had no room, and [`Nanos::NEVER`] if the link is empty.
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
         let data = self.data.next().due;
@@ -98,9 +96,9 @@ impl<F: Frame> DelayLine<F> {
         data.min(self.control.next().due)
     }
 
-    /// Gives `out` what has arrived by `now`, in the order of arrival, each frame with the instant at which
-    /// it was due. Data for which `out` has no room stays on the link and arrives late, at the rate of the link. Control
-    /// frames are always taken, so they do not wait behind it: a pause that came late would break a promise.
+    /// Gives `out` the frames that have arrived by `now`, in order of arrival, each with its due instant.
+    /// Data for which `out` has no room stays on the link and leaves late, at the rate of the link. Control
+    /// frames never wait behind it, because a late pause would break its guarantee.
     pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
         let end = Arrival::behind(now);
         loop {
@@ -112,7 +110,7 @@ impl<F: Frame> DelayLine<F> {
         }
     }
 
-    /// Gives `out` the data that arrives before `end`, as far as it may leave.
+    /// Gives `out` the data that arrives before `end` and may leave.
     #[inline]
     fn release_data(&mut self, now: Nanos, end: Arrival, out: &mut impl Transmitter<F>) {
         while self.data.next() < end {
@@ -135,7 +133,7 @@ impl<F: Frame> DelayLine<F> {
         }
     }
 
-    /// A frame leaves now; one that is late occupies the link from when the one before it had left.
+    /// Notes that a frame leaves. A late one occupies the link from the end of the previous one.
     #[inline]
     fn leave(&mut self, now: Nanos, wire_bytes: WireBytes) {
         let from = match self.exit {
@@ -147,7 +145,7 @@ impl<F: Frame> DelayLine<F> {
         self.leaving.occupy(from, wire_bytes);
     }
 
-    /// What it has done.
+    /// The counters.
     pub fn counters(&self) -> EmulationCounters {
         let data_in_flight = self.data.length() as u64;
         EmulationCounters { in_flight: self.in_flight(), data_in_flight, ..self.counters }
@@ -157,7 +155,7 @@ impl<F: Frame> DelayLine<F> {
         (self.data.length() + self.control.length()) as u64
     }
 
-    /// When a frame arrives that starts at `start`.
+    /// The arrival of a frame that starts at `start`.
     #[inline]
     fn arrival(&mut self, start: Nanos, fate: Fate) -> Arrival {
         self.order += 1;
@@ -179,8 +177,8 @@ impl<F: Frame> DelayLine<F> {
 
 /// The near end of the link.
 impl<F: Frame> Transmitter<F> for DelayLine<F> {
-    /// For how many more data frames the line was made; none where it holds as much as its length does. That is so
-    /// where the device behind takes none: frames wait in the switch then, and nothing is lost.
+    /// The number of data frames that still fit; zero while the link holds its full capacity. That happens if
+    /// the device takes no frames: they wait in the switch then, and nothing is lost.
     #[inline]
     fn room(&self) -> usize {
         if self.held < self.capacity { self.data.room() } else { 0 }
@@ -204,7 +202,7 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
     }
 }
 
-/// Puts a frame on a track, once, twice or not at all. Returns how often.
+/// Puts a frame on a track once, twice or not at all. Returns how often.
 #[inline]
 fn board<T>(
     track: &mut Track<T>,

@@ -1,16 +1,15 @@
-//! A long link in memory, so that one box is a long-haul testbed.
+//! A long link emulated in memory, which turns one machine into a long-haul testbed.
 //!
-//! A [`DelayLine`] stands between a port's egress and its device and holds what leaves for the time that
-//! light would need. It reads no clock: it is given instants and says when it wants to be asked. The
-//! switch gives it each frame with the instant at which its first bit is on the wire, and that first bit
-//! comes to the far end exactly the delay later. Serialisation is not part of the delay: the device
-//! behind the line sends the frame once more and adds its own, as it would behind a real fibre, so that
-//! nothing is counted twice. A device without a wire (memif) adds none, with or without the line.
-//! Control frames are delayed like data, so the order of a pause and the data around it, and the
-//! distance between them, are the same at both ends.
+//! A [`DelayLine`] sits between a port's egress and its device and holds frames for the propagation delay. It
+//! reads no clock: callers pass instants, and it returns its next deadline. The switch gives it each frame
+//! with the instant at which its first bit is on the wire, and that bit reaches the far end exactly the delay
+//! later. The delay excludes serialisation: the device after the line sends the frame once more and adds its
+//! own, as it would after a real fibre, so nothing is counted twice. A device without a wire (memif) adds
+//! none, with or without the line. Control frames are delayed like data, so pauses keep their order and
+//! distance relative to the data around them.
 //!
-//! For experiments, a share of the frames is lost, delivered twice or held back. Which ones is drawn from
-//! a seeded generator: the same seed and frames give the same.
+//! For experiments, a share of the frames is lost, delivered twice or held back. A seeded generator draws
+//! which, so the same seed and frames give the same result.
 
 mod impairments;
 mod line;
@@ -24,30 +23,28 @@ pub use settings::EmulationSettings;
 
 use units::Interval;
 
-/// What an emulated link has done. Control frames are counted with the others. At any time,
-/// `delivered + lost + overflowed + in_flight = entered + duplicated`.
+/// The counters of an emulated link. Control frames count like data frames. At any time, `delivered + lost +
+/// overflowed + in_flight = entered + duplicated`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EmulationCounters {
-    /// Frames that were given to the link.
+    /// Frames given to the link.
     pub entered: u64,
-    /// Frames that are on the link now.
+    /// Frames on the link now.
     pub in_flight: u64,
     /// Data frames among them.
     pub data_in_flight: u64,
-    /// The most that were.
+    /// The maximum of `in_flight`.
     pub most_in_flight: u64,
-    /// Frames that arrived at the far end, copies included.
+    /// Frames that arrived at the far end, including copies.
     pub delivered: u64,
-    /// Frames that were lost on purpose.
+    /// Frames lost on purpose.
     pub lost: u64,
-    /// Frames that were put on the link twice on purpose. One for whose copy there was no memory or no
-    /// room is none of them.
+    /// Frames duplicated on purpose, if there was memory and room for the copy.
     pub duplicated: u64,
-    /// Frames that were held back on purpose, so that later ones overtook them.
+    /// Frames held back on purpose, so that later ones overtook them.
     pub reordered: u64,
-    /// Frames for which there was no room: the line was made for fewer.
+    /// Frames that exceeded the capacity of the line.
     pub overflowed: u64,
-    /// The longest time by which a frame arrived too late: the worker was busy elsewhere, or the device
-    /// behind the link was full.
+    /// The largest lateness of a frame: the worker was busy elsewhere, or the device was full.
     pub most_late: Interval,
 }

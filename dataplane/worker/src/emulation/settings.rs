@@ -1,26 +1,25 @@
-//! What an emulated link is like.
+//! The settings of an emulated link.
 
 use units::{BitRate, Interval};
 
-/// A link that is emulated behind a port, for what leaves through it. Probabilities are 0 to 1; what is
-/// beyond counts as the nearer end.
+/// An emulated link for the frames that leave a port. Probabilities are 0 to 1; values outside are clamped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EmulationSettings {
-    /// From end to end, one way.
+    /// The one-way propagation delay.
     pub delay: Interval,
-    /// At which frames leave that had to wait for the device behind the link.
+    /// The rate at which delayed frames leave after waiting for the device.
     pub rate: BitRate,
     /// Probability that a frame is lost.
     pub loss: f64,
-    /// Probability that it is delivered twice. The copy comes right behind it.
+    /// Probability that a frame is delivered twice. The copy follows directly.
     pub duplicate: f64,
-    /// Probability that it is held back, with its copy if it has one.
+    /// Probability that a frame is held back, with its copy if it has one.
     pub reorder: f64,
-    /// For how long, on top of the delay.
+    /// The additional delay of frames held back.
     pub reorder_by: Interval,
-    /// Whether control frames are lost, delivered twice and held back like data. Delayed they always are.
+    /// Whether control frames are lost, duplicated and held back like data. They are always delayed.
     pub control: bool,
-    /// Of all this.
+    /// The seed of the generator.
     pub seed: u64,
 }
 

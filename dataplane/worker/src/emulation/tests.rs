@@ -1,4 +1,4 @@
-//! What a delay line promises, played with numbered frames.
+//! Tests of the delay line with numbered frames.
 
 use super::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 use proptest::prelude::*;
@@ -21,12 +21,12 @@ const GOOD: EmulationSettings = EmulationSettings {
     seed: 7,
 };
 
-/// A line for `frames` frames, however long.
+/// A line for `frames` frames of any length.
 fn line_of(settings: &EmulationSettings, frames: usize) -> DelayLine<Numbered> {
     DelayLine::new(settings, Capacity { frames, data: WireBytes(u64::MAX) })
 }
 
-/// A frame that is known by its number, and whose memory is counted.
+/// A numbered frame whose memory is counted.
 struct Numbered {
     number: u32,
     can_be_copied: bool,
@@ -52,7 +52,7 @@ impl Frame for Numbered {
     }
 }
 
-/// A frame that is put on the link; its number is its place among all of them.
+/// A frame to put on the link; its index is its number.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     start: Nanos,
@@ -67,7 +67,7 @@ struct Received {
     at: Nanos,
 }
 
-/// What is behind the link.
+/// The device after the link.
 struct FarEnd {
     now: Nanos,
     room: usize,
@@ -108,7 +108,7 @@ impl Transmitter<Numbered> for FarEnd {
     }
 }
 
-/// The near end, and the memory that its frames are made of.
+/// The near end, with the memory of its frames.
 #[derive(Default)]
 struct NearEnd {
     memory: Rc<()>,
@@ -126,7 +126,7 @@ impl NearEnd {
         }
     }
 
-    /// Data frames that are somewhere.
+    /// Data frames that exist.
     fn lent(&self) -> usize {
         Rc::strong_count(&self.memory) - 1
     }
@@ -187,7 +187,7 @@ proptest! {
     ) {
         let settings = EmulationSettings { delay: Interval(delay), ..GOOD };
         let mut line = line_of(&settings, 200);
-        // A delay shorter than the window would have frames arrive before they were handed over.
+        // With a delay shorter than the window, frames would arrive before they were handed over.
         let received = play(&mut line, &traffic, Interval(ahead.min(delay)));
         prop_assert_eq!(received.len(), traffic.len());
         for ((number, sent), received) in (0..).zip(&traffic).zip(received) {
@@ -218,7 +218,7 @@ proptest! {
                 prop_assert!(!it.is_control || it.due > last);
             }
         }
-        // What waited leaves at the rate of the link.
+        // The backlog leaves at the rate of the link.
         far.serve_until(&mut line, Nanos::NEVER);
         for is_control in [false, true] {
             let sent = (0..).zip(&traffic).filter(|(_, sent)| sent.is_control == is_control);
@@ -298,7 +298,7 @@ fn control_frames_are_impaired_where_that_is_asked_for() {
     assert!(received.iter().all(|it| it.at == Nanos(1_480_000 + 10 * u64::from(it.number))));
 }
 
-/// Five standard deviations around what is to be expected.
+/// Allows five standard deviations around the expected count.
 fn assert_share(count: u64, frames: u64, probability: f64) {
     let expected = frames as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
@@ -316,7 +316,7 @@ fn as_many_frames_are_impaired_as_the_probabilities_say() {
     let EmulationCounters { entered, lost, duplicated, reordered, .. } = line.counters();
     assert_eq!(entered, frames);
     assert_share(lost, frames, 0.01);
-    // What is lost is neither copied nor held back.
+    // Lost frames are neither duplicated nor held back.
     assert_share(duplicated, frames, 0.002 * 0.99);
     assert_share(reordered, frames, 0.1 * 0.99);
 }
@@ -373,7 +373,7 @@ fn a_link_whose_device_takes_nothing_holds_what_its_length_does_and_lets_it_out_
         sent += 1;
     }
     assert_eq!(sent, 596, "the one that reaches the limit is the last");
-    // The peer is away for a second.
+    // The peer takes nothing for a second.
     for now in (0..1_000).map(|millis| Nanos(1_000_000 * millis)) {
         far.serve(&mut line, now);
     }
@@ -388,7 +388,7 @@ fn a_link_whose_device_takes_nothing_holds_what_its_length_does_and_lets_it_out_
         assert_eq!(far.received.len() as u64, most.min(596), "one in 672 ns, at {now}");
     }
     assert!(numbers(&far.received).into_iter().eq(0..596));
-    // Then it is on time again.
+    // Then frames are on time again.
     let start = back + Interval(2_000_000);
     (0..3).for_each(|number| near.send(&mut line, number, Sent { start, is_control: false }));
     far.serve(&mut line, start + DELAY - Interval(1));
@@ -449,7 +449,7 @@ fn a_line_that_is_dropped_gives_its_memory_back() {
 fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
     let bad = EmulationSettings { loss: 0.1, duplicate: 0.5, reorder: 0.5, control: true, ..GOOD };
     for settings in [GOOD, bad] {
-        // Two and a half times as long as the delay: the line is filled three times.
+        // Traffic for two and a half times the delay fills the line three times.
         let (near, mut far) = (NearEnd::default(), FarEnd::new(200_000));
         let traffic = steady(100_000);
         let mut made = None;
@@ -465,7 +465,7 @@ fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
         });
         assert_eq!(used.count_total, 0);
         let counters = line.counters();
-        // It was full, and wrapped around, and every frame is accounted for.
+        // The line was full, its queues wrapped around, and every frame is accounted for.
         assert!(counters.most_in_flight >= 500, "{counters:?}");
         assert!(counters.delivered > 2 * counters.most_in_flight, "{counters:?}");
         let lost = counters.entered + counters.duplicated - counters.delivered - counters.lost;

@@ -1,9 +1,9 @@
-//! What is on the link, in the order in which it arrives.
+//! The frames on the link, in order of arrival.
 
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 
-/// When a frame arrives; of two at the same instant, the one that was put on the link first is the first.
+/// The arrival of a frame. Of two at the same instant, the one put on the link first is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arrival {
     pub due: Nanos,
@@ -11,10 +11,10 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// That of no frame.
+    /// Later than any frame.
     pub const NEVER: Self = Self { due: Nanos::NEVER, order: u64::MAX };
 
-    /// Behind all frames that arrive by `now`, and ahead of the others.
+    /// After all frames that arrive by `now`, and before all others.
     pub const fn behind(now: Nanos) -> Self {
         Self { due: now, order: u64::MAX }
     }
@@ -28,17 +28,17 @@ struct Passenger<T> {
 
 /// Frames of one kind.
 ///
-/// All that are held back are so for the same time, so they too arrive in the order in which they came:
-/// two queues and a comparison of their heads do what otherwise takes a heap.
+/// All frames held back have the same additional delay, so they arrive in order too. Two queues whose heads
+/// are compared replace a heap.
 pub(super) struct Track<T> {
     on_time: VecDeque<Passenger<T>>,
     held_back: VecDeque<Passenger<T>>,
-    /// The most frames, in both queues together.
+    /// The maximum number of frames in both queues together.
     capacity: usize,
 }
 
 impl<T> Track<T> {
-    /// Room for `capacity` frames, allocated at once; each of them may be held back where `reorders`.
+    /// Allocates room for `capacity` frames. If `reorders`, any of them may be held back.
     pub fn new(capacity: usize, reorders: bool) -> Self {
         Self {
             on_time: VecDeque::with_capacity(capacity),
@@ -47,7 +47,7 @@ impl<T> Track<T> {
         }
     }
 
-    /// What [`Track::new`] allocates.
+    /// The memory that [`Track::new`] allocates.
     pub fn memory(capacity: usize, reorders: bool) -> Bytes {
         let queues = 1 + u64::from(reorders);
         Bytes((capacity as u64).saturating_mul(queues * size_of::<Passenger<T>>() as u64))
@@ -59,14 +59,13 @@ impl<T> Track<T> {
         self.on_time.len() + self.held_back.len()
     }
 
-    /// For how many more there is room.
+    /// The number of frames that still fit.
     #[inline]
     pub fn room(&self) -> usize {
         self.capacity - self.length()
     }
 
-    /// Puts a frame on the link. There is room for it, and none that is held back as well as it, or as
-    /// little, arrives later.
+    /// Puts a frame on the link. There must be room, and no frame with the same `held_back` may arrive later.
     #[inline]
     pub fn push(&mut self, arrival: Arrival, held_back: bool, frame: T) {
         debug_assert!(self.room() > 0, "a queue that grows would allocate");
@@ -74,7 +73,7 @@ impl<T> Track<T> {
         queue.push_back(Passenger { arrival, frame });
     }
 
-    /// When the next frame arrives.
+    /// The arrival of the next frame.
     #[inline]
     pub fn next(&self) -> Arrival {
         head(&self.on_time).min(head(&self.held_back))

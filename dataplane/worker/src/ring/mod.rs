@@ -1,7 +1,7 @@
-//! Rings with one producer and one consumer: between cores, and between a core and the control thread.
+//! Rings with one producer and one consumer, between cores and between a core and the control thread.
 //!
-//! They are those of `rtrb`. Under `cfg(loom)` they are a model of them whose every interleaving can be
-//! tried; what stands on them does not know the difference.
+//! They are those of `rtrb`. Under `cfg(loom)` a model with the same interface replaces them, so that every
+//! interleaving can be tested.
 
 #[cfg(loom)]
 mod model;

@@ -1,25 +1,25 @@
-//! The rings as a model checker sees them: two positions with the memory order that `rtrb` gives them.
+//! A model of the rings for the model checker: two positions with the memory ordering of `rtrb`.
 //!
-//! An item lies in a lock that the checker does not see, so the lock orders nothing. What orders
-//! is what orders in `rtrb`: the release of one end's position and its acquisition by the other. Each slot
-//! has a stamp, read and written relaxed, that says whose it is: where an end could reach a slot before
-//! what the other end did there is visible, the checker finds a stale stamp.
+//! An item lies in a lock that the checker does not see, so the lock orders nothing. Ordering comes only from
+//! releasing one end's position and acquiring it at the other, as in `rtrb`. Each slot has a stamp with its
+//! owner, accessed with relaxed ordering. If an end could reach a slot before the other end's access to it is
+//! visible, the checker finds a stale stamp.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 struct Slot<T> {
-    /// How often the slot was filled and emptied.
+    /// The number of times the slot was filled and emptied.
     stamp: AtomicUsize,
     item: Mutex<Option<T>>,
 }
 
 struct Ring<T> {
     slots: Vec<Slot<T>>,
-    /// Items ever taken; written by the consumer.
+    /// The number of items taken; written by the consumer.
     head: AtomicUsize,
-    /// Items ever given; written by the producer.
+    /// The number of items given; written by the producer.
     tail: AtomicUsize,
 }
 
@@ -29,25 +29,25 @@ impl<T> Ring<T> {
         &self.slots[position % self.slots.len()]
     }
 
-    /// How often that slot was filled before.
+    /// The number of times that slot was filled before.
     fn rounds(&self, position: usize) -> usize {
         position / self.slots.len()
     }
 }
 
-/// The end that gives.
+/// The producing end.
 pub(crate) struct Producer<T> {
     ring: Arc<Ring<T>>,
     tail: usize,
-    /// The consumer's position, as it was last seen.
+    /// The consumer's position when last read.
     seen_head: usize,
 }
 
-/// The end that takes.
+/// The consuming end.
 pub(crate) struct Consumer<T> {
     ring: Arc<Ring<T>>,
     head: usize,
-    /// The producer's position, as it was last seen.
+    /// The producer's position when last read.
     seen_tail: usize,
 }
 
@@ -71,7 +71,7 @@ impl<T> Producer<T> {
         wanted.min(self.seen_head + capacity - self.tail)
     }
 
-    /// Adds an item, or gives it back where there is no room.
+    /// Adds an item, or returns it if there is no room.
     pub fn push(&mut self, item: T) -> Result<(), T> {
         if self.room_for(1) == 0 {
             return Err(item);
@@ -81,7 +81,7 @@ impl<T> Producer<T> {
         Ok(())
     }
 
-    /// Moves items from the front of `items`, as many as there is room for.
+    /// Moves as many items as fit from the front of `items`.
     pub fn append(&mut self, items: &mut Vec<T>) {
         let room = self.room_for(items.len());
         for (offset, item) in items.drain(..room).enumerate() {

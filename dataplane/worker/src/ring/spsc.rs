@@ -1,11 +1,11 @@
-//! Rings on the wire.
+//! The rings of production builds.
 
 use rtrb::chunks::ChunkError;
 
-/// The end that gives.
+/// The producing end.
 pub(crate) struct Producer<T>(rtrb::Producer<T>);
 
-/// The end that takes.
+/// The consuming end.
 pub(crate) struct Consumer<T>(rtrb::Consumer<T>);
 
 /// A ring for `capacity` items.
@@ -15,13 +15,13 @@ pub(crate) fn ring<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T> Producer<T> {
-    /// Adds an item, or gives it back where there is no room.
+    /// Adds an item, or returns it if there is no room.
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), T> {
         self.0.push(item).map_err(|rtrb::PushError::Full(item)| item)
     }
 
-    /// Moves items from the front of `items`, as many as there is room for.
+    /// Moves as many items as fit from the front of `items`.
     #[inline]
     pub fn append(&mut self, items: &mut Vec<T>) {
         let room = match self.0.write_chunk_uninit(items.len()) {

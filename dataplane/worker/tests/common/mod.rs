@@ -24,12 +24,12 @@ pub const B: PortId = PortId(1);
 pub const P0: Priority = Priority::from_low_bits(0);
 pub const P3: Priority = Priority::from_low_bits(3);
 pub const RATE: BitRate = BitRate::gigabits(100);
-/// When test clocks start: some Unix time.
+/// The start of test clocks: an arbitrary Unix time.
 pub const START: Nanos = Nanos(86_400_000_000_000);
 /// DSCP of priority 3, which is lossless; all others are lossy.
 const LOSSLESS_DSCP: u8 = 26;
 
-/// A frame that says to which flow it belongs, and which of it it is.
+/// A frame that carries its flow and its number in the flow.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TestFrame {
     bytes: Vec<u8>,
@@ -55,7 +55,7 @@ impl Frame for TestFrame {
     }
 }
 
-/// Frame `number` of `flow`, which has a priority for itself.
+/// Frame `number` of `flow`, which has its own priority.
 pub fn frame(flow: u32, priority: Priority, length: usize, number: u64) -> TestFrame {
     let mut bytes = vec![0; length];
     bytes[..6].copy_from_slice(&[2, 0, 0, 0, 1, 1]);
@@ -87,23 +87,23 @@ pub fn pause(time: PauseQuanta) -> TestFrame {
     TestFrame { bytes, flow: u32::MAX, number: 0 }
 }
 
-/// What is on the other side of a device.
+/// The far side of a device.
 #[derive(Default)]
 pub struct Outside {
     /// Frames that the device will receive.
     pub inbound: VecDeque<TestFrame>,
-    /// Data frames that the hardware has taken.
+    /// Data frames that the hardware took.
     pub outbound: Vec<TestFrame>,
-    /// Control frames that it has taken.
+    /// Control frames that the hardware took.
     pub control: Vec<ControlFrame>,
-    /// Data frames that it takes yet; `None` for any number.
+    /// Data frames that it still takes; `None` for any number.
     pub takes: Option<usize>,
-    /// Whether the device says that memory runs low.
+    /// Whether the device reports that memory runs low.
     pub memory_is_low: bool,
 }
 
 impl Outside {
-    /// What the PFC frames said of priority 3, in their order.
+    /// The pause times of priority 3 in PFC frames, in order.
     pub fn pauses(&self) -> Vec<PauseQuanta> {
         let times = |frame: &ControlFrame| match mac_control::Message::parse(frame.bytes().get(14..)?) {
             Ok(mac_control::Message::Pfc(view)) => view.time(P3),
@@ -112,7 +112,7 @@ impl Outside {
         self.control.iter().filter_map(times).collect()
     }
 
-    /// The numbers of the frames that left, by flow, in their order.
+    /// The numbers of the sent frames by flow, in order.
     pub fn numbers(&self) -> BTreeMap<u32, Vec<u64>> {
         let mut flows: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for frame in &self.outbound {
@@ -122,7 +122,7 @@ impl Outside {
     }
 }
 
-/// The test's hold on a device.
+/// The test's handle of a device.
 #[derive(Clone, Default)]
 pub struct Cable(Arc<Mutex<Outside>>);
 
@@ -218,7 +218,7 @@ impl Clock for TestClock {
     }
 }
 
-/// `count` ports, patched in pairs, with priority 3 lossless: XOFF at 20 MB, and room for 8 MB more.
+/// `count` ports, patched in pairs. Priority 3 is lossless, with XOFF at 20 MB and headroom of 8 MB.
 pub fn settings(count: u16) -> Settings {
     let mut classification = Classification::default();
     classification.dscp[usize::from(LOSSLESS_DSCP)] = P3;
@@ -261,7 +261,7 @@ pub fn settings(count: u16) -> Settings {
     }
 }
 
-/// A worker and what is around it.
+/// A worker with its mailbox and monitor.
 pub struct Bench<C> {
     pub worker: Worker<MemoryDevice, C>,
     pub controls: Controls,
@@ -273,7 +273,7 @@ impl<C: Clock> Bench<C> {
         self.controls.send(command).unwrap();
     }
 
-    /// Lets the worker look at a port of its own.
+    /// Inspects a port of the worker.
     pub fn inspect(&mut self, port: PortId) -> Box<Inspection> {
         self.send(Command::Inspect(port, Box::default()));
         assert!(self.worker.turn().is_continue());
@@ -284,7 +284,7 @@ impl<C: Clock> Bench<C> {
     }
 }
 
-/// `workers` workers for `settings`: port n belongs to worker n modulo `workers`. Each port has its cable.
+/// `workers` workers for `settings`: port n belongs to worker n modulo `workers`. Each port has a cable.
 pub fn workers<C: Clock>(
     settings: Settings,
     workers: u16,
@@ -315,7 +315,7 @@ pub fn one_worker(settings: Settings) -> (Bench<TestClock>, TestClock, Cable, Ca
     (benches.remove(0), clock, cables[0].clone(), cables[1].clone())
 }
 
-/// Asserts that `ledger` has nothing inside, and that all that was admitted has left.
+/// Asserts that all frames admitted by `ledger` have left.
 pub fn assert_nothing_inside(ledger: &Ledger) {
     let ports = || (0..ledger.ports() as u16).map(PortId);
     for (ingress, egress) in ports().flat_map(|one| ports().map(move |other| (one, other))) {
