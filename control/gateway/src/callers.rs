@@ -1,7 +1,7 @@
-//! Those who ask the gateway from outside: how many at once, for how long, and how much they may say.
+//! Limits for callers of the gateway: their number, time and request size.
 //!
-//! A caller who keeps the gateway waiting, because it says nothing or does not take its answer, holds its place only
-//! while nobody else wants it: the one that has been there longest makes room for the next.
+//! A caller is idle while it sends no request or does not read its answer. At the connection limit, the
+//! longest-connected idle caller is disconnected to make room for the next one.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,54 +11,54 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What [`Limits::answer`] is for every caller: less than what `longspan show` waits.
+/// [`Limits::answer`] of all callers: less than the timeout of `longspan show`.
 pub const ANSWER: Duration = Duration::from_secs(9);
 
-/// How long nobody is let in after one could not be, mostly for want of file descriptors: the system does not tell
-/// when there are some again.
+/// The pause after a failed accept, mostly for lack of file descriptors: the system does not notify when
+/// there are free ones again.
 const RECOVERY: Duration = Duration::from_millis(100);
 
-/// What one caller, and all of them together, may take of the gateway.
+/// Limits of each caller, and of all callers together.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Callers that are served at the same time.
+    /// The connection limit.
     pub at_once: usize,
-    /// How long one may take in all to say what it wants, and then again to take its answer.
+    /// The total time for a caller to send its request, and again to read its answer.
     pub patience: Duration,
     /// The longest request, in bytes.
     pub request_bytes: usize,
-    /// How long the gateway itself may take for an answer, before one is told that there is none yet.
+    /// The time for the gateway to answer before the caller is notified that its request is pending.
     pub answer: Duration,
 }
 
-/// Lets callers in, up to a number at the same time, and counts those that had to leave and those that it turned away.
+/// Admits callers up to the connection limit. Counts evicted and refused ones.
 #[derive(Debug)]
 pub struct Door<S> {
-    /// What is behind it, for the log.
+    /// The name of the service, for the log.
     name: &'static str,
     at_once: usize,
-    /// In the order in which they came, each with its thread, which alone keeps the connection.
+    /// Callers in order of arrival, each with its thread, which alone owns the connection.
     inside: Vec<(Weak<Caller<S>>, JoinHandle<()>)>,
     evicted: u64,
     turned_away: u64,
 }
 
-/// A caller that has a place.
+/// An admitted caller.
 #[derive(Debug)]
 pub struct Caller<S> {
     stream: S,
     stage: AtomicU8,
 }
 
-/// Whether the gateway waits for the caller, or the caller for the gateway.
+/// Which of gateway and caller waits for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Stage {
-    /// The gateway waits for the caller: for its request, or until it has taken its answer.
+    /// The gateway waits for the caller to send its request or to read its answer.
     KeepsUsWaiting,
     /// The caller waits for the gateway.
     WaitsForUs,
-    /// It had to leave.
+    /// The caller was evicted.
     Evicted,
 }
 
@@ -72,7 +72,7 @@ impl<S: Connection> Caller<S> {
         &self.stream
     }
 
-    /// What `work` makes of the caller's request. The caller is not sent away while it waits for that.
+    /// Runs `work` on the caller's request. The caller is not evicted meanwhile.
     ///
     /// # Errors
     /// [`io::ErrorKind::ConnectionAborted`] where it had to leave.
@@ -85,7 +85,7 @@ impl<S: Connection> Caller<S> {
         Ok(result)
     }
 
-    /// Sends it away, if it keeps the gateway waiting: whatever its thread does next with the connection ends.
+    /// Evicts the caller if it is idle: hangs up, so that its thread's next use of the connection ends.
     fn evict(&self) -> bool {
         let evicted = self.step(Stage::KeepsUsWaiting, Stage::Evicted);
         if evicted && let Err(error) = self.stream.hang_up() {
@@ -100,13 +100,13 @@ impl<S: Connection> Caller<S> {
 }
 
 impl<S: Connection> Door<S> {
-    /// A door to `name` with nobody inside, for `at_once` callers at the same time.
+    /// A door to `name` without callers, for at most `at_once` at a time.
     pub fn new(name: &'static str, at_once: usize) -> Self {
         Self { name, at_once, inside: Vec::new(), evicted: 0, turned_away: 0 }
     }
 
-    /// Receives all `arrivals`: who finds a place is served on a thread of its own, so that one that says nothing
-    /// keeps nobody else waiting, and what goes wrong with one concerns only that one. `turn_away` must not wait.
+    /// Handles all `arrivals`. Each admitted caller is served on its own thread, so that a silent or failing
+    /// one affects no other. `turn_away` must not block.
     pub fn receive(
         mut self,
         arrivals: impl Iterator<Item = io::Result<S>>,
@@ -137,8 +137,8 @@ impl<S: Connection> Door<S> {
         }
     }
 
-    /// Whether there is a place, or could be made one. It says so in the log where there is none: for the first time,
-    /// and each time that there were twice as many, so that nobody can fill the log.
+    /// Whether there is room, if need be by eviction. Logs the first refusal, and then each time the count
+    /// has doubled, so that nobody can fill the log.
     fn has_room(&mut self) -> bool {
         self.inside.retain(|(_, thread)| !thread.is_finished());
         if self.inside.len() < self.at_once || self.make_room() {
@@ -152,12 +152,12 @@ impl<S: Connection> Door<S> {
         false
     }
 
-    /// Sends away the one that has been inside longest of those that keep the gateway waiting.
+    /// Evicts the longest-connected idle caller.
     fn make_room(&mut self) -> bool {
         let evict = |(place, _): &(Weak<Caller<S>>, _)| place.upgrade().is_none_or(|caller| caller.evict());
         let Some(oldest) = self.inside.iter().position(evict) else { return false };
         let (_, thread) = self.inside.remove(oldest);
-        // Its connection is over, so it has nothing left to wait for. A panic was told where it happened.
+        // The connection is closed, so the thread ends at once. The panic hook has reported any panic.
         let _ = thread.join();
         self.evicted += 1;
         if self.evicted.is_power_of_two() {
@@ -170,13 +170,13 @@ impl<S: Connection> Door<S> {
 
 /// A connection of a caller.
 pub trait Connection: Send + Sync + 'static {
-    /// The next read and the next write end after `limit`, which is not zero.
+    /// Limits the next read and the next write to `limit`, which is not zero.
     ///
     /// # Errors
     /// What the system says.
     fn limit(&self, limit: Duration) -> io::Result<()>;
 
-    /// Ends it in both directions, also for a thread that waits for it.
+    /// Shuts it down in both directions, which also wakes a thread that waits on it.
     ///
     /// # Errors
     /// What the system says.
@@ -203,7 +203,7 @@ impl Connection for UnixStream {
     }
 }
 
-/// A connection that can be read and written until an instant, and no longer, however little at a time.
+/// A connection with a deadline for all reads and writes together.
 #[derive(Debug)]
 pub struct Until<'a, S> {
     stream: &'a S,
@@ -211,7 +211,7 @@ pub struct Until<'a, S> {
 }
 
 impl<'a, S: Connection> Until<'a, S> {
-    /// `stream` for `patience` from now.
+    /// Wraps `stream`, with a deadline `patience` from now.
     pub fn new(stream: &'a S, patience: Duration) -> Self {
         Self { stream, end: Instant::now() + patience }
     }
@@ -249,7 +249,7 @@ where
     }
 }
 
-/// Reads until what has come ends with `end`, or the caller says no more; at most `most` bytes.
+/// Reads until the input ends with `end` or the caller stops sending; at most `most` bytes.
 ///
 /// # Errors
 /// [`io::ErrorKind::FileTooLarge`] where more than `most` bytes came without it, and what the system says.
@@ -261,7 +261,7 @@ pub fn read_to(end: &[u8], most: usize, from: &mut impl Read) -> io::Result<Vec<
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             outcome => outcome?,
         };
-        // The end may have begun in the chunk before.
+        // `end` may span two chunks.
         let look_from = read.len().saturating_sub(end.len() - 1);
         read.extend_from_slice(&chunk[..count]);
         if count == 0 || read[look_from..].windows(end.len()).any(|bytes| bytes == end) {
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// Reads what a caller says, and then has it wait until `gate` is gone.
+    /// Reads the caller's request, and then lets it wait until `gate` is dropped.
     fn serve(caller: &Caller<UnixStream>, gate: &Receiver<()>, asked: &Sender<()>) -> io::Result<()> {
         if caller.stream().read(&mut [0])? == 0 {
             return Ok(());
@@ -289,8 +289,8 @@ mod tests {
         })
     }
 
-    /// Lets a caller in, if there is room. The other end of its connection, and what keeps it waiting for us once it
-    /// has spoken.
+    /// Admits a caller if there is room. Returns the far end of its connection, and the gate that it waits
+    /// for after its request.
     fn let_in(door: &mut Door<UnixStream>, asked: &Sender<()>) -> Option<(UnixStream, Sender<()>)> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (gate, shut) = channel();

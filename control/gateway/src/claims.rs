@@ -1,11 +1,11 @@
-//! Cores that gateways of one machine have for themselves.
+//! Claims of cores among the gateways of one machine.
 //!
-//! A gateway locks a file for the core of each worker, and the lock ends with the process, however that ends. A lock
-//! keeps nobody from a core: a gateway that chooses its cores leaves the locked ones alone, and one that is told to use a
-//! locked core warns.
+//! A gateway locks a file for the core of each worker. The lock ends with the process, however that ends. It
+//! is advisory: a gateway that chooses its cores avoids locked ones, and a gateway configured to use a locked
+//! core warns.
 //!
-//! Every user may write to the directory of the files. So only files of the gateway's own user count, and nobody else can
-//! open them: others can neither claim a core nor hold up a gateway that starts.
+//! Every user may write to the directory of the files. So only files of the gateway's own user count, and no
+//! other user can open them: others can neither claim a core nor block the start of a gateway.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,18 +16,19 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-/// The directory of the lock files. Every user may write there; it is sticky, so nobody removes the files of others.
+/// The directory of the lock files. It is world-writable and sticky, so users cannot remove the files of
+/// others.
 pub const DIRECTORY: &str = "/run/lock";
 
-/// The claims of a gateway; they last as long as this does.
+/// The claims of a gateway, held until this is dropped.
 #[derive(Debug, Default)]
 pub struct Claims {
     files: Vec<File>,
 }
 
 impl Claims {
-    /// Claims `cores`, each once. Returns those that another gateway has claimed before. A core whose lock cannot be had
-    /// at all is taken for free.
+    /// Claims `cores`, each once. Returns those already claimed by another gateway. A core whose lock file
+    /// cannot be opened counts as free.
     pub fn take(&mut self, directory: &Path, cores: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
         let cores: BTreeSet<usize> = cores.into_iter().collect();
         let mut taken = BTreeSet::new();
@@ -45,7 +46,7 @@ impl Claims {
     }
 }
 
-/// Those of `cores` that another gateway has claimed.
+/// The `cores` that another gateway has claimed.
 pub fn taken(directory: &Path, cores: &[usize]) -> BTreeSet<usize> {
     Claims::default().take(directory, cores.iter().copied())
 }
@@ -53,7 +54,7 @@ pub fn taken(directory: &Path, cores: &[usize]) -> BTreeSet<usize> {
 /// The lock file of a core, if it is a regular file of this process's user.
 fn open(directory: &Path, core: usize) -> io::Result<File> {
     let path = directory.join(format!("longspan-core-{core}"));
-    // Somebody may have put a link there, or a FIFO, which would have the gateway wait for its writer.
+    // Somebody may have put a link there, or a FIFO, whose opening would block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(taken(directory.path(), &[0, 1, 2, 3]), BTreeSet::from([3]));
     }
 
-    /// Links, FIFOs and, where the test may give files away, a file of another user that is locked.
+    /// Covers links, FIFOs and, if the test may change owners, a locked file of another user.
     #[test]
     fn what_others_put_in_place_of_a_lock_file_neither_claims_a_core_nor_holds_up_a_gateway() {
         let directory = tempfile::tempdir().unwrap();

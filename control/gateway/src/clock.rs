@@ -1,10 +1,10 @@
-//! The time on the wire.
+//! The clock of workers.
 
 use dpdk::Tsc;
 use units::Nanos;
 use worker::Clock;
 
-/// The time stamp counter, counted from Unix time at the start.
+/// The time stamp counter, offset to Unix time at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct WireClock(pub Tsc);
 

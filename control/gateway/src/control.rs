@@ -1,4 +1,4 @@
-//! The control thread: it hears signals and clients, watches workers and links, and changes the
+//! The control thread: it handles signals and clients, watches workers and links, and changes the
 //! configuration.
 
 use core::time::Duration;
@@ -20,26 +20,26 @@ use crate::look::{Circumstances, Looks};
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
-/// How often workers and links are looked at.
+/// The interval of checks of workers and links.
 const WATCH: Duration = Duration::from_millis(20);
-/// How often it is looked whether all has left.
+/// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
 
-/// What the control thread knows of a port's device.
+/// The control thread's view of a port's device.
 pub trait Line {
     /// Whether the link is up.
     fn is_up(&self) -> bool;
 
-    /// Does what it takes beyond waiting to bring a link up that is down. Called often while it is.
+    /// Actively tries to bring up a link that is down. Called repeatedly while it is down.
     fn bring_up(&mut self);
 
-    /// A message for the log if it failed since the last call.
+    /// A message for the log if the device failed since the last call.
     fn trouble(&mut self) -> Option<String>;
 
-    /// What it is.
+    /// The description of the device.
     fn device(&self) -> WireDevice;
 
-    /// What the hardware has counted.
+    /// The counters of the hardware.
     fn hardware(&self) -> HardwareReport;
 }
 
@@ -47,18 +47,18 @@ pub trait Line {
 pub struct Control<L> {
     /// The configuration file.
     pub path: PathBuf,
-    /// The configuration with which it was started, and for which its memory was made.
+    /// The configuration at the start, which determined its memory.
     pub started_as: Gateway,
-    /// The configuration as its file says it now.
+    /// The configuration as loaded from its file.
     pub configured: Gateway,
-    /// The configuration in force: the same, with room for workers that are later than it says.
+    /// The configuration in force: `configured`, with room for workers that are later than configured.
     pub gateway: Gateway,
-    /// How late workers have been seen.
+    /// The observed lateness of workers.
     pub lateness: Lateness,
-    /// The next configuration in force, and the late ports it is for. It waits until the frames in the shared pool fit
-    /// the smaller pool that it has.
+    /// A pending configuration, and the late ports it is for. It waits until the frames in the shared pool
+    /// fit its smaller pool.
     pub widening: Option<(Gateway, Vec<Late>)>,
-    /// The seed that was drawn at the start, where the file has none.
+    /// The seed drawn at the start, if the file has none.
     pub drawn_seed: Option<u64>,
     /// The key of the tables, drawn at the start.
     pub hash_key: HashKey,
@@ -68,35 +68,35 @@ pub struct Control<L> {
     pub lines: Vec<L>,
     /// The accounts of the switch.
     pub ledger: Arc<Ledger>,
-    /// How much of the memory of frames is in use.
+    /// Reports the memory of frames in use.
     pub memory: Box<dyn Fn() -> MemoryReport + Send>,
-    /// What is to be done.
+    /// The events to handle.
     pub events: Receiver<Event>,
-    /// When it was started, Unix time.
+    /// The start, in Unix time.
     pub started: Nanos,
-    /// The latest looks at its ports.
+    /// The latest inspections of its ports.
     pub looks: Looks,
-    /// When it ends by itself.
+    /// When the gateway ends by itself.
     pub ending: Option<Instant>,
-    /// What happened to the configuration.
+    /// The counts of reloads.
     pub reloads: ReloadsReport,
 }
 
-/// How a gateway ended.
+/// The outcome of a gateway.
 #[derive(Debug)]
 pub struct Ended {
-    /// The last look, before the workers ended.
+    /// The last snapshot, before the workers ended.
     pub snapshot: Snapshot,
-    /// Frames that were still inside, and are lost.
+    /// Frames still queued, which are lost.
     pub left_inside: u64,
-    /// The core of a worker that ended by a panic, and ended the gateway.
+    /// The core of a worker whose panic ended the gateway.
     pub lost_worker: Option<usize>,
 }
 
 impl<L: Line> Control<L> {
-    /// Runs until it is told to end, then drains. Gives the last look.
+    /// Runs until it is asked to end, then drains. Returns the outcome.
     pub fn run(mut self) -> Ended {
-        // Links are up until they are seen to be down, as workers take them to be.
+        // Workers assume that links are up, so start from that.
         let mut links = vec![true; self.lines.len()];
         let mut next_watch = Instant::now();
         loop {
@@ -115,7 +115,7 @@ impl<L: Line> Control<L> {
                 Ok(Event::Hangup) => drop(self.reload()),
                 Ok(Event::Request(request, answer)) => {
                     let response = self.respond(request);
-                    // A client that did not wait has its reasons.
+                    // The client may have disconnected.
                     let _ = answer.send(response);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -140,7 +140,7 @@ impl<L: Line> Control<L> {
         }
     }
 
-    /// Reads the configuration again, and puts it in force; all of it or nothing.
+    /// Reloads the configuration, completely or not at all.
     fn reload(&mut self) -> Result<Vec<String>, Vec<String>> {
         notify::reloading();
         let result =
@@ -170,7 +170,7 @@ impl<L: Line> Control<L> {
         result
     }
 
-    /// Has all workers change to `gateway`.
+    /// Makes all workers change to `gateway`.
     fn put_in_force(&mut self, gateway: Gateway) {
         for core in self.crew.install(&gateway.program) {
             tracing::warn!(
@@ -193,7 +193,7 @@ impl<L: Line> Control<L> {
         self.looks.take(&mut self.crew, &self.lines, about)
     }
 
-    /// Looks for workers that are later than the buffer was made for, and makes room for it.
+    /// Finds workers that are later than the buffer covers, and makes room for that.
     fn watch_lateness(&mut self) {
         self.widen();
         let stall = self.configured.runtime.control.stall;
@@ -201,7 +201,7 @@ impl<L: Line> Control<L> {
         if self.lateness.is_raised() {
             let wider = self.lateness.cover(&self.configured, &self.gateway);
             if wider.program.settings() != self.gateway.program.settings() {
-                // What waits in the shared pool stays where it is: nobody else gets its room before it has left.
+                // Shrink the shared pool first. Its frames keep their room until they have left.
                 self.put_in_force(self.gateway.with_shared_pool_of(&wider));
                 let waiting = self.widening.take().into_iter().flat_map(|(_, late)| late);
                 late.extend(waiting);
@@ -212,11 +212,11 @@ impl<L: Line> Control<L> {
         self.lateness.tell(&late, &self.gateway, Instant::now());
     }
 
-    /// Goes on with a widening, if the shared pool holds no more than it will have.
+    /// Completes a widening once the frames in the shared pool fit its new size.
     fn widen(&mut self) {
         let Some((wider, _)) = &self.widening else { return };
         let will_have = wider.program.settings().buffer.shared;
-        // A shard's pools are in the inspection of each of its ports.
+        // Each port's inspection includes its shard's pools, so one port per shard is enough.
         let seen = self.crew.inspect();
         let shards = self.crew.members.iter().filter_map(|member| member.ports.first());
         let held: Option<Bytes> =
@@ -230,7 +230,7 @@ impl<L: Line> Control<L> {
         }
     }
 
-    /// Looks at workers and links.
+    /// Checks workers and links.
     fn watch(&mut self, links: &mut [bool]) {
         self.crew.watch();
         self.watch_lateness();
@@ -255,20 +255,20 @@ impl<L: Line> Control<L> {
         }
     }
 
-    /// Lets leave what is inside, for as long as the configuration grants, then ends the workers.
+    /// Drains for as long as the configuration allows, then ends the workers.
     fn end(mut self) -> Ended {
         let lost_worker = self.crew.lost();
         notify::stopping();
         tracing::info!("draining");
         self.crew.drain();
-        // Commands are followed in order: who has answered after that takes in no more.
+        // Workers follow commands in order, so one that answers this has stopped admission.
         self.crew.inspect();
         let limit = Duration::from_nanos(self.gateway.runtime.control.drain.0);
         let deadline = Instant::now() + limit;
         while self.left_inside() > 0 && Instant::now() < deadline {
             self.crew.drain_late();
             match self.events.recv_timeout(DRAIN_LOOK) {
-                // It drains because its time was over or a worker was lost, and now somebody asks for the end.
+                // The drain began because the time was up or a worker was lost, and now the end is requested.
                 Ok(Event::Terminate) => break,
                 Ok(Event::Hangup | Event::Request(..)) | Err(_) => {}
             }
@@ -280,14 +280,14 @@ impl<L: Line> Control<L> {
     }
 
     /// Data frames that have not left: in the switch, on emulated links, and in devices whose hardware is
-    /// full. They go from one to the next, and are looked for in that order, so that none is missed.
+    /// full. Frames move through these in this order, and so does the count, so that none is missed.
     fn left_inside(&mut self) -> u64 {
         let waiting = self.waiting();
         let beyond = |port: Box<Inspection>| port.emulation.data_in_flight + port.device.waiting;
         waiting + self.crew.inspect().into_iter().flatten().map(beyond).sum::<u64>()
     }
 
-    /// Frames that have been admitted and not sent.
+    /// Frames admitted but not sent.
     fn waiting(&self) -> u64 {
         let ports = (0..self.ledger.ports() as u16).map(PortId);
         let queues = |port| Priority::all().map(move |priority| (port, priority));
@@ -295,7 +295,7 @@ impl<L: Line> Control<L> {
     }
 }
 
-/// The present instant. A clock that is set before 1970 shows that year.
+/// The current Unix time; zero if the system clock is before 1970.
 pub fn unix_time() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! Which cores the ports of a gateway may run on.
+//! The choice of cores for the ports of a gateway.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -6,23 +6,22 @@ use std::fs;
 
 use config::cores::{self, Wish};
 
-/// Why ports cannot be given cores.
+/// Why ports cannot be assigned cores.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoreError {
-    /// A core that this process may not run on.
+    /// This process may not run on the core.
     #[error("core {core} is not available: this process may run only on {}", Cores(.allowed))]
     NotAllowed {
         /// The core.
         core: usize,
-        /// Those that it may run on.
+        /// The allowed cores.
         allowed: Vec<usize>,
     },
 }
 
-/// The cores that are used where the configuration names none: those that the kernel keeps free of other
-/// work (`isolcpus`), else all but the first, which is left to the control thread; never more than there
-/// are ports. Cores that other gateways have `taken` are left out: then the first one is used too, and where all are
-/// taken, one that is.
+/// The default cores if the configuration names none: those that the kernel isolates (`isolcpus`), or else
+/// all but the first, which is left to the control thread; never more than there are ports. Cores `taken` by
+/// other gateways are excluded. If none remain, the first is used too, and if all are taken, a taken one.
 pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>, ports: usize) -> Vec<usize> {
     let isolated: Vec<_> = allowed.iter().copied().filter(|core| isolated.contains(core)).collect();
     let candidates = match (isolated.as_slice(), allowed) {
@@ -37,7 +36,8 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>,
     choices.into_iter().find(|cores| !cores.is_empty()).unwrap_or_default()
 }
 
-/// The core of each port ([`cores::assign`]), where this process may run on all that the file names.
+/// The core of each port ([`cores::assign`]), after a check that this process may run on all cores named in
+/// the file.
 ///
 /// # Errors
 /// [`CoreError`] where a core is not among the `allowed` ones.
@@ -49,14 +49,14 @@ pub fn assign(wishes: &[Wish], cores: &[usize], allowed: &[usize]) -> Result<Vec
     }
 }
 
-/// The cores that the kernel keeps free of other work.
+/// The cores that the kernel isolates.
 pub fn isolated() -> Vec<usize> {
-    // Kernels without the file isolate nothing.
+    // A kernel without this file isolates no cores.
     let list = fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
     parse_list(&list)
 }
 
-/// `0-2,5` as the kernel writes lists of cores.
+/// Parses the kernel's list format, such as `0-2,5`.
 fn parse_list(list: &str) -> Vec<usize> {
     let ranges = list.trim().split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -65,7 +65,7 @@ fn parse_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// A list of cores, as people write it.
+/// A list of cores, formatted for messages.
 struct Cores<'a>(&'a [usize]);
 
 impl fmt::Display for Cores<'_> {

@@ -1,4 +1,4 @@
-//! The workers, seen from the control thread.
+//! The workers, as seen by the control thread.
 
 use core::time::Duration;
 use std::io;
@@ -13,7 +13,7 @@ use worker::{Command, Controls, Inspection, Monitor, Reply, Stage};
 
 use crate::lateness;
 
-/// How often the control thread looks whether a worker has answered.
+/// The polling interval for answers of workers.
 const LOOK: Duration = Duration::from_micros(50);
 
 /// One worker.
@@ -26,11 +26,11 @@ pub struct Member {
     pub monitor: Arc<Monitor>,
     controls: Controls,
     thread: JoinHandle<()>,
-    /// Answers that will come although nobody waits for them any more.
+    /// Answers still to come that nobody waits for.
     overdue: usize,
-    /// The configuration for which its mailbox had no room.
+    /// A configuration that did not fit into its mailbox.
     untold: Option<Arc<Program>>,
-    /// Whether it is to drain, and its mailbox had no room for saying so.
+    /// Whether a drain command did not fit into its mailbox.
     undrained: bool,
     pulse: Pulse,
 }
@@ -48,26 +48,26 @@ impl Member {
         Self { core, ports, monitor, controls, thread, overdue: 0, untold, undrained, pulse: Pulse::new() }
     }
 
-    /// Gives it a command, if its mailbox has room: it has, unless the worker is stalled.
+    /// Sends a command if the mailbox has room, which it has unless the worker is stalled.
     fn tell(&mut self, command: Command) -> bool {
         self.controls.send(command).is_ok()
     }
 
-    /// Has it put `program` in force: where its mailbox has no room, as soon as it has.
+    /// Installs `program`; if its mailbox is full, as soon as there is room.
     fn tell_program(&mut self, program: Arc<Program>) -> bool {
         let told = self.tell(Command::Install(Box::new(Successor::new(program.clone()))));
         self.untold = (!told).then_some(program);
         told
     }
 
-    /// Has its ports take in no more data: where its mailbox has no room, as soon as it has.
+    /// Makes its ports admit no more data; if its mailbox is full, as soon as there is room.
     fn tell_to_drain(&mut self) -> bool {
         let told = self.tell(Command::Drain);
         self.undrained = !told;
         told
     }
 
-    /// Drops answers that nobody waits for any more. Returns whether there are none to come.
+    /// Drops answers that nobody waits for. Returns whether no more of them are to come.
     fn catch_up(&mut self) -> bool {
         while self.overdue > 0 && self.controls.receive().is_some() {
             self.overdue -= 1;
@@ -81,7 +81,7 @@ impl Member {
     }
 }
 
-/// When a worker was last seen to end a turn.
+/// The time of a worker's last known turn.
 struct Pulse {
     turns: u64,
     seen: Instant,
@@ -93,7 +93,7 @@ impl Pulse {
         Self { turns: 0, seen: Instant::now(), stalled_since: None }
     }
 
-    /// Looks once; says what has changed.
+    /// Checks once; returns what has changed.
     fn look(&mut self, turns: u64, now: Instant, limit: Duration) -> Option<PulseChange> {
         if turns != self.turns {
             (self.turns, self.seen) = (turns, now);
@@ -118,7 +118,7 @@ pub struct Crew {
     /// The workers.
     pub members: Vec<Member>,
     names: Vec<String>,
-    /// A worker that ends no turn for so long is stalled, and is not waited for.
+    /// A worker that completes no turn for this long is stalled and is not waited for.
     pub patience: Duration,
 }
 
@@ -128,13 +128,13 @@ impl Crew {
         Self { members, names, patience }
     }
 
-    /// The core of a worker that has ended without being told to, by a panic.
+    /// The core of a worker that ended by a panic.
     pub fn lost(&self) -> Option<usize> {
         self.members.iter().find(|member| member.thread.is_finished()).map(|member| member.core)
     }
 
-    /// Looks at each worker's pulse, and says in the log which one has stalled, and where. Tells those that
-    /// go on what their mailboxes had no room for.
+    /// Checks each worker's pulse, and logs which one has stalled and where. Retries configurations that did
+    /// not fit into mailboxes.
     pub fn watch(&mut self) {
         let (now, patience) = (Instant::now(), self.patience);
         for member in &mut self.members {
@@ -160,13 +160,13 @@ impl Crew {
         }
     }
 
-    /// Tells the owner of `port` whether its link is up.
+    /// Notifies the owner of `port` whether its link is up.
     pub fn link(&mut self, port: PortId, up: bool) -> bool {
         let owner = self.members.iter_mut().find(|member| member.ports.contains(&port));
         owner.is_some_and(|member| member.tell(Command::Link(port, up)))
     }
 
-    /// Has the cleared-on-read watermarks start again.
+    /// Restarts the cleared-on-read watermarks.
     pub fn clear_watermarks(&mut self) {
         for member in &mut self.members {
             if !member.tell(Command::ClearWatermarks) {
@@ -178,7 +178,7 @@ impl Crew {
         }
     }
 
-    /// Has all ports take in no more data.
+    /// Makes all ports admit no more data.
     pub fn drain(&mut self) {
         for member in &mut self.members {
             if !member.tell_to_drain() {
@@ -190,7 +190,7 @@ impl Crew {
         }
     }
 
-    /// Tells those that go on to drain, where their mailboxes had no room for it.
+    /// Retries drain commands that did not fit into mailboxes.
     pub fn drain_late(&mut self) {
         for member in self.members.iter_mut().filter(|member| member.undrained) {
             member.catch_up();
@@ -198,11 +198,12 @@ impl Crew {
         }
     }
 
-    /// What there is to see of each port; `None` of those whose worker does not answer.
+    /// The state of each port; `None` if its worker does not answer.
     pub fn inspect(&mut self) -> Vec<Option<Box<Inspection>>> {
         let mut seen: Vec<Option<Box<Inspection>>> = self.names.iter().map(|_| None).collect();
         for member in &mut self.members {
-            // One that owes answers was waited for before, and its mailbox is not for questions alone.
+            // A worker that owes answers was already waited for, and its mailbox needs room for other
+            // commands too.
             if !member.catch_up() {
                 continue;
             }
@@ -217,11 +218,11 @@ impl Crew {
         seen
     }
 
-    /// Puts `program` in force, everywhere between two bursts, and drops the old one here. Gives the
-    /// cores of workers that have not done so yet: they will as soon as they go on.
+    /// Puts `program` in force, at each worker between two bursts, and drops the old one here. Returns the
+    /// cores of stalled workers, which will follow when they resume.
     pub fn install(&mut self, program: &Arc<Program>) -> Vec<usize> {
         let deadline = Instant::now() + self.patience;
-        // All are told before any is waited for, so that they change at about the same time.
+        // Send all commands before waiting, so that workers change at about the same time.
         let told: Vec<bool> =
             self.members.iter_mut().map(|member| member.tell_program(program.clone())).collect();
         let mut behind = Vec::new();
@@ -240,21 +241,21 @@ impl Crew {
         behind
     }
 
-    /// Says each worker how long a turn may take under `gateway`.
+    /// Sets the maximum turn of each worker under `gateway`.
     pub fn promise(&self, gateway: &Gateway) {
         for member in &self.members {
             lateness::promise(&member.monitor, &member.ports, gateway);
         }
     }
 
-    /// Ends all workers. One that is stalled is left behind with a message: the process is about to end.
+    /// Ends all workers. Abandons a stalled one with a message, because the process is about to end.
     pub fn stop(mut self) {
         let deadline = Instant::now() + self.patience;
-        // All are told before any is waited for: one that is stalled takes no time from the others.
+        // Send all commands before waiting, so that a stalled worker takes no time from the others.
         let told: Vec<bool> = self.members.iter_mut().map(|member| member.tell(Command::Stop)).collect();
         for (member, mut told) in self.members.iter_mut().zip(told) {
             while !member.thread.is_finished() && Instant::now() < deadline {
-                // Whoever wants to stop may first have to get rid of an answer.
+                // Make room for an answer that the worker may have to send first.
                 let _ = member.controls.receive();
                 told = told || member.tell(Command::Stop);
                 thread::sleep(LOOK);
@@ -284,7 +285,7 @@ fn wait(member: &mut Member, deadline: Instant) -> Option<Reply> {
     }
 }
 
-/// Where in its turn a worker stands, as the rest of a sentence.
+/// The stage of a worker, as the rest of a sentence.
 fn place(stage: Stage, names: &[String]) -> String {
     let name = |port: PortId| names.get(port.index()).map_or("?", String::as_str);
     match stage {
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(pulse.look(3, at(320), limit), None);
     }
 
-    /// A worker that owns one of two ports, and turns while it is let.
+    /// A worker that owns one of two ports and turns while allowed.
     struct Hand {
         turns: Arc<AtomicBool>,
     }
@@ -365,7 +366,7 @@ mod tests {
         }
     }
 
-    /// Two workers, and the configuration that they run.
+    /// Two workers and their configuration.
     fn crew() -> (Hand, Hand, Crew, Arc<Program>) {
         let program = program("4MiB");
         let ((one, first), (other, second)) = (hand(0, &program), hand(1, &program));
@@ -386,7 +387,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_stalled_hides_no_other() {
         let (one, _other, mut crew, _) = crew();
-        // Whatever the machine does meanwhile, the other answers in the end.
+        // On a slow machine too, the other worker answers eventually.
         crew.patience = Duration::from_secs(1);
         assert_eq!(seen(&mut crew), [true, true]);
         one.stall();
@@ -400,7 +401,7 @@ mod tests {
     fn a_worker_that_is_stalled_is_asked_once_and_changes_its_configuration_when_it_goes_on() {
         let (one, _other, mut crew, old) = crew();
         one.stall();
-        // More than its mailbox holds.
+        // More commands than its mailbox holds.
         for _ in 0..100 {
             crew.patience = Duration::from_millis(1);
             crew.inspect();
@@ -411,7 +412,7 @@ mod tests {
         let new = program("8MiB");
         assert!(crew.install(&new).contains(&0));
         one.go_on();
-        // One for us, one in each worker.
+        // One reference here and one in each worker.
         while Arc::strong_count(&new) < 3 || Arc::strong_count(&old) > 1 {
             crew.watch();
             crew.patience = Duration::from_secs(1);

@@ -11,44 +11,46 @@ use worker::{Device, DeviceCounters};
 /// Control frames that may wait while the hardware is full.
 const URGENT: usize = 64;
 
-/// A transmit queue for control frames alone, as its worker and the control thread see it. One may fail: an e1000 claims
-/// a second queue that its chip does not have. What is put into it never leaves, and soon it is full.
+/// The shared state of a transmit queue for control frames, between its worker and the control thread. Such a
+/// queue can be defective: the e1000 driver offers a second queue that its chip does not have. Frames in it
+/// never leave, and soon it is full.
 #[derive(Clone, Debug, Default)]
 pub struct ControlQueue {
-    /// Whether it took nothing of what there was when it was asked last: said by the worker.
+    /// Whether the last send took no frame; set by the worker.
     refuses: Arc<AtomicBool>,
-    /// Whether control frames are to go with the data: said by the control thread, which knows the time and the link.
+    /// Whether control frames share the data queue; set by the control thread, which knows the time and the
+    /// link.
     given_up: Arc<AtomicBool>,
 }
 
 impl ControlQueue {
-    /// Whether it took nothing when it was asked last.
+    /// Whether the last send took no frame.
     pub fn refuses(&self) -> bool {
         self.refuses.load(Ordering::Relaxed)
     }
 
-    /// Has control frames go with the data from now on.
+    /// Makes control frames share the data queue from now on.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 }
 
-/// The memory into which devices receive, and whether it runs low.
+/// The receive memory of devices, and whether it runs low.
 #[derive(Clone, Debug)]
 pub struct Supply {
     pool: Pool,
-    /// Fewer free mbufs than this are few.
+    /// Memory is low with fewer free mbufs than this.
     few: u32,
     is_low: bool,
 }
 
 impl Supply {
-    /// That of `pool`, which is low with fewer than `few` free mbufs.
+    /// The supply of `pool`, which is low with fewer than `few` free mbufs.
     pub fn new(pool: Pool, few: u32) -> Self {
         Self { pool, few, is_low: false }
     }
 
-    /// Whether it is low. Once it is, it stays so until it has a quarter more, so that it does not flap.
+    /// Whether it is low. To prevent flapping, it stays low until a quarter more mbufs are free.
     #[inline]
     fn is_low(&mut self) -> bool {
         let enough = if self.is_low { self.few + self.few / 4 } else { self.few };
@@ -61,21 +63,21 @@ impl Supply {
 pub struct WireDevice {
     receive: RxQueue,
     data: TxQueue,
-    /// `None` where control frames go through the data's.
+    /// `None` if control frames share the data queue.
     control: Option<TxQueue>,
     control_queue: ControlQueue,
-    /// Where control frames come from, so that a full buffer can still say stop.
+    /// The pool of control frames: separate, so that pauses can be sent with a full buffer.
     pool: Pool,
     supply: Supply,
     /// Data frames that wait for the next flush.
     waiting: Vec<Mbuf>,
-    /// Control frames that do.
+    /// Control frames that wait for the next flush.
     urgent: Vec<Mbuf>,
     counters: DeviceCounters,
 }
 
 impl WireDevice {
-    /// The device that owns these queues, receives into `supply`, and takes buffers of control frames from `pool`.
+    /// A device that owns these queues, receives into `supply`, and takes control frames from `pool`.
     pub fn new(
         receive: RxQueue,
         data: TxQueue,
@@ -96,12 +98,12 @@ impl WireDevice {
         }
     }
 
-    /// The control queue, to be watched.
+    /// The control queue, for the control thread to watch.
     pub fn control_queue(&self) -> ControlQueue {
         self.control_queue.clone()
     }
 
-    /// Sends what is urgent; true where all of it has gone.
+    /// Sends the control frames; returns whether all have left.
     #[cold]
     fn flush_urgent(&mut self) -> bool {
         if self.control_queue.given_up.load(Ordering::Relaxed) {
@@ -139,7 +141,8 @@ impl Device for WireDevice {
             return;
         };
         if self.urgent.len() == URGENT {
-            // A notification is missed by nobody; of pauses, newer ones say more than older ones.
+            // Drop a notification first, as it can be spared, or else the oldest pause, which newer ones
+            // supersede.
             let oldest = self.urgent.iter().position(|waiting| !is_mac_control(waiting)).unwrap_or(0);
             self.urgent.remove(oldest);
             self.counters.control_lost += 1;
@@ -170,7 +173,7 @@ impl Device for WireDevice {
     }
 }
 
-/// Whether a frame is PFC, of which each is waited for.
+/// Whether a frame is PFC, which must not be dropped without need.
 fn is_mac_control(frame: &Mbuf) -> bool {
     View::parse(frame.headers()).is_ok_and(|view| view.ether_type() == EtherType::MAC_CONTROL)
 }
@@ -183,7 +186,7 @@ mod tests {
     use wire::ethernet::MacAddress;
     use wire::pfc;
 
-    /// A ring takes some thousand frames, and nobody takes them out of the one that stands for the control queue.
+    /// A ring holds about a thousand frames, and nobody drains the one that acts as the control queue.
     #[test]
     fn control_frames_go_with_the_data_once_their_own_queue_is_given_up() {
         let devices = ["net_ring_data", "net_ring_stuck"].map(str::to_owned).to_vec();

@@ -1,15 +1,15 @@
-//! What the control thread hears of.
+//! Events for the control thread.
 
 use crate::socket::{Request, Response};
 use std::sync::mpsc::Sender;
 
-/// Something that the control thread is to do.
+/// An event for the control thread.
 #[derive(Debug)]
 pub enum Event {
-    /// SIGHUP: read the configuration again.
+    /// SIGHUP: reload the configuration.
     Hangup,
     /// SIGTERM or SIGINT: drain and end.
     Terminate,
-    /// A client of the control socket, or of the metrics, asks.
+    /// A request of a client of the control socket or of the metrics.
     Request(Request, Sender<Response>),
 }

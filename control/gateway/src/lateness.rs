@@ -1,8 +1,8 @@
-//! How late workers are, against what the buffer was made for.
+//! The lateness of workers, compared to what the buffer covers.
 //!
-//! A core that is shared takes a worker away for as long as it likes. What comes in meanwhile needs room, which the
-//! configuration states; where that turns out to be too little, the shared pool gives what it can
-//! ([`Gateway::covering`]), and whoever reads the log hears what is promised no longer.
+//! The scheduler of a shared core may suspend a worker for any time. Frames that arrive meanwhile need room,
+//! which the configuration reserves. If that is too little, the shared pool gives what it can
+//! ([`Gateway::covering`]), and the log states what is no longer covered.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use worker::Monitor;
 
 use crate::crew::{self, Member};
 
-/// A port that cannot be covered is told of again after this time.
+/// The interval of repeated warnings about a port that cannot be covered.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// For how long each of `cores` took a thread away at most that never waits, in `time`. All of them are busy at once, as
-/// workers make them.
+/// Measures for `time` the longest suspension of a busy thread on each of `cores`. All cores are busy at
+/// once, as with workers.
 ///
 /// # Errors
 /// What the system says where a thread cannot be started.
@@ -34,7 +34,7 @@ pub fn measure(cores: &BTreeSet<usize>, time: Duration) -> io::Result<BTreeMap<u
     Ok(cores.iter().copied().zip(gaps).collect())
 }
 
-/// The longest time between two looks at the clock.
+/// The longest time between two reads of the clock.
 fn longest_gap(time: Duration) -> Interval {
     let began = Instant::now();
     let (mut last, mut longest) = (began, Duration::ZERO);
@@ -46,7 +46,7 @@ fn longest_gap(time: Duration) -> Interval {
     Interval(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A core that was away for longer than a port of its covers.
+/// A core that was suspended for longer than one of its ports covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
     core: usize,
@@ -54,27 +54,27 @@ pub struct Late {
     away: Interval,
 }
 
-/// Tracks how late the workers are.
+/// Tracks the lateness of workers.
 pub struct Lateness {
-    /// What each port is to cover.
+    /// The lateness that each port should cover.
     wanted: Vec<Interval>,
-    /// When it was said last that a port does not.
+    /// The last warning about each port.
     told: Vec<Option<Instant>>,
-    /// Late turns that are known, by core.
+    /// Late turns seen so far, by core.
     known: BTreeMap<usize, u64>,
-    /// Whether a port is to cover more than when [`Lateness::cover`] was called last.
+    /// Whether a port should cover more than at the last call of [`Lateness::cover`].
     raised: bool,
 }
 
 impl Lateness {
-    /// Nothing seen yet, of so many ports.
+    /// No lateness seen yet, for `ports` ports.
     pub fn new(ports: usize) -> Self {
         let (wanted, told) = (vec![Interval::ZERO; ports], vec![None; ports]);
         Self { wanted, told, known: BTreeMap::new(), raised: false }
     }
 
-    /// What each port of `gateway`, which is in force, does not cover of the late turns of `members`, where there were any
-    /// since the last look. A turn that took longer than `stall` is told of elsewhere, and counts as one of that length.
+    /// The late turns of `members` since the last look that ports of `gateway`, the configuration in force,
+    /// do not cover. A turn longer than `stall` counts as `stall`; the crew reports it.
     pub fn look(&mut self, members: &[Member], gateway: &Gateway, stall: Interval) -> Vec<Late> {
         let mut late = Vec::new();
         for member in members {
@@ -87,7 +87,8 @@ impl Lateness {
         late
     }
 
-    /// A core of `ports` was away for so long. Gives those that do not cover it: they are to, and half as much again.
+    /// Notes that the core of `ports` was suspended for `away`. Returns the ports that do not cover that;
+    /// they should cover half as much again.
     pub fn see(&mut self, core: usize, ports: &[PortId], away: Interval, gateway: &Gateway) -> Vec<Late> {
         let short = |port: &PortId| gateway.covered_lateness(*port).is_some_and(|covered| covered < away);
         let late: Vec<_> =
@@ -101,13 +102,13 @@ impl Lateness {
         late
     }
 
-    /// Whether a port is to cover more than when [`Lateness::cover`] was called last.
+    /// Whether a port should cover more than at the last call of [`Lateness::cover`].
     pub fn is_raised(&self) -> bool {
         self.raised
     }
 
-    /// `configured` with all room that its buffer can give to what was seen. No port covers less than under
-    /// `in_force`, if `configured` has room for that.
+    /// `configured`, with as much room as its buffer can give for the lateness seen. No port covers less than
+    /// under `in_force`, if `configured` has room for that.
     pub fn cover(&mut self, configured: &Gateway, in_force: &Gateway) -> Gateway {
         self.raised = false;
         let ports = (0..).map(PortId).take(self.wanted.len());
@@ -116,7 +117,7 @@ impl Lateness {
         configured.covering(&self.wanted, &held)
     }
 
-    /// Says what `late` workers came to: `gateway` is in force now.
+    /// Logs the coverage of `late` workers, now that `gateway` is in force.
     pub fn tell(&mut self, late: &[Late], gateway: &Gateway, now: Instant) {
         for it in late {
             let told = &mut self.told[it.port.index()];
@@ -133,18 +134,18 @@ impl Lateness {
     }
 }
 
-/// Says the worker with `monitor`, which has `ports`, how long a turn of it may take under `gateway`.
+/// Sets the maximum turn of the worker with `monitor` and `ports` under `gateway`.
 pub fn promise(monitor: &Monitor, ports: &[PortId], gateway: &Gateway) {
     monitor.promise(gateway.covered_by(ports.iter().copied()).unwrap_or(Interval(u64::MAX)));
 }
 
-/// Half as much again, in whole steps of 10 us: the next one may be later still.
+/// Adds a half, in whole steps of 10 us, because the next one may be later still.
 fn with_margin(away: Interval) -> Interval {
     const STEP: u64 = 10_000;
     Interval((away.0.saturating_add(away.0 / 2)).div_ceil(STEP).saturating_mul(STEP))
 }
 
-/// Whether a port covers a late worker, and the message that says so.
+/// Whether a port covers a late worker, and the message about it.
 struct Coverage {
     enough: bool,
     text: String,
@@ -206,7 +207,7 @@ mod tests {
         assert!(Coverage::new(&late[0], millis(6), &covers).enough);
     }
 
-    /// What a gateway with such a shared pool says of port lh0 when its core was away for so long.
+    /// The coverage of port lh0 with this shared pool after its core was suspended for `away`.
     fn told(shared: &str, away: Interval) -> Coverage {
         let configured = gateway(shared);
         let mut lateness = Lateness::new(2);
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_pause_that_cannot_be_longer_is_named_as_the_limit() {
-        // 65,535 quanta are 33.6 ms at 1G, and refreshed at half of that.
+        // 65,535 quanta are 33.6 ms at 1G, and are refreshed at half of that.
         let Coverage { enough, text } = told("64MiB", millis(50));
         assert!(!enough && text.contains("no pause frame lasts longer"), "{text}");
     }

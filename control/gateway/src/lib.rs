@@ -1,11 +1,11 @@
-//! A gateway that runs.
+//! A running gateway.
 //!
-//! `run` turns a configuration into one: devices by DPDK, a worker on each core that has ports, and
-//! around them the control thread, which hears signals and clients of the control socket, watches workers
-//! and links, changes the configuration and serves metrics. Nothing of that touches the data path: what it
-//! asks of workers goes through their mailboxes.
+//! `run` starts it from a configuration: DPDK devices, a worker on each core that has ports, and the control
+//! thread, which handles signals and clients of the control socket, watches workers and links, changes the
+//! configuration and serves metrics. The control thread never touches the data path; it reaches workers
+//! through their mailboxes.
 //!
-//! Without the feature `dpdk` only the client of the control socket is left.
+//! Without the feature `dpdk`, only the client of the control socket remains.
 
 #[cfg(feature = "dpdk")]
 mod callers;

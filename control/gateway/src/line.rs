@@ -12,34 +12,34 @@ use crate::device::ControlQueue;
 use crate::links::{Carrier, interface};
 use crate::memif;
 
-/// How often the client end of a memif looks for its server.
+/// The interval at which a memif client looks for its server.
 pub const SEEK_SERVER: Duration = Duration::from_secs(1);
 
-/// For how long a control queue may take nothing before it is given up: much longer than its frames take on any link.
+/// How long a control queue may refuse frames before it is given up: much longer than its frames take on any
+/// link.
 const REFUSAL: Duration = Duration::from_millis(100);
 
-/// For how long a client that has reached its server waits until the link is up. The driver of the server
-/// does not bear connections that are given up before it has greeted them.
+/// How long a client that reached its server waits for the link. The server's driver fails if a connection is
+/// abandoned during the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// A DPDK port.
 pub struct DpdkLine {
     port: Port,
-    /// What people call it: the interface of the kernel behind it, or else DPDK's name.
+    /// The name in messages: the kernel interface behind it, or else DPDK's name.
     name: String,
-    /// The interface of the kernel behind it, where there is one.
+    /// The kernel interface behind it, if any.
     carrier: Option<Carrier>,
-    /// When the client end of a memif looks for its server again, should its link be down; `None` of all
-    /// other devices.
+    /// When a memif client looks for its server again if its link is down; `None` for other devices.
     next_seek: Option<Instant>,
-    /// `None` once it was given up.
+    /// `None` once it is given up.
     control_queue: Option<ControlQueue>,
-    /// Since when it has refused all control frames.
+    /// The start of its refusal of all control frames.
     refuses_since: Option<Instant>,
 }
 
 impl DpdkLine {
-    /// The line of `port`, which is a `kind`, with its control queue.
+    /// The line of `port`, a device of `kind`, with its control queue.
     pub fn new(port: Port, kind: &DeviceKind, control_queue: ControlQueue) -> Self {
         let interface = match kind {
             DeviceKind::Virtual(vdev) => interface(vdev),
@@ -68,7 +68,7 @@ impl Line for DpdkLine {
     }
 
     fn trouble(&mut self) -> Option<String> {
-        // While the link is down nothing leaves a sound queue either.
+        // While the link is down, nothing leaves an intact queue either.
         let refuses = self.control_queue.as_ref()?.refuses() && self.is_up();
         let now = Instant::now();
         let since = *self.refuses_since.get_or_insert(now);
@@ -97,7 +97,7 @@ impl Line for DpdkLine {
     }
 
     fn hardware(&self) -> HardwareReport {
-        // A device that counts nothing has lost nothing that is known of.
+        // A device without counters reports no losses.
         self.port.statistics().map_or_else(
             |_| HardwareReport::default(),
             |counted| HardwareReport {

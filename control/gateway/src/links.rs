@@ -1,13 +1,13 @@
-//! Which links are up.
+//! The link state of kernel interfaces.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel says what it knows of interfaces.
+/// The kernel's directory of interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// The interface of the kernel behind a virtual device, as `--vdev` names it: that of `net_af_packet` and
-/// `net_af_xdp`. Their DPDK drivers always say that the link is up.
+/// The kernel interface behind a virtual device in `--vdev` notation: `net_af_packet` or `net_af_xdp`. Their
+/// DPDK drivers always report the link as up.
 pub fn interface(vdev: &str) -> Option<&str> {
     let (driver, arguments) = vdev.split_once(',')?;
     if !driver.starts_with("net_af_packet")
@@ -19,19 +19,19 @@ pub fn interface(vdev: &str) -> Option<&str> {
     arguments.split(',').find_map(|argument| argument.strip_prefix("iface="))
 }
 
-/// The carrier of an interface of the kernel.
+/// The carrier of a kernel interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carrier {
     file: PathBuf,
 }
 
 impl Carrier {
-    /// That of `interface`.
+    /// The carrier of `interface`.
     pub fn of(interface: &str) -> Self {
         Self { file: Path::new(INTERFACES).join(interface).join("carrier") }
     }
 
-    /// Whether the interface is up and has a carrier. One that is not there, or down, has none.
+    /// Whether the interface exists, is up and has a carrier.
     pub fn is_up(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|carrier| carrier.trim() == "1")
     }

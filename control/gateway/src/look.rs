@@ -1,4 +1,4 @@
-//! What there is to see of the whole gateway.
+//! The observed state of the whole gateway.
 
 use config::Gateway;
 use telemetry::{MemoryReport, Observation, ObservedPort, ObservedWorker, ReloadsReport, Snapshot};
@@ -8,34 +8,34 @@ use worker::Inspection;
 use crate::control::Line;
 use crate::crew::Crew;
 
-/// The latest look at each port. Of a worker that does not answer, the one before is shown; what it shows
-/// of the worker itself is always new.
+/// The latest inspection of each port. A port whose worker does not answer keeps its last one; the state of
+/// the worker itself is always current.
 pub struct Looks(Vec<Box<Inspection>>);
 
-/// What a look is told beside the workers.
+/// The inputs of a look besides the workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances<'a> {
     /// The configuration in force.
     pub gateway: &'a Gateway,
-    /// The same as its file says it.
+    /// The configuration as loaded from its file.
     pub configured: &'a Gateway,
-    /// When the gateway was started, Unix time.
+    /// The start of the gateway, in Unix time.
     pub started: Nanos,
-    /// The present instant, Unix time.
+    /// The current Unix time.
     pub now: Nanos,
-    /// What happened to the configuration.
+    /// The counts of reloads.
     pub reloads: ReloadsReport,
     /// The memory of frames.
     pub memory: MemoryReport,
 }
 
 impl Looks {
-    /// Nothing seen yet, of so many ports.
+    /// Empty inspections of `ports` ports.
     pub fn new(ports: usize) -> Self {
         Self((0..ports).map(|_| Box::default()).collect())
     }
 
-    /// Looks at everything.
+    /// Takes a snapshot of everything.
     pub fn take(&mut self, crew: &mut Crew, lines: &[impl Line], about: Circumstances<'_>) -> Snapshot {
         for (known, seen) in self.0.iter_mut().zip(crew.inspect()) {
             if let Some(seen) = seen {

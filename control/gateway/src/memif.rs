@@ -1,4 +1,4 @@
-//! What memifs need beyond what DPDK does.
+//! Handling of memifs beyond DPDK's.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,14 +11,14 @@ use rustix::fs::FileType;
 
 use crate::ownership::Own;
 
-/// Whether a device is the client end of a memif, which finds its server only when it starts.
+/// Whether a device is a memif client, which looks for its server only when it starts.
 pub fn is_client(kind: &DeviceKind) -> bool {
     memif(kind)
         .is_some_and(|mut arguments| arguments.any(|each| matches!(each, "role=client" | "role=slave")))
 }
 
-/// Removes the socket that a server of a memif left behind when it was killed, and which would keep the
-/// next one from starting. A socket at which anybody listens stays.
+/// Removes the socket of a killed memif server, which would keep the next one from starting. A socket with a
+/// listener stays.
 ///
 /// # Errors
 /// It is there, is dead, and cannot be removed.
@@ -29,14 +29,14 @@ pub fn remove_dead_socket(kind: &DeviceKind) -> io::Result<()> {
     }
 }
 
-/// Makes the socket of a memif's server another user's, who then can remove it, and whose clients can connect.
+/// Gives the socket of a memif server to another user, who can then remove it, and whose clients can connect.
 ///
 /// # Errors
 /// It cannot be given away.
 pub fn hand_over(kind: &DeviceKind, uid: u32, gid: u32) -> io::Result<()> {
     match socket(kind) {
         Some(socket) if !is_client(kind) => match Own::open(socket, FileType::Socket) {
-            // An abstract one has a name and no file.
+            // An abstract socket has no file.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             socket => socket?.give(Some(uid), Some(gid)),
         },
@@ -44,14 +44,14 @@ pub fn hand_over(kind: &DeviceKind, uid: u32, gid: u32) -> io::Result<()> {
     }
 }
 
-/// The socket of a memif, where it has a file.
+/// The socket file of a memif, if it has one.
 fn socket(kind: &DeviceKind) -> Option<&Path> {
     memif(kind)
         .and_then(|mut arguments| arguments.find_map(|each| each.strip_prefix("socket=")))
         .map(Path::new)
 }
 
-/// The arguments of a memif; `None` of any other device.
+/// The arguments of a memif; `None` for any other device.
 fn memif(kind: &DeviceKind) -> Option<impl Iterator<Item = &str>> {
     match kind {
         DeviceKind::Virtual(vdev) if vdev.starts_with("net_memif") => Some(vdev.split(',')),
@@ -59,8 +59,8 @@ fn memif(kind: &DeviceKind) -> Option<impl Iterator<Item = &str>> {
     }
 }
 
-/// Whether there is a socket at which nobody listens. One of a memif is of another type than the one that
-/// asks, and so never hears of it: the kernel looks for a listener first.
+/// Whether there is a socket without a listener. The probe uses another socket type, so a memif server never
+/// notices it: the kernel looks for a listener first.
 fn is_dead(socket: &Path) -> bool {
     let is_socket = fs::symlink_metadata(socket).is_ok_and(|about| about.file_type().is_socket());
     is_socket && UnixStream::connect(socket).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)

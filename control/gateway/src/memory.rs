@@ -10,14 +10,14 @@ use units::Bytes;
 
 use crate::RunError;
 
-/// What DPDK needs beside the buffers: rings, tables, the state of devices.
+/// DPDK's own memory besides the buffers: rings, tables, device state.
 const OWN: Bytes = Bytes(64 << 20);
 /// A page of ordinary memory.
 const PAGE: u64 = 4_096;
-/// Free mbufs that each worker may keep for itself.
+/// Free mbufs in the cache of each worker.
 const CACHE: u32 = 256;
 
-/// Starts DPDK with the memory that the gateway needs, and with no device yet that is not a card.
+/// Starts DPDK with the memory that the gateway needs. Only PCI devices are opened here.
 ///
 /// # Errors
 /// [`RunError::Memory`] with the sum where the machine has less; [`RunError::Dpdk`] otherwise.
@@ -45,8 +45,7 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)
 }
 
-/// What the buffers take in ordinary memory, where none of them lies across the end of a page that it
-/// could lie within.
+/// The size of the buffers in ordinary memory. A buffer that fits into a page never crosses its end.
 fn ordinary(sum: &MemorySum) -> Bytes {
     let each = |mbuf: Bytes| match PAGE / mbuf.0 {
         0 => mbuf.0.next_multiple_of(PAGE),
@@ -70,12 +69,12 @@ fn options(gateway: &Gateway, memory: Memory) -> EalOptions {
     }
 }
 
-/// DPDK's own telemetry socket is for operators of cards; without hugepages it is not there.
+/// DPDK's own telemetry socket is for operators of NICs and is off without hugepages.
 fn memory_is_huge(memory: Memory) -> bool {
     matches!(memory, Memory::Hugepages(_))
 }
 
-/// What the kernel could give without swapping; `None` where it does not say.
+/// The memory available without swapping; `None` if the kernel does not report it.
 fn available_memory() -> Option<Bytes> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -83,19 +82,19 @@ fn available_memory() -> Option<Bytes> {
     Some(Bytes(kibibytes << 10))
 }
 
-/// Where frames lie.
+/// The pools of frames.
 #[derive(Clone, Debug)]
 pub struct Buffers {
-    /// Of data.
+    /// The pool of data frames.
     pub data: Pool,
-    /// Of control frames, so that a full buffer can still say stop.
+    /// The pool of control frames: separate, so that pauses can be sent with a full buffer.
     pub control: Pool,
-    /// What both take.
+    /// The size of both.
     size: Bytes,
 }
 
 impl Buffers {
-    /// How much of them is in use.
+    /// Reports their use.
     pub fn report(&self) -> MemoryReport {
         let pools = [&self.data, &self.control];
         MemoryReport {
@@ -105,13 +104,13 @@ impl Buffers {
         }
     }
 
-    /// Pools as large as the sum says.
+    /// Creates pools of the sizes in `sum`.
     ///
     /// # Errors
     /// [`PoolError`] where DPDK does not make them.
     pub fn new(eal: &Eal, sum: &MemorySum) -> Result<Self, PoolError> {
         let pool = |name, mbufs: u64, data_room: Bytes| {
-            // The sum is checked where the configuration is read: what does not fit never gets here.
+            // The configuration's check of the sum ensures that this fits.
             let mbufs = u32::try_from(mbufs).unwrap_or(u32::MAX);
             let data_room = Bytes(data_room.0.saturating_sub(Pool::HEADROOM.0));
             let settings = PoolSettings { mbufs, cache: CACHE, data_room, socket: None };

@@ -1,10 +1,10 @@
 //! `/metrics` for Prometheus, off the data path.
 //!
-//! Each connection gets one answer and ends. Connections are bounded in number, requests in time and length. Where
-//! all places are taken, a reader that says nothing makes room; where all wait for the gateway, the next one gets
-//! status 503. This is all of HTTP that it takes. Small servers
-//! bound neither connections nor requests (`tiny_http` starts a thread for each and waits for heads without end), and
-//! those that do bring an asynchronous runtime with them.
+//! Each connection gets one answer and ends. Connections are limited in number, requests in time and length.
+//! At the connection limit, an idle reader is evicted for the next one; if all wait for the gateway, the next
+//! one gets status 503. No more of HTTP is needed. Small servers limit neither connections nor requests
+//! (`tiny_http` starts a thread for each and waits indefinitely for heads), and those that do require an
+//! asynchronous runtime.
 
 use core::net::SocketAddr;
 use std::io::{self, Read, Write};
@@ -19,25 +19,25 @@ use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
 use crate::socket::{Request, Response};
 
-/// Prometheus asks with one connection at a time, and there are seldom more than two of it.
+/// Prometheus uses one connection at a time, and there are rarely more than two instances.
 const LIMITS: Limits =
     Limits { at_once: 8, patience: Duration::from_secs(2), request_bytes: 8_192, answer: ANSWER };
-/// How long the kernel keeps what a reader does not take, after the gateway is done with the connection.
+/// How long the kernel keeps unread data after the gateway closes the connection.
 const UNTAKEN_MILLIS: u32 = 2_000;
-/// The type of answers that a person is meant to read.
+/// The content type of answers for people.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Why there are no metrics.
 #[derive(Debug, thiserror::Error)]
 #[error("control.metrics: cannot listen on {address}: {reason}")]
 pub struct MetricsError {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// The system's error.
     pub reason: io::Error,
 }
 
-/// Serves `/metrics` at `address` from now on, each time asking the gateway through `events`.
+/// Serves `/metrics` at `address` from now on. Each request asks the gateway through `events`.
 ///
 /// # Errors
 /// [`MetricsError`] where it cannot listen.
@@ -47,7 +47,7 @@ pub fn serve(address: SocketAddr, events: Sender<Event>) -> Result<(), MetricsEr
     serving.map_err(|reason| MetricsError { address, reason })
 }
 
-/// Connections have the listener's timeout: so does Linux make them.
+/// On Linux, connections inherit the listener's timeout.
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     set_tcp_user_timeout(&listener, UNTAKEN_MILLIS)?;
@@ -61,12 +61,11 @@ fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io:
     thread::Builder::new().name("metrics".into()).spawn(listen).map(drop)
 }
 
-/// Says that there is no place, without waiting for anything.
+/// Answers that the connection limit is reached, without blocking.
 fn turn_away(mut stream: &TcpStream) {
     let answer = Answer::plain(503, "too many connections at once\n");
     let told = stream.set_nonblocking(true).and_then(|()| {
-        // What was asked is taken, if it is there: a connection that is closed over it takes the answer
-        // along.
+        // Read the request if it is there: closing with unread data would discard the answer.
         let _asked = stream.read(&mut [0; 1_024]);
         stream.write_all(&answer.bytes())
     });
@@ -93,7 +92,7 @@ fn deliver(stream: &TcpStream, answer: &Answer, limits: Limits) -> io::Result<()
     stream.shutdown(Shutdown::Write)
 }
 
-/// What goes back over HTTP.
+/// An HTTP answer.
 struct Answer {
     status: u16,
     content_type: &'static str,
@@ -105,7 +104,7 @@ impl Answer {
         Self { status, content_type: PLAIN, body: body.to_owned() }
     }
 
-    /// The response as it is sent (RFC 9112 section 4).
+    /// The bytes of the response (RFC 9112 section 4).
     fn bytes(&self) -> Vec<u8> {
         let reason = match self.status {
             200 => "OK",
@@ -126,20 +125,20 @@ impl Answer {
     }
 }
 
-/// The answer to a request with this head, of which only the first line matters. The gateway is waited for no
-/// longer than `patience`.
+/// The answer to a request with this head, of which only the first line matters. Waits for the gateway at
+/// most `patience`.
 fn respond(head: &[u8], events: &Sender<Event>, patience: Duration) -> Answer {
     match asked_for(head) {
         Some(("GET", "/metrics")) => scrape(events, patience),
         Some(("GET", _)) => Answer::plain(404, "metrics are at /metrics\n"),
-        // What follows the head of an answer to HEAD would be taken for the next one.
+        // A body in an answer to HEAD would be parsed as the next answer.
         Some(("HEAD", _)) => Answer::plain(405, ""),
         Some(_) => Answer::plain(405, "use GET to read metrics\n"),
         None => Answer::plain(400, "not an HTTP/1.1 request\n"),
     }
 }
 
-/// Method and path of a request line (RFC 9112 section 3), the query left out.
+/// Method and path of a request line (RFC 9112 section 3), without the query.
 fn asked_for(head: &[u8]) -> Option<(&str, &str)> {
     let line = head.split(|byte| *byte == b'\r').next().filter(|line| line.len() < head.len())?;
     let mut words = str::from_utf8(line).ok()?.split(' ');
@@ -167,10 +166,10 @@ mod tests {
     use rustix::net::sockopt::tcp_user_timeout;
     use std::sync::mpsc::Receiver;
 
-    /// Long enough for whoever means to say something.
+    /// Long enough for any reader that sends a request.
     const PATIENT: Limits = Limits { patience: Duration::from_secs(60), ..LIMITS };
 
-    /// A server of metrics whose gateway is the test.
+    /// A metrics server with the test as its gateway.
     fn serving(limits: Limits) -> (SocketAddr, Receiver<Event>) {
         let (sender, events) = channel();
         let listener = listen_at("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -183,8 +182,8 @@ mod tests {
         TcpStream::connect(address).unwrap()
     }
 
-    /// What comes back until the connection ends. It ends by a reset where the server closes it before it
-    /// has read the request.
+    /// The answer until the connection ends. It ends with a reset if the server closes it before reading the
+    /// request.
     fn answer_to(mut stream: TcpStream, request: &[u8]) -> String {
         let asked = stream.write_all(request);
         let mut answer = Vec::new();
@@ -200,7 +199,7 @@ mod tests {
         let listener = listen_at("127.0.0.1:0".parse().unwrap()).unwrap();
         let _reader = connect(listener.local_addr().unwrap());
         let (connection, _) = listener.accept().unwrap();
-        // More than the buffers of both ends hold, so that it can end only by the limit.
+        // More than the buffers of both ends hold, so that only the limit can end it.
         let answer = Answer::plain(200, &"x".repeat(64 << 20));
         let error = deliver(&connection, &answer, Limits { patience: Duration::from_millis(1), ..LIMITS })
             .unwrap_err();

@@ -1,13 +1,13 @@
-//! What systemd is told, where it listens (`Type=notify`).
+//! Notifications to systemd (`Type=notify`).
 
 use sd_notify::NotifyState;
 
-/// The gateway forwards.
+/// Reports that the gateway forwards.
 pub fn ready(name: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("gateway \"{name}\" is forwarding"))]);
 }
 
-/// It reads its configuration again. [`ready`] ends it.
+/// Reports a reload, until [`ready`].
 pub fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => tell(&[NotifyState::Reloading, now]),
@@ -15,12 +15,12 @@ pub fn reloading() {
     }
 }
 
-/// It drains and ends.
+/// Reports that the gateway drains and ends.
 pub fn stopping() {
     tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
 }
 
-/// Without systemd there is nobody to tell, which is no error.
+/// Does nothing without systemd.
 fn tell(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!("cannot notify systemd: {error}");

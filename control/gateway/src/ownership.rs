@@ -1,7 +1,7 @@
-//! Checks the owner of a file in a directory to which others may write.
+//! Checks of file ownership in directories to which others may write.
 //!
-//! The directory of a socket may belong to an account with fewer privileges than this process has now. So what is
-//! changed is the file that was looked at, and never what somebody has put in its place since.
+//! The directory of a socket may belong to a less privileged account. So changes apply to the file that was
+//! checked, never to a later replacement.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -17,7 +17,7 @@ use rustix::process::geteuid;
 pub struct Own(OwnedFd);
 
 impl Own {
-    /// Opens `path` if it is of this `kind` and belongs to the user of this process. It follows no link.
+    /// Opens `path` if it is of this `kind` and belongs to the user of this process. Follows no links.
     ///
     /// # Errors
     /// It is something else, somebody else's, or not there.
@@ -31,7 +31,7 @@ impl Own {
         Ok(Self(file))
     }
 
-    /// Gives it permissions.
+    /// Sets its permissions.
     ///
     /// # Errors
     /// What the system says.
@@ -40,7 +40,7 @@ impl Own {
         fs::set_permissions(file, Permissions::from_mode(mode))
     }
 
-    /// Gives it to a user, a group, or both.
+    /// Changes its user, its group, or both.
     ///
     /// # Errors
     /// Only root may give it to another user, and others only to groups that they are in.

@@ -1,4 +1,4 @@
-//! Another configuration for a gateway that runs.
+//! Reloading the configuration of a running gateway.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use config::{ConfigError, Gateway};
 use switch::{HashKey, Program};
 
-/// A configuration that can take the place of the one in force.
+/// A configuration that can replace the one in force.
 pub struct Successor {
     /// The configuration.
     pub gateway: Gateway,
-    /// What is different, a line each: key, old value, new value.
+    /// The changes, one line each: key, old value, new value.
     pub changes: Vec<String>,
 }
 
-/// Reads the file at `path` again, as a successor of `running`, which has the memory of `started` and had `seed` drawn where its file has
-/// none, and `hash_key` whatever its file has.
+/// Reads the file at `path` as a successor of `running`, which has the memory of `started`. `seed` is the
+/// seed drawn for a file without one; `hash_key` is always the drawn key.
 ///
 /// # Errors
 /// Lines that say what is wrong with the file, or name what cannot change while the gateway runs.
@@ -48,7 +48,8 @@ pub fn read(
     Ok(Successor { gateway, changes })
 }
 
-/// The same gateway with what was drawn at the start: a seed, where its file has none, and the key of its tables.
+/// The same gateway with the values drawn at the start: the seed, if its file has none, and the key of its
+/// tables.
 pub fn with_drawn(mut gateway: Gateway, seed: Option<u64>, hash_key: HashKey) -> Gateway {
     let mut settings = gateway.program.settings().clone();
     if let Some(seed) = seed.filter(|_| !gateway.seed_stated) {

@@ -15,39 +15,39 @@ pub enum RunError {
     /// Ports without `[port.device]`.
     #[error("these ports have no device ([port.device]): {}", .0.join(", "))]
     NoDevice(Vec<String>),
-    /// Signals cannot be heard.
+    /// Signal handlers cannot be installed.
     #[error("cannot install signal handlers: {0}")]
     Signals(io::Error),
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("the system provides no random numbers: {0}")]
     Seed(String),
-    /// There is no control socket.
+    /// The control socket cannot be created.
     #[error("control.socket: {0}")]
     Socket(#[from] ServerError),
-    /// The group of the control socket is not there.
+    /// The group of the control socket does not exist.
     #[error("control.group: {0}: {1}")]
     Group(String, String),
-    /// Privileges cannot be given up.
+    /// Privileges cannot be dropped.
     #[error("{0}")]
     Privileges(#[from] PrivilegesError),
-    /// There are no metrics.
+    /// Metrics cannot be served.
     #[error("{0}")]
     Metrics(#[from] MetricsError),
-    /// Ports cannot be given cores.
+    /// Ports cannot be assigned cores.
     #[error("dpdk.cores: {0}")]
     Cores(#[from] CoreError),
     /// The machine has too little memory.
     #[error("{reason}; the buffers of this configuration need\n{sum}")]
     Memory {
-        /// The sum, term by term.
+        /// The memory sum, term by term.
         sum: String,
-        /// What there is.
+        /// The available memory.
         reason: String,
     },
     /// DPDK does not start.
     #[error("{0}")]
     Dpdk(#[from] EalError),
-    /// There is no memory for frames.
+    /// The pools of frames cannot be created.
     #[error("{0}")]
     Pool(#[from] PoolError),
     /// A device does not work.
@@ -55,10 +55,10 @@ pub enum RunError {
     Device {
         /// The port.
         port: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// The processor's counter is no clock.
+    /// The processor's counter is unsuitable as a clock.
     #[error("{0}")]
     Clock(#[from] CalibrationError),
     /// A worker cannot be started.
@@ -66,7 +66,7 @@ pub enum RunError {
     Thread {
         /// Its core.
         core: usize,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

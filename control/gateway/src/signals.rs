@@ -1,4 +1,4 @@
-//! Signals become events. A second one that asks the gateway to end is not left to anybody: it ends the process.
+//! Turns signals into events. A second termination signal ends the process at once.
 
 use crate::event::Event;
 use crate::socket::SocketFile;
@@ -10,16 +10,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-/// The exit status of a process that a second signal has ended: something went wrong while it ran.
+/// The exit status after a second signal: a failure at run time.
 const ENDED: i32 = 1;
-/// How long the last words may take: whoever reads the log may stand still.
+/// The time limit for the last log lines, as the log's reader may be blocked.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// What is to go with the process, however it ends; set as soon as it is there.
+/// The file to remove however the process ends; set once it exists.
 pub type Leftover = Arc<OnceLock<Arc<SocketFile>>>;
 
-/// Hears SIGHUP, SIGTERM and SIGINT from now on. The second of the latter two removes `leftover` and ends the
-/// process at once, wherever its other threads are.
+/// Handles SIGHUP, SIGTERM and SIGINT from now on. The second SIGTERM or SIGINT removes `leftover` and ends
+/// the process at once, whatever its other threads do.
 ///
 /// # Errors
 /// What the system says where they cannot be heard.
@@ -41,13 +41,13 @@ pub fn hear(events: Sender<Event>, leftover: Leftover) -> io::Result<()> {
     thread::Builder::new().name("signals".into()).spawn(listen).map(drop)
 }
 
-/// Nobody hears it where the gateway is about to end, which is all that it could ask for.
+/// Sends an event. A failure means that the gateway is ending anyway.
 fn tell(events: &Sender<Event>, event: Event) {
     let _ = events.send(event);
 }
 
-/// Ends the process. Nothing here waits for another thread, or takes what one may hold: what the C library would
-/// still do at an exit can wait for both.
+/// Ends the process without waiting for other threads or their locks. A normal exit of the C library could
+/// wait for both.
 fn end_at_once(leftover: &Leftover) {
     let removed = leftover.get().map_or(Ok(()), |file| file.remove());
     dpdk::leave_runtime_directory();
@@ -57,11 +57,11 @@ fn end_at_once(leftover: &Leftover) {
         if let Err(error) = removed {
             tracing::warn!("cannot remove the control socket: {error}");
         }
-        // Nobody may wait for it any more.
+        // The receiver may have timed out.
         let _ = told.send(());
     };
     if thread::Builder::new().name("last-words".into()).spawn(last_words).is_ok() {
-        // They are said, or there is no time left for them.
+        // Wait until they are written, or the time is up.
         let _ = is_told.recv_timeout(LAST_WORDS);
     }
     signal_hook::low_level::exit(ENDED);

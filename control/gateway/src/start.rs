@@ -1,4 +1,4 @@
-//! From a configuration to a gateway that forwards.
+//! The start of a gateway from its configuration.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -32,22 +32,22 @@ use crate::signals::{self, Leftover};
 use crate::socket::{Access, Server};
 use crate::{RunError, memif, metrics, notify, reload};
 
-/// What `longspan run` is told.
+/// The options of `longspan run`.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The configuration file.
     pub path: PathBuf,
-    /// End after this time.
+    /// The time after which the gateway ends.
     pub duration: Option<Duration>,
 }
 
-/// For how long the time stamp counter is watched at the start: enough for a millionth.
+/// The calibration time of the time stamp counter at the start, for a precision of one millionth.
 const CALIBRATION: Duration = Duration::from_millis(200);
 
-/// For how long cores are watched at the start: several time slices of a scheduler, where they are shared.
+/// The measuring time of cores at the start: several time slices of a scheduler, in case they are shared.
 const WATCHED: Duration = Duration::from_millis(100);
 
-/// Runs the gateway that the file of `options` describes, until it is told to end.
+/// Runs the gateway that the file of `options` describes, until it is asked to end.
 ///
 /// # Errors
 /// [`RunError`]: what keeps it from starting, or went wrong at the end.
@@ -59,7 +59,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
     let control = &gateway.runtime.control;
     let socket = Server::start(&control.socket, access(control)?, sender.clone())?;
-    // It is empty until here.
+    // It is still empty, so this cannot fail.
     let _ = leftover.set(socket.file());
     if let Some(address) = control.metrics {
         metrics::serve(address, sender)?;
@@ -108,7 +108,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     Ok(ended)
 }
 
-/// That the gateway is ready, and which of its links are not.
+/// The message that the gateway is ready, with the links that are down.
 fn readiness(gateway: &Gateway, lines: &[DpdkLine]) -> String {
     let down: Vec<_> =
         gateway.port_names().zip(lines).filter(|(_, line)| !line.is_up()).map(|(name, _)| name).collect();
@@ -118,7 +118,7 @@ fn readiness(gateway: &Gateway, lines: &[DpdkLine]) -> String {
     }
 }
 
-/// Who may ask the gateway.
+/// The access rights of the control socket.
 fn access(control: &runtime::Control) -> Result<Access, RunError> {
     let find = |name: &String| {
         let found =
@@ -128,7 +128,7 @@ fn access(control: &runtime::Control) -> Result<Access, RunError> {
     Ok(Access { mode: control.mode, group: control.group.as_ref().map(find).transpose()? })
 }
 
-/// Says so where the time stamp counter may change its pace or stand still, by what the kernel knows.
+/// Warns if, according to the kernel, the time stamp counter may change its rate or stop.
 fn doubt_counter() {
     let Ok(processors) = fs::read_to_string("/proc/cpuinfo") else { return };
     let missing = ["constant_tsc", "nonstop_tsc"].into_iter().find(|flag| !processors.contains(flag));
@@ -137,25 +137,25 @@ fn doubt_counter() {
     }
 }
 
-/// The gateway with a key for its tables that nobody can know, and with a seed of its own, where its file has none.
-/// Returns the seed, if it was drawn, and the key.
+/// The gateway with a random key for its tables, and with a random seed if its file has none. Returns the
+/// seed, if it was drawn, and the key.
 fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError> {
     let (mut seed, mut key) = ([0; 8], [0; 16]);
     let drawn = getrandom::fill(&mut seed).and_then(|()| getrandom::fill(&mut key));
     drawn.map_err(|error| RunError::Seed(error.to_string()))?;
-    // As large as a seed in a file may be.
+    // Within the range of seeds in files.
     let seed = Some(u64::from_ne_bytes(seed) >> 1).filter(|_| !gateway.seed_stated);
     let key = HashKey::new(key);
     Ok((reload::with_drawn(gateway, seed, key), seed, key))
 }
 
-/// The ports that have no device, by name.
+/// The names of ports without a device.
 fn without_device(gateway: &Gateway) -> Vec<String> {
     let ports = gateway.port_names().zip(&gateway.runtime.devices);
     ports.filter(|(_, device)| device.is_none()).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The core of each port, claimed for this gateway.
+/// Assigns a core to each port and claims them.
 fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
     let (allowed, locks) = (worker::allowed_cores(), Path::new(claims::DIRECTORY));
     let settings = gateway.program.settings();
@@ -174,8 +174,8 @@ fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
     Ok((assigned, claims))
 }
 
-/// Watches how long `cores`, one for each port, take a worker away. Gives the gateway that covers it as far as
-/// `configured` can.
+/// Measures how long `cores`, one for each port, suspend a worker. Returns the gateway that covers it as far
+/// as `configured` can.
 fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Lateness), RunError> {
     let gaps = lateness::measure(&cores.iter().copied().collect(), WATCHED);
     let gaps = gaps.map_err(|source| RunError::Thread { core: cores[0], source })?;
@@ -192,7 +192,7 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
     Ok((gateway, lateness))
 }
 
-/// Opens the devices of all ports, and says what they are.
+/// Opens the devices of all ports and logs them.
 fn open_all(
     eal: &Eal,
     gateway: &Gateway,
@@ -237,14 +237,14 @@ fn open_all(
     Ok((lines, devices))
 }
 
-/// Waits a little for the server of a memif; false where the gateway is to end. There is no limit: the
-/// other gateway may be started at any time, and systemd has a limit of its own.
+/// Waits a little for the server of a memif; returns false if the gateway should end. There is no overall
+/// limit: the other gateway may start at any time, and systemd has its own limit.
 fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
     tracing::info!("port {port}: {device} is waiting for its memif server");
     !matches!(events.recv_timeout(SEEK_SERVER), Ok(Event::Terminate))
 }
 
-/// Says what a port's device is, and whether PFC works on it; an error where that is required.
+/// Logs a port's device and whether PFC works on it; an error if PFC is required and not known to work.
 fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), String> {
     let port = &opened.port;
     let queues = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
@@ -266,7 +266,7 @@ fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), S
     Ok(())
 }
 
-/// What workers are made of.
+/// The inputs for creating workers.
 struct Plan<'a> {
     gateway: &'a Gateway,
     /// The core of each port.
@@ -288,7 +288,7 @@ impl Plan<'_> {
         let owners: Vec<ShardId> = self.cores.iter().map(|core| shard_of[core]).collect();
         let program = &self.gateway.program;
         let ledger = Arc::new(Ledger::new(owners.len(), by_core.len()));
-        // There are at most as many cores as ports, of which there are 64.
+        // There are at most as many cores as ports, and at most 64 ports.
         let exchanges = exchanges(by_core.len() as u16);
         let mut members = Vec::new();
         for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
@@ -298,7 +298,7 @@ impl Plan<'_> {
         Ok((ledger, members))
     }
 
-    /// The emulated link behind a port, as large as the memory that is reserved for it.
+    /// The emulated link of a port, sized to its reserved memory.
     fn emulated(&self, port: PortId) -> Option<DelayLine<dpdk::Mbuf>> {
         let emulation = self.gateway.runtime.emulations[port.index()].as_ref()?;
         let on_link = self.memory.on_link(port)?;
@@ -312,7 +312,7 @@ impl Plan<'_> {
             reorder: emulation.reorder,
             reorder_by: emulation.reorder_by,
             control: emulation.control,
-            // Another one for each port, or all links would lose the same frames.
+            // Different for each port, or all links would lose the same frames.
             seed: program.seed ^ u64::from(port.0),
         };
         Some(DelayLine::new(&settings, capacity))

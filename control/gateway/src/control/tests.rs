@@ -1,4 +1,4 @@
-//! The control thread around real workers whose devices are in memory.
+//! Tests of the control thread with real workers and devices in memory.
 
 use super::*;
 use crate::crew::{self, Member};
@@ -84,7 +84,7 @@ impl Device for TestDevice {
     }
 }
 
-/// A line that is down only until somebody brings it up.
+/// A line that is down until it is brought up.
 #[derive(Clone)]
 struct TestLine {
     up: Arc<AtomicBool>,
@@ -113,7 +113,7 @@ impl Line for TestLine {
     }
 }
 
-/// A gateway whose control thread runs.
+/// A gateway with a running control thread.
 struct Running {
     directory: tempfile::TempDir,
     events: Sender<Event>,
@@ -124,13 +124,13 @@ struct Running {
 }
 
 impl Running {
-    /// A gateway of [`FILE`] that receives a frame through its first port, and whose second takes frames
-    /// or does not.
+    /// A gateway of [`FILE`] that receives a frame through its first port. Its second port accepts frames if
+    /// `takes`.
     fn start(takes: bool) -> Self {
         Self::start_with(FILE, takes)
     }
 
-    /// The same of another file.
+    /// Like [`Self::start`], with another file.
     fn start_with(file: &str, takes: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.toml");
@@ -188,7 +188,7 @@ impl Running {
     }
 }
 
-/// The worker of both ports, turning.
+/// Starts a worker for both ports.
 fn worker(gateway: &Gateway, takes: bool, trap: Arc<AtomicBool>) -> (Arc<Ledger>, Member) {
     let ports = [PortId(0), PortId(1)];
     let ledger = Arc::new(Ledger::new(ports.len(), 1));
@@ -241,7 +241,7 @@ fn a_reload_says_what_changes_and_a_file_that_does_not_hold_changes_nothing() {
 #[test]
 fn frames_that_cannot_leave_in_time_are_counted_at_the_end() {
     let gateway = Running::start(false);
-    // The look is answered behind the turn in which the frame came in.
+    // The answer follows the turn that received the frame.
     gateway.show();
     assert_eq!(gateway.end().left_inside, 1);
 }
@@ -264,7 +264,7 @@ fn a_link_that_is_down_is_brought_up() {
     gateway.end();
 }
 
-/// A turn takes some time, however short, and this file has room for none at first.
+/// Every turn takes some time, and this file initially covers none.
 #[test]
 fn a_worker_that_is_later_than_configured_is_covered_and_a_reload_keeps_that() {
     let lossless =

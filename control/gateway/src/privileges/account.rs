@@ -1,11 +1,11 @@
-//! The account that a gateway goes on as, and the group of its socket.
+//! The account that a gateway switches to, and the group of its socket.
 
 use std::ffi::CString;
 use std::io;
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist, setgroups, setresgid, setresuid};
 
-/// The account that a gateway takes where there is one and the configuration names none.
+/// The default account, used if it exists and the configuration names none.
 pub const USUAL: &str = "longspan";
 
 /// An account of this system, with its groups.
@@ -19,24 +19,24 @@ pub struct Account {
 }
 
 impl Account {
-    /// The account called `name`; `None` where there is none.
+    /// The account called `name`, or `None`.
     ///
     /// # Errors
     /// What the system says where it cannot look.
     pub fn find(name: &str) -> io::Result<Option<Self>> {
         let Some(User { name, uid, gid, .. }) = User::from_name(name)? else { return Ok(None) };
-        // Names of accounts come from the system, which has none with a NUL.
+        // Account names come from the system and never contain NUL.
         let c_name = CString::new(name.as_str())?;
         let groups = getgrouplist(&c_name, gid)?;
         Ok(Some(Self { name, uid, gid, groups }))
     }
 
-    /// The numbers of the user and of its own group.
+    /// The IDs of the user and of its primary group.
     pub fn ids(&self) -> (u32, u32) {
         (self.uid.as_raw(), self.gid.as_raw())
     }
 
-    /// Has all threads of this process go on as this account, for good: the C library tells each of them.
+    /// Permanently switches all threads of this process to this account; the C library applies it to each.
     ///
     /// # Errors
     /// The process may not.
@@ -48,7 +48,7 @@ impl Account {
     }
 }
 
-/// The number of the group called `name`; `None` where there is none.
+/// The ID of the group called `name`, or `None`.
 ///
 /// # Errors
 /// What the system says where it cannot look.

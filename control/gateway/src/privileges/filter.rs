@@ -1,8 +1,8 @@
-//! The system calls of a gateway that runs.
+//! The system call filter of a running gateway.
 //!
-//! What is not listed fails with ENOSYS, as on a kernel that does not have it: the C library then takes an older call
-//! that is listed (`clone` in place of `clone3`, whose arguments no filter can see), and a driver whose rare path
-//! wants something else sees a failure, where killing the process would lose every frame inside.
+//! Unlisted calls fail with ENOSYS, as on a kernel without them. The C library then falls back to an older
+//! call that is listed (`clone` instead of `clone3`, whose arguments a filter cannot see). A driver's rare
+//! path that needs another call gets an error; killing the process instead would lose all queued frames.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -70,7 +70,7 @@ const SELF: &[i64] = &[
     libc::SYS_uname,
 ];
 
-/// Files, and what is open already: devices too.
+/// Files and open descriptors, including devices.
 const FILES: &[i64] = &[
     libc::SYS_close,
     libc::SYS_dup,
@@ -87,7 +87,7 @@ const FILES: &[i64] = &[
     libc::SYS_getdents64,
     libc::SYS_ioctl,
     libc::SYS_lseek,
-    // A memif's client makes the memory that it shares when it looks for its server again.
+    // A memif client creates its shared memory when it looks for its server again.
     libc::SYS_memfd_create,
     libc::SYS_newfstatat,
     libc::SYS_openat,
@@ -132,13 +132,13 @@ const SOCKETS: &[i64] = &[
     libc::SYS_timerfd_settime,
 ];
 
-/// Older calls for the same, which only some machines have.
+/// Older variants of the same calls, which exist only on some architectures.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[i64] = &[
     libc::SYS_access,
     libc::SYS_arch_prctl,
     libc::SYS_dup2,
-    // DPDK's interrupt thread makes one anew each time that what it waits for changes.
+    // DPDK's interrupt thread recreates its epoll instance whenever its sources change.
     libc::SYS_epoll_create,
     libc::SYS_epoll_wait,
     libc::SYS_lstat,
@@ -155,11 +155,11 @@ const OLDER: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[i64] = &[];
 
-/// New sockets: to others on this machine, for what the kernel says of interfaces, and for asking about them.
+/// New sockets: local ones, kernel notifications about interfaces, and queries of interfaces.
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET];
 
-/// Lets every thread of this process, and those to come, do no more than what a running gateway does, and what
-/// `more` lists.
+/// Limits all current and future threads of this process to the system calls of a running gateway and to
+/// `more`.
 ///
 /// # Errors
 /// The kernel has no filters, or the processor is one for which there are none.
@@ -173,7 +173,7 @@ fn program(more: &[i64]) -> Result<BpfProgram, FilterError> {
         listed.into_iter().map(|call| (call, Vec::new())).collect();
     let families = FAMILIES.map(|family| rule(SeccompCmpOp::Eq, family as u64));
     rules.insert(libc::SYS_socket, families.into_iter().collect::<Result<_, _>>()?);
-    // Threads, but no processes.
+    // Allow threads but not processes.
     let threads = libc::CLONE_THREAD as u64;
     rules.insert(libc::SYS_clone, vec![rule(SeccompCmpOp::MaskedEq(threads), threads)?]);
     let (other, listed) = (SeccompAction::Errno(libc::ENOSYS as u32), SeccompAction::Allow);
@@ -181,7 +181,7 @@ fn program(more: &[i64]) -> Result<BpfProgram, FilterError> {
     Ok(filter.try_into()?)
 }
 
-/// What holds of a call's first argument.
+/// A condition on a call's first argument.
 fn rule(operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, FilterError> {
     let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, operator, value)?;
     Ok(SeccompRule::new(vec![condition])?)
@@ -197,7 +197,7 @@ mod tests {
     use std::process::Command;
     use std::thread;
 
-    /// Does `work` on a thread that has the filter, which no other thread of the tests gets.
+    /// Runs `work` on a thread with the filter, without affecting other test threads.
     fn filtered<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         let program = program(&[]).unwrap();
         let thread = thread::spawn(move || {

@@ -1,9 +1,10 @@
-//! What a gateway gives up once its devices run.
+//! The privileges that a gateway drops once its devices run.
 //!
-//! Starting takes much: devices, locked memory, raw sockets. Forwarding takes nearly nothing, because what a device
-//! needs is open by then. So between the two the gateway goes on as another user, gives up its capabilities, and has
-//! the kernel refuse every system call that it will not need. To Linux all of these but the user are a matter of each
-//! thread: what can be done before there are others is done first, and the rest is done to all of them.
+//! Starting needs many privileges: devices, locked memory, raw sockets. Forwarding needs almost none, because
+//! everything is open by then. So after the start the gateway switches to another user, drops its
+//! capabilities, and makes the kernel refuse every system call that it does not need. On Linux all of these
+//! except the user apply per thread. As much as possible is done before there are other threads, and the rest
+//! for all of them.
 
 mod account;
 mod filter;
@@ -29,54 +30,54 @@ use filter::FilterError;
 
 pub use account::group;
 
-/// Files that may be open at the same time: far more than 64 ports and all callers need.
+/// The limit of open files: far more than 64 ports and all callers need.
 const FILES: u64 = 4_096;
-/// Threads that the user may have in all its processes.
+/// The limit of the user's threads in all its processes.
 const THREADS: u64 = 4_096;
 
-/// Why a gateway cannot give up its privileges.
+/// Why a gateway cannot drop its privileges.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivilegesError {
-    /// The account that the configuration names is not there.
+    /// The configured account does not exist.
     #[error("process.user: there is no account \"{0}\" on this machine")]
     NoAccount(String),
-    /// The gateway is not root, and so cannot go on as somebody else.
+    /// The gateway is not root, so it cannot switch users.
     #[error("process.user: only a gateway started as root can switch to user \"{0}\"")]
     NotRoot(String),
-    /// A step on the way failed.
+    /// A step failed.
     #[error(
         "process.privileges: cannot {step}: {source}; \"keep\" runs the gateway without dropping privileges"
     )]
     Step {
-        /// What was tried.
+        /// The step.
         step: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no filter of system calls.
+    /// The system call filter cannot be installed.
     #[error(
         "process.privileges: cannot install the system call filter: {0}; \"keep\" runs the gateway without dropping privileges"
     )]
     Filter(#[from] FilterError),
 }
 
-/// What becomes of the privileges of a gateway that starts.
+/// How a gateway treats its privileges after the start.
 #[derive(Debug)]
 pub enum Privileges {
-    /// Nothing.
+    /// Keeps them.
     Keep,
-    /// They go once the devices run, and the gateway goes on as this account, where there is one.
+    /// Drops them once the devices run, and switches to this account, if any.
     Drop(Option<Account>),
 }
 
-/// Names the step that failed.
+/// Wraps an error with the step that failed.
 fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> PrivilegesError {
     move |error| PrivilegesError::Step { step, source: error.into() }
 }
 
 impl Privileges {
-    /// Finds the account, and gives up what not even the start needs: privileges of programs that the gateway might
-    /// call. To be called before there are other threads.
+    /// Finds the account, and drops privileges that not even the start needs: those of programs that the
+    /// gateway might execute. Call this before there are other threads.
     ///
     /// # Errors
     /// There is no such account, or the system refuses.
@@ -90,7 +91,7 @@ impl Privileges {
         if effective.contains(CapabilitySet::SETPCAP) {
             for capability in CapabilitySet::all().iter() {
                 match remove_capability_from_bounding_set(capability) {
-                    // A kernel that is older than the capability.
+                    // The kernel predates the capability.
                     Err(rustix::io::Errno::INVAL) => {}
                     outcome => outcome.map_err(step("clear the bounding set"))?,
                 }
@@ -99,8 +100,8 @@ impl Privileges {
         Ok(Self::Drop(account))
     }
 
-    /// Gives up everything that `gateway` does not need once its devices run, for all threads and for good. Files that
-    /// it will remove at its end become those of its new user.
+    /// Permanently drops everything that `gateway` does not need once its devices run, for all threads. Its
+    /// new user becomes the owner of files that it removes at its end.
     ///
     /// # Errors
     /// The system refuses.
@@ -130,7 +131,7 @@ impl Privileges {
         Ok(())
     }
 
-    /// Has the calling thread, a worker, give up what the control thread has kept for devices.
+    /// Makes the calling thread, a worker, drop the capabilities that the control thread keeps for devices.
     pub fn renounce(&self) {
         let Self::Drop(_) = self else { return };
         if let Err(error) = dpdk::renounce_capabilities() {
@@ -139,7 +140,7 @@ impl Privileges {
     }
 }
 
-/// The account that the gateway is to go on as; `None` where it stays who it is.
+/// The account that the gateway switches to; `None` if it keeps its user.
 fn account_for(process: &Process) -> Result<Option<Account>, PrivilegesError> {
     let stated = process.user.as_deref();
     let found = Account::find(stated.unwrap_or(USUAL)).map_err(step("look up the user"))?;
@@ -159,20 +160,20 @@ fn account_for(process: &Process) -> Result<Option<Account>, PrivilegesError> {
     }
 }
 
-/// What the control thread needs for devices until the end; workers need nothing.
+/// The capabilities that the control thread needs for devices until the end. Workers need none.
 fn needed_by(gateway: &Gateway) -> CapabilitySet {
     let devices = gateway.runtime.devices.iter().flatten();
     devices.fold(CapabilitySet::empty(), |needed, device| match &device.kind {
-        // Memory that DPDK adds later is locked for the card, beyond any limit.
+        // Memory that DPDK adds later is locked for the NIC, beyond any limit.
         DeviceKind::Pci(_) => needed | CapabilitySet::IPC_LOCK,
-        // Its program is taken off the interface at the end.
+        // Its XDP program is detached from the interface at the end.
         DeviceKind::Virtual(vdev) if vdev.starts_with("net_af_xdp") => needed | CapabilitySet::NET_ADMIN,
-        // Sockets and files that are open stay so.
+        // Open sockets and files need no capability.
         DeviceKind::Virtual(_) => needed,
     })
 }
 
-/// The system calls that the devices need beyond those of every gateway.
+/// The additional system calls of the devices.
 fn calls_of(gateway: &Gateway) -> &'static [i64] {
     let devices = gateway.runtime.devices.iter().flatten();
     let is_af_xdp =
@@ -180,8 +181,8 @@ fn calls_of(gateway: &Gateway) -> &'static [i64] {
     if devices.map(|device| &device.kind).any(is_af_xdp) { &[libc::SYS_bpf] } else { &[] }
 }
 
-/// Goes on as the account, with the capabilities of this thread, and with what whoever has started the gateway asked
-/// for the case that its parent ends: a change of user would take both.
+/// Switches to the account, but keeps this thread's capabilities and its parent death signal, which a change
+/// of user would clear.
 fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
     let at_the_end_of_its_parent =
         parent_process_death_signal().map_err(step("read the parent death signal"))?;
@@ -191,7 +192,7 @@ fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
     set_parent_process_death_signal(at_the_end_of_its_parent).map_err(step("restore the parent death signal"))
 }
 
-/// Gives the account what it must be able to remove, or to connect to.
+/// Gives the account the files that it must be able to remove or connect to.
 fn hand_over(account: &Account, gateway: &Gateway, socket: &Server) -> io::Result<()> {
     let (uid, gid) = account.ids();
     socket.hand_over(uid, gid)?;
@@ -200,7 +201,7 @@ fn hand_over(account: &Account, gateway: &Gateway, socket: &Server) -> io::Resul
     devices.map(|device| &device.kind).try_for_each(|kind| memif::hand_over(kind, uid, gid))
 }
 
-/// Nothing of what the gateway holds, keys among it, is written to a file when it crashes.
+/// Limits files and threads, and disables core dumps, which could contain keys.
 fn limit_resources() -> rustix::io::Result<()> {
     for (resource, most) in [(Resource::Core, 0), (Resource::Nofile, FILES), (Resource::Nproc, THREADS)] {
         let Rlimit { current, maximum } = getrlimit(resource);
@@ -210,7 +211,7 @@ fn limit_resources() -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Says what is left.
+/// Logs the remaining privileges.
 fn tell(account: Option<&Account>, kept: CapabilitySet) {
     let user = account
         .map_or_else(|| "the user who started it".to_owned(), |account| format!("user {}", account.name));

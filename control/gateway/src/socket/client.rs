@@ -1,4 +1,4 @@
-//! The side of the command line.
+//! The command line's side of the control socket.
 
 use super::{Request, Response};
 use std::fs;
@@ -8,18 +8,18 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest that a gateway is waited for.
+/// The maximum wait for a gateway.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a gateway cannot be asked.
+/// Why a request to a gateway failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// There is no socket, or nobody listens.
+    /// There is no socket, or no listener.
     #[error("{}: cannot connect to the gateway: {source}", path.display())]
     Connect {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The gateway hung up, or took too long.
@@ -27,31 +27,31 @@ pub enum ClientError {
     Exchange {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The gateway has no answer yet. What it was asked for may still be done.
+    /// The gateway has no answer yet and may still carry out the request.
     #[error("{}: {why}; it may still carry out the request", path.display())]
     Pending {
         /// The socket.
         path: PathBuf,
-        /// What the gateway says.
+        /// The gateway's message.
         why: String,
     },
-    /// The gateway's answer makes no sense: another version.
+    /// The gateway's answer cannot be parsed: it may run another version.
     #[error("{}: cannot parse the answer of the gateway, which may run another version of Longspan: {source}", path.display())]
     Answer {
         /// The socket.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// No gateway was named, and none or several run.
+    /// No gateway was named, and there is not exactly one.
     #[error("{}: found {}; choose a gateway with --socket or --config", directory.display(), found(.sockets))]
     Which {
-        /// Where sockets were looked for.
+        /// The searched directory.
         directory: PathBuf,
-        /// Those that are there.
+        /// The sockets found.
         sockets: Vec<String>,
     },
 }
@@ -60,7 +60,7 @@ fn found(sockets: &[String]) -> String {
     if sockets.is_empty() { "no control socket".into() } else { sockets.join(", ") }
 }
 
-/// Asks the gateway that listens at `path`.
+/// Sends a request to the gateway that listens at `path`.
 ///
 /// # Errors
 /// [`ClientError`] where it does not answer, has no answer yet, or answers in no way that this version knows.
@@ -73,7 +73,7 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
     stream.set_read_timeout(Some(PATIENCE)).map_err(exchange)?;
     let asked = writeln!(stream, "{request}").and_then(|()| stream.shutdown(Shutdown::Write));
     let answered = stream.read_to_string(&mut answer);
-    // A gateway that is busy may have said so, and hung up, before it was asked.
+    // A busy gateway may have answered and hung up before it got the request.
     if !answer.ends_with('\n') {
         answered.and(asked).map_err(exchange)?;
         return Err(exchange(io::Error::new(
@@ -93,7 +93,7 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
 /// # Errors
 /// [`ClientError::Which`] where there is none, or several.
 pub fn find(directory: &Path) -> Result<PathBuf, ClientError> {
-    // A directory that is not there has no socket in it.
+    // A missing directory has no sockets.
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut sockets: Vec<PathBuf> = entries
         .map(|entry| entry.path())

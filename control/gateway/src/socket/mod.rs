@@ -1,4 +1,4 @@
-//! The control socket: how `longspan show` and `longspan reload` speak to a running gateway.
+//! The control socket, through which `longspan show` and `longspan reload` talk to a running gateway.
 
 mod client;
 mod protocol;

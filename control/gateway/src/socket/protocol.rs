@@ -1,34 +1,34 @@
-//! What goes over the control socket: one line of JSON each way, then the end.
+//! The protocol of the control socket: one line of JSON each way.
 
 use serde::{Deserialize, Serialize};
 use telemetry::Snapshot;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// All that there is to see.
+    /// The complete state.
     Show,
-    /// All that there is to see, and the cleared-on-read watermarks start again.
+    /// The complete state, and a restart of the cleared-on-read watermarks.
     ShowAndClear,
-    /// The configuration file is read again, and put in force where it can be.
+    /// A reload of the configuration file.
     Reload,
 }
 
-/// What it gets.
+/// The response.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
     /// To [`Request::Show`].
     Shown(Box<Snapshot>),
-    /// To [`Request::Reload`]: what is different now, a line each; none where nothing is.
+    /// To [`Request::Reload`]: the changes, one line each; empty if there are none.
     Reloaded(Vec<String>),
-    /// To [`Request::Reload`]: nothing has changed, and why, a line each.
+    /// To [`Request::Reload`]: nothing has changed; the reasons, one line each.
     Refused(Vec<String>),
-    /// The request is not one that the gateway knows.
+    /// The gateway does not know the request.
     InvalidRequest(String),
-    /// Nothing was done: as many clients as allowed are connected.
+    /// The connection limit is reached; nothing was done.
     Busy(String),
-    /// There is no answer yet. What was asked for may still be done.
+    /// There is no answer yet; the gateway may still carry out the request.
     Pending(String),
 }

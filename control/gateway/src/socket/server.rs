@@ -1,4 +1,4 @@
-//! The gateway's side.
+//! The gateway's side of the control socket.
 
 use super::{Request, Response};
 use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
@@ -15,32 +15,32 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Clients are few: people, and scripts that look every now and then.
+/// Clients are few: people and occasional scripts.
 const LIMITS: Limits =
     Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096, answer: ANSWER };
-/// Why there is no control socket.
+/// Why the control socket cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// Another gateway has it.
+    /// Another gateway uses it.
     #[error("{}: another gateway already listens on this socket", .0.display())]
     Taken(PathBuf),
-    /// What is there was left by no gateway.
+    /// The existing file is not a socket.
     #[error("{}: a file that is not a socket is in the way; remove it or choose another path", .0.display())]
     NoSocket(PathBuf),
-    /// The system refuses it.
+    /// The system refused it.
     #[error("{}: cannot create the control socket: {source}", path.display())]
     Bind {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A socket that listens. Dropping it removes its file, if that is still there.
+/// A listening socket. Dropping it removes its file, if it still exists.
 pub struct Server {
     file: Arc<SocketFile>,
-    /// Its directory, where it was made for it.
+    /// Its directory, if it was created for it.
     directory: Option<PathBuf>,
     access: Access,
 }
@@ -49,12 +49,12 @@ pub struct Server {
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// What tells the file from one that another gateway has put in its place.
+    /// Distinguishes the file from a replacement by another gateway.
     identity: Option<(u64, u64)>,
 }
 
 impl SocketFile {
-    /// Removes it, if it is still there.
+    /// Removes it, if it still exists.
     pub fn remove(&self) -> io::Result<()> {
         if self.identity.is_none() || file_at(&self.path) != self.identity {
             return Ok(());
@@ -63,23 +63,23 @@ impl SocketFile {
     }
 }
 
-/// The device and inode of what is at `path`, if anything is.
+/// The device and inode of the file at `path`, if any.
 fn file_at(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// Who may use the file of a control socket.
+/// The access rights of a control socket's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// Its permissions.
     pub mode: u32,
-    /// The group that it belongs to; `None`: that of the process.
+    /// Its group; `None` is that of the process.
     pub group: Option<u32>,
 }
 
 impl Server {
-    /// Listens at `path`, whose file is for those of `access`, and hands what clients ask for to
-    /// `events`. A file that a gateway left behind when it was killed is replaced.
+    /// Listens at `path` with the access rights `access`, and sends requests of clients to `events`. Replaces
+    /// the file of a killed gateway.
     ///
     /// # Errors
     /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
@@ -113,13 +113,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Its file, for whoever ends the process without dropping it.
+    /// Its file, to remove if the process ends without dropping this.
     pub fn file(&self) -> Arc<SocketFile> {
         self.file.clone()
     }
 
-    /// Prepares it for a process that goes on as another user, who can then remove it. Its group stays where it was
-    /// stated.
+    /// Gives it to the user that the process switches to, who can then remove it. A configured group stays.
     ///
     /// # Errors
     /// What the system says.
@@ -140,7 +139,7 @@ impl Drop for Server {
     }
 }
 
-/// Makes the directory of a socket, if there is none. Gives it where it was made.
+/// Creates the directory of a socket if it does not exist. Returns it if it was created.
 fn make_directory(path: &Path) -> io::Result<Option<PathBuf>> {
     match path.parent() {
         Some(directory) if !directory.exists() => {
@@ -151,8 +150,7 @@ fn make_directory(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Takes the place of what is at `path` with its permissions set already, so that nobody ever finds it with
-/// others.
+/// Binds under a temporary name and renames, so that the socket appears at `path` with its final permissions.
 fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
     let unfinished = path.with_extension(format!("{}.new", std::process::id()));
     let listener = UnixListener::bind(&unfinished)?;
@@ -162,13 +160,13 @@ fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
     });
     let placed = placed.and_then(|()| fs::rename(&unfinished, path));
     if placed.is_err() {
-        // What failed is told; the file is of no use to anybody.
+        // The caller gets the original error; the file is useless.
         let _ = fs::remove_file(&unfinished);
     }
     placed.map(|()| listener)
 }
 
-/// Says that there is no place, without waiting for anything.
+/// Answers that the connection limit is reached, without blocking.
 fn turn_away(stream: &UnixStream, limits: Limits) {
     let busy = Response::Busy(format!("all {} connections of the control socket are in use", limits.at_once));
     if let Err(error) = stream.set_nonblocking(true).and_then(|()| say(stream, &busy)) {
@@ -176,7 +174,7 @@ fn turn_away(stream: &UnixStream, limits: Limits) {
     }
 }
 
-/// One line of JSON.
+/// Writes one line of JSON.
 fn say(to: impl Write, response: &Response) -> io::Result<()> {
     let mut to = BufWriter::new(to);
     serde_json::to_writer(&mut to, response)?;
@@ -189,7 +187,7 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
     let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
         Ok(line) => match caller.while_it_waits(|| respond(&line, events, limits.answer))? {
             Some(response) => response,
-            // Without an answer the gateway is about to end.
+            // No answer means that the gateway is ending.
             None => return Ok(()),
         },
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
@@ -200,7 +198,7 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
     say(Until::new(stream, limits.patience), &response)
 }
 
-/// What the gateway says to a request within `patience`; `None` where it ends without a word.
+/// The gateway's response to a request within `patience`; `None` if the gateway ends before it answers.
 fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Response> {
     let request = match serde_json::from_slice::<Request>(line) {
         Ok(request) => request,
@@ -210,7 +208,7 @@ fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Re
     events.send(Event::Request(request, answer)).ok()?;
     match answered.recv_timeout(patience) {
         Ok(response) => Some(response),
-        // It has the request, and gets to it or goes on with it when it can.
+        // The gateway has the request and will still handle it.
         Err(RecvTimeoutError::Timeout) => {
             Some(Response::Pending(format!("no answer from the gateway within {} s", patience.as_secs_f64())))
         }
