@@ -1,22 +1,22 @@
-//! What is known of DPDK's drivers that they do not say themselves.
+//! Facts about DPDK's drivers that they do not report themselves.
 
-/// Whether PFC frames (EtherType 0x8808) pass a device like any other frame: what it receives reaches
-/// software, and what software sends reaches the link.
+/// Whether a device passes PFC frames (EtherType 0x8808) like any other frame, from the link to software and
+/// from software to the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PfcPassage {
-    /// They pass both ways.
+    /// They pass in both directions.
     Passes,
-    /// It is not known, and why.
+    /// Unknown, with the reason.
     Unknown(&'static str),
-    /// They do not, and why.
+    /// They do not pass, with the reason.
     Blocked(&'static str),
 }
 
-/// Devices of which it was seen that PFC frames pass both ways, with one transmit queue: QEMU's virtio, e1000, e1000e and
-/// vmxnet3, with DPDK 22.11.
+/// Devices that were observed to pass PFC frames in both directions, with one transmit queue: QEMU's virtio,
+/// e1000, e1000e and vmxnet3, with DPDK 22.11.
 const SEEN: [&str; 3] = ["net_virtio", "net_e1000_em", "net_vmxnet3"];
 
-/// Devices in software, for which a frame is a frame.
+/// Software devices, which treat all frames alike.
 const SOFTWARE: [&str; 9] = [
     "net_ring",
     "net_null",
@@ -29,13 +29,13 @@ const SOFTWARE: [&str; 9] = [
     "net_virtio_user",
 ];
 
-/// Whether a driver frees on DPDK's interrupt thread, at any time, what its queues and whoever closes the
-/// device use: that of memif, when the peer goes.
+/// Whether a driver may free resources on DPDK's interrupt thread while queues or a closing thread use them:
+/// memif does, when the peer disconnects.
 pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
     driver == "net_memif"
 }
 
-/// By the driver's name, as [`crate::Port::driver`] gives it.
+/// Looks up the driver's name, as in [`crate::Port::driver`].
 pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {
         _ if SOFTWARE.contains(&driver) || SEEN.contains(&driver) => PfcPassage::Passes,
@@ -50,17 +50,18 @@ pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     }
 }
 
-/// Whether a second transmit queue may be used while only one receive queue is served: only where that is known.
+/// Whether a second transmit queue may be used while only one receive queue is served. Only drivers known to
+/// support it qualify.
 ///
-/// Devices in software pair their queues, and virtio does too: the host gives the second receive queue, which nobody
-/// serves, a share of the frames. `net_e1000_em` claims two transmit queues for every chip, and an 82540EM has one: what is
-/// put into the other never leaves.
+/// Software devices and virtio pair their queues: the host gives a share of the frames to the second receive
+/// queue, which nobody serves. `net_e1000_em` offers two transmit queues for every chip, but an 82540EM has
+/// one: frames in the other never leave.
 pub(crate) fn may_have_control_queue(driver: &str) -> bool {
     matches!(driver, "net_null" | "net_ice" | "net_i40e" | "net_ixgbe" | "net_mlx5" | "net_vmxnet3")
 }
 
-/// Whether a driver that does not say that it sends frames in several mbufs does so all the same. Others
-/// would send what lies behind the first one.
+/// Whether a driver sends frames in several mbufs although it does not report so. Other drivers would send
+/// the memory after the first mbuf.
 pub(crate) fn sends_segments(driver: &str) -> bool {
     matches!(driver, "net_pcap" | "net_null")
 }

@@ -1,4 +1,4 @@
-//! DPDK as a whole: started once, and what it holds while it runs.
+//! DPDK as a whole: its single start, and the resources it holds.
 
 use core::ffi::{c_char, c_int};
 use core::marker::PhantomData;
@@ -20,54 +20,54 @@ use crate::permission::{self, Capability};
 use crate::runtime_directory::{self, RuntimeDirectory};
 use crate::{EalOptions, Memory};
 
-/// DPDK, running. A clone is the same one.
+/// The running DPDK. Clones refer to the same one.
 #[derive(Clone, Debug)]
 pub struct Eal(Arc<Runtime>);
 
-/// Why DPDK does not start, or does not take a device.
+/// Why DPDK does not start or does not accept a device.
 #[derive(Debug, Error)]
 pub enum EalError {
-    /// One process, one DPDK, also after [`Eal::cleanup`].
+    /// DPDK starts only once per process, even after [`Eal::cleanup`].
     #[error("DPDK was already started in this process")]
     AlreadyStarted,
-    /// The kernel has not set enough hugepages aside.
+    /// The kernel has too few free hugepages.
     #[error(
         "DPDK needs {wanted} of hugepages, but only {free} are free: `sysctl -w vm.nr_hugepages={pages}` \
          reserves enough pages of {page_size}"
     )]
     TooFewHugepages {
-        /// What was asked for.
+        /// The requested amount.
         wanted: Bytes,
-        /// What is there.
+        /// The free amount.
         free: Bytes,
-        /// The page size that is meant.
+        /// The page size.
         page_size: Bytes,
-        /// How many there should be.
+        /// The number of pages needed.
         pages: u64,
     },
-    /// Something that only a privileged process may do.
+    /// The operation needs a privilege.
     #[error("{what} requires {capability}, which this process does not have")]
     NotPermitted {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What is missing.
+        /// The missing capability.
         capability: Capability,
     },
-    /// An argument holds a NUL.
+    /// An argument contains a NUL.
     #[error("{0:?} cannot be passed to DPDK: it contains a NUL byte")]
     Argument(String),
     /// DPDK does not start with these arguments; its log, on stderr, says more.
     #[error("cannot start DPDK with the arguments `{arguments}`: {source}")]
     Start {
-        /// What it was given.
+        /// The arguments.
         arguments: String,
-        /// What it says.
+        /// DPDK's error.
         source: io::Error,
     },
     /// There is no such PCI device.
     #[error("there is no PCI device {0}")]
     NoPciDevice(String),
-    /// A PCI device that DPDK was allowed to take, and did not.
+    /// DPDK did not take an allowed PCI device.
     #[error(
         "DPDK cannot use the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
          --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
@@ -75,10 +75,10 @@ pub enum EalError {
     PciDeviceNotTaken {
         /// The device.
         device: String,
-        /// The kernel's driver that has it.
+        /// The kernel driver that it is bound to.
         driver: Option<String>,
     },
-    /// Another process has a PCI device.
+    /// Another process uses the PCI device.
     #[error(
         "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` shows which); stop that \
          process, or choose another device"
@@ -86,58 +86,59 @@ pub enum EalError {
     PciDeviceInUse {
         /// The device.
         device: String,
-        /// The file of its group of the IOMMU.
+        /// The file of its IOMMU group.
         group: String,
     },
-    /// This process may not open a PCI device.
+    /// This process may not open the PCI device.
     #[error(
         "the PCI device {device} is bound to vfio-pci, but this user may not open {group}: change its owner (chown)"
     )]
     PciDeviceForbidden {
         /// The device.
         device: String,
-        /// The file of its group of the IOMMU.
+        /// The file of its IOMMU group.
         group: String,
     },
-    /// A virtual device could not be made; DPDK's log, on stderr, says more.
+    /// The virtual device could not be created; DPDK's log, on stderr, says more.
     #[error("DPDK cannot create the device {device}: {source}")]
     Device {
         /// The device with its parameters.
         device: String,
-        /// What DPDK says.
+        /// DPDK's error.
         source: io::Error,
     },
-    /// A thread could not be registered.
+    /// The thread could not be registered.
     #[error("cannot register another thread with DPDK: {0}")]
     Thread(io::Error),
 }
 
-/// Why DPDK cannot give back what it holds.
+/// Why DPDK cannot release its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StillInUse {
-    /// There are pools, ports, queues, registered threads or other handles.
+    /// Pools, ports, queues, registered threads or other handles exist.
     #[error("pools, ports or threads are still in use")]
     Handles,
-    /// Frames of pools that were dropped are outside.
+    /// Frames of dropped pools are still in use.
     #[error("frames of {0} pools are still in use")]
     Frames(usize),
 }
 
-/// What DPDK was started with; null before. It cannot be started twice, and keeps pointers into its
-/// arguments, so these are never freed.
+/// DPDK's arguments; null before the start. DPDK starts only once and keeps pointers into them, so they are
+/// never freed.
 static ARGUMENTS: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Where DPDK keeps files; it goes when the process exits.
+/// DPDK's directory of files, removed when the process exits.
 static DIRECTORY: Mutex<Option<RuntimeDirectory>> = Mutex::new(None);
 
 unsafe extern "C" {
-    /// Of the C library (C11 section 7.22.4.2): has `function` run when the process exits.
+    /// The C library's function (C11 section 7.22.4.2) that registers `function` to run when the process
+    /// exits.
     safe fn atexit(function: extern "C" fn()) -> c_int;
 }
 
 impl Eal {
-    /// Starts DPDK. The calling thread goes on as it was; its CPU affinity does not change. DPDK logs
-    /// warnings and errors to stderr.
+    /// Starts DPDK. The CPU affinity of the calling thread does not change. DPDK logs warnings and errors to
+    /// stderr.
     ///
     /// # Errors
     ///
@@ -164,7 +165,7 @@ impl Eal {
         Ok(eal)
     }
 
-    /// Makes one more virtual device, as DPDK writes it: `net_ring1`.
+    /// Creates another virtual device, in DPDK's notation: `net_ring1`.
     ///
     /// # Errors
     ///
@@ -179,8 +180,8 @@ impl Eal {
         }
     }
 
-    /// Registers the calling thread, so that it has caches of free mbufs. Pin it first: DPDK notes on
-    /// which NUMA node it runs. A thread that is registered already stays so.
+    /// Registers the calling thread, which gives it caches of free mbufs. Pin it first, because DPDK records
+    /// its NUMA node. A thread may register more than once.
     ///
     /// # Errors
     ///
@@ -196,7 +197,7 @@ impl Eal {
         Ok(RegisteredThread { runtime, _of_this_thread: PhantomData })
     }
 
-    /// Gives back what DPDK holds: devices, memory, files. Not needed before the process ends.
+    /// Releases DPDK's resources: devices, memory, files. Not needed before the process ends.
     ///
     /// # Errors
     ///
@@ -229,13 +230,13 @@ fn enough_hugepages(wanted: Bytes) -> Result<(), EalError> {
     Err(EalError::TooFewHugepages { wanted, free, page_size, pages: wanted.0.div_ceil(page_size.0) })
 }
 
-/// The CPUs that this thread may run on.
+/// The CPUs that the calling thread may run on.
 fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return vec![0] };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// Starts DPDK, if nobody has done so before.
+/// Starts DPDK, if it was not started before.
 fn initialize(options: &EalOptions) -> Result<(), EalError> {
     let arguments = options.arguments(&allowed_cpus());
     let strings = arguments
@@ -245,7 +246,7 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     if !ARGUMENTS.load(Ordering::SeqCst).is_null() {
         return Err(EalError::AlreadyStarted);
     }
-    // DPDK writes the program's name over the last pointer that it takes, which it does not read again.
+    // DPDK overwrites the last pointer it consumed with the program's name; it does not read it again.
     let end = [c"--".as_ptr().cast_mut(), core::ptr::null_mut()];
     let count = (strings.len() + 1) as c_int;
     let pointers = strings.into_iter().map(CString::into_raw).chain(end);
@@ -265,12 +266,12 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     }
 }
 
-/// Claims DPDK's directory until the process exits. To be called before DPDK starts: functions run at the exit
-/// in the reverse order of their registration, so this one comes after that of DPDK's telemetry.
+/// Claims DPDK's directory until the process exits. Call this before DPDK starts: exit functions run in
+/// reverse order of registration, so this one runs after that of DPDK's telemetry.
 fn claim_directory(options: &EalOptions) {
     let claimed = RuntimeDirectory::claim(&runtime_directory::path(&options.file_prefix));
     *directory() = claimed;
-    // Where the C library has no room for it, the directory stays for the next process of its prefix.
+    // If registration fails, the directory stays for the next process of its prefix.
     let _ = atexit(leave_directory);
 }
 
@@ -278,17 +279,17 @@ extern "C" fn leave_directory() {
     drop(directory().take());
 }
 
-/// Leaves DPDK's directory before the process exits without running what it has registered for that. Waits for
-/// nobody: what is in use by another thread stays.
+/// Leaves DPDK's directory before the process exits without running its exit functions. Does not block: a
+/// directory in use by another thread stays.
 pub fn leave_runtime_directory() {
     if let Ok(mut directory) = DIRECTORY.try_lock() {
         drop(directory.take());
     }
 }
 
-/// Prepares DPDK's directory for a process that is about to go on as another user, who may remove nothing from its
-/// parent: where it is empty it goes now, for nothing needs it any more. Otherwise it becomes that user's, so that
-/// what is in it goes at the end; the directory itself then stays for the next process of its prefix.
+/// Prepares DPDK's directory for a switch to another user, who cannot remove entries of its parent. An empty
+/// directory is removed now, since it is no longer needed. Any other is given to that user, so that its
+/// contents can be removed at the end; the directory itself then stays for the next process of its prefix.
 ///
 /// # Errors
 ///
@@ -311,15 +312,15 @@ pub(crate) fn last_error() -> io::Error {
     io::Error::from_raw_os_error(unsafe { sys::shim_errno() })
 }
 
-/// The error that a function of DPDK returned, as a negative number.
+/// The error of a negative status that a DPDK function returned.
 pub(crate) fn error_of(status: c_int) -> io::Error {
     io::Error::from_raw_os_error(status.saturating_neg())
 }
 
-/// A thread that DPDK knows, until this is dropped.
+/// A thread registered with DPDK until this is dropped.
 #[derive(Debug)]
 pub struct RegisteredThread {
-    /// `None` where the thread had been registered before.
+    /// `None` if the thread was already registered.
     runtime: Option<Arc<Runtime>>,
     _of_this_thread: PhantomData<*const ()>,
 }
@@ -331,25 +332,25 @@ impl Drop for RegisteredThread {
             // SAFETY: pools in the list are not freed, and the list is locked. The cache is this thread's.
             unsafe { sys::shim_pool_flush(pool.as_ptr()) }
         }
-        // SAFETY: this thread was registered by `register_thread`, for a guard is never moved to another.
+        // SAFETY: `register_thread` registered this thread, because a guard never moves to another.
         unsafe { sys::rte_thread_unregister() }
     }
 }
 
-/// What exists of DPDK besides DPDK. Each handle holds it.
+/// The resources created in DPDK. Each handle holds it.
 #[derive(Debug, Default)]
 pub(crate) struct Runtime {
-    /// Pools that were not freed.
+    /// Pools not yet freed.
     pools: Mutex<Vec<MempoolPointer>>,
-    /// Ports that somebody has configured.
+    /// Configured ports.
     ports: Mutex<BTreeSet<u16>>,
 }
 
-/// A pool, and how many mbufs it has.
+/// A pool, and its number of mbufs.
 #[derive(Clone, Copy, Debug)]
 struct MempoolPointer(NonNull<sys::rte_mempool>, u32);
 
-// SAFETY: what is called of a mempool here, DPDK lets any thread call at any time.
+// SAFETY: DPDK allows the mempool functions used here from any thread at any time.
 unsafe impl Send for MempoolPointer {}
 
 impl Runtime {
@@ -357,7 +358,7 @@ impl Runtime {
         self.pools().push(MempoolPointer(pool, mbufs));
     }
 
-    /// Frees a pool to which the last handle goes away, if all its mbufs are in it.
+    /// Frees a pool whose last handle is dropped, if all its mbufs are in it.
     pub(crate) fn release_pool(&self, pool: NonNull<sys::rte_mempool>) {
         self.pools().retain(|&MempoolPointer(each, mbufs)| {
             // SAFETY: pools in the list are not freed, the list is locked, and this is the last handle.
@@ -365,8 +366,8 @@ impl Runtime {
         });
     }
 
-    /// Ports that are taken. Held while a device comes, is set up, or goes: DPDK and its drivers share
-    /// more between devices than they lock.
+    /// The ports in use. Held while a device is created, set up or closed, because DPDK and its drivers share
+    /// unlocked state between devices.
     pub(crate) fn ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -376,8 +377,8 @@ impl Runtime {
     }
 }
 
-/// Frees a pool if none of its mbufs is anywhere else. Those in the caches of other threads are
-/// elsewhere: what counts is only what is exact while other threads give mbufs back.
+/// Frees a pool if all its mbufs are in it. Mbufs in caches of other threads count as outside, because only
+/// the pool's own count is exact while other threads return mbufs.
 ///
 /// # Safety
 ///
@@ -391,7 +392,7 @@ unsafe fn freed_if_complete(pool: NonNull<sys::rte_mempool>, mbufs: u32) -> bool
     if inside < mbufs {
         return false;
     }
-    // SAFETY: all mbufs are in the pool, and nobody can take one out, as there are no handles and no frames.
+    // SAFETY: all mbufs are in the pool, and none can be taken out, as there are no handles and no frames.
     unsafe { sys::rte_mempool_free(pool.as_ptr()) };
     true
 }

@@ -1,31 +1,30 @@
-//! How DPDK is started.
+//! The options for starting DPDK.
 
 use units::Bytes;
 
-/// Where DPDK takes its memory from.
+/// The source of DPDK's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Hugepages, at least this much of them. Nothing is left behind in a file system.
+    /// Hugepages, at least this amount. Leaves no files behind.
     Hugepages(Bytes),
-    /// Ordinary pages, this much and no more. Slower, and no hardware device can be used.
+    /// Ordinary pages, exactly this amount. Slower, and hardware devices cannot be used.
     Ordinary(Bytes),
 }
 
-/// What [`crate::Eal::start`] is told.
+/// The options of [`crate::Eal::start`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EalOptions {
-    /// Where the memory comes from.
+    /// The source of memory.
     pub memory: Memory,
-    /// What distinguishes this process's files from those of other DPDK processes.
+    /// Distinguishes this process's files from those of other DPDK processes.
     pub file_prefix: String,
-    /// Virtual devices, as DPDK writes them: `net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap`.
+    /// Virtual devices in DPDK's notation: `net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap`.
     pub devices: Vec<String>,
-    /// PCI devices that may be taken, by address, with parameters if any: `0000:03:00.0`. No other is
-    /// touched.
+    /// The PCI devices to use, by address, with parameters if any: `0000:03:00.0`. No others are touched.
     pub pci: Vec<String>,
-    /// Whether DPDK's own telemetry socket is there.
+    /// Whether to enable DPDK's own telemetry socket.
     pub telemetry: bool,
-    /// More arguments for DPDK, as `--help` of any DPDK program explains them.
+    /// Further arguments for DPDK, as in `--help` of any DPDK program.
     pub extra: Vec<String>,
 }
 
@@ -42,15 +41,15 @@ impl EalOptions {
         }
     }
 
-    /// The arguments for DPDK, for a thread that may run on these CPUs. Virtual devices are added one by
-    /// one later, so that each one's failure is its own.
+    /// The arguments for DPDK, for a thread that may run on these CPUs. Virtual devices are added one by one
+    /// later, so that each failure names its device.
     pub(crate) fn arguments(&self, cpus: &[usize]) -> Vec<String> {
-        // At every start memif warns that no second process can use its memory, which none does. Of two levels that fit
-        // a driver, the first one holds.
+        // memif always warns that secondary processes cannot use its memory, which none does. The first
+        // matching level applies to a driver.
         let levels = ["pmd.net.memif:error", "*:warning"].map(|level| format!("--log-level={level}"));
         let mut arguments = vec![self.file_prefix.clone()];
         arguments.extend(levels);
-        // One lcore that stays on all CPUs: workers are threads of our own, pinned by us.
+        // One lcore that may run on all CPUs: workers are our own threads, which we pin.
         let cpus = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         arguments.push(format!("--lcores=0@({cpus})"));
         arguments.push(format!("--file-prefix={}", self.file_prefix));

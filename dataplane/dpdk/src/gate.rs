@@ -1,20 +1,19 @@
-//! A gate in front of a device: its queues pass it for each burst, and whoever closes it waits until none
-//! of them is inside.
+//! A gate in front of a device: queues pass it for each burst, and a closer waits until none is inside.
 
 use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::io;
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// Queues of a device.
+/// The maximum number of queues of a device.
 const QUEUES: usize = 3;
 
 /// Whether the queues of a device may call it.
 ///
-/// A queue says that it is inside, then looks whether the gate is open; whoever closes the gate does so
-/// first, and then looks who is inside. One of the two sees the other, if neither processor lets its look
-/// overtake what it said. For that the closer makes all processors of this process wait
-/// ([`membarrier`]), which is slow and rare, and so a queue needs no fence in each burst.
+/// A queue first marks itself as inside and then checks that the gate is open. A closer first closes the gate
+/// and then checks for queues inside. At least one of them sees the other, provided that neither processor
+/// reorders its check before its store. For this the closer makes all processors of the process execute a
+/// barrier ([`membarrier`]). That is slow but rare, and queues need no fence per burst.
 #[derive(Debug)]
 pub(crate) struct Gate {
     /// Written by the control side, read by the queues.
@@ -22,19 +21,19 @@ pub(crate) struct Gate {
     inside: [Inside; QUEUES],
 }
 
-/// Whether a queue is inside. Written by its owner, read by who closes the gate. On cache lines of its
-/// own, as processors fetch them in pairs.
+/// Whether a queue is inside. Written by the queue's owner, read by the closer. It has two cache lines to
+/// itself, because processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Inside(AtomicBool);
 
 impl Gate {
-    /// A gate that is closed.
+    /// A closed gate.
     pub fn closed() -> Self {
         Self { open: AtomicBool::new(false), inside: Default::default() }
     }
 
-    /// Makes gates of this process work that are closed more than once.
+    /// Enables gates in this process that are closed after use.
     ///
     /// # Errors
     ///
@@ -43,13 +42,13 @@ impl Gate {
         Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
-    /// Goes in, where the gate is open, until what is returned is dropped. Each of the [`QUEUES`] places
-    /// is for one queue: two threads must not go in by the same one.
+    /// Enters the gate, if it is open, until the returned value is dropped. Each of the [`QUEUES`] places
+    /// belongs to one queue: two threads must not share one.
     #[inline(always)]
     pub fn enter(&self, place: usize) -> Option<Visit<'_>> {
         let Inside(inside) = &self.inside[place];
         inside.store(true, Ordering::Relaxed);
-        // The closer's barrier makes it one of the processor.
+        // The closer's barrier turns this into a processor fence.
         compiler_fence(Ordering::SeqCst);
         let visit = Visit(inside);
         self.open.load(Ordering::Acquire).then_some(visit)
@@ -60,14 +59,14 @@ impl Gate {
         self.open.store(true, Ordering::Release);
     }
 
-    /// Lets nobody in any more. Those that are inside go on: see [`Gate::is_empty`].
+    /// Lets no more queues in. Queues that are inside continue: see [`Gate::is_empty`].
     pub fn close(&self) {
         self.open.store(false, Ordering::SeqCst);
         let fenced = membarrier(MembarrierCommand::PrivateExpedited);
         fenced.expect("a process that has registered may use the barrier");
     }
 
-    /// Whether nobody is inside. Once it is so behind a gate that is closed, it stays so.
+    /// Whether no queue is inside. Once true for a closed gate, it stays true.
     pub fn is_empty(&self) -> bool {
         self.inside.iter().all(|Inside(inside)| !inside.load(Ordering::Acquire))
     }
@@ -109,7 +108,7 @@ mod tests {
         const ROUNDS: u64 = 2_000;
         Gate::prepare().unwrap();
         let gate = Gate::closed();
-        // Odd while it must not be touched.
+        // Odd while access is forbidden.
         let guarded = AtomicU64::new(0);
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -1,13 +1,13 @@
-//! Keeps DPDK's interrupt thread and everybody else apart, where a driver does not.
+//! Separates DPDK's interrupt thread from other threads, for drivers that do not.
 //!
-//! The driver of a memif takes down what it shares with a peer as soon as the peer goes, on DPDK's
-//! interrupt thread: it unmaps the rings, whoever may be in a burst, and frees what a thread that closes the
-//! device is freeing as well. So that thread is made to wait in a handler of our own, and is let go only
-//! while the [`Gate`] of each such device is closed and empty. It is let go for every interrupt, and comes
-//! back at once, as the handler's own descriptor can be read all the time that it is away.
+//! When a peer disconnects, the memif driver immediately tears down the shared state on DPDK's interrupt
+//! thread: it unmaps the rings even during a burst, and frees memory that a thread closing the device frees
+//! too. So the interrupt thread is kept waiting in our own handler and is released only while the [`Gate`] of
+//! each such device is closed and empty. It is released for every interrupt and returns at once, because the
+//! handler's own descriptor stays readable while the thread is away.
 //!
-//! DPDK gives the events of one `epoll_wait` to their handlers one by one. As the gates are open only while
-//! the thread is in this handler, it does not matter in which order.
+//! DPDK passes the events of one `epoll_wait` to their handlers one by one. Their order does not matter,
+//! because the gates are open only while the thread is in this handler.
 
 use core::ffi::c_void;
 use core::time::Duration;
@@ -24,18 +24,18 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use crate::eal::error_of;
 use crate::gate::Gate;
 
-/// How often it is looked whether a gate is empty: a burst takes less.
+/// The polling interval for an empty gate; a burst takes less.
 const LOOK: Duration = Duration::from_micros(20);
-/// For how long the interrupt thread waits where it cannot see what it waits for.
+/// How long the interrupt thread waits if it cannot find its epoll descriptor.
 const BLIND_WAIT: Duration = Duration::from_millis(10);
-/// For how long somebody waits for the interrupt thread. A worker that stands still within a burst keeps
-/// it, and whoever asks may try again.
+/// The maximum wait for the interrupt thread. A worker that stalls within a burst delays it, and callers may
+/// retry.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// DPDK's interrupt thread, held.
+/// The held interrupt thread of DPDK.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
-    /// Can be read all the time that the thread is not here.
+    /// Readable while the thread is away.
     absent: OwnedFd,
     state: Mutex<State>,
     came: Condvar,
@@ -43,18 +43,18 @@ pub(crate) struct Interrupts {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether the thread waits here.
+    /// Whether the thread waits in our handler.
     held: bool,
-    /// The gates that are open while it does.
+    /// The gates that are open meanwhile.
     gates: Vec<Arc<Gate>>,
 }
 
-/// DPDK is started once in a process, and so has one interrupt thread.
+/// DPDK starts once per process, so there is one interrupt thread.
 static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
-/// Lets one thread at a time look whether there are any yet.
+/// Serializes the initialization.
 static FIRST: Mutex<()> = Mutex::new(());
 
-/// The interrupt thread, which is held from the first call on. DPDK runs.
+/// The interrupt thread, held from the first call on. DPDK must be running.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub(crate) fn hold() -> io::Result<&'static Interrupts> {
     }
 }
 
-/// What DPDK calls.
+/// The handler that DPDK calls.
 extern "C" fn wait(_: *mut c_void) {
     if let Some(interrupts) = INTERRUPTS.get() {
         interrupts.wait();
@@ -84,8 +84,7 @@ extern "C" fn wait(_: *mut c_void) {
 }
 
 impl Interrupts {
-    /// Calls `action` while the interrupt thread waits and handles nothing; `None` where it does not come
-    /// for too long.
+    /// Calls `action` while the interrupt thread is held; `None` if it does not arrive in time.
     pub fn while_held<T>(&self, action: impl FnOnce(&mut Gates<'_>) -> T) -> Option<T> {
         let (state, waited) = self
             .came
@@ -94,9 +93,9 @@ impl Interrupts {
         (!waited.timed_out()).then(|| action(&mut Gates(state)))
     }
 
-    /// Waits, on the interrupt thread, until there is something for it to do, and nobody is behind a gate.
+    /// Waits, on the interrupt thread, until an event is pending and all gates are empty.
     fn wait(&self) {
-        // One that was read already is as good.
+        // The descriptor may already have been read.
         let _ = rustix::io::read(&self.absent, &mut [0; 8]);
         let mut state = self.state();
         state.held = true;
@@ -112,16 +111,16 @@ impl Interrupts {
         while !gates.iter().all(|gate| gate.is_empty()) {
             thread::sleep(LOOK);
         }
-        // Can only fail where it can be read already.
+        // This fails only if the descriptor is already readable.
         let _ = rustix::io::write(&self.absent, &1_u64.to_ne_bytes());
     }
 
-    /// Waits for an event of the epoll descriptor that the thread will go back to.
+    /// Waits for an event of the epoll descriptor that the thread serves.
     fn until_wanted(&self) {
         let Some(epoll) = epoll_with(self.absent.as_raw_fd()) else { return thread::sleep(BLIND_WAIT) };
         // SAFETY: the descriptor is that of the interrupt thread, which alone closes it, and is here.
         let epoll = unsafe { BorrowedFd::borrow_raw(epoll) };
-        // Where a signal or anything else ends it, the thread makes its round for nothing.
+        // If a signal ends this early, the thread just makes one idle round.
         let _ = poll(&mut [PollFd::new(&epoll, PollFlags::IN)], None);
     }
 
@@ -134,13 +133,13 @@ impl Interrupts {
 pub(crate) struct Gates<'a>(MutexGuard<'a, State>);
 
 impl Gates<'_> {
-    /// Opens a gate, which will be open whenever the interrupt thread waits.
+    /// Opens a gate, which from now on is open whenever the interrupt thread waits.
     pub fn open(&mut self, gate: &Arc<Gate>) {
         self.0.gates.push(Arc::clone(gate));
         gate.open();
     }
 
-    /// Closes a gate; true where nobody is inside. Where somebody stays for too long it is open again.
+    /// Closes a gate; returns whether no queue is inside. If one stays inside too long, the gate is reopened.
     pub fn close(&mut self, gate: &Arc<Gate>) -> bool {
         gate.close();
         let deadline = Instant::now() + PATIENCE;
@@ -155,7 +154,7 @@ impl Gates<'_> {
         true
     }
 
-    /// Opens a gate no more.
+    /// Stops opening a gate.
     pub fn forget(&mut self, gate: &Arc<Gate>) {
         self.0.gates.retain(|each| !Arc::ptr_eq(each, gate));
     }

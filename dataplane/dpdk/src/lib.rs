@@ -1,11 +1,10 @@
 //! Safe ports, queues and frames over DPDK.
 //!
-//! [`Eal`] starts DPDK, once per process. A [`Pool`] holds the memory of frames; an [`Mbuf`] is a frame
-//! in it, and a [`switch::Frame`]. [`Port::configure`] takes a device and starts it; what it gives back
-//! is the control side ([`Port`]) and one object for each hardware queue ([`RxQueue`], [`TxQueue`]).
-//! Whoever owns a queue is the only one who can use it: a queue can be moved to another thread, but
-//! neither cloned nor shared, and so no two threads ever work on one queue. The device stops when the
-//! last of them is dropped. [`Tsc`] tells the time.
+//! [`Eal`] starts DPDK, once per process. A [`Pool`] holds the memory of frames; an [`Mbuf`] is a frame in
+//! it, and a [`switch::Frame`]. [`Port::configure`] takes a device and starts it. It returns the control side
+//! ([`Port`]) and one object for each hardware queue ([`RxQueue`], [`TxQueue`]). Only the owner of a queue
+//! can use it: a queue can be moved to another thread, but neither cloned nor shared, so no two threads ever
+//! use one queue. The device stops when the last of these objects is dropped. [`Tsc`] is the clock.
 //!
 //! ```no_run
 //! # #[cfg(feature = "dpdk")]
@@ -31,9 +30,8 @@
 //! # }
 //! ```
 //!
-//! Receiving and sending are one call of DPDK for each burst. What is read for each frame
-//! ([`switch::Frame::headers`], [`switch::Frame::length`]) are plain loads; dropping a frame, which the
-//! switch does rarely, is a call.
+//! Receiving and sending take one DPDK call per burst. Per-frame reads ([`switch::Frame::headers`],
+//! [`switch::Frame::length`]) are plain loads; dropping a frame, which is rare, is a call.
 //!
 //! Without the feature `dpdk` the crate is empty.
 #![cfg(feature = "dpdk")]

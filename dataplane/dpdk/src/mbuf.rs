@@ -1,4 +1,4 @@
-//! One frame in a pool.
+//! Frames in a pool.
 
 use core::ptr::NonNull;
 use core::slice;
@@ -7,11 +7,9 @@ use dpdk_sys as sys;
 use switch::Frame;
 use units::Bytes;
 
-/// A frame in the memory of a [`crate::Pool`]: one mbuf, or a chain of them. Dropping it gives all of
-/// them back.
+/// A frame in the memory of a [`crate::Pool`]: one mbuf, or a chain of them. Dropping it returns all of them.
 ///
-/// Nobody else refers to its mbufs, and it is no larger than a pointer: an array of them is what DPDK
-/// calls a burst.
+/// It is the only reference to its mbufs and has the size of a pointer, so an array of them is a DPDK burst.
 #[repr(transparent)]
 pub struct Mbuf(NonNull<sys::rte_mbuf>);
 
@@ -22,7 +20,7 @@ unsafe impl Send for Mbuf {}
 unsafe impl Sync for Mbuf {}
 
 impl Mbuf {
-    /// Takes over a frame.
+    /// Takes ownership of a frame.
     ///
     /// # Safety
     ///
@@ -43,7 +41,7 @@ impl Mbuf {
         })
     }
 
-    /// How many mbufs it takes.
+    /// The number of mbufs in the frame.
     #[inline]
     pub fn segment_count(&self) -> u16 {
         // SAFETY: nb_segs of an mbuf that is alive.
@@ -62,7 +60,7 @@ unsafe fn member<T>(mbuf: NonNull<sys::rte_mbuf>, offset: sys::shim_mbuf_offset)
     unsafe { mbuf.as_ptr().byte_add(offset as usize).cast::<T>().read() }
 }
 
-/// Where the data of one mbuf begins.
+/// The start of the data in one mbuf.
 ///
 /// # Safety
 ///
@@ -77,7 +75,7 @@ unsafe fn data(mbuf: NonNull<sys::rte_mbuf>) -> *mut u8 {
     }
 }
 
-/// How many bytes there are for data in one mbuf, from where the data begins.
+/// The bytes available for data in one mbuf, from the start of the data.
 ///
 /// # Safety
 ///
@@ -89,7 +87,7 @@ unsafe fn room(mbuf: NonNull<sys::rte_mbuf>) -> usize {
     usize::from(buffer.saturating_sub(offset))
 }
 
-/// How many bytes of the frame lie in one mbuf.
+/// The number of frame bytes in one mbuf.
 ///
 /// # Safety
 ///
@@ -101,7 +99,7 @@ unsafe fn data_length(mbuf: NonNull<sys::rte_mbuf>) -> usize {
 }
 
 impl Frame for Mbuf {
-    /// What lies in the first mbuf.
+    /// The data of the first mbuf.
     #[inline(always)]
     fn headers(&self) -> &[u8] {
         // SAFETY: the mbuf lives as long as `self`, and its data lies in one piece.
@@ -120,17 +118,17 @@ impl Frame for Mbuf {
         Bytes(u64::from(unsafe { member::<u32>(self.0, sys::SHIM_MBUF_PKT_LEN) }))
     }
 
-    /// A copy in the same pool, `None` where the pool is exhausted.
+    /// A copy in the same pool; `None` if the pool is exhausted.
     fn duplicate(&self) -> Option<Self> {
         // SAFETY: the chain is alive, and so is the pool of its first mbuf.
         let copy = unsafe { sys::shim_frame_copy(self.0.as_ptr()) };
-        // SAFETY: a copy is a chain of its own.
+        // SAFETY: the copy is a separate chain.
         NonNull::new(copy).map(|copy| unsafe { Self::from_raw(copy) })
     }
 
     fn memory(&self) -> Option<&[u8]> {
-        // SAFETY: the mbuf lives as long as `self`. DPDK made its buffer of memory that it has from the kernel, so
-        // all of it holds some value.
+        // SAFETY: the mbuf lives as long as `self`. DPDK allocated its buffer from kernel memory, so all of
+        // it is initialized.
         (self.segment_count() == 1).then(|| unsafe { slice::from_raw_parts(data(self.0), room(self.0)) })
     }
 
@@ -140,9 +138,9 @@ impl Frame for Mbuf {
     }
 
     fn gather(&self, [first, second]: [&[u8]; 2]) -> Option<Self> {
-        // What was in one mbuf is shorter than this; what is not fits none.
+        // Parts from one mbuf fit into 32 bits; longer ones fit into no mbuf.
         let (first_length, second_length) = (first.len() as u32, second.len() as u32);
-        // SAFETY: the mbuf is alive, and so is its pool; the pieces are as long as is said.
+        // SAFETY: the mbuf is alive, and so is its pool; the lengths are those of the slices.
         let frame = unsafe {
             sys::shim_frame_gather(
                 self.0.as_ptr(),
@@ -152,7 +150,7 @@ impl Frame for Mbuf {
                 second_length,
             )
         };
-        // SAFETY: it is a frame of its own.
+        // SAFETY: the new frame is a separate chain.
         NonNull::new(frame).map(|frame| unsafe { Self::from_raw(frame) })
     }
 }

@@ -1,11 +1,11 @@
-//! What the kernel says of hugepages.
+//! The kernel's hugepages.
 
 use std::fs;
 use std::path::Path;
 
 use units::Bytes;
 
-/// Where the kernel lists the sizes of hugepages.
+/// The kernel's directory of hugepage sizes.
 pub(crate) const SYSFS: &str = "/sys/kernel/mm/hugepages";
 
 /// Free hugepages of one size.
@@ -15,7 +15,7 @@ pub(crate) struct Hugepages {
     pub free: u64,
 }
 
-/// Free hugepages by size, the smallest first. Nothing where the kernel has none.
+/// Free hugepages by size, smallest first. Empty if the kernel has none.
 pub(crate) fn hugepages(sysfs: &Path) -> Vec<Hugepages> {
     let entries = fs::read_dir(sysfs).into_iter().flatten().flatten();
     let mut found: Vec<Hugepages> = entries
@@ -30,7 +30,7 @@ pub(crate) fn hugepages(sysfs: &Path) -> Vec<Hugepages> {
     found
 }
 
-/// What all of them hold.
+/// The total size of all free hugepages.
 pub(crate) fn free(pages: &[Hugepages]) -> Bytes {
     Bytes(pages.iter().map(|pages| pages.page_size.0.saturating_mul(pages.free)).sum())
 }

@@ -1,4 +1,4 @@
-//! Why something is not there or not permitted, in words that help.
+//! Helpful errors for missing devices and permissions.
 
 use core::ffi::c_int;
 use core::fmt;
@@ -12,12 +12,12 @@ use rustix::thread::{CapabilitySet, capabilities};
 use crate::eal::{EalError, error_of};
 use crate::{EalOptions, Memory};
 
-/// What the kernel asks of a process before it does something for it.
+/// A capability that the kernel requires of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Memory that stays where it is: hugepages, and memory for devices.
+    /// Locked memory: hugepages, and memory for devices.
     IpcLock,
-    /// Interfaces: XDP sockets and programs, tap devices.
+    /// Network administration: XDP sockets and programs, tap devices.
     NetAdmin,
     /// Packet sockets.
     NetRaw,
@@ -44,7 +44,7 @@ impl Capability {
     }
 }
 
-/// What drivers need, by the beginning of a device's name.
+/// The capabilities of drivers, by prefix of a device's name.
 const NEEDED: [(&str, Capability); 4] = [
     ("net_af_packet", Capability::NetRaw),
     ("net_af_xdp", Capability::NetAdmin),
@@ -62,7 +62,7 @@ pub(crate) fn why_not_started(options: &EalOptions, arguments: Vec<String>, sour
 
 pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
     let needed = NEEDED.iter().find(|(name, _)| device.starts_with(name));
-    // Of pcap's devices, only those on an interface need anything.
+    // Among pcap devices, only those on an interface need a capability.
     let uses_interface = !device.starts_with("net_pcap") || device.contains("iface=");
     if let Some(&(_, capability)) = needed.filter(|(_, capability)| uses_interface && capability.is_missing())
     {
@@ -72,13 +72,13 @@ pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
         let what = format!("locking the rings of the device {device} exceeds the limit on locked memory and");
         return EalError::NotPermitted { what, capability: Capability::IpcLock };
     }
-    // Many drivers return -1 for whatever went wrong, which is not EPERM.
+    // Many drivers return -1 for any failure; it does not mean EPERM.
     let source = if status == -1 { io::Error::other("its driver rejected it") } else { error_of(status) };
     EalError::Device { device: device.to_owned(), source }
 }
 
-/// Whether the rings of an interface behind af_packet take more locked memory than this process may have. The driver
-/// has one ring for each direction.
+/// Whether the rings of an af_packet device need more locked memory than this process may have. The driver
+/// has one ring per direction.
 fn locks_too_much(device: &str) -> bool {
     let Some(arguments) = device.strip_prefix("net_af_packet") else { return false };
     let argument = |key: &str, default: u64| {
@@ -91,7 +91,7 @@ fn locks_too_much(device: &str) -> bool {
     Capability::IpcLock.is_missing() && allowed.is_some_and(|allowed| rings > allowed)
 }
 
-/// `address` may have parameters behind it.
+/// Checks that a PCI device exists. The address may be followed by parameters.
 pub(crate) fn pci_device_exists(device: &str) -> Result<(), EalError> {
     let address = device.split(',').next().unwrap_or(device);
     if pci_directory(address).exists() {
@@ -117,7 +117,7 @@ pub(crate) fn why_pci_not_taken(address: &str) -> EalError {
     EalError::PciDeviceNotTaken { device: address.to_owned(), driver }
 }
 
-/// Whether this process has a file open, as it has where another device of the group was taken before.
+/// Whether this process has the file open, as it does once it uses another device of the group.
 fn is_open_here(path: &str) -> bool {
     let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     open.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target == Path::new(path))
@@ -137,7 +137,7 @@ fn pci_directory(address: &str) -> PathBuf {
     PathBuf::from("/sys/bus/pci/devices").join(full_pci_address(address))
 }
 
-/// `03:00.0` without a domain is in domain 0.
+/// The full address: `03:00.0` without a domain is in domain 0.
 pub(crate) fn full_pci_address(address: &str) -> String {
     if address.matches(':').count() == 1 { format!("0000:{address}") } else { address.to_owned() }
 }

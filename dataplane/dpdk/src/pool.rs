@@ -1,4 +1,4 @@
-//! Where frames lie.
+//! Pools of frames.
 
 use core::ptr::NonNull;
 use std::ffi::CString;
@@ -13,55 +13,55 @@ use units::Bytes;
 use crate::eal::{Runtime, last_error};
 use crate::{Eal, Mbuf};
 
-/// What a pool is to hold.
+/// The settings of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
-    /// How many mbufs. A power of two less one uses the memory best.
+    /// The number of mbufs. A power of two less one uses memory best.
     pub mbufs: u32,
-    /// How many free mbufs a registered thread keeps for itself, at most 512: up to half as many
-    /// again. They count as free.
+    /// The size of a registered thread's cache of free mbufs, at most 512; a cache may hold up to half as
+    /// many again. Cached mbufs count as free.
     pub cache: u32,
-    /// Bytes of a frame that one mbuf holds. A longer frame takes several.
+    /// Frame bytes per mbuf. A longer frame takes several mbufs.
     pub data_room: Bytes,
-    /// The NUMA node whose memory is taken, `None` for any.
+    /// The NUMA node of the memory; `None` for any.
     pub socket: Option<u16>,
 }
 
 impl Default for PoolSettings {
-    /// 8191 mbufs, each of which holds a frame of Ethernet's ordinary size.
+    /// 8191 mbufs, each for a frame of Ethernet's standard size.
     fn default() -> Self {
         Self { mbufs: 8_191, cache: 256, data_room: Bytes(2_048), socket: None }
     }
 }
 
 impl PoolSettings {
-    /// Memory that such a pool takes, rounded up: what to compare with the memory there is.
+    /// The memory of such a pool, rounded up, to compare with the available memory.
     pub fn memory(&self) -> Bytes {
-        // rte_mbuf takes two cache lines, and each object of a mempool has a header, a trailer and
-        // padding to a line.
+        // rte_mbuf has two cache lines, and each mempool object has a header, a trailer and padding to a
+        // line.
         let each = (self.data_room.0 + u64::from(sys::RTE_PKTMBUF_HEADROOM)).next_multiple_of(64) + 256;
         Bytes(each.saturating_mul(u64::from(self.mbufs)))
     }
 }
 
-/// Why there is no pool.
+/// Why a pool cannot be created.
 #[derive(Debug, Error)]
 pub enum PoolError {
-    /// Not a name that DPDK takes.
+    /// DPDK does not accept the name.
     #[error("{0:?} is not a valid pool name: expected 1 to 25 letters, digits and underscores")]
     Name(String),
-    /// A name that a pool has.
+    /// A pool of this name already exists.
     #[error("a pool named {0} already exists")]
     Exists(String),
-    /// An mbuf's length is a 16-bit number.
+    /// The data room is out of range: an mbuf's length has 16 bits.
     #[error("an mbuf holds 1 to {max} bytes of a frame, not {wanted}")]
     DataRoom {
-        /// What was asked for.
+        /// The requested size.
         wanted: Bytes,
-        /// What can be.
+        /// The maximum.
         max: Bytes,
     },
-    /// No memory for it.
+    /// There is not enough memory.
     #[error(
         "not enough memory for the pool {name}: {mbufs} mbufs of {data_room} need {memory}; give DPDK more \
          memory, or make the buffer smaller"
@@ -69,31 +69,30 @@ pub enum PoolError {
     Memory {
         /// The pool.
         name: String,
-        /// How many mbufs it was to have.
+        /// The requested number of mbufs.
         mbufs: u32,
-        /// What each was to hold.
+        /// The requested data room.
         data_room: Bytes,
-        /// What it would have taken.
+        /// The memory needed.
         memory: Bytes,
     },
-    /// DPDK refuses it.
+    /// DPDK refused it.
     #[error("DPDK cannot create the pool {name} of {mbufs} mbufs with a cache of {cache}: {source}")]
     Refused {
         /// The pool.
         name: String,
-        /// How many mbufs it was to have.
+        /// The requested number of mbufs.
         mbufs: u32,
-        /// How many each thread was to cache.
+        /// The requested cache size.
         cache: u32,
-        /// What DPDK says.
+        /// DPDK's error.
         source: io::Error,
     },
 }
 
-/// Memory for frames. A clone is the same pool.
+/// Memory for frames. Clones refer to the same pool.
 ///
-/// The memory goes back to DPDK when the last handle is dropped and no frame is outside; where one is,
-/// the memory stays.
+/// The memory returns to DPDK when the last handle is dropped, unless frames are still in use.
 #[derive(Clone, Debug)]
 pub struct Pool(Arc<Mempool>);
 
@@ -105,18 +104,18 @@ struct Mempool {
     runtime: Arc<Runtime>,
 }
 
-// SAFETY: what is called of a mempool here, DPDK lets any thread call at any time.
+// SAFETY: DPDK allows the mempool functions used here from any thread at any time.
 unsafe impl Send for Mempool {}
 // SAFETY: as above.
 unsafe impl Sync for Mempool {}
 
 impl Pool {
-    /// What DPDK leaves free in front of a frame, beside the data room.
+    /// The bytes that DPDK reserves before a frame, in addition to the data room.
     pub const HEADROOM: Bytes = Bytes(sys::RTE_PKTMBUF_HEADROOM as u64);
-    /// The most that an mbuf may hold.
+    /// The maximum data room of an mbuf.
     pub const DATA_ROOM_MAX: Bytes = Bytes(u16::MAX as u64 - sys::RTE_PKTMBUF_HEADROOM as u64);
 
-    /// A pool of a name that no other one has.
+    /// Creates a pool with a unique name.
     ///
     /// # Errors
     ///
@@ -140,33 +139,33 @@ impl Pool {
         Ok(Self(Arc::new(Mempool { pool, mbufs, data_room, runtime })))
     }
 
-    /// A frame with a copy of `bytes`, in as many mbufs as it takes; `None` where the pool is exhausted.
+    /// A frame with a copy of `bytes`, in as many mbufs as needed; `None` if the pool is exhausted.
     pub fn frame(&self, bytes: &[u8]) -> Option<Mbuf> {
         let length = u32::try_from(bytes.len()).ok()?;
         // SAFETY: the pool lives as long as this handle, and `bytes` has that length.
         let frame = unsafe { sys::shim_frame_from(self.as_ptr(), bytes.as_ptr(), length) };
-        // SAFETY: it was made just now, for us.
+        // SAFETY: the frame is new and has no other owner.
         NonNull::new(frame).map(|frame| unsafe { Mbuf::from_raw(frame) })
     }
 
-    /// How many mbufs it has.
+    /// The number of mbufs.
     pub fn mbufs(&self) -> u32 {
         self.0.mbufs
     }
 
-    /// Bytes of a frame that one mbuf holds.
+    /// Frame bytes per mbuf.
     pub fn data_room(&self) -> Bytes {
         self.0.data_room
     }
 
-    /// How many mbufs are free, those in the caches of threads included. Exact while nobody takes or
-    /// gives any. Takes time: not for the turn.
+    /// The number of free mbufs, including those in thread caches. Exact only while the pool is not in use.
+    /// Too slow for the turn.
     pub fn available(&self) -> u32 {
         // SAFETY: the pool lives as long as this handle.
         unsafe { sys::rte_mempool_avail_count(self.as_ptr()) }
     }
 
-    /// How many mbufs are free and in no thread's cache, as of this moment: fewer than there are. Takes a few
+    /// The current number of free mbufs outside thread caches, a lower bound of the free ones. Takes a few
     /// nanoseconds.
     #[inline]
     pub fn uncached(&self) -> u32 {
@@ -174,8 +173,8 @@ impl Pool {
         unsafe { sys::shim_pool_count(self.as_ptr()) }
     }
 
-    /// How many mbufs are outside: in frames, and in the rings of devices. Exact while nobody takes or
-    /// gives any. Takes time: not for the turn.
+    /// The number of mbufs in use, in frames and in the rings of devices. Exact only while the pool is not in
+    /// use. Too slow for the turn.
     pub fn in_use(&self) -> u32 {
         self.0.mbufs - self.available().min(self.0.mbufs)
     }
@@ -189,7 +188,7 @@ impl Pool {
     }
 }
 
-/// Memory of whichever NUMA node has it: SOCKET_ID_ANY.
+/// Memory of any NUMA node: SOCKET_ID_ANY.
 const ANY_SOCKET: i32 = -1;
 
 fn refusal(name: &str, settings: PoolSettings) -> PoolError {
@@ -197,7 +196,7 @@ fn refusal(name: &str, settings: PoolSettings) -> PoolError {
     let (name, source) = (name.to_owned(), last_error());
     match Errno::from_io_error(&source) {
         Some(Errno::EXIST) => PoolError::Exists(name),
-        // The last one where there is some, but not in the pieces that it takes.
+        // ENOBUFS means that memory is available, but not in large enough pieces.
         Some(Errno::NOMEM | Errno::NOBUFS) => {
             PoolError::Memory { name, mbufs, data_room, memory: settings.memory() }
         }

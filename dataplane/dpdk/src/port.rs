@@ -1,4 +1,4 @@
-//! A device: configured, started, asked, stopped.
+//! Configuring, starting, querying and stopping a device.
 
 use core::ffi::CStr;
 use core::ffi::c_int;
@@ -18,8 +18,8 @@ use crate::interrupts::{self, Gates, Interrupts};
 use crate::permission::full_pci_address;
 use crate::{Pool, PortSettings, RxQueue, TxQueue};
 
-/// The control side of a port: what it is, how its link is, what it has counted. Any thread may ask,
-/// while others receive and send.
+/// The control side of a port: its description, link and counters. Any thread may query it while others
+/// receive and send.
 #[derive(Debug)]
 pub struct Port {
     device: Arc<Device>,
@@ -28,7 +28,7 @@ pub struct Port {
     mtu: Bytes,
 }
 
-/// A port that has been started, and its queues.
+/// A started port and its queues.
 #[derive(Debug)]
 pub struct Opened {
     /// The control side.
@@ -37,21 +37,21 @@ pub struct Opened {
     pub rx: RxQueue,
     /// Its transmit queue for data.
     pub tx: TxQueue,
-    /// Its transmit queue for control frames, where it was wanted and the device has one.
+    /// Its transmit queue for control frames, if requested and supported by the device.
     pub control: Option<TxQueue>,
 }
 
-/// A link's state.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Whether frames pass.
     pub up: bool,
-    /// The rate, where the device says one. That of a virtual device means nothing.
+    /// The rate, if the device reports one. That of a virtual device is meaningless.
     pub rate: Option<BitRate>,
 }
 
-/// What a device has counted since it was started. Monotonic, but that a memif begins again when its peer
-/// goes.
+/// The counters of a device since its start. They are monotonic, except that a memif restarts them when its
+/// peer disconnects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStatistics {
     /// Frames received.
@@ -62,11 +62,11 @@ pub struct PortStatistics {
     pub received_bytes: Bytes,
     /// Bytes sent.
     pub sent_bytes: Bytes,
-    /// Frames that were lost because nobody took frames out of the receive queue in time.
+    /// Frames lost because the receive queue was full.
     pub receive_missed: u64,
-    /// Frames that arrived damaged.
+    /// Frames received with errors.
     pub receive_errors: u64,
-    /// Times that the pool had no mbuf for a frame that arrived.
+    /// Times that the pool had no mbuf for a received frame.
     pub receive_without_mbuf: u64,
     /// Frames that the device could not send.
     pub transmit_errors: u64,
@@ -75,23 +75,23 @@ pub struct PortStatistics {
 /// Why a port cannot be used.
 #[derive(Debug, Error)]
 pub enum PortError {
-    /// No device of that name.
+    /// There is no device of that name.
     #[error("DPDK has no device {0}")]
     NotFound(String),
-    /// Somebody has it.
+    /// The device is in use.
     #[error("the device {0} is already in use")]
     Taken(String),
-    /// A burst, or a handler of DPDK, does not end: the thread that it is in stands still. One may try again.
+    /// A burst or a DPDK handler does not end, because its thread is stalled. Callers may retry.
     #[error("the device {0} is busy")]
     Busy(String),
-    /// A step on the way failed; DPDK's log, on stderr, says more.
+    /// A step failed; DPDK's log, on stderr, says more.
     #[error("the device {device}: cannot {step}: {source}")]
     Step {
         /// The device.
         device: String,
-        /// What was tried.
+        /// The step.
         step: &'static str,
-        /// What DPDK says.
+        /// DPDK's error.
         source: io::Error,
     },
 }
@@ -100,18 +100,19 @@ pub enum PortError {
 const DATA_QUEUE: u16 = 0;
 /// The transmit queue for control frames.
 const CONTROL_QUEUE: u16 = 1;
-/// Descriptors of that queue, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
+/// Descriptors of the control queue, if the device supports so few: a queue whose frames never leave soon
+/// fills up and is noticed.
 const CONTROL_DESCRIPTORS: u16 = 64;
 /// A step of [`PortError::Step`].
 const HOLDING: &str = "suspend DPDK's interrupt thread";
-/// What DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
+/// The overhead that DPDK adds to the MTU if a driver reports none: header and FCS.
 const USUAL_OVERHEAD: u32 = HEADER_LEN as u32 + 4;
 
 impl Port {
-    /// Takes a device, by the name of a virtual device or a PCI address, configures and starts it.
+    /// Takes a device by its virtual device name or PCI address, configures it and starts it.
     ///
-    /// Where the device cannot have frames as long as they may be, it is given the longest that it can;
-    /// [`Port::mtu`] says what it is.
+    /// If the device does not support frames of the requested length, it gets the longest it supports; see
+    /// [`Port::mtu`].
     ///
     /// # Errors
     ///
@@ -120,8 +121,8 @@ impl Port {
         Self::configure_when_it_starts(name, settings, |_| false)
     }
 
-    /// The same of a device that may have to wait for its peer: the client end of a memif starts only once
-    /// its server listens. `again` is asked, each time that it does not start, whether to try once more.
+    /// Like [`Port::configure`], for a device that may have to wait for its peer: a memif client starts only
+    /// once its server listens. After each failed start, `again` decides whether to retry.
     ///
     /// # Errors
     ///
@@ -160,7 +161,7 @@ impl Port {
         })
     }
 
-    /// The name it was configured by.
+    /// The name it was configured with.
     pub fn name(&self) -> &str {
         &self.device.name
     }
@@ -175,18 +176,18 @@ impl Port {
         self.mac
     }
 
-    /// The longest packet, without Ethernet's header and FCS, as the device says. Devices in software may
+    /// The longest packet, without Ethernet header and FCS, as reported by the device. Software devices may
     /// carry longer ones.
     pub fn mtu(&self) -> Bytes {
         self.mtu
     }
 
-    /// Whether PFC frames pass it.
+    /// Whether PFC frames pass the device.
     pub fn pfc_passage(&self) -> PfcPassage {
         drivers::pfc_passage(&self.driver)
     }
 
-    /// Its link at this moment. Down where the device does not say.
+    /// The current link state. Down if the device does not report it.
     pub fn link(&self) -> Link {
         let (mut up, mut speed) = (false, 0);
         // SAFETY: the device runs as long as `self` exists; the call writes two variables.
@@ -195,9 +196,9 @@ impl Port {
         Link { up: up && status == 0, rate }
     }
 
-    /// Stops and starts a memif whose link is down, which is all that makes a client end look for its server
-    /// again. Its queues give and take nothing meanwhile; where it does not start they go on so, and one may
-    /// try again. A memif whose link is up stays as it is, and so do all other devices.
+    /// Restarts a memif whose link is down; only that makes a client look for its server again. Meanwhile its
+    /// queues receive and send nothing. If the start fails, they stay so, and the caller may retry. A memif
+    /// whose link is up and all other devices are left unchanged.
     ///
     /// # Errors
     ///
@@ -216,7 +217,7 @@ impl Port {
         restarted.unwrap_or_else(|| Err(PortError::Busy(device.name.clone())))
     }
 
-    /// What it has counted.
+    /// The counters.
     ///
     /// # Errors
     ///
@@ -239,7 +240,7 @@ impl Port {
     }
 }
 
-/// The number of a device, by its name or its PCI address.
+/// The number of a device, by name or PCI address.
 pub(crate) fn find(name: &str) -> Option<u16> {
     let by_name = |name: &str| {
         let name = CString::new(name).ok()?;
@@ -251,7 +252,7 @@ pub(crate) fn find(name: &str) -> Option<u16> {
     by_name(name).or_else(|| by_name(&full_pci_address(name)))
 }
 
-/// A device that is ours, until the last of its port and queues is dropped.
+/// A device that we own until its port and all its queues are dropped.
 #[derive(Debug)]
 pub(crate) struct Device {
     port: u16,
@@ -260,9 +261,9 @@ pub(crate) struct Device {
     runtime: Arc<Runtime>,
     /// Open while the device runs and its queues may be called.
     gate: Arc<Gate>,
-    /// Whether its driver frees what queues use on DPDK's interrupt thread, and it has to be kept apart.
+    /// The interrupt thread, if the driver frees resources of queues there and must be kept apart.
     interrupts: Option<&'static Interrupts>,
-    /// The receive queue takes mbufs out of it.
+    /// The receive queue takes mbufs from it.
     _pool: Pool,
 }
 
@@ -286,7 +287,7 @@ impl Device {
         })
     }
 
-    /// Sets up the queues, and starts the device.
+    /// Sets up the queues and starts the device.
     fn open(
         &self,
         info: &sys::rte_eth_dev_info,
@@ -303,8 +304,7 @@ impl Device {
         }
     }
 
-    /// Goes to the device, if it runs, for as long as what is returned lives: for a queue, each with a
-    /// `place` of its own.
+    /// Enters the device, if it runs, until the returned value is dropped. Each queue has its own `place`.
     #[inline(always)]
     pub(crate) fn enter(&self, place: usize) -> Option<Visit<'_>> {
         self.gate.enter(place)
@@ -333,7 +333,7 @@ impl Device {
         Ok(info)
     }
 
-    /// One receive queue, and one or two transmit queues.
+    /// Sets up one receive queue, and one or two transmit queues.
     fn set_up(
         &self,
         info: &sys::rte_eth_dev_info,
@@ -376,16 +376,16 @@ impl Device {
         Ok(())
     }
 
-    /// [`CONTROL_DESCRIPTORS`], or the least more that the device has.
+    /// [`CONTROL_DESCRIPTORS`], or the device's minimum if larger.
     fn few_descriptors(&self) -> Result<u16, PortError> {
         let (none, mut transmit) = (core::ptr::null_mut(), CONTROL_DESCRIPTORS);
-        // SAFETY: the call reads and writes a number, and takes a null pointer for one that nobody wants.
+        // SAFETY: the call reads and writes a number, and accepts a null pointer for the other.
         let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, none, &mut transmit) };
         self.step("set the number of descriptors", status)?;
         Ok(transmit)
     }
 
-    /// Starts it, and lets its queues in: with others where the interrupt thread is kept apart.
+    /// Starts it and opens its gate, through `gates` if the interrupt thread is kept apart.
     fn start(&self, gates: Option<&mut Gates<'_>>) -> Result<(), PortError> {
         // SAFETY: the device is ours, all its queues are set up, and nobody is behind the gate.
         self.step("start it", unsafe { sys::rte_eth_dev_start(self.port) })?;
@@ -398,7 +398,7 @@ impl Device {
         Ok(())
     }
 
-    /// Stops it, once no queue is in it any more.
+    /// Stops it once no queue is inside.
     fn stop(&self, gates: &mut Gates<'_>) -> Result<(), PortError> {
         if !gates.close(&self.gate) {
             return Err(PortError::Busy(self.name.clone()));
@@ -416,15 +416,15 @@ impl Device {
                 sys::rte_eth_allmulticast_enable(self.port)
             }
         };
-        // A virtual device that cannot be told receives all frames anyway.
+        // Virtual devices that do not support this receive all frames anyway.
         if error_of(status).kind() == io::ErrorKind::Unsupported {
             return Ok(());
         }
         self.step("set its receive mode", status)
     }
 
-    /// Asks the device neither to obey pauses nor to make its own, and to let MAC control frames through.
-    /// Devices in software, and many drivers, know nothing of it.
+    /// Asks the device neither to obey nor to send pauses itself, and to pass MAC control frames. Software
+    /// devices and many drivers do not support this.
     fn leave_pauses_to_us(&self) {
         let mut conf = sys::rte_eth_fc_conf::default();
         // SAFETY: the device is ours and runs; the calls fill in and read a struct.
@@ -452,7 +452,7 @@ impl Device {
     }
 }
 
-/// The MTU for frames of this length, as far as the device can have it.
+/// The MTU for frames of this length, limited by the device.
 fn mtu_for(frame_max: Bytes, info: &sys::rte_eth_dev_info) -> u32 {
     let says_overhead = info.max_mtu != u16::MAX && info.max_rx_pktlen > u32::from(info.max_mtu);
     let overhead = if says_overhead { info.max_rx_pktlen - u32::from(info.max_mtu) } else { USUAL_OVERHEAD };
@@ -474,7 +474,7 @@ impl Drop for Device {
             ports.remove(&self.port);
             return;
         };
-        // One that cannot be closed stays as it is, and taken.
+        // A device that cannot be closed stays in use.
         interrupts.while_held(|gates| {
             gates.forget(&self.gate);
             close();
@@ -494,10 +494,10 @@ mod tests {
     #[test]
     fn the_mtu_fits_the_frame_and_the_device() {
         assert_eq!(mtu_for(Bytes(9_216), &device(68, u16::MAX, u32::MAX)), 9_202);
-        // One that counts two VLAN tags.
+        // A device that counts two VLAN tags.
         assert_eq!(mtu_for(Bytes(9_216), &device(68, 9_702, 9_728)), 9_202);
         assert_eq!(mtu_for(Bytes(9_216), &device(68, 1_500, 1_526)), 1_500);
-        // One that says only how long a frame it receives.
+        // A device that reports only the longest frame it receives.
         assert_eq!(mtu_for(Bytes(9_216), &device(68, u16::MAX, 1_514)), 1_496);
         assert_eq!(mtu_for(Bytes(60), &device(68, 9_702, 9_728)), 68);
     }

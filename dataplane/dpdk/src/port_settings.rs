@@ -1,23 +1,23 @@
-//! How a port is to be.
+//! The settings of a port.
 
 use units::Bytes;
 
 use crate::Pool;
 
-/// What [`crate::Port::configure`] is told.
+/// The settings of [`crate::Port::configure`].
 #[derive(Clone, Debug)]
 pub struct PortSettings<'a> {
-    /// Where received frames go.
+    /// The pool of received frames.
     pub pool: &'a Pool,
-    /// Descriptors of the receive queue; the device may round or bound them.
+    /// Descriptors of the receive queue; the device may round or limit them.
     pub rx_descriptors: u16,
-    /// Descriptors of each transmit queue; the device may round or bound them.
+    /// Descriptors of each transmit queue; the device may round or limit them.
     pub tx_descriptors: u16,
-    /// Whether control frames are to have a transmit queue of their own, where the device has one.
+    /// Whether control frames should have their own transmit queue, if the device has one.
     pub control_queue: bool,
     /// The longest frame, without FCS.
     pub frame_max: Bytes,
-    /// Whether all frames are received, or only those to the port's own address and to groups.
+    /// Whether to receive all frames, or only those to the port's own address and to groups.
     pub promiscuous: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The queues of a port: bursts in, bursts out.
+//! The queues of a port.
 
 use std::sync::Arc;
 
@@ -7,16 +7,15 @@ use dpdk_sys as sys;
 use crate::Mbuf;
 use crate::port::Device;
 
-/// Frames that a receive queue gives at once.
+/// The maximum number of frames per receive call.
 pub const BURST: usize = 32;
 
 /// The place of the receive queue at a device's gate.
 const RECEIVING: usize = 0;
-/// That of the first transmit queue.
+/// The place of the first transmit queue.
 const SENDING: usize = 1;
 
-/// A receive queue of a port. It can be moved to another thread; whoever owns it is the only one who
-/// receives from it.
+/// A receive queue of a port. It can be moved to another thread; only its owner can receive from it.
 #[derive(Debug)]
 pub struct RxQueue {
     device: Arc<Device>,
@@ -28,9 +27,8 @@ impl RxQueue {
         Self { device, queue }
     }
 
-    /// Appends frames that have arrived, at most [`BURST`], and says how many: none of a device that does
-    /// not run ([`crate::Port::restart`]). Allocates only where
-    /// `frames` has less spare capacity than [`BURST`].
+    /// Appends received frames, at most [`BURST`], and returns their number: zero if the device does not run
+    /// ([`crate::Port::restart`]). Allocates only if `frames` has less spare capacity than [`BURST`].
     #[inline]
     pub fn receive(&mut self, frames: &mut Vec<Mbuf>) -> usize {
         let Some(_visit) = self.device.enter(RECEIVING) else { return 0 };
@@ -46,13 +44,12 @@ impl RxQueue {
     }
 }
 
-/// A transmit queue of a port. It can be moved to another thread; whoever owns it is the only one who
-/// sends through it.
+/// A transmit queue of a port. It can be moved to another thread; only its owner can send through it.
 #[derive(Debug)]
 pub struct TxQueue {
     device: Arc<Device>,
     queue: u16,
-    /// Whether the device sends frames that lie in several mbufs.
+    /// Whether the device sends frames in several mbufs.
     multi_segment: bool,
     unsendable: u64,
 }
@@ -62,9 +59,8 @@ impl TxQueue {
         Self { device, queue, multi_segment, unsendable: 0 }
     }
 
-    /// Sends frames, first come first sent. The device takes as many as it has room for, which are
-    /// removed from the front, and their number is returned. The rest stay in order, to be sent again. One
-    /// that does not run takes none.
+    /// Sends frames in order. Removes as many from the front as the device has room for, and returns their
+    /// number. The rest stay in order for the next call. A device that does not run takes none.
     #[inline]
     pub fn send(&mut self, frames: &mut Vec<Mbuf>) -> usize {
         if frames.is_empty() {
@@ -92,8 +88,8 @@ impl TxQueue {
         sent
     }
 
-    /// Frames that were dropped because they lie in several mbufs, and the device sends only what lies in
-    /// one. None where the pool's data room holds the longest frame.
+    /// Frames dropped because they span several mbufs and the device sends only single mbufs. Zero if the
+    /// pool's data room holds the longest frame.
     pub fn unsendable(&self) -> u64 {
         self.unsendable
     }

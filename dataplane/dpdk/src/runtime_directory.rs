@@ -1,11 +1,11 @@
-//! Where DPDK keeps the files of a process, by its file prefix: `/var/run/dpdk/PREFIX`, as root. DPDK makes
-//! the directory and never removes it.
+//! DPDK's directory for the files of a process, by file prefix: `/var/run/dpdk/PREFIX` as root. DPDK creates
+//! it but never removes it.
 //!
-//! Processes of one prefix share it. Each has a lock on it from before DPDK starts until after DPDK's own
-//! handler at the exit, which removes the process's telemetry socket by its name: so nobody takes the name or
-//! the directory away from a process that is about to use it, nor gets a name that another is about to
-//! remove. DPDK programs other than these do not lock: the socket of one that has just made it and does not
-//! listen yet passes for dead, and the directory may go before it has made one.
+//! Processes of one prefix share it. Each holds a lock on it from before DPDK starts until after DPDK's own
+//! exit handler, which removes the process's telemetry socket by name. So nobody removes the name or the
+//! directory that a process is about to use, and nobody gets a name that another process is about to remove.
+//! Other DPDK programs do not lock: a socket that one has created but does not yet listen on counts as dead,
+//! and the directory may disappear before it has created one.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,20 +15,18 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, fchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// What DPDK calls the sockets of its telemetry: this, and `:1` and so on behind it where several processes
-/// share a prefix.
+/// The name of DPDK's telemetry socket, with a suffix of `:1` and so on if several processes share a prefix.
 const TELEMETRY: &str = "dpdk_telemetry.v2";
 
-/// The directory, which goes when this is dropped, unless another process has a lock on it as this one has.
-/// The kernel takes the lock from a process that is killed, so what that one leaves goes with the next one of
-/// its prefix.
+/// The locked directory. Dropping this removes it unless another process holds a lock too. The kernel
+/// releases the lock of a killed process, so the next one of its prefix removes what it left.
 #[derive(Debug)]
 pub(crate) struct RuntimeDirectory {
     path: PathBuf,
     lock: File,
 }
 
-/// Where DPDK puts the directory of a file prefix (`eal_create_runtime_dir` of DPDK 22.11).
+/// The directory of a file prefix, as in `eal_create_runtime_dir` of DPDK 22.11.
 pub(crate) fn path(file_prefix: &str) -> PathBuf {
     let of_the_system = || rustix::process::getuid().is_root().then(|| "/var/run".into());
     let mut path: OsString = env::var_os("RUNTIME_DIRECTORY")
@@ -41,9 +39,8 @@ pub(crate) fn path(file_prefix: &str) -> PathBuf {
 }
 
 impl RuntimeDirectory {
-    /// The directory at `path` for DPDK that is about to start. It is made, as DPDK does, where it is not
-    /// there, and what processes that were killed have left in it is removed. `None` where it cannot be:
-    /// DPDK says why.
+    /// Claims the directory at `path` before DPDK starts. Creates it as DPDK does if it does not exist, and
+    /// removes sockets of killed processes. `None` on failure, whose reason DPDK reports.
     pub fn claim(path: &Path) -> Option<Self> {
         loop {
             make(path.parent()?)?;
@@ -55,7 +52,7 @@ impl RuntimeDirectory {
             if lock.try_lock().is_ok() {
                 remove_dead_sockets(path);
             }
-            // Whoever removes it has the other lock, and not for long.
+            // A process that removes it holds the exclusive lock, but only briefly.
             lock.lock_shared().ok()?;
             if is_at(&lock, path) {
                 return Some(Self { path: path.to_owned(), lock });
@@ -65,12 +62,12 @@ impl RuntimeDirectory {
 }
 
 impl RuntimeDirectory {
-    /// Whether there is nothing in it. One that cannot be read is not.
+    /// Whether it is empty. Returns `false` if it cannot be read.
     pub fn is_empty(&self) -> bool {
         fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none())
     }
 
-    /// Makes it, and nothing in it, another user's.
+    /// Gives it to another user, but not its contents.
     pub fn give_to(&self, uid: u32, gid: u32) -> io::Result<()> {
         fchown(&self.lock, Some(uid), Some(gid))
     }
@@ -82,30 +79,30 @@ impl Drop for RuntimeDirectory {
             return;
         }
         remove_dead_sockets(&self.path);
-        // Whatever else is in it was put there by others, and stays.
+        // Fails if others put files there; they stay.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Makes a directory with the permissions that DPDK gives it, if there is none. `None` where that cannot be, or
-/// something else is there, as a link that another user has put under `/tmp`.
+/// Creates a directory with DPDK's permissions, if it does not exist. `None` on failure, or if something else
+/// is there, such as a link that another user put under `/tmp`.
 fn make(path: &Path) -> Option<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => None,
-        // It may have gone meanwhile.
+        // It may have been removed meanwhile.
         Err(_) if fs::symlink_metadata(path).is_ok_and(|file| !file.is_dir()) => None,
         _ => Some(()),
     }
 }
 
-/// Whether `file` is still what is at `path`.
+/// Whether `path` still refers to `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     let identity = |file: fs::Metadata| (file.dev(), file.ino());
     let at_path = fs::metadata(path).map(identity);
     file.metadata().map(identity).is_ok_and(|file| at_path.is_ok_and(|there| there == file))
 }
 
-/// Removes the sockets of DPDK's telemetry in `directory` at which nobody listens, as far as this is possible.
+/// Removes DPDK's telemetry sockets without a listener from `directory`, as far as possible.
 fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_socket = entry.file_type().is_ok_and(|kind| kind.is_socket());
@@ -116,8 +113,7 @@ fn remove_dead_sockets(directory: &Path) {
     }
 }
 
-/// Whether nobody listens at a socket, of whatever type it is: the kernel looks for a listener before it
-/// compares types.
+/// Whether a socket of any type has no listener: the kernel looks for a listener before it compares types.
 fn is_dead(socket: &Path) -> bool {
     UnixStream::connect(socket).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }

@@ -1,8 +1,8 @@
-//! The capabilities of threads that somebody else has made.
+//! Capabilities of threads created by others.
 //!
-//! To Linux, capabilities are a matter of each thread, and no call takes them from another one. DPDK and its drivers
-//! have threads of their own, which have what the thread that started DPDK had. So each thread is interrupted by a
-//! signal, in whose handler it gives up its own.
+//! On Linux, capabilities are per thread, and no call removes them from another thread. DPDK and its drivers
+//! create threads that inherit the capabilities of the thread that started DPDK. So each thread is
+//! interrupted by a signal, in whose handler it drops its own.
 
 use core::ffi::c_int;
 use core::time::Duration;
@@ -15,18 +15,18 @@ use std::time::Instant;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-/// How long the threads may take.
+/// The time limit for the threads.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked whether they are done.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Whether the signal has its handler.
+/// The signal, once its handler is installed.
 static PREPARED: OnceLock<Result<c_int, i32>> = OnceLock::new();
 
-/// Has all threads of this process but the calling one give up all capabilities, for good. A thread that is made by
-/// one of them has none either.
+/// Makes all other threads of this process permanently drop all capabilities. Threads that they create later
+/// have none either.
 ///
-/// Gives the names of those that have some left: they take no signals.
+/// Returns the names of threads that still have some, because they block signals.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ pub fn renounce_capabilities_of_other_threads() -> io::Result<BTreeSet<String>> 
     }
 }
 
-/// Gives up all capabilities of the calling thread, for good.
+/// Permanently drops all capabilities of the calling thread.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub fn renounce_capabilities_of_other_threads() -> io::Result<BTreeSet<String>> 
 pub fn renounce_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    // Ambient ones go with the permitted.
+    // Ambient capabilities are dropped with the permitted ones.
     Ok(set_capabilities(None, sets)?)
 }
 
@@ -68,12 +68,12 @@ struct Capable {
     name: String,
 }
 
-/// The threads of this process that have capabilities, as the kernel tells.
+/// The threads of this process that have capabilities.
 fn capable_threads() -> io::Result<Vec<Capable>> {
     let mut capable = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {
         let directory = entry?.path();
-        // A thread that has ended meanwhile has none.
+        // The thread has ended meanwhile.
         let Ok(status) = fs::read_to_string(directory.join("status")) else { continue };
         let id = directory.file_name().and_then(|name| name.to_str()?.parse().ok());
         if let (Some(id), true) = (id, has_capabilities(&status)) {
@@ -84,27 +84,27 @@ fn capable_threads() -> io::Result<Vec<Capable>> {
     Ok(capable)
 }
 
-/// Whether there are any, in the lines of a thread's `status`.
+/// Whether a thread's `status` lists any capabilities.
 fn has_capabilities(status: &str) -> bool {
     let sets =
         status.lines().filter_map(|line| line.strip_prefix("CapPrm:").or(line.strip_prefix("CapInh:")));
     sets.map(|set| u64::from_str_radix(set.trim(), 16)).any(|set| set != Ok(0))
 }
 
-/// Gives a signal of real time, which nobody else uses, its handler.
+/// Installs the handler of an otherwise unused real-time signal.
 fn prepare() -> Result<c_int, i32> {
     let signal = libc::SIGRTMAX() - 1;
-    // SAFETY: the handler does nothing but a system call, which is allowed in handlers, and takes no lock.
+    // SAFETY: the handler only makes a system call, which is allowed in handlers, and takes no lock.
     let registered = unsafe {
         signal_hook_registry::register(signal, || {
-            // Whether it worked is seen from outside.
+            // The caller checks the result from outside.
             let _ = renounce_capabilities();
         })
     };
     registered.map(|_| signal).map_err(|error| error.raw_os_error().unwrap_or(libc::EINVAL))
 }
 
-/// Sends a signal to a thread of this process. One that has ended hears nothing.
+/// Sends a signal to a thread of this process, if it still exists.
 fn tell(thread: i32, signal: c_int) {
     let process = rustix::process::getpid().as_raw_nonzero().get();
     // SAFETY: the call takes numbers only.

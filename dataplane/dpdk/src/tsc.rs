@@ -7,44 +7,44 @@ use rustix::time::{ClockId, clock_gettime};
 use thiserror::Error;
 use units::Nanos;
 
-/// A reading of CLOCK_MONOTONIC_RAW between two of the counter.
+/// A reading of CLOCK_MONOTONIC_RAW between two readings of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The counter before.
+    /// The counter before the clock was read.
     pub before: u64,
     /// The clock, in nanoseconds.
     pub clock: Nanos,
-    /// The counter after.
+    /// The counter after the clock was read.
     pub after: u64,
 }
 
 /// Why the counter cannot be used as a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CalibrationError {
-    /// Fewer than two samples, or all of one instant.
+    /// There are fewer than two samples, or all are of one instant.
     #[error("too few samples to calibrate the time stamp counter")]
     TooFewSamples,
-    /// The counter stood still, went back, or is slower than one tick in 10 us.
+    /// The counter stopped, went back, or is slower than one tick in 10 us.
     #[error("the time stamp counter advanced by {ticks} ticks in {nanos} ns, which is implausible")]
     Implausible {
-        /// How far the counter went.
+        /// The advance of the counter.
         ticks: i128,
-        /// How far the clock went.
+        /// The advance of the clock.
         nanos: u64,
     },
 }
 
-/// Binary digits behind the point of a multiplier. A tick shorter than 65 us fits, and a multiplier for
-/// a tick of 0.1 ns is still exact to 4e-14.
+/// Fractional bits of a multiplier. Ticks shorter than 65 us fit, and a multiplier for a tick of 0.1 ns is
+/// still exact to 4e-14.
 const SHIFT: u32 = 48;
 
-/// A clock that reads the time stamp counter: nanoseconds of Unix time at the calibration, counted on
-/// from there by the counter alone. It never goes back on one core.
+/// A clock based on the time stamp counter: Unix time in nanoseconds at the calibration, advanced by the
+/// counter alone. It never goes back on one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tsc {
     base_ticks: u64,
     base: Nanos,
-    /// Nanoseconds in a tick, with [`SHIFT`] binary digits behind the point.
+    /// Nanoseconds per tick, with [`SHIFT`] fractional bits.
     multiplier: u64,
 }
 
@@ -53,7 +53,7 @@ impl Tsc {
     #[inline(always)]
     pub fn ticks() -> u64 {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: every x86-64 processor has the instruction, and Linux lets everybody use it.
+        // SAFETY: every x86-64 processor has the instruction, and Linux allows it for all processes.
         unsafe {
             core::arch::x86_64::_rdtsc()
         }
@@ -64,27 +64,27 @@ impl Tsc {
         }
     }
 
-    /// The present instant.
+    /// The current instant.
     #[inline(always)]
     pub fn now(&self) -> Nanos {
         self.at(Self::ticks())
     }
 
-    /// The instant at which the counter stands at `ticks`. Before the calibration there is no time: it is
-    /// the instant of the calibration then.
+    /// The instant at which the counter reads `ticks`. For ticks before the calibration, this is the instant
+    /// of the calibration.
     #[inline(always)]
     pub fn at(&self, ticks: u64) -> Nanos {
         let since = u128::from(ticks.saturating_sub(self.base_ticks)) * u128::from(self.multiplier);
         Nanos(self.base.0.saturating_add((since >> SHIFT) as u64))
     }
 
-    /// Ticks in a second, rounded down.
+    /// Ticks per second, rounded down.
     pub fn ticks_per_second(&self) -> u64 {
         ((1_000_000_000_u128 << SHIFT) / u128::from(self.multiplier)) as u64
     }
 
-    /// Watches the counter for as long beside CLOCK_MONOTONIC_RAW. A fifth of a second is enough for
-    /// one millionth. Sleeps in between.
+    /// Compares the counter with CLOCK_MONOTONIC_RAW for `duration`, mostly asleep. A fifth of a second gives
+    /// a precision of one millionth.
     ///
     /// # Errors
     ///
@@ -98,11 +98,11 @@ impl Tsc {
         Self::from_samples(&samples, base_ticks, clock(ClockId::Realtime))
     }
 
-    /// The clock that `samples`, in the order in which they were taken, say, and that shows `base` when
-    /// the counter stands at `base_ticks`.
+    /// The clock according to `samples`, in the order they were taken, that reads `base` when the counter is
+    /// at `base_ticks`.
     ///
-    /// The rate is that between the sharpest sample of the first half and that of the second. Sharp is
-    /// one in which little time went by between the two readings of the counter: nobody interrupted it.
+    /// The rate is taken between the sharpest sample of the first half and that of the second. In a sharp
+    /// sample, little time passed between the two readings of the counter, so it was not interrupted.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl Tsc {
 }
 
 impl Sample {
-    /// Twice the counter's value at the middle of the sample, which is when the clock was read.
+    /// Twice the counter's value at the middle of the sample, when the clock was read.
     fn twice_middle(&self) -> i128 {
         i128::from(self.before) + i128::from(self.after)
     }
@@ -142,7 +142,7 @@ fn sharpest(samples: &[Sample]) -> Option<&Sample> {
         .min_by_key(|sample| sample.after - sample.before)
 }
 
-/// How many samples are taken at a time, so that one of them is not interrupted.
+/// The number of samples taken at a time, so that at least one is not interrupted.
 const AT_A_TIME: usize = 100;
 
 fn take_samples(samples: &mut Vec<Sample>) {
@@ -155,7 +155,7 @@ fn take_samples(samples: &mut Vec<Sample>) {
 
 fn clock(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
-    // Neither clock was ever before its epoch.
+    // Neither clock is ever before its epoch.
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Samples of a counter of this rate: two rough ones, two sharp ones, each a second apart.
+    /// Samples of a counter of this rate: two rough and two sharp ones, each a second apart.
     fn samples(ticks_per_second: u64, start: u64) -> Vec<Sample> {
         let sample = |second: u64, before: u64, after: u64| {
             let middle = start + ticks_per_second * second;
@@ -224,7 +224,7 @@ mod tests {
         let tsc = Tsc::calibrate(Duration::from_millis(20)).unwrap();
         let (first, second) = (tsc.now(), tsc.now());
         assert!(second >= first);
-        // A day apart at the most: what is compared is the epoch, not the rate.
+        // Within a day: this compares the epoch, not the rate.
         assert!(clock(ClockId::Realtime).0.abs_diff(second.0) < 86_400_000_000_000);
     }
 }

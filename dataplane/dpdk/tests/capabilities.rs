@@ -1,4 +1,5 @@
-//! What becomes of the capabilities of other threads. The process is this test's own: all its threads lose theirs.
+//! Tests dropping the capabilities of other threads. This test needs its own process, because all its threads
+//! lose theirs.
 
 #![cfg(feature = "dpdk")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// As root it shows that other threads lose them; otherwise there is nothing to lose, and that the call ends.
+/// As root, this shows that other threads lose them; otherwise only that the call returns.
 #[test]
 fn other_threads_lose_their_capabilities_while_they_wait_and_the_caller_keeps_its_own() {
     let permitted = || capabilities(None).unwrap().permitted;

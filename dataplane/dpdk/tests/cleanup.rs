@@ -1,4 +1,4 @@
-//! DPDK from the start to the end, in a process of its own.
+//! DPDK from start to cleanup, in its own process.
 #![cfg(feature = "dpdk")]
 
 use dpdk::{Eal, EalError, EalOptions, Pool, PoolSettings, Port, PortSettings, StillInUse};

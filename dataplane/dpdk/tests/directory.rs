@@ -1,4 +1,4 @@
-//! What a process leaves of DPDK when it ends.
+//! The files of DPDK after a process ends.
 #![cfg(feature = "dpdk")]
 
 use dpdk::{Eal, EalOptions};

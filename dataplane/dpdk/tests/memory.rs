@@ -1,4 +1,4 @@
-//! DPDK's memory, all of it taken at times: in a process of its own.
+//! Tests that exhaust DPDK's memory, in their own process.
 #![cfg(feature = "dpdk")]
 
 use dpdk::{Eal, EalOptions, Memory, Pool, PoolError, PoolSettings};
@@ -24,12 +24,12 @@ fn what_was_refused_or_given_back_can_be_taken_again() {
     }
 }
 
-/// So that whoever adds up what pools take is never told by DPDK that it was too little.
+/// A sum of pool sizes must always be enough for DPDK.
 #[test]
 fn the_memory_of_a_pool_is_not_underestimated() {
     for (mbufs, data_room) in [(1, 1), (8_191, 2_048), (100_000, 9_216), (65_535, 128)] {
         let settings = PoolSettings { mbufs, cache: 0, data_room: Bytes(data_room), socket: None };
-        // The mbuf, headroom and data; the mempool's header of 64 bytes; a pointer in its ring.
+        // The mbuf, headroom and data, the mempool's header of 64 bytes, and a pointer in its ring.
         let least = u64::from(mbufs) * (128 + 128 + data_room + 64 + 8);
         assert!((least..least + u64::from(mbufs) * 128).contains(&settings.memory().0), "{settings:?}");
     }

@@ -1,4 +1,4 @@
-//! Bursts in and out, over a ring that gives back what it is given.
+//! Bursts in and out over a loopback ring.
 
 use dpdk::{BURST, Mbuf};
 use switch::Frame;

@@ -1,4 +1,4 @@
-//! What different devices do.
+//! The behaviour of different devices.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::fs;
@@ -11,7 +11,7 @@ use switch::Frame;
 
 use crate::support::{content, eal, open, pattern, pfc_frame, pool, receive_all, wait_until};
 
-/// Frames of all lengths, and one of the frames that bridges swallow.
+/// Frames of all lengths, including one that bridges do not forward.
 fn traffic() -> Vec<Vec<u8>> {
     vec![pattern(60), pfc_frame(), pattern(1_514), pattern(9_216), pattern(61)]
 }
@@ -66,7 +66,7 @@ fn a_pool_that_is_empty_is_counted_and_frames_go_on_when_it_is_not() {
 #[test]
 fn two_ends_of_a_memif_carry_every_frame_both_ways() {
     let directory = tempfile::tempdir().unwrap();
-    // One socket under two names: the driver wants no two ends of one socket in one process.
+    // One socket under two names, because the driver rejects both ends of one socket in one process.
     let name = directory.path().display();
     let pool = pool("devices_memif", 8_191, 2_048);
     let mut server = memif("net_memif_server", "server", &format!("{name}/socket"), &pool);
@@ -93,7 +93,7 @@ fn a_client_that_is_restarted_finds_its_server_again() {
     let directory = tempfile::tempdir().unwrap();
     let [one, other] = ["socket", "./socket"].map(|name| format!("{}/{name}", directory.path().display()));
     let pool = pool("devices_restart", 8_191, 2_048);
-    // The driver does not close a socket well; as long as it has a server, it stays.
+    // The driver closes sockets incorrectly; this server keeps the socket open.
     let keeper = format!("net_memif_restart_k,role=server,id=1,socket={one},socket-abstract=no,bsize=2048");
     let _keeper = open(&keeper, &pool);
     let mut server = memif("net_memif_restart_s0", "server", &one, &pool);
@@ -153,7 +153,7 @@ fn a_peer_may_go_at_any_time_while_bursts_come_and_go() {
 fn exchange(from: &mut Opened, to: &mut Opened, pool: &dpdk::Pool) {
     let mut frames: Vec<_> = traffic().iter().map(|bytes| pool.frame(bytes).unwrap()).collect();
     let mut received = Vec::new();
-    // The receiver lends its buffers to the sender when it is polled.
+    // Polling the receiver lends its buffers to the sender.
     wait_until("all frames are there", || {
         from.tx.send(&mut frames);
         to.rx.receive(&mut received);

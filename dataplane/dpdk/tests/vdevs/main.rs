@@ -1,5 +1,5 @@
-//! Ports over virtual devices: no hugepages, no hardware, no privileges. One process, because DPDK is
-//! started once in each.
+//! Ports over virtual devices: no hugepages, no hardware, no privileges. They share one process, because DPDK
+//! starts only once per process.
 #![cfg(feature = "dpdk")]
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -29,7 +29,7 @@ fn an_exhausted_pool_gathers_no_frame_until_a_chunk_comes_back() {
     assert_eq!((pool.available(), pool.uncached()), (1, 1));
     let gathered = frames[0].gather([&[1; 30], &[2; 30]]).unwrap();
     assert_eq!((pool.available(), pool.uncached()), (0, 0));
-    // The chunk out of which a frame was gathered may go before the frame does.
+    // The chunk from which a frame was gathered may be dropped before the frame.
     frames.clear();
     assert_eq!(pool.available(), 6);
     assert_eq!(crate::support::content(&gathered), [[1; 30], [2; 30]].concat());

@@ -1,4 +1,4 @@
-//! What goes wrong before there is a port.
+//! Failures before there is a port.
 
 use dpdk::{Eal, EalError, EalOptions, Memory, Port, PortError, PortSettings};
 use units::Bytes;
