@@ -1,4 +1,4 @@
-//! The replay itself: the loop around the switch.
+//! The replay: the loop around the switch.
 
 use crate::capture::{CaptureError, CaptureSink, Captured, FrameSource, Merge, Merged};
 use crate::frame::{FramePool, OwnedFrame};
@@ -11,34 +11,33 @@ use std::sync::Arc;
 use switch::{Program, Shard, Volume};
 use units::{Bytes, Interval, Nanos, PortId, Priority};
 
-/// The most frames of one instant and port that the switch is given at once, as a network card
-/// hands them over.
+/// The maximum number of frames of one instant and port that the switch gets at once, like a NIC's burst.
 const BURST: usize = 32;
 /// Frames between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 15;
 
-/// How far a replay has come.
+/// The progress of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Frames read.
     pub frames: u64,
-    /// Bytes of the captures that they took, record headers included (those of pcap).
+    /// The bytes of these frames in the captures, including pcap record headers.
     pub bytes: u64,
 }
 
-/// How a replay ended.
+/// The ending of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Everything that could leave has left, and nothing is due any more.
+    /// All frames that could leave have left, and nothing is due.
     Drained,
-    /// Nothing can leave, yet there are frames inside or groups paused: a deadlock.
+    /// A deadlock: nothing can leave, but frames are queued or groups paused.
     Deadlock,
-    /// Frames still waited [`Replay::DRAIN_LIMIT`] after the last arrival.
+    /// Frames were still queued [`Replay::DRAIN_LIMIT`] after the last arrival.
     DrainLimit,
 }
 
 impl Ending {
-    /// The name in reports; stable.
+    /// The stable name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Drained => "drained",
@@ -48,20 +47,20 @@ impl Ending {
     }
 }
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What happened in the gateway.
+    /// The report on the gateway.
     pub report: Report,
-    /// Why a capture could not be read to its end. What was read before was played and drained.
+    /// Why a capture could not be read to its end. Earlier frames were played and drained.
     pub input_error: Option<CaptureError>,
-    /// Whether `progress` ended the playing.
+    /// Whether `progress` ended the replay.
     pub interrupted: bool,
-    /// What happened over time, where [`Replay::sample`] asked for it.
+    /// The time series, if [`Replay::sample`] requested it.
     pub series: Option<Series>,
 }
 
-/// Captures, ready to be played through a gateway.
+/// Captures to play through a gateway.
 pub struct Replay<S> {
     program: Arc<Program>,
     merge: Merge<S>,
@@ -70,11 +69,11 @@ pub struct Replay<S> {
 }
 
 impl<S: FrameSource> Replay<S> {
-    /// How long after the last arrival frames may still leave, in time of the capture: a gateway
-    /// that is shaped to almost nothing would otherwise send pause refreshes for years.
+    /// The maximum drain after the last arrival, in replay time: a gateway shaped to almost zero would
+    /// otherwise send pause refreshes for years.
     pub const DRAIN_LIMIT: Interval = Interval::from_secs(60);
 
-    /// Puts `inputs` in order. The ports that they name are ports of `program`.
+    /// Merges `inputs`. They must only name ports of `program`.
     ///
     /// # Errors
     /// What keeps the first frame of an input from being read.
@@ -83,23 +82,23 @@ impl<S: FrameSource> Replay<S> {
         Ok(Self { program, merge: Merge::new(sources)?, sides, sampling: None })
     }
 
-    /// Has the gateway looked at over time. That changes nothing in what it does.
+    /// Samples the gateway over time, without affecting it.
     #[must_use]
     pub fn sample(mut self, sampling: Sampling) -> Self {
         self.sampling = Some(sampling);
         self
     }
 
-    /// Plays all frames, drains the gateway, and writes everything to the end. `name` is that of
-    /// the gateway in the report; `progress` is called every few ten thousand frames, and can end
-    /// the playing as the end of the captures would.
+    /// Plays all frames, drains the gateway, and completes all outputs. `name` is the gateway's name in the
+    /// report. `progress` is called every few ten thousand frames; if it breaks, the replay ends as at the
+    /// end of the captures.
     ///
     /// # Errors
     /// What keeps an output from being written. The captures hold whole records up to there, and
     /// those of the other ports all that had left.
     ///
     /// # Panics
-    /// Where `outputs` was not made for the ports of the program: a mistake in the caller.
+    /// If `outputs` does not match the ports of the program, a mistake of the caller.
     pub fn run<W: CaptureSink>(
         mut self,
         name: &str,
@@ -108,7 +107,7 @@ impl<S: FrameSource> Replay<S> {
     ) -> Result<Outcome, CaptureError> {
         let mut gateway = Gateway::new(self.program.clone(), outputs, self.sampling);
         let played = self.play(&mut gateway, progress);
-        // An output that failed ends the replay at once; the other ones are completed.
+        // A failed output ends the replay at once; the others are completed.
         let ended = played.and_then(|input| Ok((input, gateway.drain(gateway.now + Self::DRAIN_LIMIT)?)));
         let (input, ending) = match ended {
             Ok(ended) => ended,
@@ -124,7 +123,7 @@ impl<S: FrameSource> Replay<S> {
         Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted, series })
     }
 
-    /// Plays all frames. An input that breaks ends the playing, and is no error here.
+    /// Plays all frames. A failing input ends the replay but is not an error here.
     fn play<W: CaptureSink>(
         &mut self,
         gateway: &mut Gateway<W>,
@@ -158,19 +157,19 @@ impl<S: FrameSource> Replay<S> {
     }
 }
 
-/// What was played.
+/// The frames played.
 #[derive(Default)]
 pub(crate) struct Played {
     pub progress: Progress,
-    /// Of all frames that were read.
+    /// The volume of all frames read.
     pub volume: Volume,
     /// First and last instant of the captures.
     pub captured: Option<(Nanos, Nanos)>,
-    /// First and last arrival, by the clock of the replay.
+    /// First and last arrival, by the replay clock.
     pub arrivals: Option<(Nanos, Nanos)>,
     pub unassigned: Unassigned,
     pub error: Option<CaptureError>,
-    /// Whether the playing was ended before the captures did.
+    /// Whether the replay was ended before the captures.
     pub interrupted: bool,
 }
 
@@ -187,22 +186,22 @@ impl Played {
     }
 }
 
-/// A switch whose clock is moved by hand.
+/// A switch driven by the replay clock.
 pub(crate) struct Gateway<W: CaptureSink> {
     pub shard: Shard<OwnedFrame>,
     pub outputs: Outputs<W>,
     pub now: Nanos,
-    /// What was given to each port.
+    /// The volume given to each port.
     pub offered: Vec<Volume>,
     ports: u16,
     pool: FramePool,
-    /// Frames that arrived at `now` at `burst_port` and were not given to the switch yet.
+    /// Frames that arrived at `now` at `burst_port` and are not yet given to the switch.
     burst: Vec<OwnedFrame>,
     burst_port: PortId,
-    /// The first instant after `now` at which a port wants to be called.
+    /// The first port deadline after `now`.
     next: Nanos,
     sampler: Option<Sampler>,
-    /// When the sampler is to look; never without one.
+    /// The next sample; never without a sampler.
     next_sample: Nanos,
 }
 
@@ -232,13 +231,13 @@ impl<W: CaptureSink> Gateway<W> {
         (0..self.ports).map(PortId)
     }
 
-    /// A frame arrives at `now`, which is never before the last one.
+    /// Handles a frame that arrives at `now`, which never goes back.
     #[inline]
     fn arrive(&mut self, now: Nanos, port: PortId, frame: &Captured<'_>) -> Result<(), CaptureError> {
         if now > self.now || port != self.burst_port || self.burst.len() == BURST {
             self.flush()?;
             if self.next < now {
-                // What is due at the very instant of an arrival comes behind it.
+                // Deadlines at the instant of an arrival are served after it.
                 self.serve(Nanos(now.0 - 1))?;
             }
             self.move_clock(now);
@@ -249,7 +248,7 @@ impl<W: CaptureSink> Gateway<W> {
         Ok(())
     }
 
-    /// Gives the switch what arrived, and takes what may leave at once.
+    /// Gives the burst to the switch, and takes frames that may leave at once.
     #[inline]
     fn flush(&mut self) -> Result<(), CaptureError> {
         if self.burst.is_empty() {
@@ -260,8 +259,8 @@ impl<W: CaptureSink> Gateway<W> {
         self.serve(self.now)
     }
 
-    /// Calls each port at each of its deadlines up to `until`, in the order of time and, at one
-    /// instant, of the ports.
+    /// Calls each port at each of its deadlines up to `until`, in time order and, at one instant, in port
+    /// order.
     #[inline]
     fn serve(&mut self, until: Nanos) -> Result<(), CaptureError> {
         loop {
@@ -278,7 +277,7 @@ impl<W: CaptureSink> Gateway<W> {
                 served = true;
             }
             if served {
-                // What left may have made another port due, by the end of a pause.
+                // A departed frame may have made another port due, by ending a pause.
                 continue;
             }
             self.next = next;
@@ -289,7 +288,7 @@ impl<W: CaptureSink> Gateway<W> {
         }
     }
 
-    /// All that happens before `to` has happened, and the switch has what arrived.
+    /// Moves the clock to `to`. All earlier events are done, and the switch has all arrived frames.
     #[inline]
     fn move_clock(&mut self, to: Nanos) {
         if self.next_sample <= to {
@@ -305,19 +304,19 @@ impl<W: CaptureSink> Gateway<W> {
         }
     }
 
-    /// A frame that comes in nowhere passes by at `now`.
+    /// Notes a frame at `now` that no port receives.
     fn pass_by(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(now);
         }
     }
 
-    /// Lets leave what can leave after the last arrival.
+    /// Drains the switch after the last arrival.
     fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
         while self.next != Nanos::NEVER {
             let departs = |port| self.shard.departure(port) != Nanos::NEVER;
             if !self.ports().any(departs) && (self.holds_frames() || self.has_paused_group()) {
-                // Only pauses are left, and they would be refreshed for ever. Slots come to rest.
+                // Only pauses remain, and they would be refreshed forever. Slots come to rest.
                 return Ok(Ending::Deadlock);
             }
             if self.next > limit {

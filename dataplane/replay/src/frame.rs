@@ -1,20 +1,19 @@
-//! Frames that own their bytes, in buffers that are used again.
+//! Frames that own their bytes, in reused buffers.
 
 use core::cell::RefCell;
 use std::rc::Rc;
 use switch::Frame;
 use units::Bytes;
 
-/// The smallest buffer, as a power of two: short frames share one size.
+/// The smallest buffer, as a power of two. Short frames share this size.
 const SMALLEST_SHIFT: u32 = 6;
-/// Sizes from 64 bytes up to [`crate::capture::SNAP_LENGTH`], each twice the one before.
+/// The number of sizes from 64 bytes up to [`crate::capture::SNAP_LENGTH`], each twice the previous one.
 const SIZES: usize = (crate::capture::SNAP_LENGTH.ilog2() - SMALLEST_SHIFT + 1) as usize;
 
-/// Buffers for frames.
+/// A pool of buffers for frames.
 ///
-/// A dropped frame gives its buffer back, so that once as many frames have been inside as ever
-/// will be at the same time, nothing is allocated any more. Buffers come in powers of two: a short
-/// frame never holds the memory of a long one, and none has to grow.
+/// A dropped frame returns its buffer, so allocation stops once the number of frames in use has peaked.
+/// Buffer sizes are powers of two: a short frame never takes a long buffer, and no buffer has to grow.
 #[derive(Clone, Debug, Default)]
 pub struct FramePool(Rc<FreeLists>);
 
@@ -26,7 +25,7 @@ impl FramePool {
         Self::default()
     }
 
-    /// A frame that had `original_length` bytes on the link, of which `captured` are the first.
+    /// A frame that had `original_length` bytes on the link, starting with `captured`.
     #[inline]
     pub fn frame(&self, captured: &[u8], original_length: u32) -> OwnedFrame {
         let size = size_for(captured.len());
@@ -37,8 +36,8 @@ impl FramePool {
     }
 }
 
-/// The place of the smallest buffers that `length` bytes fit. What is longer than a captured frame
-/// can be shares the last one, and grows it.
+/// The index of the smallest buffer size that fits `length` bytes. Anything longer than a captured frame uses
+/// the last size, and its buffer grows.
 #[inline]
 fn size_for(length: usize) -> usize {
     let shift = usize::BITS - length.saturating_sub(1).leading_zeros();
@@ -50,7 +49,7 @@ fn buffer(size: usize) -> Vec<u8> {
     Vec::with_capacity(1 << (SMALLEST_SHIFT as usize + size))
 }
 
-/// A frame of a capture: the bytes that were captured, and the length it had on the link.
+/// A frame of a capture: the captured bytes, and the length on the link.
 #[derive(Debug)]
 pub struct OwnedFrame {
     bytes: Vec<u8>,
@@ -84,7 +83,7 @@ impl Frame for OwnedFrame {
         Bytes(u64::from(self.original_length))
     }
 
-    /// Never `None`: the pool grows where it has to.
+    /// Never `None`: the pool grows as needed.
     fn duplicate(&self) -> Option<Self> {
         Some(self.pool.frame(&self.bytes, self.original_length))
     }

@@ -1,27 +1,27 @@
-//! What is played, and through which ports it comes in.
+//! The inputs of a replay and their ingress ports.
 
 use crate::capture::{Captured, Pace, Splitter};
 use switch::Volume;
 use units::{Bytes, PortId};
 use wire::ethernet::{self, MacAddress};
 
-/// One capture that is played.
+/// One capture to play.
 #[derive(Debug)]
 pub struct Input<S> {
     /// Its frames.
     pub source: S,
-    /// How fast they come.
+    /// Their pace.
     pub pace: Pace,
-    /// Where they come in.
+    /// Their ingress port.
     pub side: Side,
 }
 
-/// The port through which the frames of a capture come in.
+/// The ingress port of the frames of a capture.
 #[derive(Clone, Debug)]
 pub enum Side {
     /// One port for all of them.
     Port(PortId),
-    /// Told by the source of each frame. Frames that match no rule come in nowhere.
+    /// Determined by the source of each frame. Frames that match no rule are not played.
     Split(Splitter),
 }
 
@@ -35,25 +35,24 @@ impl Side {
     }
 }
 
-/// What the merge needs of `inputs`, and where the frames of each come in.
+/// Splits `inputs` into the sources to merge and the ingress port of each.
 pub(crate) fn split_inputs<S>(inputs: Vec<Input<S>>) -> (Vec<(S, Pace)>, Vec<Side>) {
     inputs.into_iter().map(|input| ((input.source, input.pace), input.side)).unzip()
 }
 
-/// Frames of split captures that came in nowhere.
+/// Frames of split captures that match no rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unassigned {
-    /// All of them.
+    /// Their volume.
     pub volume: Volume,
-    /// The first source addresses that were seen, at most [`Unassigned::NAMED`], and how many
-    /// frames each sent.
+    /// The first source addresses seen, at most [`Unassigned::NAMED`], with their number of frames.
     pub sources: Vec<(MacAddress, u64)>,
-    /// Frames of further addresses, and frames too short to have one.
+    /// Frames of other addresses, or too short to have one.
     pub others: u64,
 }
 
 impl Unassigned {
-    /// How many source addresses are told apart.
+    /// The maximum number of source addresses counted separately.
     pub const NAMED: usize = 8;
 
     #[cold]

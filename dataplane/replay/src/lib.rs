@@ -1,9 +1,8 @@
-//! Captures through the switch core: the clock comes from the capture.
+//! Replays captures through the switch core. The capture drives the clock.
 //!
-//! A [`Replay`] brings the frames of its [`Input`]s in one order of time before a [`switch::Shard`],
-//! calls it exactly when it asks to be called in between, and gives what leaves to [`Outputs`].
-//! What happened is a [`report::Report`]. The same frames and the same program give the same
-//! bytes, on every machine.
+//! A [`Replay`] feeds the frames of its [`Input`]s in time order to a [`switch::Shard`], calls it exactly at
+//! its deadlines in between, and gives departing frames to [`Outputs`]. The result is a [`report::Report`].
+//! The same frames and the same program give the same bytes on every machine.
 
 pub mod capture;
 mod driver;

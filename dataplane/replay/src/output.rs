@@ -1,4 +1,4 @@
-//! What leaves the ports, written to captures.
+//! Captures of departing frames.
 
 use crate::capture::{CaptureError, CaptureSink, CaptureWriter};
 use crate::frame::OwnedFrame;
@@ -6,8 +6,8 @@ use std::fs::File;
 use switch::{ControlFrame, Frame, Links, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId};
 
-/// One capture for each port that has one, of everything that the gateway sends there, control
-/// frames included, in the order of the wire.
+/// An optional capture per port with everything that the gateway sends there, including control frames, in
+/// wire order.
 #[derive(Default)]
 #[must_use = "what is not finished may not be written"]
 pub struct Outputs<W: CaptureSink = File> {
@@ -15,12 +15,12 @@ pub struct Outputs<W: CaptureSink = File> {
 }
 
 impl<W: CaptureSink> Outputs<W> {
-    /// One place for each port, in their order; `None` where what leaves is only counted.
+    /// One entry per port, in port order; with `None`, frames are only counted.
     pub fn new(captures: impl IntoIterator<Item = Option<CaptureWriter<W>>>) -> Self {
         Self { ports: captures.into_iter().map(Output::new).collect() }
     }
 
-    /// Ports that have a place.
+    /// The number of ports.
     pub(crate) fn len(&self) -> usize {
         self.ports.len()
     }
@@ -36,13 +36,13 @@ impl<W: CaptureSink> Outputs<W> {
         self.ports.iter_mut().try_for_each(Output::check)
     }
 
-    /// Data and control frames that left through `port`, as the transmitter saw them.
+    /// Data and control frames that left through `port`, counted by the transmitter.
     pub(crate) fn sent(&self, port: PortId) -> (Volume, Volume) {
         let output = &self.ports[port.index()];
         (output.data, output.control)
     }
 
-    /// Writes everything that was collected, of every port, whatever happens to one of them.
+    /// Completes the captures of all ports, even if one fails.
     pub(crate) fn finish(self) -> Result<(), CaptureError> {
         let mut outcome = Ok(());
         for output in self.ports {
@@ -66,12 +66,12 @@ impl<W: CaptureSink> Links<OwnedFrame> for Outputs<W> {
     }
 }
 
-/// Where one port's frames go.
+/// The output of one port.
 pub(crate) struct Output<W: CaptureSink> {
     capture: Option<CaptureWriter<W>>,
     data: Volume,
     control: Volume,
-    /// The first thing that went wrong, until it is taken.
+    /// The first error, until it is taken.
     failed: Option<Box<CaptureError>>,
 }
 
@@ -80,7 +80,7 @@ impl<W: CaptureSink> Output<W> {
         Self { capture, data: Volume::default(), control: Volume::default(), failed: None }
     }
 
-    /// What went wrong while frames were taken.
+    /// Returns the first error of a frame, if any.
     #[inline]
     pub fn check(&mut self) -> Result<(), CaptureError> {
         match self.failed.take() {
@@ -99,10 +99,10 @@ impl<W: CaptureSink> Output<W> {
 
     #[cold]
     fn fail(&mut self, error: CaptureError) {
-        // Nothing is written behind a gap.
+        // Nothing is written after a gap.
         self.failed.get_or_insert_with(|| Box::new(error));
         if let Some(capture) = self.capture.take() {
-            // The first error is the one that counts.
+            // Only the first error is reported.
             let _ = capture.finish();
         }
     }
@@ -115,7 +115,7 @@ impl<W: CaptureSink> Output<W> {
 }
 
 impl<W: CaptureSink> Transmitter<OwnedFrame> for Output<W> {
-    /// A capture takes whatever is sent.
+    /// A capture accepts any number of frames.
     #[inline]
     fn room(&self) -> usize {
         usize::MAX

@@ -1,12 +1,12 @@
-//! What can go wrong with a capture, one clear line each.
+//! Errors of captures, each with a one-line message.
 
 use core::fmt;
 use std::io;
 use std::path::PathBuf;
 use units::Nanos;
 
-/// Why a capture cannot be read or written. Offsets are bytes from the start of the capture, to
-/// the record or block that is at fault.
+/// Why a capture cannot be read or written. Offsets are in bytes from the start of the capture to the faulty
+/// record or block.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened for reading.
@@ -14,7 +14,7 @@ pub enum CaptureError {
     Open {
         /// The capture.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file cannot be created.
@@ -22,7 +22,7 @@ pub enum CaptureError {
     Create {
         /// The capture.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Reading failed.
@@ -30,18 +30,18 @@ pub enum CaptureError {
     Read {
         /// The capture.
         path: PathBuf,
-        /// Bytes that were read before.
+        /// Bytes read before the error.
         offset: u64,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Not a single byte.
+    /// The file is empty.
     #[error("{}: empty file; a capture has at least a header", path.display())]
     Empty {
         /// The capture.
         path: PathBuf,
     },
-    /// Neither pcap nor pcapng.
+    /// The file is neither pcap nor pcapng.
     #[error("{}: neither pcap nor pcapng: it starts with {magic:02x?}{}", path.display(), hint(*magic))]
     NotACapture {
         /// The file.
@@ -49,21 +49,21 @@ pub enum CaptureError {
         /// Its first four bytes.
         magic: [u8; 4],
     },
-    /// A version of a format that is not known.
+    /// The version of the format is unknown.
     #[error("{}: byte {offset}: unsupported {format} version {major}.{minor}", path.display())]
     UnknownVersion {
         /// The capture.
         path: PathBuf,
-        /// Where its header starts.
+        /// The offset of the header.
         offset: u64,
         /// pcap or pcapng.
         format: &'static str,
-        /// The first part of the version.
+        /// The major version.
         major: u16,
-        /// The second part.
+        /// The minor version.
         minor: u16,
     },
-    /// Frames that are not Ethernet.
+    /// The frames are not Ethernet.
     #[error(
         "{}: byte {offset}: {}link type is {found}, but only Ethernet (1) is supported",
         path.display(), of_interface(*interface)
@@ -71,62 +71,62 @@ pub enum CaptureError {
     NotEthernet {
         /// The capture.
         path: PathBuf,
-        /// The header of a pcap file, the first frame of the interface in pcapng.
+        /// The offset of the header of a pcap file, or of the first frame of the interface in pcapng.
         offset: u64,
         /// The interface within its section; `None` for pcap.
         interface: Option<u32>,
         /// The link type found.
         found: LinkType,
     },
-    /// The capture stops within a record or block. All frames before it were delivered.
+    /// The capture ends within a record or block. All earlier frames were delivered.
     #[error("{}: truncated in the record at byte {offset}", path.display())]
     Truncated {
         /// The capture.
         path: PathBuf,
-        /// Where the record starts.
+        /// The offset of the record.
         offset: u64,
     },
-    /// A record or block that contradicts itself. All frames before it were delivered.
+    /// A record or block is inconsistent. All earlier frames were delivered.
     #[error("{}: byte {offset}: {cause}", path.display())]
     Corrupt {
         /// The capture.
         path: PathBuf,
-        /// Where the record or block starts.
+        /// The offset of the record or block.
         offset: u64,
-        /// The contradiction.
+        /// The inconsistency.
         cause: Corruption,
     },
-    /// Standard input was to be played more than once.
+    /// Standard input cannot be played more than once.
     #[error("standard input cannot be replayed {loops} times: it can be read only once; name a file")]
     StdinCannotLoop {
-        /// How often it was to be played.
+        /// The requested number of loops.
         loops: u32,
     },
-    /// Writing failed. What the file holds are whole records.
+    /// Writing failed. The file contains only whole records.
     #[error("{}: cannot be written after {frames} frames: {source}", path.display())]
     Write {
         /// The capture.
         path: PathBuf,
-        /// Whole frames that are in the file.
+        /// Whole frames in the file.
         frames: u64,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A frame was offered after writing had failed.
+    /// A frame was given after a write error.
     #[error("{}: closed after a write error", path.display())]
     Closed {
         /// The capture.
         path: PathBuf,
     },
-    /// A frame is longer than the snap length that is written.
+    /// A frame is longer than the snap length of written captures.
     #[error("{}: a frame of {length} bytes exceeds the snap length of 262144", path.display())]
     FrameTooLong {
         /// The capture.
         path: PathBuf,
-        /// Bytes of the frame.
+        /// The length of the frame in bytes.
         length: usize,
     },
-    /// An instant past the year 2106, which pcap has no room for.
+    /// The instant is after the year 2106, which pcap cannot store.
     #[error("{}: time {at} exceeds 4294967295 s, the largest time that pcap can store", path.display())]
     TimeTooLate {
         /// The capture.
@@ -136,29 +136,29 @@ pub enum CaptureError {
     },
 }
 
-/// How a record or block contradicts itself.
+/// How a record or block is inconsistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Corruption {
-    /// More captured bytes than any capture program writes.
+    /// A record claims more captured bytes than any capture program writes.
     #[error("the frame claims {length} captured bytes; at most {limit} are allowed", limit = super::SNAP_LENGTH)]
     FrameTooLong {
-        /// The claim.
+        /// The claimed length.
         length: u32,
     },
-    /// A block length that cannot be.
+    /// A block length is impossible.
     #[error("the block claims a length of {length} bytes; it must be a multiple of 4 and at least {least}")]
     BlockLength {
-        /// The claim.
+        /// The claimed length.
         length: u32,
         /// The shortest block of its type.
         least: u32,
     },
-    /// A block that has to be read as a whole and is too long for that.
+    /// A block that must be read as a whole is too long.
     #[error("the block claims {length} bytes; at most {limit} are allowed for its type")]
     BlockTooLong {
-        /// The claim.
+        /// The claimed length.
         length: u32,
-        /// The bound.
+        /// The limit.
         limit: u32,
     },
     /// The two lengths of a block differ.
@@ -166,46 +166,46 @@ pub enum Corruption {
     BlockLengthsDiffer {
         /// The length before the body.
         leading: u32,
-        /// The length behind it.
+        /// The length after it.
         trailing: u32,
     },
-    /// A section whose byte order mark is none.
+    /// A section has an invalid byte order mark.
     #[error("the byte order magic of the section is {mark:#010x}, not 0x1a2b3c4d")]
     ByteOrderMark {
         /// The mark, read as big endian.
         mark: u32,
     },
-    /// A frame that does not fit its block.
+    /// A frame does not fit into its block.
     #[error("the frame claims {length} captured bytes, but its block has room for {room}")]
     FrameOutsideBlock {
-        /// The claim.
+        /// The claimed length.
         length: u32,
-        /// Bytes of the block that are left for it.
+        /// The bytes of the block left for it.
         room: u32,
     },
-    /// A frame of an interface that was not described.
+    /// A frame belongs to an interface without a description.
     #[error("the frame belongs to interface {interface}, but the section describes only {described}")]
     UnknownInterface {
         /// The interface.
         interface: u32,
-        /// How many there are.
+        /// The number of described interfaces.
         described: u32,
     },
-    /// More interfaces than fit.
+    /// There are more interfaces than supported.
     #[error("the section describes more than {limit} interfaces")]
     TooManyInterfaces {
-        /// The bound.
+        /// The limit.
         limit: u32,
     },
-    /// An option that does not fit its block or has a length that its code does not allow.
+    /// An option does not fit into its block or has an invalid length for its code.
     #[error("option {code} claims {length} bytes, more than the block holds")]
     OptionLength {
         /// The option code.
         code: u16,
-        /// The claim.
+        /// The claimed length.
         length: u16,
     },
-    /// An instant before 1970 or after 2553.
+    /// An instant is before 1970 or after 2553.
     #[error("the timestamp is not between 1970 and 2553")]
     TimeOutOfRange,
 }
@@ -219,7 +219,7 @@ impl LinkType {
     pub const ETHERNET: Self = Self(1);
 }
 
-/// The name where it is known, and the number.
+/// The name, if known, and the number.
 impl fmt::Display for LinkType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match pcap_file::DataLink::from(u32::from(self.0)) {

@@ -8,25 +8,24 @@ use units::{Interval, Nanos};
 
 type Opener<S> = Box<dyn FnMut() -> Result<S, CaptureError> + Send>;
 
-/// One capture, several times over, without a seam: each loop starts one mean gap after the end of
-/// the loop before it.
+/// One capture, repeated seamlessly: each loop starts one mean gap after the end of the previous one.
 ///
-/// The mean gap is the span of the first loop divided by its gaps, rounded down, or
-/// [`Looped::SHORTEST_GAP`] where that is zero. The capture is opened anew for each loop.
+/// The mean gap is the span of the first loop divided by its number of gaps, rounded down, or
+/// [`Looped::SHORTEST_GAP`] if that is zero. The capture is reopened for each loop.
 pub struct Looped<S> {
     open: Opener<S>,
     source: S,
     loops_left: u32,
-    /// Of the capture: its first instant, and its latest so far.
+    /// The first instant of the capture, and its latest so far.
     span: Option<(Nanos, Nanos)>,
     frames: u64,
-    /// What is added to every instant of this loop.
+    /// The offset of all instants of this loop.
     shift: Interval,
     gap: Option<Interval>,
 }
 
 impl Looped<CaptureFile> {
-    /// The capture at `path`, or on standard input for `-`, `loops` times.
+    /// Plays the capture at `path`, or on standard input for `-`, `loops` times.
     ///
     /// # Errors
     /// [`CaptureError::StdinCannotLoop`] for more than one loop of standard input, and those of
@@ -41,10 +40,10 @@ impl Looped<CaptureFile> {
 }
 
 impl<S: FrameSource> Looped<S> {
-    /// The gap between two loops of a capture whose mean gap is zero, or that has a single frame.
+    /// The gap between two loops of a capture with a mean gap of zero or a single frame.
     pub const SHORTEST_GAP: Interval = Interval::from_micros(1);
 
-    /// What `open` opens, `loops` times.
+    /// Plays the source that `open` returns `loops` times.
     ///
     /// # Errors
     /// Those of `open`, which is called once here and once for each further loop.
@@ -85,7 +84,7 @@ impl<S: FrameSource> FrameSource for Looped<S> {
     #[inline]
     fn advance(&mut self) -> Result<bool, CaptureError> {
         while !self.source.advance()? {
-            // A capture without frames has none however often it is played.
+            // A capture without frames has none in later loops either.
             if self.loops_left == 0 || self.span.is_none() {
                 return Ok(false);
             }
@@ -106,8 +105,7 @@ impl<S: FrameSource> FrameSource for Looped<S> {
     fn current(&self) -> Option<Captured<'_>> {
         let (first, _) = self.span?;
         let frame = self.source.current()?;
-        // What lies before the first instant would, in a later loop, lie before the end of the
-        // loop before it.
+        // In later loops, an instant before the first one would precede the end of the previous loop.
         let at = if self.shift == Interval::ZERO { frame.at } else { frame.at.max(first) + self.shift };
         Some(Captured { at, ..frame })
     }

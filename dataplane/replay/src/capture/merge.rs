@@ -1,4 +1,4 @@
-//! Several captures in one order of time.
+//! Merging several captures in time order.
 
 use super::pace::{Pace, Pacer};
 use super::source::{Captured, FrameSource};
@@ -11,23 +11,23 @@ use units::Nanos;
 /// One frame of several captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merged<'a> {
-    /// The source it is from, by its place in the list that was given.
+    /// The index of its source in the given list.
     pub source: usize,
-    /// When it comes, by the clock of the replay. Never earlier than the frame before it.
+    /// Its arrival by the replay clock. Never earlier than that of the previous frame.
     pub now: Nanos,
-    /// The frame, with the instant at which it was captured.
+    /// The frame, with its capture instant.
     pub frame: Captured<'a>,
 }
 
-/// Plays several sources together, in the order of the instants that their [`Pace`] gives their
-/// frames; of frames with the same instant, the one of the earlier source comes first.
+/// Plays several sources together, in the order of the instants that each [`Pace`] gives. Of frames with the
+/// same instant, that of the earlier source is first.
 ///
-/// Instants that go back within one source, as they do in real captures, are raised to the latest
-/// so far, and counted. What a pace or a loop would bring after 2553 comes at the end of that year.
-/// One frame per source is held, so memory is constant.
+/// Instants that go back within a source, as in real captures, are raised to the latest so far and counted.
+/// Frames that a pace or loop would move past 2553 arrive at the end of that year. Only one frame per source
+/// is held, so memory is constant.
 pub struct Merge<S> {
     lanes: Vec<Lane<S>>,
-    /// The sources that have a frame, by the instant at which it comes.
+    /// The sources that have a frame, by its arrival.
     turns: BinaryHeap<Reverse<(Nanos, usize)>>,
     /// The source whose frame is lent.
     lent: Option<usize>,
@@ -43,7 +43,7 @@ struct Lane<S> {
 }
 
 impl<S: FrameSource> Merge<S> {
-    /// Plays `sources` together, each at its pace.
+    /// Merges `sources`, each at its pace.
     ///
     /// # Errors
     /// What keeps the first frame of a source from being read.
@@ -67,21 +67,20 @@ impl<S: FrameSource> Merge<S> {
         Ok(Self { lanes, turns, lent: None, origin })
     }
 
-    /// The first instant of all sources, at which the clock of the replay starts; the epoch where
-    /// there is no frame.
+    /// The first instant of all sources, where the replay clock starts; the epoch if there are no frames.
     pub fn origin(&self) -> Nanos {
         self.origin
     }
 
-    /// Frames of source `source` whose instant was before that of a frame before them.
+    /// Frames of source `source` whose instant went back and was raised.
     ///
     /// # Panics
-    /// Where there is no such source.
+    /// If there is no such source.
     pub fn clamped(&self, source: usize) -> u64 {
         self.lanes[source].clamped
     }
 
-    /// How many sources were given.
+    /// The number of sources.
     pub fn sources(&self) -> usize {
         self.lanes.len()
     }
@@ -101,7 +100,7 @@ impl<S: FrameSource> Merge<S> {
         Ok(self.lanes[source].source.current().map(|frame| Merged { source, now, frame }))
     }
 
-    /// Replaces the frame of the source at the top, which was lent, by its next one.
+    /// Replaces the lent frame of the source at the top with its next one.
     #[inline]
     fn refill(&mut self, index: usize) -> Result<(), CaptureError> {
         let lane = &mut self.lanes[index];
@@ -118,7 +117,7 @@ impl<S: FrameSource> Merge<S> {
 }
 
 impl<S: FrameSource> Lane<S> {
-    /// When the frame comes that the source has just moved to.
+    /// The arrival of the source's current frame.
     #[inline]
     fn head(&mut self) -> Option<Nanos> {
         let Captured { at, original_length, .. } = self.source.current()?;
@@ -151,7 +150,7 @@ mod tests {
         Merge::new(sources.iter().map(|(instants, pace)| (source(instants), *pace))).unwrap()
     }
 
-    /// Source, frame within it, instant.
+    /// The source, number and instant of each frame.
     fn played(merge: &mut Merge<Source>) -> Vec<(usize, u8, u64)> {
         let mut order = Vec::new();
         while let Some(Merged { source, now, frame }) = merge.next_frame().unwrap() {

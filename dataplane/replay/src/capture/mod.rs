@@ -1,12 +1,12 @@
-//! Captures: pcap and pcapng in, pcap out.
+//! Captures: reading pcap and pcapng, writing pcap.
 //!
-//! A [`CaptureReader`] streams the frames of one capture in constant memory. A [`Looped`] capture
-//! is played several times, a [`Merge`] brings several of them into one order of time at the
-//! [`Pace`] that was asked for, a [`Splitter`] tells which side of a link a frame came from, and a
-//! [`CaptureWriter`] writes frames back. All that can go wrong is a [`CaptureError`].
+//! A [`CaptureReader`] streams the frames of one capture in constant memory. A [`Looped`] capture is played
+//! several times, a [`Merge`] combines several in time order at the requested [`Pace`], a [`Splitter`]
+//! determines the side of a link that a frame came from, and a [`CaptureWriter`] writes frames. All errors
+//! are [`CaptureError`]s.
 //!
-//! Frames are lent, never copied: what [`FrameSource::current`] returns lives in the read buffer
-//! of its capture until [`FrameSource::advance`] is called.
+//! Frames are lent, never copied: the frame of [`FrameSource::current`] stays in the read buffer of its
+//! capture until [`FrameSource::advance`] is called.
 
 mod error;
 mod looped;
@@ -37,6 +37,6 @@ pub use writer::{CaptureSink, CaptureWriter, SNAP_LENGTH};
 
 use units::Nanos;
 
-/// The latest instant of a frame, the end of 2553. The clock of a replay never comes near
-/// [`Nanos::NEVER`], which stands for what is not due at all.
+/// The latest instant of a frame, the end of 2553. It keeps the replay clock far from [`Nanos::NEVER`], which
+/// means "not due".
 pub(crate) const LATEST: Nanos = Nanos(18_429_292_800_000_000_000 - 1);

@@ -1,30 +1,28 @@
-//! How fast captures are played.
+//! The pace of captures.
 
 use core::fmt;
 use core::num::NonZeroU64;
 use core::str::FromStr;
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
 
-/// How the instants of a capture become instants of the clock of the replay.
+/// How instants of a capture map to the replay clock.
 ///
-/// The clock starts at the first instant of all captures that are played together, the origin, so
-/// instants of the replay are still Unix time.
+/// The clock starts at the origin, the first instant of all captures played together, so the replay's
+/// instants are still Unix time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// Every frame comes when it was captured.
+    /// Frames arrive at their capture instants.
     #[default]
     AsCaptured,
-    /// Every frame comes at its distance from the origin divided by the speed, rounded down to
-    /// the nanosecond.
+    /// The distance of each frame from the origin is divided by the speed, rounded down to the nanosecond.
     Scaled(Speed),
-    /// As fast as the link can: the instants of the capture are ignored. Its first frame starts at
-    /// the origin, and each further frame starts when the one before it, at its original length
-    /// and with FCS, preamble and gap, has left a link of this rate.
+    /// Frames arrive back to back at this rate; the capture's instants are ignored. The first frame starts at
+    /// the origin, and each further one when the previous one, at its original length and with FCS, preamble
+    /// and gap, has left the link.
     LineRate(BitRate),
 }
 
-/// A factor of speed as an exact fraction: 1000 plays a second in a millisecond, 1/2 in two
-/// seconds.
+/// A speed factor as an exact fraction: 1000 plays a second in a millisecond, 1/2 in two seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
     numerator: NonZeroU64,
@@ -32,18 +30,18 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// `numerator / denominator` times as fast; `None` where one of them is zero.
+    /// A speed of `numerator / denominator`; `None` if either is zero.
     pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
         let (numerator, denominator) = (NonZeroU64::new(numerator)?, NonZeroU64::new(denominator)?);
         Some(Self { numerator, denominator })
     }
 
-    /// Whether everything comes when it was captured.
+    /// Whether frames arrive at their capture instants.
     pub fn is_one(self) -> bool {
         self.numerator == self.denominator
     }
 
-    /// What is left of `interval` at this speed, rounded down; saturates.
+    /// The duration of `interval` at this speed, rounded down; saturates.
     #[inline]
     pub fn divide(self, interval: Interval) -> Interval {
         let scaled = u128::from(interval.0) * u128::from(self.denominator.get());
@@ -52,7 +50,7 @@ impl Speed {
     }
 }
 
-/// `3/2`, or the whole number alone.
+/// `3/2`, or just a whole number.
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.numerator.fmt(f)?;
@@ -60,15 +58,15 @@ impl fmt::Display for Speed {
     }
 }
 
-/// Text that is no speed.
+/// The text is not a speed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a speed; expected a factor above zero, such as \"1000\", \"0.5\" or \"2/3\"")]
 pub struct ParseSpeedError {
-    /// What was given.
+    /// The input.
     pub text: String,
 }
 
-/// A whole number, a decimal fraction or a fraction, all read exactly.
+/// Parses a whole number, a decimal fraction or a fraction, all exactly.
 impl FromStr for Speed {
     type Err = ParseSpeedError;
 
@@ -95,7 +93,7 @@ impl FromStr for Speed {
     }
 }
 
-/// The pace of one source, under way.
+/// The state of one source's pace.
 pub(super) struct Pacer {
     pace: Pace,
     origin: Nanos,
@@ -104,12 +102,12 @@ pub(super) struct Pacer {
 
 impl Pacer {
     pub(super) fn new(pace: Pace, origin: Nanos) -> Self {
-        // Another pace than the line rate never asks the link.
+        // Other paces do not use the link.
         let rate = if let Pace::LineRate(rate) = pace { rate } else { BitRate::gigabits(1) };
         Self { pace, origin, link: LinkClock::new(rate) }
     }
 
-    /// When the next frame of the source comes, which was captured at `at`.
+    /// The arrival of the source's next frame, captured at `at`.
     #[inline]
     pub(super) fn instant(&mut self, at: Nanos, original_length: u32) -> Nanos {
         match self.pace {

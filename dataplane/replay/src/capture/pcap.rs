@@ -1,5 +1,4 @@
-//! Classic pcap. The format itself is the business of the `pcap-file` crate; this adds the bounds
-//! and the offsets.
+//! Classic pcap. The `pcap-file` crate parses the format; this module adds limits and offsets.
 
 use super::reader::Record;
 use super::window::Window;
@@ -11,20 +10,20 @@ use units::Nanos;
 
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
-/// Where in the record header the captured length is.
+/// The offset of the captured length in the record header.
 const CAPTURED_LENGTH: usize = 8;
 
-/// What is known of a pcap file once its header was read.
+/// The properties of a pcap file from its header.
 pub(super) struct Pcap {
     parser: PcapParser,
     big_endian: bool,
     nanos_per_unit: u64,
-    /// Bytes of frame check sequence at the end of each frame.
+    /// Bytes of FCS at the end of each frame.
     fcs: u8,
 }
 
 impl Pcap {
-    /// Whether a capture that starts so is pcap, of whichever byte order and resolution.
+    /// Whether a capture that starts with `magic` is pcap, of any byte order and resolution.
     pub(super) fn recognizes(magic: [u8; 4]) -> bool {
         const MICROSECONDS: u32 = 0xa1b2_c3d4;
         const NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -37,7 +36,7 @@ impl Pcap {
     pub(super) fn open<R: Read>(window: &mut Window<R>) -> Result<Self, CaptureError> {
         window.need(FILE_HEADER)?;
         let Ok((_, parser)) = PcapParser::new(window.available()) else {
-            // The length and the magic number were checked, and nothing else is.
+            // Length and magic number were already checked, and the parser checks nothing else.
             return Err(window.truncated());
         };
         let header = parser.header();
@@ -51,8 +50,8 @@ impl Pcap {
                 minor: header.version_minor,
             });
         }
-        // draft-ietf-opsawg-pcap section 4: the link type has 16 bits; bit 26 says that the top
-        // four hold the length of the FCS, in units of two bytes.
+        // draft-ietf-opsawg-pcap section 4: the link type has 16 bits. If bit 26 is set, the top four bits
+        // hold the length of the FCS, in units of two bytes.
         let network = u32::from(header.datalink);
         let found = LinkType(network as u16);
         if found != LinkType::ETHERNET {
@@ -94,13 +93,13 @@ impl Pcap {
                         return if clean { Ok(None) } else { Err(window.truncated()) };
                     }
                 }
-                // The raw form has no other error; a record that cannot be read is no frame.
+                // The raw parser has no other errors.
                 Err(_) => return Err(window.truncated()),
             }
         }
     }
 
-    /// Refuses the record that is being waited for if it will never be a sane one.
+    /// Refuses an incomplete record early if its length is invalid.
     #[cold]
     fn check_length<R: Read>(&self, window: &Window<R>) -> Result<(), CaptureError> {
         let Some(field) = window.available()[..].get(CAPTURED_LENGTH..).and_then(<[u8]>::first_chunk) else {

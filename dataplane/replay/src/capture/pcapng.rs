@@ -1,5 +1,4 @@
-//! pcapng (draft-ietf-opsawg-pcapng). Why this is not the business of a library is told in
-//! `docs/captures.md`.
+//! pcapng (draft-ietf-opsawg-pcapng). `docs/captures.md` explains why no library is used.
 
 use super::reader::Record;
 use super::resolution::Resolution;
@@ -10,7 +9,7 @@ use units::Nanos;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete, and still met in old captures.
+/// Obsolete, but present in old captures.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
@@ -22,15 +21,15 @@ const OPTION_TSRESOL: u16 = 9;
 const OPTION_FCSLEN: u16 = 13;
 const OPTION_TSOFFSET: u16 = 14;
 
-/// Type and total length before the body, total length behind it.
+/// Type and total length before the body, total length after it.
 const BLOCK_START: usize = 8;
 const BLOCK_FRAME: u32 = 12;
 /// Fixed fields of an enhanced packet and of an obsolete packet, before the frame.
 const PACKET_FIELDS: usize = 20;
-/// The longest block that is read as a whole: a frame of the longest sane length and as many bytes
-/// of options. Blocks that are skipped may be longer.
+/// The longest block that is read as a whole: a frame of maximum length and as many bytes of options. Skipped
+/// blocks may be longer.
 const LARGEST_BLOCK: u32 = 2 * SNAP_LENGTH;
-/// More than any capture has; bounds the memory that a corrupt one can ask for.
+/// More than any real capture has; limits the memory of corrupt ones.
 const MOST_INTERFACES: usize = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,38 +53,38 @@ impl ByteOrder {
         if self == Self::Little { i64::from_le_bytes(bytes) } else { i64::from_be_bytes(bytes) }
     }
 
-    /// The 32-bit field at `at` of `bytes`; the caller has checked that it is there.
+    /// The 32-bit field at `at` of `bytes`. The caller has checked the length.
     #[inline]
     fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     }
 
-    /// The 16-bit field at `at` of `bytes`; the caller has checked that it is there.
+    /// The 16-bit field at `at` of `bytes`. The caller has checked the length.
     #[inline]
     fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
         self.u16([bytes[at], bytes[at + 1]])
     }
 }
 
-/// What is known of the section that is being read.
+/// The state of the current section.
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// The instant of the last frame, for frames that have none.
+    /// The instant of the last frame, for frames without one.
     latest: Nanos,
 }
 
 #[derive(Clone, Copy)]
 struct Interface {
     link_type: LinkType,
-    /// Captured bytes of a simple packet at most; zero is no limit.
+    /// The maximum captured bytes of a simple packet; zero is unlimited.
     snap_length: u32,
-    /// Bytes of frame check sequence at the end of each frame.
+    /// Bytes of FCS at the end of each frame.
     fcs: u8,
     resolution: Resolution,
 }
 
-/// The block at the start of the window, all of it in memory.
+/// The block at the start of the window, completely in memory.
 #[derive(Clone, Copy)]
 struct Block {
     kind: u32,
@@ -93,7 +92,7 @@ struct Block {
 }
 
 impl Pcapng {
-    /// Whether a capture that starts so is pcapng.
+    /// Whether a capture that starts with `magic` is pcapng.
     pub(super) fn recognizes(magic: [u8; 4]) -> bool {
         u32::from_be_bytes(magic) == SECTION_HEADER
     }
@@ -105,7 +104,7 @@ impl Pcapng {
         Ok(opened)
     }
 
-    /// Moves to the next frame, past all blocks that are none; `None` at the end.
+    /// Moves to the next frame, past all other blocks; `None` at the end.
     #[inline]
     pub(super) fn advance<R: Read>(
         &mut self,
@@ -126,7 +125,7 @@ impl Pcapng {
         }
     }
 
-    /// A section header: its byte order mark says how the rest of it and of the section is read.
+    /// Reads a section header, whose byte order mark applies to the rest of it and to the section.
     fn enter_section<R: Read>(&mut self, window: &mut Window<R>) -> Result<(), CaptureError> {
         window.need(BLOCK_START + 4)?;
         let mark = [0, 1, 2, 3].map(|index| window.available()[BLOCK_START + index]);
@@ -147,7 +146,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// An interface description: link type, snap length, options.
+    /// Reads an interface description: link type, snap length, options.
     fn describe_interface<R: Read>(
         &mut self,
         window: &mut Window<R>,
@@ -170,7 +169,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// A block with a frame in it.
+    /// Reads a block with a frame.
     #[inline]
     fn packet<R: Read>(&mut self, window: &mut Window<R>, block: Block) -> Result<Record, CaptureError> {
         let fields = if block.kind == SIMPLE_PACKET { 4 } else { PACKET_FIELDS };
@@ -193,7 +192,7 @@ impl Pcapng {
         let (at, captured, original) = if block.kind == SIMPLE_PACKET {
             let original = order.u32_at(body, 0);
             let limit = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
-            // It has no time of its own: it came with the frame before it.
+            // It has no timestamp and gets that of the previous frame.
             (Some(self.latest), original.min(limit), original)
         } else {
             let high = u64::from(order.u32_at(body, 4));
@@ -216,8 +215,7 @@ impl Pcapng {
         Err(window.corrupt(cause))
     }
 
-    /// Waits for the whole of a block of `least` bytes or more, checks that its lengths agree, and
-    /// lends its body.
+    /// Reads a whole block of at least `least` bytes, checks that its lengths agree, and lends its body.
     #[inline]
     fn check_whole<'a, R: Read>(
         &self,
@@ -242,7 +240,7 @@ impl Pcapng {
         Ok(&window.available()[BLOCK_START..end])
     }
 
-    /// Skips a block of a type that holds no frames, of whatever length.
+    /// Skips a block without frames, of any length.
     fn skip<R: Read>(&self, window: &mut Window<R>, block: Block) -> Result<(), CaptureError> {
         let (offset, Block { length, .. }) = (window.offset(), block);
         if length % 4 != 0 || length < BLOCK_FRAME {
@@ -266,8 +264,8 @@ impl Pcapng {
 }
 
 impl Interface {
-    /// Takes the options that change how frames are read. An option list may end without an end
-    /// option (section 3.5).
+    /// Reads the options that affect the parsing of frames. An option list may lack an end option (section
+    /// 3.5).
     fn read_options(&mut self, order: ByteOrder, mut rest: &[u8]) -> Result<(), Corruption> {
         while rest.len() >= 4 {
             let (code, length) = (order.u16_at(rest, 0), order.u16_at(rest, 2));
@@ -304,7 +302,7 @@ mod tests {
         }
     }
 
-    /// A section with one Ethernet interface, and what follows.
+    /// A section with one Ethernet interface, followed by `rest`.
     fn with(order: Order, rest: &[Vec<u8>]) -> Vec<u8> {
         [order.section(), order.interface(1, 0, &[]), rest.concat()].concat()
     }

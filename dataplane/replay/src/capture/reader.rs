@@ -1,4 +1,4 @@
-//! Reading a capture of either format.
+//! Reading captures of either format.
 
 use super::CaptureError;
 use super::pcap::Pcap;
@@ -15,8 +15,8 @@ pub type CaptureFile = CaptureReader<Box<dyn Read + Send>>;
 
 /// Streams the frames of a pcap or pcapng capture, of any byte order and resolution.
 ///
-/// Memory is constant in the length of the capture, and no frame is allocated or copied. Blocks of
-/// pcapng that hold no frames are skipped.
+/// Memory does not depend on the length of the capture, and frames are neither allocated nor copied. pcapng
+/// blocks without frames are skipped.
 pub struct CaptureReader<R> {
     window: Window<R>,
     format: Format,
@@ -29,7 +29,7 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// Where in the window the current frame is.
+/// The position of the current frame in the window.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
     at: Nanos,
@@ -39,9 +39,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A frame of `captured` bytes at `start` of the buffer, whose last `fcs` bytes on the link
-    /// were its frame check sequence. An original length below the captured one is a mistake of
-    /// some capture programs, and is raised.
+    /// A frame of `captured` bytes at `start` of the buffer, whose last `fcs` bytes on the link were its FCS.
+    /// Some capture programs write an original length below the captured one; it is raised.
     #[inline]
     pub(super) fn new(at: Nanos, start: usize, captured: u32, original: u32, fcs: u8) -> Self {
         let original_length = original.max(captured).saturating_sub(u32::from(fcs));
@@ -67,8 +66,8 @@ impl CaptureFile {
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Reads the header of the capture that `input` holds. Reads are large, so `input` needs no
-    /// buffer. `name` stands for the path in errors.
+    /// Reads the header of the capture in `input`. Reads are large, so `input` needs no buffer. Errors use
+    /// `name` as the path.
     ///
     /// # Errors
     /// [`CaptureError::Empty`], [`CaptureError::NotACapture`], [`CaptureError::NotEthernet`] (for
@@ -90,12 +89,12 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { window, format, record: None, done: false })
     }
 
-    /// The path, or the name that was given.
+    /// The path, or the given name.
     pub fn path(&self) -> &Path {
         self.window.path()
     }
 
-    /// The offset in bytes of the first byte that was not consumed.
+    /// The offset in bytes of the first unconsumed byte.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
@@ -108,7 +107,7 @@ impl<R: Read> FrameSource for CaptureReader<R> {
         if self.done {
             return Ok(false);
         }
-        // Whatever ends the capture ends it for good.
+        // Any end, including an error, is final.
         self.done = true;
         self.record = match &mut self.format {
             Format::Pcap(pcap) => pcap.advance(&mut self.window)?,
@@ -133,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io;
 
-    /// Gives one byte per read, and is interrupted before each.
+    /// Returns one byte per read, each after an interruption.
     struct Drip<'a>(&'a [u8], bool);
 
     impl Read for Drip<'_> {
@@ -152,7 +151,7 @@ mod tests {
         [order.pcap(magic, 1), records.concat()].concat()
     }
 
-    /// A capture of each kind, and the offsets at which it may end.
+    /// A capture of each kind, with the offsets at which it may end.
     fn sound_captures() -> Vec<(Vec<u8>, Vec<usize>)> {
         let mut captures = Vec::new();
         for order in [LITTLE, BIG] {

@@ -1,11 +1,11 @@
-//! Timestamps of pcapng in nanoseconds (draft-ietf-opsawg-pcapng, section 4.2).
+//! Conversion of pcapng timestamps to nanoseconds (draft-ietf-opsawg-pcapng, section 4.2).
 
 use super::LATEST;
 use units::Nanos;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// How the units of an interface become nanoseconds of Unix time: if_tsresol and if_tsoffset.
+/// The conversion of an interface's timestamps to nanoseconds of Unix time: if_tsresol and if_tsoffset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resolution {
     unit: Unit,
@@ -15,21 +15,21 @@ pub(super) struct Resolution {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// So many nanoseconds.
+    /// A number of nanoseconds.
     Nanos(u64),
-    /// A nanosecond has so many of them.
+    /// A number of units per nanosecond.
     PerNano(u64),
-    /// 2 to the power of minus so many seconds.
+    /// 2 to the power of minus this number, in seconds.
     Binary(u8),
-    /// Too short for 64 bits of them to make a nanosecond.
+    /// So short that 64 bits of them do not reach a nanosecond.
     Vanishing,
 }
 
 impl Resolution {
-    /// What holds where the interface does not say: microseconds since 1970.
+    /// The default of interfaces: microseconds since 1970.
     pub(super) const DEFAULT: Self = Self { unit: Unit::Nanos(1_000), offset: 0 };
 
-    /// The unit is 10^-n s, or 2^-n s where the top bit of `if_tsresol` is set.
+    /// Sets the unit: 10^-n s, or 2^-n s if the top bit of `if_tsresol` is set.
     pub(super) fn with_unit(self, if_tsresol: u8) -> Self {
         let exponent = if_tsresol & 0x7f;
         let unit = if if_tsresol & 0x80 != 0 {
@@ -42,13 +42,12 @@ impl Resolution {
         Self { unit, ..self }
     }
 
-    /// Timestamps count from `if_tsoffset` seconds after 1970.
+    /// Sets the origin of timestamps: `if_tsoffset` seconds after 1970.
     pub(super) fn with_offset(self, if_tsoffset: i64) -> Self {
         Self { offset: if_tsoffset, ..self }
     }
 
-    /// The instant of a timestamp, rounded down; `None` where it is before 1970 or after
-    /// [`LATEST`].
+    /// The instant of a timestamp, rounded down; `None` if it is before 1970 or after [`LATEST`].
     #[inline]
     pub(super) fn instant(self, timestamp: u64) -> Option<Nanos> {
         if self.offset == 0

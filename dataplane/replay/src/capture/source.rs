@@ -1,4 +1,4 @@
-//! Where frames come from, one at a time.
+//! Sources of frames.
 
 use super::CaptureError;
 use units::Nanos;
@@ -6,26 +6,26 @@ use units::Nanos;
 /// One frame of a capture, lent by its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// When it was captured, in nanoseconds of Unix time.
+    /// The capture instant, in nanoseconds of Unix time.
     pub at: Nanos,
-    /// Its bytes from the destination address on, without FCS. Shorter than `original_length`
-    /// where the capture cut it.
+    /// Its bytes from the destination address on, without FCS. Shorter than `original_length` if the capture
+    /// truncated it.
     pub data: &'a [u8],
     /// Its length on the link in bytes, without FCS; never less than `data.len()`.
     pub original_length: u32,
 }
 
 impl Captured<'_> {
-    /// Whether bytes are missing that the frame had on the link.
+    /// Whether the capture truncated the frame.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.data.len() < self.original_length as usize
     }
 }
 
-/// A stream of frames that lends each of them until the next is asked for.
+/// A stream of frames that lends each one until the next call.
 pub trait FrameSource {
-    /// Moves to the next frame; `false` at the end, and from then on.
+    /// Moves to the next frame; returns `false` at the end, and from then on.
     ///
     /// # Errors
     /// What keeps the next frame from being read. There are no frames behind an error: the next

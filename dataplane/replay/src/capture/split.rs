@@ -1,4 +1,4 @@
-//! Which side of a link a frame came from, where one capture holds both directions.
+//! Splitting a capture of both directions of a link by the side that frames came from.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,28 +8,28 @@ use units::PortId;
 use wire::ethernet::{EtherType, MacAddress};
 use wire::{arp, ethernet, ipv4, ipv6, vlan};
 
-/// What the source of a frame is compared with.
+/// A rule for the source of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceMatch {
     /// The source address of the Ethernet header.
     Mac(MacAddress),
-    /// The source address of the IPv4 or IPv6 header, or the sender protocol address of ARP. VLAN
-    /// tags are looked past.
+    /// The source address of the IPv4 or IPv6 header, or the sender protocol address of ARP. VLAN tags are
+    /// skipped.
     Prefix(IpNet),
 }
 
-/// Text that is neither a MAC address nor a prefix.
+/// The text is neither a MAC address nor a prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{text}\" is neither a MAC address nor an IP prefix; \
      expected for example \"02:00:00:00:00:01\", \"10.0.0.0/8\" or \"2001:db8::/32\""
 )]
 pub struct ParseSourceMatchError {
-    /// What was given.
+    /// The input.
     pub text: String,
 }
 
-/// `02:00:00:00:00:01`, `10.0.0.0/8`, `2001:db8::/32`, or an IP address alone.
+/// Parses `02:00:00:00:00:01`, `10.0.0.0/8`, `2001:db8::/32`, or a plain IP address.
 impl FromStr for SourceMatch {
     type Err = ParseSourceMatchError;
 
@@ -42,7 +42,7 @@ impl FromStr for SourceMatch {
     }
 }
 
-/// The form that is read.
+/// The form that [`FromStr`] parses.
 impl fmt::Display for SourceMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -52,18 +52,17 @@ impl fmt::Display for SourceMatch {
     }
 }
 
-/// Decides by the source of a frame which port it came in through. The first rule that matches
-/// counts.
+/// Determines the ingress port of a frame by its source. The first matching rule applies.
 #[derive(Clone, Debug)]
 pub struct Splitter {
-    /// Sorted by address, each once, with the place of its rule.
+    /// MAC rules, sorted by address, each once, with the index of the rule.
     macs: Vec<(MacAddress, usize, PortId)>,
-    /// In the order of the rules, with their places.
+    /// Prefix rules in order, with their indices.
     prefixes: Vec<(IpNet, usize, PortId)>,
 }
 
 impl Splitter {
-    /// A splitter by `rules`, the first of which counts most.
+    /// A splitter by `rules`, in order of precedence.
     pub fn new(rules: impl IntoIterator<Item = (SourceMatch, PortId)>) -> Self {
         let (mut macs, mut prefixes) = (Vec::new(), Vec::new());
         for (place, (rule, port)) in rules.into_iter().enumerate() {
@@ -77,14 +76,13 @@ impl Splitter {
         Self { macs, prefixes }
     }
 
-    /// The port of the first rule that `frame` matches; `None` where it matches none, or is too
-    /// short to tell.
+    /// The port of the first rule that `frame` matches; `None` if it matches none or is too short.
     #[inline]
     pub fn port_of(&self, frame: &[u8]) -> Option<PortId> {
         let frame = ethernet::View::parse(frame).ok()?;
         let by_mac = self.by_mac(frame.source());
         let before = by_mac.map_or(usize::MAX, |(place, _)| place);
-        // Only a prefix whose rule comes before that of the address can still win.
+        // Only prefix rules before the matching MAC rule can take precedence.
         let mut prefixes = self.prefixes.iter().take_while(|(_, place, _)| *place < before).peekable();
         let by_prefix = prefixes.peek().and(source_address(&frame)).and_then(|source| {
             prefixes.find(|(prefix, ..)| prefix.contains(&source)).map(|(.., port)| *port)
@@ -99,8 +97,8 @@ impl Splitter {
     }
 }
 
-/// The network address that a frame says it is from. The capture may have cut the frame, so
-/// lengths are not checked against it.
+/// The source network address in a frame. The capture may have truncated the frame, so lengths are not
+/// checked against it.
 fn source_address(frame: &ethernet::View<&[u8]>) -> Option<IpAddr> {
     let (mut ether_type, mut payload) = (frame.ether_type(), frame.into_payload());
     while ether_type.is_vlan() {

@@ -1,4 +1,4 @@
-//! Captures made up in memory, for the tests of this module.
+//! Captures generated in memory, for the tests of this module.
 
 use super::{CaptureError, CaptureReader, FrameSource};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 pub(super) const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub(super) const MICROSECONDS: u32 = 0xa1b2_c3d4;
 
-/// The byte order in which a capture is made up.
+/// The byte order of a generated capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order {
     pub(super) big: bool,
@@ -96,10 +96,10 @@ impl Order {
     }
 }
 
-/// A frame in hand: instant, bytes, original length.
+/// An owned frame: instant, bytes, original length.
 pub(super) type Kept = (u64, Vec<u8>, u32);
 
-/// All frames of `source`, and how it ended.
+/// All frames of `source`, and its final error, if any.
 pub(super) fn drain(source: &mut impl FrameSource) -> (Vec<Kept>, Option<CaptureError>) {
     let mut frames = Vec::new();
     loop {
@@ -115,7 +115,7 @@ pub(super) fn drain(source: &mut impl FrameSource) -> (Vec<Kept>, Option<Capture
     }
 }
 
-/// The frames of a capture in memory, and how it ended.
+/// The frames of a capture in memory, and its final error, if any.
 pub(super) fn read(capture: &[u8]) -> (Vec<Kept>, Option<CaptureError>) {
     match CaptureReader::new(capture, "made-up") {
         Ok(mut reader) => drain(&mut reader),
@@ -123,14 +123,14 @@ pub(super) fn read(capture: &[u8]) -> (Vec<Kept>, Option<CaptureError>) {
     }
 }
 
-/// The frames of a capture in memory that has no fault.
+/// The frames of a valid capture in memory.
 pub(super) fn read_whole(capture: &[u8]) -> Vec<Kept> {
     let (frames, error) = read(capture);
     assert!(error.is_none(), "{error:?}");
     frames
 }
 
-/// Frames as pcap can hold them.
+/// Frames that pcap can represent.
 pub(super) fn any_frames() -> impl Strategy<Value = Vec<Kept>> {
     let frame = (0..4_294_967_296_000_000_000_u64, prop::collection::vec(any::<u8>(), 0..200), 0..9_000_u32);
     let frame = frame.prop_map(|(at, data, more)| {

@@ -1,13 +1,13 @@
-//! The part of a capture that is in memory.
+//! The part of a capture in memory.
 
 use super::{CaptureError, Corruption};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes that can be buffered: twice the largest record.
+/// The buffer size: twice the largest record.
 const CAPACITY: usize = 1 << 20;
-/// Bytes that are asked for at once: hundreds of frames, and little enough that they are still in
-/// the second-level cache when they are copied on.
+/// The size of a read: hundreds of frames, but small enough to stay in the second-level cache until they are
+/// copied.
 const READ: usize = 1 << 17;
 
 /// A buffer that slides over the input. It is allocated once and never grows.
@@ -15,16 +15,16 @@ pub(super) struct Window<R> {
     input: R,
     path: PathBuf,
     buffer: Box<[u8]>,
-    /// The bytes that were read and not consumed.
+    /// The unconsumed bytes.
     start: usize,
     end: usize,
-    /// Bytes that were read in all.
+    /// The total of bytes read.
     total: u64,
     ended: bool,
 }
 
 impl<R: Read> Window<R> {
-    /// The longest record that can be waited for.
+    /// The longest record that fits.
     pub(super) const LARGEST_RECORD: usize = CAPACITY / 2;
 
     pub(super) fn new(input: R, path: PathBuf) -> Self {
@@ -36,39 +36,38 @@ impl<R: Read> Window<R> {
         &self.path
     }
 
-    /// The bytes that are in memory and not consumed.
+    /// The bytes in memory that are not yet consumed.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Where in the capture the available bytes start.
+    /// The offset of the available bytes in the capture.
     #[inline]
     pub(super) fn offset(&self) -> u64 {
         self.total - (self.end - self.start) as u64
     }
 
-    /// Bytes at a place that [`Window::position`] named, as long as [`Window::fill`] was not
-    /// called since.
+    /// Bytes at a [`Window::position`], valid until the next [`Window::fill`].
     #[inline]
     pub(super) fn bytes(&self, start: usize, length: usize) -> &[u8] {
         &self.buffer[start..start + length]
     }
 
-    /// The place of the first available byte in the buffer.
+    /// The index of the first available byte in the buffer.
     #[inline]
     pub(super) fn position(&self) -> usize {
         self.start
     }
 
-    /// Is done with `length` available bytes.
+    /// Consumes `length` available bytes.
     #[inline]
     pub(super) fn consume(&mut self, length: usize) {
         debug_assert!(length <= self.end - self.start);
         self.start += length;
     }
 
-    /// Reads more; `false` at the end of the input.
+    /// Reads more; returns `false` at the end of the input.
     ///
     /// # Errors
     /// [`CaptureError::Read`].
@@ -95,8 +94,8 @@ impl<R: Read> Window<R> {
         Ok(false)
     }
 
-    /// Waits until `length` bytes are available, at most [`Window::LARGEST_RECORD`]; `false` where
-    /// the input ends exactly here.
+    /// Reads until `length` bytes, at most [`Window::LARGEST_RECORD`], are available; returns `false` if the
+    /// input ends exactly here.
     ///
     /// # Errors
     /// [`CaptureError::Truncated`] where it ends before the last of them, [`CaptureError::Read`].
@@ -111,8 +110,7 @@ impl<R: Read> Window<R> {
         Ok(true)
     }
 
-    /// Consumes `length` bytes, of which not all need fit the buffer; `false` where the input ends
-    /// before.
+    /// Consumes `length` bytes, possibly more than the buffer holds; returns `false` if the input ends early.
     ///
     /// # Errors
     /// [`CaptureError::Read`].
@@ -140,7 +138,7 @@ impl<R: Read> Window<R> {
         CaptureError::Truncated { path: self.path.clone(), offset }
     }
 
-    /// The record at the first available byte is corrupt.
+    /// The error of a corrupt record at the first available byte.
     #[cold]
     pub(super) fn corrupt(&self, cause: Corruption) -> CaptureError {
         self.corrupt_at(self.offset(), cause)

@@ -1,4 +1,4 @@
-//! What Wireshark's tools (Debian's package tshark) make of the same captures.
+//! Comparisons with Wireshark's tools (Debian's package tshark) on the same captures.
 
 use super::testing::*;
 use super::{CaptureFile, CaptureWriter};
@@ -15,7 +15,7 @@ fn run(tool: &str, arguments: &[&str], files: &[&Path]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Instant, captured length and original length of each frame, as tshark sees them.
+/// Instant, captured length and original length of each frame, according to tshark.
 fn dissected(path: &Path) -> Vec<(u64, usize, u32)> {
     let fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.cap_len", "-e", "frame.len", "-r"];
     let table = run("tshark", &fields, &[path]);
@@ -125,7 +125,7 @@ fn a_capture_that_editcap_converted_has_the_same_frames_in_every_format() {
 fn a_capture_that_mergecap_merged_is_the_one_that_we_merge() {
     use super::{Merge, Pace};
     let directory = tempfile::tempdir().unwrap();
-    // The steps make no two instants equal, for which mergecap promises no order.
+    // The steps make all instants distinct, as mergecap promises no order for equal ones.
     let capture = |name: &str, step: u32| {
         let records: Vec<_> =
             (0..40_u32).map(|n| LITTLE.record(1, n * step + step + step % 100, &[n as u8; 14], 64)).collect();

@@ -1,4 +1,4 @@
-//! Writing a capture.
+//! Writing captures.
 
 use super::CaptureError;
 use pcap_file::pcap::{PcapHeader, RawPcapPacket};
@@ -11,18 +11,17 @@ use units::Nanos;
 
 type LittleEndian = byteorder::LittleEndian;
 
-/// The snap length of every capture that is written, and the longest frame that is read or
-/// written, in bytes: what tcpdump and Wireshark take for the largest sane one.
+/// The snap length of written captures, and the longest frame that is read or written, in bytes: the maximum
+/// that tcpdump and Wireshark accept.
 pub const SNAP_LENGTH: u32 = 262_144;
 
 const RECORD_HEADER: usize = 16;
-/// Bytes that are collected before the file is written to: few enough that they are still in the
-/// second-level cache when the kernel copies them.
+/// Bytes collected before a write: few enough to stay in the second-level cache until the kernel copies them.
 const BATCH: usize = 1 << 17;
 
-/// What a capture can be written to.
+/// A destination of a capture.
 pub trait CaptureSink: Write {
-    /// Cuts what was written back to its first `length` bytes.
+    /// Truncates the output to its first `length` bytes.
     ///
     /// # Errors
     /// Where that cannot be done, as on a pipe.
@@ -43,20 +42,21 @@ impl CaptureSink for Vec<u8> {
     }
 }
 
-/// Writes pcap: nanoseconds, little endian, Ethernet, [`SNAP_LENGTH`]. The same frames give the
-/// same bytes.
+/// Writes pcap with nanoseconds, little endian, Ethernet and [`SNAP_LENGTH`]. The output depends only on the
+/// frames.
 ///
-/// Frames are collected and written in large pieces, so an error may show only some frames later.
-/// After an error the file is cut back to its last whole record, as far as it can be. Call
+/// Frames are written in large batches, so an error may show some frames late. After an error the file is
+/// truncated to its last whole record, if possible. Call [`CaptureWriter::finish`]: a dropped writer still
+/// writes its batch, but can only report errors on standard error.
 /// [`CaptureWriter::finish`]: a writer that is merely dropped still writes what it holds, but can
 /// only complain on standard error.
 #[must_use = "what is not finished may not be written"]
 pub struct CaptureWriter<W: CaptureSink = File> {
     sink: W,
     path: PathBuf,
-    /// Whole records that were not written yet; before the first frame also the header.
+    /// Whole records not yet written, preceded by the file header until the first write.
     batch: Vec<u8>,
-    /// Bytes at the start of `batch` that are the file header and no record.
+    /// The length of the file header at the start of `batch`.
     header: usize,
     /// Bytes in the sink.
     written: u64,
@@ -87,7 +87,7 @@ impl CaptureWriter {
 }
 
 impl<W: CaptureSink> CaptureWriter<W> {
-    /// A capture in `sink`, which is empty. `name` stands for the path in errors.
+    /// Starts a capture in `sink`, which is empty. Errors use `name` as the path.
     pub fn new(sink: W, name: impl Into<PathBuf>) -> Self {
         let header = PcapHeader {
             version_major: 2,
@@ -100,20 +100,20 @@ impl<W: CaptureSink> CaptureWriter<W> {
             endianness: Endianness::Little,
         };
         let mut batch = Vec::with_capacity(BATCH.max(RECORD_HEADER + SNAP_LENGTH as usize));
-        // A vector takes all that is written to it.
+        // Writing to a vector cannot fail.
         let _ = header.write_to(&mut batch);
         let header = batch.len();
         let (frames, frames_in_batch, written) = (0, 0, 0);
         Self { sink, path: name.into(), batch, header, written, frames, frames_in_batch, state: State::Open }
     }
 
-    /// Frames that were taken.
+    /// Frames accepted so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Writes one frame that was on the link at `at` with `original_length` bytes, of which `data`
-    /// are the first. An original length below that of `data` is raised to it.
+    /// Writes a frame that was on the link at `at` with `original_length` bytes, starting with `data`. An
+    /// original length below that of `data` is raised.
     ///
     /// # Errors
     /// [`CaptureError::FrameTooLong`] and [`CaptureError::TimeTooLate`], after which the next
@@ -137,14 +137,14 @@ impl<W: CaptureSink> CaptureWriter<W> {
             orig_len: original_length.max(incl_len),
             data: Cow::Borrowed(data),
         };
-        // A vector takes all that is written to it, and there is room.
+        // Writing to a vector cannot fail, and its capacity suffices.
         let _: Result<usize, PcapError> = record.write_to::<_, LittleEndian>(&mut self.batch);
         self.frames += 1;
         self.frames_in_batch += 1;
         Ok(())
     }
 
-    /// Writes what was collected.
+    /// Writes the batch.
     ///
     /// # Errors
     /// [`CaptureError::Write`], [`CaptureError::Closed`] after an earlier failure.
@@ -167,7 +167,7 @@ impl<W: CaptureSink> CaptureWriter<W> {
         }
     }
 
-    /// Writes what was collected and returns the frames that the capture holds.
+    /// Writes the batch and returns the number of frames in the capture.
     ///
     /// # Errors
     /// Those of [`CaptureWriter::flush`].
@@ -177,19 +177,18 @@ impl<W: CaptureSink> CaptureWriter<W> {
         Ok(self.frames)
     }
 
-    /// Cuts the file back to its last whole record, of which the first `done` bytes of the batch
-    /// reached the sink.
+    /// Truncates the file to its last whole record, after the first `done` bytes of the batch were written.
     fn fail(&mut self, done: usize, source: io::Error) -> CaptureError {
         self.state = State::Failed;
         let (kept, frames) = whole_records(&self.batch[..done], self.header);
-        // The error that is reported is the one that led here.
+        // The original error is reported.
         let _ = self.sink.cut(self.written + kept as u64);
         let frames = self.frames - self.frames_in_batch + frames;
         CaptureError::Write { path: self.path.clone(), frames, source }
     }
 }
 
-/// [`Write::write_all`] that tells how far it came.
+/// [`Write::write_all`] that counts the written bytes in `done`.
 fn write_all(sink: &mut impl Write, batch: &[u8], done: &mut usize) -> io::Result<()> {
     while *done < batch.len() {
         match sink.write(&batch[*done..]) {
@@ -202,8 +201,8 @@ fn write_all(sink: &mut impl Write, batch: &[u8], done: &mut usize) -> io::Resul
     Ok(())
 }
 
-/// Bytes of `batch` up to the end of its last whole record, and how many records those are. A
-/// `header` of which the end is missing is not kept either.
+/// The bytes of `batch` up to the end of its last whole record, and the number of records. An incomplete
+/// `header` is not kept either.
 fn whole_records(batch: &[u8], header: usize) -> (usize, u64) {
     if batch.len() < header {
         return (0, 0);
@@ -237,7 +236,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// A disk with room for so many bytes, which can be looked at from outside.
+    /// A shared disk of limited size.
     #[derive(Clone)]
     struct Disk {
         room: usize,

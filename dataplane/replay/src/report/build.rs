@@ -1,4 +1,4 @@
-//! The report, read off the switch.
+//! Building the report from the switch.
 
 use super::{
     ClockReport, Conservation, EndingReport, FORMAT, InputReport, PausedReport, ProgramReport, Report,
@@ -89,7 +89,7 @@ fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport
     let mut look = PortInspection::default();
     gateway.shard.inspect(gateway.now, port, &mut look);
     let (data, control) = gateway.outputs.sent(port);
-    // What came and went is as this side of the switch counted it.
+    // Arrivals and departures are those that the replay counted.
     PortReport {
         arrived: gateway.offered[port.index()].into(),
         out: data.into(),

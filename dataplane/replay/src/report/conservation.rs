@@ -1,7 +1,7 @@
-//! Whether every frame is accounted for.
+//! The check that every frame is accounted for.
 //!
-//! Both sides of each equation are counted by different hands: what is offered and written by the
-//! loop around the switch, what is in between by the switch's counters and by its ledger.
+//! The two sides of each equation are counted independently: offered and written frames by the replay, and
+//! everything in between by the switch's counters and its ledger.
 
 use crate::capture::CaptureSink;
 use crate::driver::Gateway;
@@ -13,7 +13,7 @@ use units::{PortId, Priority};
 /// The check of all ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conservation {
-    /// Whether it holds for every port. Where it does not, the gateway has a mistake.
+    /// Whether it holds for every port. If not, the gateway has a bug.
     pub holds: bool,
     /// The ports in the order of the configuration.
     pub ports: Vec<PortConservation>,
@@ -26,47 +26,47 @@ pub struct PortConservation {
     pub port: String,
     /// Whether both of its equations hold.
     pub holds: bool,
-    /// What came in through it.
+    /// Frames that arrived at it.
     pub ingress: WhereFramesWent,
-    /// What went out through it.
+    /// Frames that left through it.
     pub egress: Leaving,
 }
 
 /// `arrived + copies + answers = transmitted + dropped + consumed + queued`, in frames and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WhereFramesWent {
-    /// Given to the switch at this port.
+    /// Frames given to the switch at this port.
     pub arrived: Count,
-    /// Copies that flooding made of them.
+    /// Copies made by flooding.
     pub copies: Count,
-    /// Answers that the gateway made out of consumed frames.
+    /// Answers that the gateway made from consumed frames.
     pub answers: Count,
-    /// Left, through whatever port.
+    /// Frames that left, through any port.
     pub transmitted: Count,
-    /// Dropped before they were admitted.
+    /// Frames dropped before admission.
     pub dropped_at_ingress: Count,
-    /// Dropped at the queue of whatever port.
+    /// Frames dropped at the queue of any port.
     pub dropped_at_egress: Count,
-    /// Kept by the gateway.
+    /// Frames consumed by the gateway.
     pub consumed: Count,
-    /// Still inside.
+    /// Frames still queued.
     pub queued: Count,
     /// Whether both sides are equal.
     pub holds: bool,
 }
 
-/// `counted = written` for data and control frames, and `counted` by queues and ledger alike.
+/// `counted = written` for data and control frames, and `counted = ledger` for data frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Leaving {
-    /// Data frames by the counters of the queues.
+    /// Data frames, by the counters of the queues.
     pub counted: Count,
-    /// The same by the ledger.
+    /// Data frames, by the ledger.
     pub ledger: Count,
-    /// Data frames that were handed out.
+    /// Data frames given to the output.
     pub written: Count,
-    /// Control frames by their counter.
+    /// Control frames, by their counter.
     pub control_counted: Count,
-    /// Control frames that were handed out.
+    /// Control frames given to the output.
     pub control_written: Count,
     /// Whether all agree.
     pub holds: bool,

@@ -1,9 +1,8 @@
-//! What happened in a replay, as data. `docs/report.md` explains every key; the names and units
-//! are an interface.
+//! The report of a replay, as data. `docs/report.md` explains every key; names and units are a stable
+//! interface.
 //!
-//! The report depends on the frames, the program and its seed, and on nothing else: it holds no
-//! path, and no instant but those of the captures. All lengths are bytes without FCS, all times
-//! nanoseconds.
+//! The report depends only on the frames, the program and its seed: it has no paths, and no instants other
+//! than those of the captures. All lengths are in bytes without FCS, all times in nanoseconds.
 
 mod build;
 mod conservation;
@@ -13,28 +12,27 @@ pub use conservation::{Conservation, Leaving, PortConservation, WhereFramesWent}
 use report::{Count, PoolsReport, PortReport, WatchdogReport};
 use serde::Serialize;
 
-/// The version of the layout: it changes where a key changes its name or meaning, not where one is
-/// added.
+/// The version of the layout. It changes when a key changes its name or meaning, not when one is added.
 pub const FORMAT: u32 = 1;
 
-/// A whole replay.
+/// The report of a whole replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// [`FORMAT`].
     pub format: u32,
-    /// Whose replay it was.
+    /// The configuration.
     pub program: ProgramReport,
-    /// What was read.
+    /// The frames read.
     pub input: InputReport,
-    /// The clock of the replay, by which the outputs are stamped.
+    /// The replay clock, which timestamps the outputs.
     pub clock: ClockReport,
-    /// How it ended.
+    /// The ending.
     pub ending: EndingReport,
     /// Whether every frame is accounted for.
     pub conservation: Conservation,
     /// The buffer.
     pub pools: PoolsReport,
-    /// What the watchdogs of its ports have found.
+    /// The findings of the ports' watchdogs.
     pub watchdog: WatchdogReport,
     /// The ports in the order of the configuration.
     pub ports: Vec<PortReport>,
@@ -49,31 +47,31 @@ pub struct ProgramReport {
     pub seed: u64,
 }
 
-/// What was read.
+/// The frames read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputReport {
-    /// Whether all captures were read to their end; not so where one was cut off or corrupt.
+    /// Whether all captures were read to their end. False if one was truncated or corrupt.
     pub complete: bool,
     /// All frames, assigned or not.
     pub read: Count,
-    /// The earliest instant of a frame, Unix time; `None` without frames.
+    /// The earliest instant of a frame, in Unix time; `None` without frames.
     pub first_ns: Option<u64>,
-    /// The latest.
+    /// The latest instant.
     pub last_ns: Option<u64>,
-    /// Frames whose instant lay before that of a frame before them, and was raised.
+    /// Frames whose instant went back and was raised.
     pub clamped_timestamps: u64,
-    /// Frames of a capture with both directions that match no side.
+    /// Frames of captures with both directions that match no side.
     pub unassigned: UnassignedReport,
 }
 
-/// Frames that came in nowhere.
+/// Frames that match no side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnassignedReport {
     /// Frames.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The first source addresses among them.
+    /// The first source addresses of these frames.
     pub sources: Vec<SourceReport>,
     /// Frames of other addresses, or too short to have one.
     pub other_sources: u64,
@@ -88,23 +86,23 @@ pub struct SourceReport {
     pub frames: u64,
 }
 
-/// The clock of the replay: Unix time from the first frame on, at the pace that was asked for.
+/// The replay clock: Unix time from the first frame on, at the requested pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReport {
     /// First arrival; `None` without frames.
     pub first_arrival_ns: Option<u64>,
     /// Last arrival.
     pub last_arrival_ns: Option<u64>,
-    /// When the replay ended, its last frame handed out.
+    /// The end of the replay, when its last frame had left.
     pub end_ns: Option<u64>,
 }
 
-/// How the replay ended.
+/// The ending of the replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndingReport {
     /// [`crate::Ending::name`].
     pub state: &'static str,
-    /// Frames that are still inside.
+    /// Frames still queued.
     pub queued: Count,
     /// Groups whose sender is still paused.
     pub paused: Vec<PausedReport>,
@@ -117,14 +115,14 @@ pub struct PausedReport {
     pub port: String,
     /// The priority.
     pub priority: u8,
-    /// Why.
+    /// The cause of the pause.
     pub cause: &'static str,
-    /// What the group holds, in bytes.
+    /// The occupancy of the group in bytes.
     pub occupancy_bytes: u64,
 }
 
 impl Report {
-    /// The report as it is written to a file: JSON with a line per key, and a line end.
+    /// The report as JSON for a file: one line per key, with a final newline.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self)
             .expect("a report has no map with keys other than strings, and nothing that fails");

@@ -1,45 +1,44 @@
-//! What a series records of each port: one line per column.
+//! The columns that a series records for each port.
 
 use switch::program::PortSettings;
 use switch::{Frame, LsccReport, PauseState, Shard, SlotState, Volume};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
-/// What a column is measured in, and so which columns can share an axis.
+/// The quantity of a column. Columns of the same kind can share an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes of frames that are inside.
+    /// Bytes of queued frames.
     Queue,
     /// Wire bytes in the accounts of Bifrost.
     Slot,
     /// Bits per second.
     Rate,
-    /// Something that is counted from the start.
+    /// A count since the start.
     Count,
-    /// How many of the eight priorities are paused.
+    /// The number of paused priorities, 0 to 8.
     Paused,
 }
 
 /// One column of a series.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Whose it is.
+    /// The port of the column.
     pub port: PortId,
     quantity: &'static Quantity,
 }
 
 impl Column {
-    /// The name behind that of its port; stable, and ends with the unit. `docs/series.md` explains
-    /// each.
+    /// The stable name after that of its port, ending with the unit. `docs/series.md` explains each.
     pub fn name(self) -> &'static str {
         self.quantity.name
     }
 
-    /// What a legend says, in a few words.
+    /// A short label for legends.
     pub fn label(self) -> &'static str {
         self.quantity.label
     }
 
-    /// What it is measured in.
+    /// The kind of its quantity.
     pub fn kind(self) -> Kind {
         self.quantity.kind
     }
@@ -50,13 +49,13 @@ struct Quantity {
     name: &'static str,
     label: &'static str,
     kind: Kind,
-    /// Whether a port with these settings has it.
+    /// Whether a port with these settings has the column.
     applies: fn(&PortSettings) -> bool,
-    /// What it is now; `None` before it means anything.
+    /// The current value; `None` while it is undefined.
     read: fn(&Look) -> Option<u64>,
 }
 
-/// All of them, in the order of the columns.
+/// All quantities, in column order.
 static QUANTITIES: [Quantity; 10] = [
     Quantity {
         name: "ingress_lossless_wire_bytes",
@@ -150,11 +149,11 @@ fn count(priorities: PrioritySet) -> u64 {
     priorities.iter().count() as u64
 }
 
-/// A look at one port.
+/// The observed state of one port.
 struct Look {
-    /// The lossless frames inside that came in through the port.
+    /// The queued lossless frames that arrived at the port.
     ingress_lossless: Volume,
-    /// All frames that wait to leave through the port.
+    /// All frames queued to leave through the port.
     egress: Volume,
     pauses: PauseState,
     slot: Option<SlotState>,
@@ -184,9 +183,9 @@ pub fn columns(settings: &[PortSettings]) -> Vec<Column> {
     (0..).map(PortId).zip(settings).flat_map(of_port).collect()
 }
 
-/// Fills `row` with what holds at `now`, a cell for each of `columns`, of which those of a port stand
-/// together. Returns the first instant after `now` at which any of it changes by itself: when a pause runs
-/// out.
+/// Fills `row` with the values at `now`, one cell for each of `columns`; columns of one port must be
+/// adjacent. Returns the first instant after `now` at which a value changes without an event, by the end of a
+/// pause.
 pub fn look<F: Frame>(shard: &Shard<F>, now: Nanos, columns: &[Column], row: &mut Vec<Option<u64>>) -> Nanos {
     row.clear();
     let mut until = Nanos::NEVER;

@@ -1,9 +1,8 @@
-//! What the gateway held and said over time, in rows that are bounded in number.
+//! A time series of the gateway's state, with a limited number of rows.
 //!
-//! The state of a switch changes at events only, so a row is held where a sample differs from the
-//! one before it, and stands until the next row; the last row is the end. Where there would be more
-//! rows than allowed, the interval doubles: what is left is, to the byte, what sampling at the longer
-//! interval from the start would have given.
+//! The state of a switch changes only at events, so a row is kept if a sample differs from the previous one,
+//! and applies until the next row; the last row is the end. When rows exceed the limit, the interval doubles.
+//! The remaining rows are, to the byte, those of sampling at the longer interval from the start.
 
 mod columns;
 mod sampler;
@@ -17,23 +16,23 @@ pub(crate) use sampler::Sampler;
 use std::io::{self, Write};
 use units::Interval;
 
-/// How densely a replay is sampled.
+/// The sampling of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// The interval to begin with; zero counts as a nanosecond.
+    /// The initial interval; zero counts as a nanosecond.
     pub interval: Interval,
-    /// Rows that are held at most; fewer than [`Sampling::ROWS_MIN`] count as that many.
+    /// The maximum number of rows; values below [`Sampling::ROWS_MIN`] count as that.
     pub rows: u32,
 }
 
 impl Sampling {
-    /// The first row, the last one, and something between them.
+    /// Enough for the first row, the last one, and some between them.
     pub const ROWS_MIN: u32 = 4;
-    /// What a person can look at, and a plot can show.
+    /// Enough for people and plots.
     pub const ROWS: u32 = 10_000;
 }
 
-/// A microsecond to begin with, and [`Sampling::ROWS`].
+/// An initial interval of a microsecond, and [`Sampling::ROWS`].
 impl Default for Sampling {
     fn default() -> Self {
         Self { interval: Interval::from_micros(1), rows: Self::ROWS }
@@ -47,7 +46,7 @@ pub struct Series {
     interval: Interval,
     rows_max: usize,
     times: Vec<Interval>,
-    /// Row by row, a cell for each column.
+    /// The cells row by row, one for each column.
     cells: Vec<Option<u64>>,
 }
 
@@ -67,17 +66,17 @@ impl Series {
         &self.columns
     }
 
-    /// The time between two samples, as it was in the end.
+    /// The final interval between two samples.
     pub fn interval(&self) -> Interval {
         self.interval
     }
 
-    /// The instants of the rows, since the first frame: zero, then whole intervals in rising order.
+    /// The times of the rows since the first frame: zero, then multiples of the interval in rising order.
     pub fn times(&self) -> &[Interval] {
         &self.times
     }
 
-    /// The cells of row `row`, in the order of the columns; `None` before a column means anything.
+    /// The cells of row `row`, in column order; `None` while a column is undefined.
     pub fn row(&self, row: usize) -> &[Option<u64>] {
         let width = self.columns.len();
         &self.cells[row * width..(row + 1) * width]
@@ -87,15 +86,15 @@ impl Series {
         self.rows_max
     }
 
-    /// The end of the interval in which `time` lies.
+    /// The end of the interval that contains `time`.
     fn interval_end(&self, time: Interval) -> Interval {
         Interval(time.0.div_ceil(self.interval.0).saturating_mul(self.interval.0))
     }
 
-    /// Appends a sample, where it differs from the last row. `time` is no less than before.
+    /// Appends a sample if it differs from the last row. `time` never goes back.
     fn push(&mut self, time: Interval, row: &[Option<u64>]) {
         if self.times.last() == Some(&time) {
-            // That row was moved here when the interval doubled; now it is known what holds here.
+            // That row was moved here when the interval doubled; the new sample replaces it.
             self.truncate(self.times.len() - 1);
         }
         if self.times.is_empty() || self.row(self.times.len() - 1) != row {
@@ -114,8 +113,8 @@ impl Series {
         }
     }
 
-    /// Appends the last row, for which there is room, whether it differs or not: it says when the
-    /// replay ended.
+    /// Appends the last row, for which there must be room, even if it does not differ: it marks the end of
+    /// the replay.
     fn end(&mut self, time: Interval, row: &[Option<u64>]) {
         self.push(time, row);
         if self.times.last() != Some(&time) {
@@ -124,7 +123,7 @@ impl Series {
         }
     }
 
-    /// Keeps what samples at twice the interval would have shown.
+    /// Keeps the rows that samples at twice the interval would have given.
     fn double_interval(&mut self) {
         self.interval = self.interval * 2;
         let rows = self.times.len();
@@ -145,15 +144,14 @@ impl Series {
         self.cells.truncate(rows * self.columns.len());
     }
 
-    /// Moves row `from` up to place `to`, and to `time`.
+    /// Moves row `from` to index `to` and sets its time to `time`.
     fn keep(&mut self, from: usize, to: usize, time: Interval) {
         let width = self.columns.len();
         self.times[to] = time;
         self.cells.copy_within(from * width..(from + 1) * width, to * width);
     }
 
-    /// Writes it as CSV: a header, then the rows. `ports` are the names of the ports, which hold no
-    /// comma.
+    /// Writes the series as CSV: a header, then the rows. `ports` are the names of the ports, without commas.
     ///
     /// # Errors
     /// Those of `out`.

@@ -1,15 +1,15 @@
-//! When a series is looked at: between two events, since nothing changes at other times.
+//! Sampling between events, since nothing else changes the state.
 
 use super::{Sampling, Series};
 use crate::frame::OwnedFrame;
 use switch::Shard;
 use units::{Interval, Nanos};
 
-/// Samples without rows between them after which the interval doubles, for each row that there
-/// may be: a gateway whose queues are empty whenever it is looked at costs no more than that.
+/// Samples per allowed row after which the interval doubles. This limits the cost for a gateway whose queues
+/// are empty at every sample.
 const LOOKS_PER_ROW: u64 = 100;
 
-/// Looks at a shard at whole intervals since the first frame.
+/// Samples a shard at whole intervals since the first frame.
 pub(crate) struct Sampler {
     series: Series,
     /// The instant of the first frame.
@@ -25,15 +25,15 @@ impl Sampler {
         Self { row: Vec::with_capacity(series.columns().len()), series, origin: None, looks: 0 }
     }
 
-    /// The first frame of all comes at `now`.
+    /// Starts the series at `now`, the first frame.
     pub fn begin(&mut self, now: Nanos) {
         self.origin.get_or_insert(now);
     }
 
-    /// The clock is to move to `to`, and nothing happens before. Takes the samples up to there, and
-    /// returns when to be called next: with the first move of the clock to that instant or beyond.
+    /// Takes the samples up to `to`, before the clock moves there without events in between. Returns the next
+    /// instant: call this at the first move of the clock to it or beyond.
     ///
-    /// A sample shows what holds before the events of its own instant.
+    /// A sample shows the state before the events of its own instant.
     pub fn catch_up(&mut self, shard: &Shard<OwnedFrame>, mut at: Nanos, to: Nanos) -> Nanos {
         let origin = *self.origin.get_or_insert(to);
         at = at.max(origin);
@@ -45,7 +45,7 @@ impl Sampler {
         at
     }
 
-    /// Nothing more will happen after `now`: one last sample shows what is left.
+    /// Takes a final sample after the last event at `now`.
     pub fn finish(mut self, shard: &Shard<OwnedFrame>, now: Nanos) -> Series {
         if let Some(origin) = self.origin {
             self.series.make_room();

@@ -1,4 +1,4 @@
-//! Rows are bounded in number, and those that are held are what the longer interval would have shown.
+//! Tests that rows are limited in number and equal those of sampling at the longer interval.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,14 +9,14 @@ fn empty(interval: u64, rows: u32) -> Series {
     Series::new(Sampling { interval: Interval(interval), rows }, columns::first_two(PortId(0)))
 }
 
-/// What holds just before `time`, where each of `changes` is an instant and what holds from then on.
+/// The state just before `time`. Each of `changes` is an instant and the state from then on.
 fn before(changes: &[(u64, u64)], time: u64) -> [Option<u64>; 2] {
     let (_, value) = changes[..changes.partition_point(|(at, _)| *at < time)].last().unwrap_or(&(0, 0));
-    // The second column means nothing until it is above one.
+    // The second column is undefined until the value exceeds one.
     [Some(*value), (*value > 1).then_some(value / 2)]
 }
 
-/// Samples up to `end` at all ends of intervals, by whatever the interval is by then.
+/// Samples up to `end` at the ends of intervals, using the current interval.
 fn sampled(mut series: Series, changes: &[(u64, u64)], end: u64) -> Series {
     for time in 0..end {
         if time.is_multiple_of(series.interval().0) {
