@@ -318,7 +318,7 @@ mod tests {
     use worker::{Exchange, MonotonicClock, Worker};
 
     #[test]
-    fn a_worker_is_stalled_when_it_has_ended_no_turn_for_its_patience_and_is_told_of_once() {
+    fn a_worker_is_stalled_when_it_completes_no_turn_for_its_patience_and_is_reported_once() {
         let limit = Duration::from_millis(100);
         let mut pulse = Pulse::new();
         let start = pulse.seen;
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_worker_stands_is_said_with_the_name_of_the_port() {
+    fn the_stage_of_a_worker_names_its_port() {
         let names = ["dc0".to_owned(), "lh0".to_owned()];
         assert_eq!(place(Stage::Egress(PortId(1)), &names), "is sending through port lh0");
         assert_eq!(place(Stage::Ingress(PortId(0)), &names), "is receiving from port dc0");

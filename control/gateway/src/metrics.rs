@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_for_the_metrics_is_answered_by_status_and_reaches_nobody() {
+    fn other_requests_get_a_status_and_do_not_reach_the_gateway() {
         let (address, events) = serving(PATIENT);
         for (request, status) in [
             (&b"GET / HTTP/1.1\r\nHost: it\r\n\r\n"[..], "404 Not Found"),
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_is_waited_for_no_longer_than_the_limit() {
+    fn a_silent_reader_is_disconnected_after_the_limit() {
         let (address, _events) = serving(Limits { patience: Duration::from_millis(1), ..LIMITS });
         assert_eq!(answer_to(connect(address), b"GET /metr"), "", "it ends without an answer");
     }
 
     #[test]
-    fn silent_readers_keep_the_metrics_from_nobody() {
+    fn silent_readers_do_not_block_others() {
         let (address, events) = serving(PATIENT);
         drop(events);
         let request = b"GET /metrics HTTP/1.1\r\n\r\n";
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_wait_for_the_gateway_the_next_reader_is_told_so() {
+    fn a_reader_is_refused_while_all_others_wait_for_the_gateway() {
         let limits = Limits { at_once: 2, answer: Duration::from_secs(60), ..PATIENT };
         let (address, events) = serving(limits);
         let request = b"GET /metrics HTTP/1.1\r\n\r\n";

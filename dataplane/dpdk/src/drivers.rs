@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_that_nobody_has_looked_at_is_unknown() {
+    fn an_unlisted_driver_is_unknown() {
         assert!(matches!(pfc_passage("net_of_tomorrow"), PfcPassage::Unknown(_)));
         assert!(matches!(pfc_passage("net_ice"), PfcPassage::Unknown(_)));
         assert!(matches!(pfc_passage("net_i40e"), PfcPassage::Blocked(_)));

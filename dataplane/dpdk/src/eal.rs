@@ -205,7 +205,7 @@ impl Eal {
     pub fn cleanup(self) -> Result<(), StillInUse> {
         let runtime = Arc::try_unwrap(self.0).map_err(|_| StillInUse::Handles)?;
         let mut pools = runtime.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the pools in the list were not freed, and nobody has a handle of them.
+        // SAFETY: the pools in the list were not freed, and no handles of them are left.
         pools.retain(|&MempoolPointer(pool, mbufs)| !unsafe { freed_if_complete(pool, mbufs) });
         if !pools.is_empty() {
             return Err(StillInUse::Frames(pools.len()));
@@ -256,7 +256,7 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
         return Err(EalError::AlreadyStarted);
     }
     claim_directory(options);
-    // SAFETY: `count` strings that live for ever, and a null pointer; a second call never comes here.
+    // SAFETY: `count` strings that are never freed, and a null pointer; a second call never gets here.
     match unsafe { sys::rte_eal_init(count, pointers) } {
         0.. => Ok(()),
         _ => {

@@ -89,7 +89,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn nobody_comes_in_by_a_closed_gate() {
+    fn a_closed_gate_lets_no_queue_in() {
         Gate::prepare().unwrap();
         let gate = Gate::closed();
         assert!(gate.enter(0).is_none());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_inside_once_a_closed_gate_was_seen_empty() {
+    fn no_queue_is_inside_once_a_closed_gate_was_empty() {
         const ROUNDS: u64 = 2_000;
         Gate::prepare().unwrap();
         let gate = Gate::closed();

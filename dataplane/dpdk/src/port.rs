@@ -387,7 +387,7 @@ impl Device {
 
     /// Starts it and opens its gate, through `gates` if the interrupt thread is kept apart.
     fn start(&self, gates: Option<&mut Gates<'_>>) -> Result<(), PortError> {
-        // SAFETY: the device is ours, all its queues are set up, and nobody is behind the gate.
+        // SAFETY: the device is ours, all its queues are set up, and no queue is inside the gate.
         self.step("start it", unsafe { sys::rte_eth_dev_start(self.port) })?;
         self.leave_pauses_to_us();
         self.choose_what_it_receives()?;
@@ -403,7 +403,7 @@ impl Device {
         if !gates.close(&self.gate) {
             return Err(PortError::Busy(self.name.clone()));
         }
-        // SAFETY: the device is ours, and nobody is behind the gate.
+        // SAFETY: the device is ours, and no queue is inside the gate.
         self.step("stop it", unsafe { sys::rte_eth_dev_stop(self.port) })
     }
 

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_of_which_protocol_it_is() {
+    fn an_error_names_its_protocol() {
         assert_eq!(Protocol::ExtendedTransport.to_string(), "extended transport header");
         let text = truncated(Protocol::Arp, 28, 27).to_string();
         assert!(text.contains("ARP") && text.contains("28") && text.contains("27"), "{text}");

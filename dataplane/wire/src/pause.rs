@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_below_60_bytes_is_told_so() {
+    fn a_buffer_below_60_bytes_is_refused() {
         let frame = Frame { source: MacAddress::ZERO, time: PauseQuanta::ZERO };
         assert_eq!(frame.emit(&mut [0; 59]), Err(BufferTooSmall { needed: 60, available: 59 }));
     }

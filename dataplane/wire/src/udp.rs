@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_header_alone_the_length_is_checked_against_the_wire() {
+    fn a_lone_header_has_its_length_checked_against_the_wire() {
         let bytes = hex("c1a212b7000a0000ff");
         assert_eq!(View::parse_head(&bytes[..], 10).unwrap().payload(), [0xff]);
         assert!(View::parse_head(&bytes[..], 9).is_err());

@@ -306,7 +306,7 @@ fn one_command_is_followed_in_each_turn_and_none_without_room_for_its_reply() {
 }
 
 #[test]
-fn of_a_port_of_another_worker_nothing_is_filled_in() {
+fn an_inspection_of_another_workers_port_stays_empty() {
     let clock = TestClock::at(START);
     let (mut benches, cables) = workers(settings(2), 2, || clock.clone());
     cables[0].inject(frames(P3, 10));
@@ -405,7 +405,7 @@ fn a_turn_that_takes_longer_than_promised_is_late() {
 }
 
 #[test]
-fn of_late_turns_the_longest_is_told_whatever_comes_after_it() {
+fn the_longest_late_turn_is_kept() {
     let (mut bench, clock, _, _) = one_worker(settings(2));
     bench.monitor.promise(TURN);
     turns(&mut bench, &clock, 1);

@@ -114,7 +114,8 @@ pub enum CongestionControl {
 /// setting gives its name in the paper and, in parentheses, in NVIDIA's (Mellanox's) NICs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dcqcn {
-    /// g, the gain of alpha, between 0 and 1 (`dce_tcp_g`, there in units of 1/1024 and of what is kept of alpha).
+    /// g, the gain of alpha, between 0 and 1 (`dce_tcp_g`, there the share of alpha that is kept, in units of
+    /// 1/1024).
     pub g: f64,
     /// Alpha before the first notification, between 0 and 1 (`initial_alpha_value`).
     pub initial_alpha: f64,

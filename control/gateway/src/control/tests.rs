@@ -216,7 +216,7 @@ fn a_look_shows_what_workers_have_done() {
 }
 
 #[test]
-fn a_reload_says_what_changes_and_a_file_that_does_not_hold_changes_nothing() {
+fn a_reload_lists_the_changes_and_an_invalid_file_changes_nothing() {
     let gateway = Running::start(true);
     let before = gateway.show().config;
     assert!(before.contains("seed = "));

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gateway_does_goes_on() {
+    fn the_system_calls_of_a_gateway_are_allowed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.toml");
         fs::write(&path, "[gateway]").unwrap();

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_says_nothing_is_waited_for_no_longer_than_the_limit() {
+    fn a_silent_client_is_disconnected_after_the_limit() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, _events) = channel();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_clients_keep_the_socket_from_nobody() {
+    fn silent_clients_do_not_block_others() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_wait_for_the_gateway_the_next_client_is_told_so() {
+    fn a_client_is_refused_while_all_others_wait_for_the_gateway() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_gateway_is_named_the_only_one_is_meant() {
+    fn the_only_gateway_is_the_default() {
         let directory = tempfile::tempdir().unwrap();
         let none = find(directory.path()).unwrap_err();
         assert!(none.to_string().contains("no control socket"), "{none}");

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_capture_is_told_by_its_first_bytes() {
+    fn a_file_that_is_not_a_capture_is_refused_by_its_first_bytes() {
         let (_, error) = read(b"hello");
         let told = "made-up: neither pcap nor pcapng: it starts with [68, 65, 6c, 6c]";
         assert_eq!(error.unwrap().to_string(), told);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_when_never_is() {
+    fn no_instant_reaches_never() {
         assert_eq!(instant(9, 0, LATEST.0), Some(LATEST.0));
         for timestamp in [LATEST.0 + 1, u64::MAX] {
             assert_eq!(instant(9, 0, timestamp), None);

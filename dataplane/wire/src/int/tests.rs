@@ -33,7 +33,7 @@ fn two_hops_have_the_bytes_that_the_documentation_shows() {
 }
 
 #[test]
-fn rates_that_networks_have_are_said_and_others_are_not() {
+fn common_rates_have_a_code_and_others_have_none() {
     for gigabits in [1, 5, 10, 20, 25, 40, 50, 100, 200, 400, 800, 1_600, 3_200] {
         let given = BitRate::gigabits(gigabits);
         assert_eq!(rate(given).rate(), given);

@@ -75,7 +75,7 @@ fn a_packet_cut_off_anywhere_is_refused() {
 }
 
 #[test]
-fn of_a_header_alone_the_total_length_is_checked_against_the_wire() {
+fn a_lone_header_has_its_total_length_checked_against_the_wire() {
     let packet = packet();
     let view = View::parse_head(&packet[..40], 124).unwrap();
     assert_eq!((view.total_len(), view.payload().len()), (124, 20));
@@ -127,7 +127,7 @@ fn a_packet_on_its_last_hop_is_not_forwarded() {
 }
 
 #[test]
-fn a_buffer_too_small_is_told_so() {
+fn a_buffer_that_is_too_small_is_refused() {
     let header = View::parse(&packet()[..]).unwrap().header();
     assert_eq!(header.emit(&mut [0; 19]), Err(BufferTooSmall { needed: 20, available: 19 }));
 }

@@ -39,7 +39,7 @@ fn a_packet_cut_off_anywhere_is_refused() {
 }
 
 #[test]
-fn of_a_header_alone_the_payload_length_is_checked_against_the_wire() {
+fn a_lone_header_has_its_payload_length_checked_against_the_wire() {
     let bytes = packet(IpProtocol::UDP, &[0; 16]);
     assert_eq!(View::parse_head(&bytes[..44], 56).unwrap().payload().len(), 4);
     assert!(View::parse_head(&bytes[..44], 55).is_err());

@@ -218,7 +218,7 @@ fn a_cnp_over_ipv6_verifies_whatever_changes_on_the_way() {
 
 #[test]
 fn the_icrc_over_ipv6_is_the_crc_of_the_masked_packet() {
-    // The definition once more, written out: ones, the masked packet, CRC-32, least byte first.
+    // The definition written out: ones, the masked packet, CRC-32, least byte first.
     let addresses = cnp::Addresses::V6 { source: [1; 16].into(), destination: [2; 16].into(), flow_label: 7 };
     let mut out = [0; 94];
     cnp::Frame { addresses, ..cnp() }.emit(&mut out).unwrap();
@@ -360,7 +360,7 @@ fn sequence_numbers_wrap_at_24_bits() {
 }
 
 #[test]
-fn kinds_of_acknowledgement_are_told_by_their_syndrome() {
+fn kinds_of_acknowledgement_are_distinguished_by_their_syndrome() {
     let aeth = |syndrome| Aeth { syndrome, message_sequence_number: Psn::default() };
     assert!(aeth(0x1f).is_positive() && !aeth(0x1f).is_negative());
     assert!(aeth(0x2e).is_receiver_not_ready());

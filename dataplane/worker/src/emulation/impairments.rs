@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_certain_always_strikes_and_what_is_impossible_never() {
+    fn a_certain_impairment_always_occurs_and_an_impossible_one_never() {
         let mut rng = Pcg32::seed_from_u64(1);
         for (probability, expected) in
             [(1.0, true), (2.0, true), (0.0, false), (-1.0, false), (f64::NAN, false)]

@@ -3,10 +3,10 @@
 //! A [`DelayLine`] sits between a port's egress and its device and holds frames for the propagation delay. It
 //! reads no clock: callers pass instants, and it returns its next deadline. The switch gives it each frame
 //! with the instant at which its first bit is on the wire, and that bit reaches the far end exactly the delay
-//! later. The delay excludes serialisation: the device after the line sends the frame once more and adds its
-//! own, as it would after a real fibre, so nothing is counted twice. A device without a wire (memif) adds
-//! none, with or without the line. Control frames are delayed like data, so pauses keep their order and
-//! distance relative to the data around them.
+//! later. The delay excludes serialisation: the device after the line sends the frame again and adds its own,
+//! as it would after a real fibre, so nothing is counted twice. A device without a wire (memif) adds none,
+//! with or without the line. Control frames are delayed like data, so pauses keep their order and distance
+//! relative to the data around them.
 //!
 //! For experiments, a share of the frames is lost, delivered twice or held back. A seeded generator draws
 //! which, so the same seed and frames give the same result.

@@ -346,7 +346,7 @@ fn the_frames_that_are_lost_are_the_same_when_others_are_impaired_or_more_pauses
 }
 
 #[test]
-fn a_full_line_has_no_room_and_what_comes_all_the_same_is_dropped_and_counted() {
+fn a_full_line_has_no_room_and_drops_and_counts_further_frames() {
     let (near, mut far) = (NearEnd::default(), FarEnd::new(4));
     let mut line = line_of(&GOOD, 2);
     for (number, is_control) in [false, false, false, true, true, true].into_iter().enumerate() {
@@ -362,7 +362,7 @@ fn a_full_line_has_no_room_and_what_comes_all_the_same_is_dropped_and_counted() 
 }
 
 #[test]
-fn a_link_whose_device_takes_nothing_holds_what_its_length_does_and_lets_it_out_at_its_rate() {
+fn a_link_whose_device_is_full_holds_its_capacity_and_drains_at_its_rate() {
     // 400 us at 1G are 50,000 bytes on the wire: 595 frames of 84.
     let (near, mut far) = (NearEnd::default(), FarEnd::new(1_000));
     let mut line = DelayLine::new(&GOOD, Capacity { frames: 10_000, data: WireBytes(50_000) });

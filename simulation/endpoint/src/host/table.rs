@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_later_to_a_place_has_another_number() {
+    fn a_reused_slot_has_another_number() {
         let mut table = Table::new(Places::Numbers);
         let first = table.reserve().unwrap();
         let slot = table.find(first).unwrap();

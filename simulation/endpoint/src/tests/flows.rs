@@ -84,7 +84,7 @@ fn acknowledgements_come_every_so_many_packets_and_at_the_last() {
 }
 
 #[test]
-fn a_lost_packet_is_told_once_and_everything_from_it_on_comes_again() {
+fn a_lost_packet_is_reported_once_and_everything_from_it_on_is_sent_again() {
     let mut bench = Bench::new(|_| {});
     let mut lost = false;
     bench.weather = Box::new(move |_, sent| {

@@ -54,7 +54,7 @@ fn irn_sends_again_what_was_lost_and_nothing_else() {
 }
 
 #[test]
-fn an_irn_receiver_tells_what_it_expected_and_what_came() {
+fn an_irn_receiver_reports_the_expected_and_the_received_packet() {
     let mut bench = over(irn());
     bench.weather = losing(&[1]);
     bench.flow(0, P3, Some(4 * 1_024), 100);

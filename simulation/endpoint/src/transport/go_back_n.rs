@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn each_gap_is_told_once() {
+    fn each_gap_is_reported_once() {
         let mut receiver = Receiver::default();
         let error = |expected| Some(Response::SequenceError { expected });
         let got: Vec<_> = [0, 2, 3, 1, 3, 4, 2].map(|packet| receiver.on_packet(packet, false)).into();

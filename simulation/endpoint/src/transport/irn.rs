@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_takes_packets_in_any_order_and_tells_which_came() {
+    fn a_receiver_takes_packets_in_any_order_and_reports_which_arrived() {
         let mut receiver = Receiver::default();
         let selective = |expected, arrived| Response::Selective { expected, arrived };
         let all_before = |before| Response::Acknowledge { before };
