@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use crate::problem::ProblemKind;
-use crate::value::{Value, checked, integer, or_none, quoted, text, texts, words, written};
+use crate::value::{Value, checked, integer, quoted, text, texts, words, written};
 
 /// What most names are made of.
 fn plain(c: char) -> bool {
@@ -70,6 +70,12 @@ impl Value for Probability {
         } else {
             Err(ProblemKind::out_of_range(number, "a probability, 0 to 1"))
         }
+    }
+}
+
+impl From<Probability> for f64 {
+    fn from(Probability(share): Probability) -> Self {
+        share
     }
 }
 
@@ -253,5 +259,5 @@ written! {
     PciAddress: "PCI address", |it| quoted(&it.0);
     SocketPath: "absolute path", |it| quoted(it.0.display());
     Permissions: "octal permissions", |it| quoted(format!("{:03o}", it.0));
-    Option<SocketAddr>: "address and port, or `\"none\"`", or_none;
+    SocketAddr: "address and port", |it| quoted(it);
 }

@@ -56,24 +56,30 @@ fn write_table(out: &mut String, path: &str, nodes: &[Node], hides: bool) {
 pub fn reference() -> Vec<(String, String)> {
     let mut tables = Vec::new();
     Document::describe("", &mut tables);
-    in_markdown(tables)
+    in_markdown(tables, true)
 }
 
-/// Tables of keys, each as a table in Markdown.
-pub(crate) fn in_markdown(tables: Vec<(String, &'static [Key])>) -> Vec<(String, String)> {
-    // A table in a table has rows of its own.
-    let rows = |keys: &[Key]| keys.iter().filter(|key| !key.about.is_empty()).map(row).collect::<String>();
-    let written = tables.into_iter().map(|(path, keys)| (path, rows(keys)));
+/// Tables of keys, each as a table in Markdown, which may say whether a change of a key needs a new start.
+pub(crate) fn in_markdown(tables: Vec<(String, &'static [Key])>, says_change: bool) -> Vec<(String, String)> {
+    let [change, line] = if says_change { [" change |", "---|"] } else { ["", ""] };
+    let header = format!("| key | value | default |{change} meaning |\n|---|---|---|{line}---|\n");
+    // A table in a table has rows of its own, at the first key where it stands.
+    let mut known = Vec::new();
+    let mut written = Vec::new();
+    for (path, keys) in tables {
+        let rows = keys.iter().filter(|key| !key.about.is_empty()).map(|key| row(key, says_change));
+        let rows: String = rows.collect();
+        if !rows.is_empty() && !known.contains(&keys.as_ptr()) {
+            known.push(keys.as_ptr());
+            written.push((path, header.clone() + &rows));
+        }
+    }
     written
-        .filter(|(_, rows)| !rows.is_empty())
-        .map(|(path, rows)| (path, HEADER.to_owned() + &rows))
-        .collect()
 }
 
-const HEADER: &str = "| key | value | default | change | meaning |\n|---|---|---|---|---|\n";
-
-fn row(key: &Key) -> String {
+fn row(key: &Key, says_change: bool) -> String {
     let Key { name, about, kind, without, is_restart, .. } = key;
-    let change = if *is_restart { "restart" } else { "live" };
-    format!("| `{name}` | {kind} | {without} | {change} | {} |\n", about.trim())
+    let change = if *is_restart { " restart |" } else { " live |" };
+    let change = if says_change { change } else { "" };
+    format!("| `{name}` | {kind} | {without} |{change} {} |\n", about.trim())
 }

@@ -127,16 +127,6 @@ impl<'a, 'i> Section<'a, 'i> {
         Some(At { value: values, place: self.place_of(key, value.span().start) })
     }
 
-    /// The array at `key`; that it is absent is an error.
-    pub fn required_list<T: Value>(
-        &mut self,
-        key: &'static str,
-        example: &'static str,
-    ) -> Option<At<Vec<At<T>>>> {
-        self.expect(key, example);
-        self.list(key)
-    }
-
     /// Whether `at` is in `range`; complains where it is not.
     pub fn is_within<T: PartialOrd + Display + Default>(
         &self,
@@ -155,6 +145,13 @@ impl<'a, 'i> Section<'a, 'i> {
         let others = others.iter().map(|other| other.trim_start_matches("r#"));
         if let Some(other) = others.into_iter().find(|other| self.contains(other) && self.contains(key)) {
             self.problems.error(&self.place_of_key(key), ProblemKind::Conflict { other });
+        }
+    }
+
+    /// Complains where `key` stands without `other`.
+    pub fn refuse_without(&self, key: &str, other: &'static str) {
+        if self.contains(key) && !self.contains(other) {
+            self.problems.error(&self.place_of_key(key), ProblemKind::Alone { other });
         }
     }
 

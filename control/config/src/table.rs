@@ -63,6 +63,17 @@ impl Key {
         }
     }
 
+    /// `needs(other)`: it has no meaning without that key.
+    pub fn needs(self, other: &str) -> Self {
+        Self { kind: format!("{}, with `{other}`", self.kind), ..self }
+    }
+
+    /// `of(selector, words)`: it has no meaning with another word at the key `selector`.
+    pub fn of(self, selector: &str, words: &[impl Written]) -> Self {
+        let words: Vec<_> = words.iter().map(Written::write).collect();
+        Self { kind: format!("{}, with `{selector} = {}`", self.kind, words.join("` or `")), ..self }
+    }
+
     /// `only(selector, word)`: it needs that word at the key `selector`, which has a default.
     pub fn only(self, selector: &str, word: impl Written) -> Self {
         Self { kind: format!("{}, with `{selector} = {}`", self.kind, word.write()), ..self }
@@ -121,12 +132,17 @@ pub(crate) enum Item {
 /// A type that a key may have.
 pub(crate) trait Shape: Sized {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self>;
-    fn item(&self) -> Item;
+    /// As it is written; nothing for what is never written again.
+    fn item(&self) -> Item {
+        Item::Table(Vec::new())
+    }
     /// Where it stands, if that is one place.
-    fn place(&self) -> Option<&Place>;
-    /// Type and unit, in words; empty for tables.
+    fn place(&self) -> Option<&Place> {
+        None
+    }
+    /// Type and unit, in words.
     fn kind() -> String {
-        String::new()
+        "table".into()
     }
     /// The keys of the table that it is.
     fn describe(_path: &str, _found: &mut Vec<(String, &'static [Key])>) {}
@@ -135,7 +151,7 @@ pub(crate) trait Shape: Sized {
 /// Values, each with its place.
 pub(crate) type List<T> = At<Vec<At<T>>>;
 
-impl<T: Written> Shape for At<T> {
+impl<T: Value + Written> Shape for At<T> {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.optional(key)
     }
@@ -153,7 +169,7 @@ impl<T: Written> Shape for At<T> {
     }
 }
 
-impl<T: Written> Shape for List<T> {
+impl<T: Value + Written> Shape for List<T> {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.list(key)
     }
@@ -181,10 +197,6 @@ impl<T: Table> Shape for Vec<T> {
         Item::Tables(self.iter().map(T::nodes).collect())
     }
 
-    fn place(&self) -> Option<&Place> {
-        None
-    }
-
     fn describe(path: &str, found: &mut Vec<(String, &'static [Key])>) {
         T::describe(path, found);
     }
@@ -200,14 +212,6 @@ impl<T: Table> Shape for Profiles<T> {
             T::read(profile)
         };
         Some(section.named(key, read).into_iter().collect())
-    }
-
-    fn item(&self) -> Item {
-        Item::Table(Vec::new())
-    }
-
-    fn place(&self) -> Option<&Place> {
-        None
     }
 }
 
@@ -231,10 +235,11 @@ pub(crate) fn or<T: Copy>(value: &Option<At<T>>, default: T) -> T {
     value.as_ref().map_or(default, |at| at.value)
 }
 
-/// Declares a table of keys, as `name: Type, attribute, attribute(arguments);` with the meaning as documentation. The
-/// attributes are those of [`Key`], `own` where no profile may have the key, and `absent` where its table has a method of
-/// the key's name, which yields an empty table where there is none. A table that names a `check` has a method of that
-/// name, which sees what was read.
+/// Declares tables of keys, as `name: Type, attribute, attribute(arguments);` with the meaning as documentation. The
+/// attributes are those of [`Key`], `own` where no profile may have the key, `absent` where its table has a method of
+/// the key's name, which yields an empty table where there is none, and `merged` where a table goes over that of a
+/// profile key by key. A table that names a `check` has a method of that name, which sees what was read. The keys of
+/// `Table => Settings` are fields of these, with their defaults, and the table has a method `settings`.
 macro_rules! table {
     (@accessor default ($default:expr) $key:ident $type:ty) => {
         /// What is stated, or the default.
@@ -255,6 +260,10 @@ macro_rules! table {
 
     (@key $made:ident own ()) => { $made };
     (@key $made:ident absent ()) => { $made };
+    (@key $made:ident merged ()) => { $made };
+    (@key $made:ident of ($selector:ident, $($word:expr),+)) => { $made.of(stringify!($selector), &[$($word),+]) };
+    (@key $made:ident initially ($value:expr)) => { $made.default($value) };
+    (@key $made:ident needs ($other:ident)) => { $made.needs(stringify!($other)) };
     (@key $made:ident instead_of ($($other:ident),+)) => { $made.instead_of(&[$(stringify!($other)),+]) };
     (@key $made:ident only ($selector:ident, $word:expr)) => { $made.only(stringify!($selector), $word) };
     (@key $made:ident unless ($selector:ident, $word:expr)) => { $made.unless(stringify!($selector), $word) };
@@ -269,8 +278,16 @@ macro_rules! table {
     (@read $own:ident $section:ident instead_of ($($other:ident),+) $key:ident) => {
         $section.refuse_beside(stringify!($key), &[$(stringify!($other)),+])
     };
+    (@read $own:ident $section:ident needs ($other:ident) $key:ident) => {
+        $section.refuse_without(stringify!($key), stringify!($other))
+    };
     (@read $own:ident $section:ident only ($selector:ident, $word:expr) $key:ident) => {
         $section.refuse_with(stringify!($key), stringify!($selector), $own.$selector(), |word| word != $word)
+    };
+    (@read $own:ident $section:ident of ($selector:ident, $($word:expr),+) $key:ident) => {
+        if let Some(stated) = &$own.$selector {
+            $section.refuse_with(stringify!($key), stringify!($selector), stated.value, |word| ![$($word),+].contains(&word))
+        }
     };
     (@read $own:ident $section:ident unless ($selector:ident, $word:expr) $key:ident) => {
         if let Some(stated) = &$own.$selector {
@@ -283,7 +300,38 @@ macro_rules! table {
         if $own.$key.is_some() { $below.$other = None }
         if $own.$other.is_some() { $below.$key = None }
     )+ };
+    (@over $own:ident $below:ident merged () $key:ident) => {
+        let $key = match ($own.$key, $below.$key.take()) {
+            (Some(own), Some(below)) => Some(crate::table::Table::over(own, below)),
+            (own, below) => own.or(below),
+        };
+        let $own = Self { $key, ..$own };
+    };
     (@over $own:ident $below:ident $attribute:ident $arguments:tt $key:ident) => {};
+
+    ($(#[doc = $meaning:literal])+ $name:ident $(=> $settings:ident)? $(, $check:ident)? { $($keys:tt)+ } $($rest:tt)+) => {
+        table! { $(#[doc = $meaning])+ $name $(=> $settings)? $(, $check)? { $($keys)+ } }
+        table! { $($rest)+ }
+    };
+
+    ($(#[doc = $meaning:literal])+ $name:ident => $settings:ident $(, $check:ident)? {
+        $( $(#[doc = $about:literal])*
+        $key:ident: $type:ty $(, $attribute:ident $(($($argument:tt)*))?)*; )+
+    }) => {
+        table! { $(#[doc = $meaning])+ $name $(, $check)? { $(
+            $(#[doc = $about])*
+            $key: $type, initially($settings::default().$key) $(, $attribute $(($($argument)*))?)*;
+        )+ } }
+
+        impl $name {
+            /// What is stated, and defaults for the rest.
+            pub fn settings(&self) -> $settings {
+                let mut settings = $settings::default();
+                $( if let Some(at) = &self.$key { settings.$key = at.value.into() } )+
+                settings
+            }
+        }
+    };
 
     ($(#[doc = $meaning:literal])+ $name:ident $(, $check:ident)? {
         $( $(#[doc = $about:literal])*

@@ -26,7 +26,7 @@ pub(crate) trait Value: Sized {
 }
 
 /// A value that a table of keys declares: it can be written again, and the reference says what it is.
-pub(crate) trait Written: Value {
+pub(crate) trait Written {
     /// As TOML.
     fn write(&self) -> String;
 
@@ -190,6 +190,7 @@ written! {
     Length: "number of bytes", |it| it.0.0.to_string();
     u64: "whole number", u64::to_string;
     u32: "whole number", u32::to_string;
+    u16: "whole number", u16::to_string;
     u8: "whole number", u8::to_string;
     Priority: "priority, 0 to 7", Priority::to_string;
     Dscp: "DSCP, 0 to 63", Dscp::to_string;
@@ -206,16 +207,19 @@ written! {
         PauseWish::Quanta(quanta) => quanta.to_string(),
         PauseWish::Time(time) => time.write(),
     };
-    Option<BitRate>: "rate or `\"none\"`", or_none;
-    Option<Key>: "32 hexadecimal digits or `\"none\"`", |it| {
-        or_none(&it.map(|Key(key)| format!("{:032x}", u128::from_be_bytes(key))))
-    };
-    Spacing: "time, 1us to 1s, or `\"none\"`", |it| or_none(&it.0);
+    Key: "32 hexadecimal digits", |Key(key)| quoted(format!("{:032x}", u128::from_be_bytes(*key)));
+    Spacing: "time, 1us to 1s, or `\"none\"`", |it| it.0.write();
 }
 
 /// A limit, or the word for none.
-pub(crate) fn or_none<T: ToString>(limit: &Option<T>) -> String {
-    quoted(limit.as_ref().map_or_else(|| "none".into(), T::to_string))
+impl<T: Written> Written for Option<T> {
+    fn write(&self) -> String {
+        self.as_ref().map_or_else(|| quoted("none"), T::write)
+    }
+
+    fn kind() -> String {
+        format!("{} or `\"none\"`", T::kind())
+    }
 }
 
 integers! {

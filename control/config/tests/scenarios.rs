@@ -157,6 +157,36 @@ fn a_host_may_be_farther_away_and_a_link_may_fail_with_flows_rerouted() {
 }
 
 #[test]
+fn what_a_node_says_of_a_host_goes_over_what_all_hosts_say_key_by_key() {
+    let scenario = built(&format!(
+        "{TRAFFIC}
+        [topology]
+        template = \"incast\"
+        senders = 2
+
+        [host]
+        mtu = 4096
+        congestion_control = \"timely\"
+        timely.t_low = \"20us\"
+        timely.t_high = \"200us\"
+
+        [[node]]
+        name = \"h1\"
+        host.timely.t_high = \"300us\"
+        "
+    ));
+    let thresholds = |name: &str| {
+        let id = scenario.topology.find(name).unwrap().0 as usize;
+        let NodeKind::Host(host) = &scenario.network.nodes[id].kind else { panic!("{name} is a host") };
+        let CongestionControl::Timely(timely) = host.congestion_control else { panic!("it has TIMELY") };
+        (host.mtu, timely.t_low, timely.t_high)
+    };
+    let micros = units::Interval::from_micros;
+    assert_eq!(thresholds("h0"), (4_096, micros(20), micros(200)));
+    assert_eq!(thresholds("h1"), (4_096, micros(20), micros(300)));
+}
+
+#[test]
 fn a_variant_turns_bifrost_off_by_its_word_alone() {
     let text = format!(
         "{TRAFFIC}

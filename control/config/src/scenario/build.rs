@@ -10,19 +10,18 @@ use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
 use units::{Interval, Nanos, PortId, PrioritySet};
 
-use super::host::HostWish;
+use super::host::HostDecl;
 use super::model::{Sampling, Scenario};
 use super::names::Names;
-use super::network::NetworkWish;
+use super::network::NetworkDecl;
+use super::node::NodeDecl;
 use super::run::{RunDecl, SamplingDecl};
-use super::switches::{Made, Maker, NodeWish, PortWish, SwitchWish};
+use super::switches::{Made, Maker, PortWish, SwitchWish};
 use super::topology;
 use super::traffic::{self, Traffic};
 use crate::notes::Problems;
-use crate::place::At;
-use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::table::{Table, or, values};
+use crate::table::{Shape, Table, or, values};
 
 /// More ports of switches are not recorded unless somebody asks for them.
 const PORTS: usize = 16;
@@ -30,22 +29,13 @@ const PORTS: usize = 16;
 /// What is written, before there is a network.
 struct Written {
     run: RunDecl,
-    network: NetworkWish,
-    host: HostWish,
+    network: NetworkDecl,
+    host: HostDecl,
     switch: SwitchWish,
     long_haul: PortWish,
     sampling: SamplingDecl,
     /// `[[node]]`.
     nodes: Vec<(Vec<usize>, NodeDecl)>,
-}
-
-/// One `[[node]]`.
-struct NodeDecl {
-    names: Option<At<Names>>,
-    host: Option<HostWish>,
-    wish: NodeWish,
-    /// Where it names ports.
-    ports: Vec<(String, crate::place::Place)>,
 }
 
 /// Builds the scenario; `None` where it cannot be, which has been said.
@@ -85,54 +75,23 @@ pub(super) fn build(
 }
 
 fn read(document: &mut Section<'_, '_>, plan: &Plan) -> Written {
-    let run: RunDecl = document.table("scenario", Table::read).unwrap_or_default();
-    let network = document.table("network", NetworkWish::read).unwrap_or_default();
-    let plain = HostWish::default();
-    let host = document.table("host", |host| HostWish::read(host, &plain)).unwrap_or(plain);
-    let switch = document.table("switch", SwitchWish::read).unwrap_or_default();
-    let long_haul = document.table("long_haul", PortWish::read).unwrap_or_default();
-    let sampling: SamplingDecl = document.table("sampling", Table::read).unwrap_or_default();
+    let run: RunDecl = Shape::read(document, "scenario").unwrap_or_default();
+    let network = Shape::read(document, "network").unwrap_or_default();
+    let host: HostDecl = Shape::read(document, "host").unwrap_or_default();
+    let switch = Shape::read(document, "switch").unwrap_or_default();
+    let long_haul = Shape::read(document, "long_haul").unwrap_or_default();
+    let sampling = Shape::read(document, "sampling").unwrap_or_default();
     let known = || plan.nodes.iter().map(|node| node.name.as_str());
     let nodes = document.tables("node", |section| {
-        let decl = NodeDecl::read(section, &host);
-        let places = decl
-            .names
-            .as_ref()
-            .map_or_else(Vec::new, |names| Names::find(names, "node", known(), section.problems));
+        let mut decl: NodeDecl = Table::read(section);
+        decl.host = decl.host.map(|own| own.over(host.clone()));
+        let names = decl.name.iter();
+        let places = names.flat_map(|names| Names::find(names, "node", known(), section.problems));
+        let places: Vec<usize> = places.collect();
         decl.check(section, &places, plan);
         (places, decl)
     });
     Written { run, network, host, switch, long_haul, sampling, nodes: nodes.unwrap_or_default() }
-}
-
-impl NodeDecl {
-    fn read(section: &mut Section<'_, '_>, all: &HostWish) -> Self {
-        let names = section.required::<Names>("name", "name = \"gw-east\"");
-        let host = section.table("host", |host| HostWish::read(host, all));
-        let switch = section.table("switch", SwitchWish::read);
-        let long_haul = section.table("long_haul", PortWish::read);
-        let ports = section.named("port", |port| (port.place.clone(), PortWish::read(port)));
-        let configuration = section.optional("configuration");
-        let places = ports.iter().map(|(name, (place, _))| (name.clone(), place.clone())).collect();
-        let ports = ports.into_iter().map(|(name, (_, wish))| (name, wish)).collect();
-        Self { names, host, wish: NodeWish { switch, long_haul, ports, configuration }, ports: places }
-    }
-
-    /// Complains where a host is told what only a switch can be, or the other way round.
-    fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
-        let any = |role| places.iter().any(|place| plan.nodes[*place].role == role);
-        if self.host.is_some() && any(Role::Switch) {
-            let place = section.place_of_key("host");
-            section.problems.error(&place, ProblemKind::Meaningless { with: "a switch".into() });
-        }
-        for key in ["switch", "long_haul", "port", "configuration"] {
-            if section.contains(key) && any(Role::Host) {
-                section
-                    .problems
-                    .error(&section.place_of_key(key), ProblemKind::Meaningless { with: "a host".into() });
-            }
-        }
-    }
 }
 
 fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
@@ -205,16 +164,16 @@ fn assemble(
 }
 
 /// A host with what was wished for it; neither at a switch.
-type MadeHost = (Option<HostWish>, Option<Arc<HostSettings>>);
+type MadeHost<'a> = (Option<&'a HostDecl>, Option<Arc<HostSettings>>);
 
 fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
     (0..topology.nodes.len()).map(|index| NodeId(index as u32))
 }
 
 /// The hosts, in the order of nodes.
-fn hosts(written: &Written, topology: &Topology) -> Vec<MadeHost> {
+fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
     let made = ids(topology).zip(host_wishes(written, topology)).map(|(id, wish)| {
-        let settings = wish.as_ref().map(|wish| Arc::new(of_host(wish, id, topology, written)));
+        let settings = wish.map(|wish| Arc::new(of_host(wish, id, topology, written)));
         (wish, settings)
     });
     made.collect()
@@ -226,15 +185,15 @@ fn switches(
     written: &Written,
     topology: &Topology,
     traffic: &Traffic,
-    hosts: &[MadeHost],
+    hosts: &[MadeHost<'_>],
     problems: &Problems<'_>,
 ) -> Vec<Option<Made>> {
-    let mut nodes: Vec<Vec<NodeWish>> = vec![Vec::new(); topology.nodes.len()];
+    let mut nodes: Vec<Vec<&NodeDecl>> = vec![Vec::new(); topology.nodes.len()];
     for (places, decl) in &written.nodes {
         for &place in places {
-            nodes[place].push(decl.wish.clone());
+            nodes[place].push(decl);
         }
-        check_ports(places, decl, topology, problems);
+        decl.check_ports(places, topology, problems);
     }
     let settings = hosts.iter().filter_map(|(_, settings)| settings.as_ref());
     let maker = Maker {
@@ -242,10 +201,10 @@ fn switches(
         network: &written.network,
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
         max_frame: settings.map(|host| host.data_length(host.mtu)).max().unwrap_or_default(),
-        telemetry: hosts.iter().filter_map(|(wish, _)| wish.as_ref()).any(HostWish::wants_telemetry),
+        telemetry: hosts.iter().filter_map(|(wish, _)| *wish).any(HostDecl::wants_telemetry),
         seed: written.run.seed(),
-        switch: written.switch.clone(),
-        long_haul: written.long_haul.clone(),
+        switch: &written.switch,
+        long_haul: &written.long_haul,
         nodes: &nodes,
         directory,
     };
@@ -257,40 +216,26 @@ fn switches(
 }
 
 /// How each host sends; none at switches.
-fn host_wishes(written: &Written, topology: &Topology) -> Vec<Option<HostWish>> {
-    let plain = |role| (role == Role::Host).then(|| written.host.clone());
+fn host_wishes<'a>(written: &'a Written, topology: &Topology) -> Vec<Option<&'a HostDecl>> {
+    let plain = |role| (role == Role::Host).then_some(&written.host);
     let mut hosts: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
     for (places, decl) in &written.nodes {
         for &place in places {
             if let (Some(own), Some(host)) = (&decl.host, &mut hosts[place]) {
-                *host = own.clone();
+                *host = own;
             }
         }
     }
     hosts
 }
 
-fn of_host(host: &HostWish, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {
+fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {
     // A host has one port.
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
     let station = Station { mac: port.mac, address: port.address };
     let rate = topology.links[port.link].wish.rate;
-    let priorities = (written.network.lossless, written.network.dscp);
-    host.settings(station, peer.mac, rate, priorities)
-}
-
-/// Complains about ports that a node has not.
-fn check_ports(places: &[usize], decl: &NodeDecl, topology: &Topology, problems: &Problems<'_>) {
-    for &place in places {
-        let node = &topology.nodes[place];
-        let names = || node.ports.iter().map(|port| port.name.as_str());
-        for (name, at) in &decl.ports {
-            if !names().any(|it| it == name) {
-                problems.error(at, ProblemKind::undefined("port", name, names()));
-            }
-        }
-    }
+    host.settings(station, peer.mac, rate, &written.network)
 }
 
 /// What is recorded: what the scenario says, or the ports of a small network and the long links of a large one.

@@ -11,9 +11,9 @@ mod host;
 mod model;
 mod names;
 mod network;
+mod node;
 mod overlay;
 mod run;
-mod set;
 mod switches;
 mod topology;
 mod traffic;
@@ -22,7 +22,7 @@ mod words;
 
 pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
-pub use run::{Claim, Paper, reference};
+pub use run::{Claim, Paper};
 pub use words::Better;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +34,9 @@ use crate::load;
 use crate::notes::Problems;
 use crate::place::Location;
 use crate::problem::{ConfigError, Problem, Severity};
+use crate::render::in_markdown;
 use crate::section::Section;
+use crate::table::Table;
 use crate::value::Name;
 use overlay::Overlay;
 
@@ -151,6 +153,21 @@ impl ScenarioFile {
         }
         Ok(found)
     }
+}
+
+/// The keys of each table of a scenario, as those of [`crate::reference`]. `docs/scenarios.md` holds them.
+pub fn reference() -> Vec<(String, String)> {
+    let mut tables = Vec::new();
+    run::RunDecl::describe("scenario", &mut tables);
+    topology::describe(&mut tables);
+    network::NetworkDecl::describe("network", &mut tables);
+    host::HostDecl::describe("host", &mut tables);
+    switches::EcnDecl::describe("ecn", &mut tables);
+    node::NodeDecl::describe("node", &mut tables);
+    traffic::TrafficDecl::describe("traffic", &mut tables);
+    run::SamplingDecl::describe("sampling", &mut tables);
+    run::ClaimDecl::describe("claim", &mut tables);
+    in_markdown(tables, false)
 }
 
 /// What is there to be run, beside the scenario itself.

@@ -5,47 +5,52 @@ use wire::ip::Dscp;
 
 use crate::problem::ProblemKind;
 use crate::section::Section;
+use crate::table::{List, Shape, table, values};
 use crate::value::Value;
 
-/// Priorities and their code points.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct NetworkWish {
-    /// What PFC protects.
-    pub lossless: PrioritySet,
-    /// What a host writes for each priority.
-    pub dscp: [Dscp; Priority::COUNT],
-    /// Whether that is what switches make of it without being told.
-    pub plain: bool,
-}
-
-/// The class selector and 2 for data, so that RDMA on priority 3 has DSCP 26; 48 and 56 for the network itself.
-fn dscp(priority: Priority) -> Dscp {
-    let selector = 8 * priority.number();
-    Dscp::from_low_bits(if (1..6).contains(&priority.number()) { selector + 2 } else { selector })
-}
-
-impl Default for NetworkWish {
-    fn default() -> Self {
-        let all = core::array::from_fn(|index| dscp(Priority::from_low_bits(index as u8)));
-        Self { lossless: PrioritySet::EMPTY.with(Priority::from_low_bits(3)), dscp: all, plain: true }
+table! {
+    /// Priorities and their code points.
+    NetworkDecl {
+        /// Priorities that PFC protects at every switch and host; `[]` for none
+        lossless: List<Priority>, auto("`[3]`");
+        /// Code points that hosts write: `{ 3 = 26 }`, all different
+        dscp: CodePoints, auto("8 p + 2 for priorities 1 to 5; 0, 48 and 56 for 0, 6 and 7");
     }
 }
 
-impl NetworkWish {
-    pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let mut wish = Self::default();
-        if let Some(lossless) = section.list::<Priority>("lossless") {
-            wish.lossless = lossless.value.iter().fold(PrioritySet::EMPTY, |set, it| set.with(it.value));
-        }
+impl NetworkDecl {
+    /// What PFC protects.
+    pub fn lossless(&self) -> PrioritySet {
+        let stated = values(&self.lossless).map(|at| at.value).fold(PrioritySet::EMPTY, PrioritySet::with);
+        if self.lossless.is_some() { stated } else { stated.with(Priority::from_low_bits(3)) }
+    }
+
+    /// What a host writes for each priority.
+    pub fn dscp(&self) -> [Dscp; Priority::COUNT] {
+        self.dscp.clone().unwrap_or_default().0
+    }
+}
+
+/// What a host writes for each priority.
+#[derive(Clone, Debug)]
+pub(super) struct CodePoints(pub [Dscp; Priority::COUNT]);
+
+/// The class selector and 2 for data, so that RDMA on priority 3 has DSCP 26; 48 and 56 for the network itself.
+impl Default for CodePoints {
+    fn default() -> Self {
+        Self([0, 10, 18, 26, 34, 42, 48, 56].map(Dscp::from_low_bits))
+    }
+}
+
+impl Shape for CodePoints {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         let problems = section.problems;
-        let entries = section.entries("dscp");
+        let entries = section.entries(key);
+        let mut codes = Self::default();
         for (name, place, value) in &entries {
             let priority = name.parse().ok().and_then(|number| Priority::new(number).ok());
             match (priority, Dscp::read(value)) {
-                (Some(priority), Ok(dscp)) => {
-                    wish.dscp[priority.index()] = dscp;
-                    wish.plain = false;
-                }
+                (Some(priority), Ok(dscp)) => codes.0[priority.index()] = dscp,
                 (None, _) => {
                     let kind = ProblemKind::Malformed { got: (*name).into(), want: "a priority, 0 to 7" };
                     problems.error(place, kind);
@@ -53,17 +58,15 @@ impl NetworkWish {
                 (_, Err(kind)) => problems.error(place, kind),
             }
         }
-        let twice = |dscp: &&Dscp| wish.dscp.iter().filter(|it| it == dscp).count() > 1;
-        if let (Some(dscp), Some((_, place, _))) = (wish.dscp.iter().find(twice), entries.first()) {
-            let kind = ProblemKind::SameCode { dscp: *dscp };
-            problems.error(place, kind);
+        let twice = |dscp: &&Dscp| codes.0.iter().filter(|it| it == dscp).count() > 1;
+        let (_, first, _) = entries.first()?;
+        if let Some(dscp) = codes.0.iter().find(twice) {
+            problems.error(first, ProblemKind::SameCode { dscp: *dscp });
         }
-        wish
+        Some(codes)
     }
 
-    /// `{ "26" = 3 }`, as switches are told.
-    pub fn classes(&self) -> impl Iterator<Item = (String, i64)> {
-        let all = self.dscp.iter().enumerate();
-        all.map(|(priority, dscp)| (dscp.number().to_string(), priority as i64))
+    fn kind() -> String {
+        "table of code points".into()
     }
 }

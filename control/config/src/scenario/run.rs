@@ -7,15 +7,16 @@ use super::names::Names;
 use super::words::Better;
 use crate::place::At;
 use crate::problem::ProblemKind;
-use crate::render::in_markdown;
 use crate::section::Section;
 use crate::table::{List, Table, or, table};
-use crate::value::Value;
+use crate::value::{Value, written};
 
 /// The longest simulation.
-const MOST: Interval = Interval::from_secs(3_600);
+pub(super) const MOST: Interval = Interval::from_secs(3_600);
 /// More than nothing.
 pub(super) const SOME: Interval = Interval(1);
+/// How many packets or steps there may be of a kind.
+pub(super) const COUNT: core::ops::RangeInclusive<u32> = 1..=16_777_216;
 
 table! {
     /// How long a simulation goes on.
@@ -49,15 +50,6 @@ impl RunDecl {
     }
 }
 
-/// The time at `key`, up to an hour.
-pub(super) fn time(
-    section: &mut Section<'_, '_>,
-    key: &'static str,
-    least: Interval,
-) -> Option<At<Interval>> {
-    section.optional(key).filter(|time| section.is_within(time, &(least..=MOST)))
-}
-
 table! {
     /// What is recorded while it goes on.
     SamplingDecl {
@@ -72,14 +64,6 @@ table! {
         /// Switches whose frames are captured
         taps: List<Names>, auto("none");
     }
-}
-
-/// The keys of `[scenario]` and `[sampling]`, as those of [`crate::reference`].
-pub fn reference() -> Vec<(String, String)> {
-    let mut tables = Vec::new();
-    RunDecl::describe("scenario", &mut tables);
-    SamplingDecl::describe("sampling", &mut tables);
-    in_markdown(tables)
 }
 
 /// What a paper says of a figure.
@@ -124,67 +108,86 @@ pub struct Claim {
 /// How much another figure may differ where nothing is said.
 const TOLERANCE: f64 = 0.3;
 
+table! {
+    /// A claim, as it is written.
+    ClaimDecl, check {
+        /// Its name
+        id: At<String>, required("id = \"fct\"");
+        /// The statement that is claimed
+        text: At<String>, required("text = \"18 % less\"");
+        /// Name of the metric in the results
+        metric: At<String>, required("metric = \"fct.all.mean_ns\"");
+        /// The variant whose figure is judged
+        of: At<String>, required("of = \"bifrost\"");
+        /// The variant to compare with
+        against: At<String>, auto("none: the figure itself is claimed");
+        /// The paper's figure: with `against`, the relative change (-0.18 is 18 % less); without, the figure. A range is `[least, most]`: `[-0.65, -0.3]` is 30 to 65 % less
+        paper: At<Paper>, required("paper = -0.18, or paper = [-0.65, -0.3]");
+        /// Share of the paper's figure by which ours may differ and still count as reproduced; not for a range
+        tolerance: At<f64>, within(0.0..=10.0), default(TOLERANCE);
+        /// Direction in which the figure improves
+        better: At<Better>, auto("with `against`, the direction in which the paper's figure changes; without, none");
+    }
+}
+
+impl ClaimDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        let range = self.paper.as_ref().filter(|paper| matches!(paper.value, Paper::Range { .. }));
+        if let (Some(_), Some(tolerance)) = (range, &self.tolerance) {
+            section.problems.error(&tolerance.place, ProblemKind::Meaningless { with: "a range".into() });
+        }
+    }
+}
+
 /// Reads a claim; `variants` are the names that there are.
 pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Option<Claim> {
-    let id = section.required::<String>("id", "id = \"fct\"");
-    let text = section.required::<String>("text", "text = \"18 % less\"");
-    let metric = section.required::<String>("metric", "metric = \"fct.all.mean_ns\"");
-    let of = section.required::<String>("of", "of = \"bifrost\"");
-    let against = section.optional::<String>("against");
-    let paper = paper(section);
-    let better = section.optional::<Better>("better");
-    for variant in [of.as_ref(), against.as_ref()].into_iter().flatten() {
+    let decl: ClaimDecl = Table::read(section);
+    for variant in [&decl.of, &decl.against].into_iter().flatten() {
         if !variants.contains(&variant.value) {
             let known = variants.iter().map(String::as_str);
             section.problems.error(&variant.place, ProblemKind::undefined("variant", &variant.value, known));
         }
     }
+    let tolerance = decl.tolerance();
     Some(Claim {
-        id: id?.value,
-        text: text?.value,
-        metric: metric?.value,
-        of: of?.value,
-        against: against.map(|it| it.value),
-        paper: paper?,
-        better: better.map(|it| it.value),
+        id: decl.id?.value,
+        text: decl.text?.value,
+        metric: decl.metric?.value,
+        of: decl.of?.value,
+        against: decl.against.map(|it| it.value),
+        paper: match decl.paper?.value {
+            Paper::Figure { value, .. } => Paper::Figure { value, tolerance },
+            range @ Paper::Range { .. } => range,
+        },
+        better: decl.better.map(|it| it.value),
     })
 }
 
-/// `paper`, with the `tolerance` of a single figure.
-fn paper(section: &mut Section<'_, '_>) -> Option<Paper> {
-    let figures = section.required::<Figures>("paper", "paper = -0.18, or paper = [-0.65, -0.3]");
-    let tolerance = section.optional::<f64>("tolerance").filter(|it| section.is_within(it, &(0.0..=10.0)));
-    match figures?.value {
-        Figures::One(value) => {
-            Some(Paper::Figure { value, tolerance: tolerance.map_or(TOLERANCE, |it| it.value) })
-        }
-        Figures::Range(low, high) => {
-            if let Some(tolerance) = tolerance {
-                section.problems.error(&tolerance.place, ProblemKind::Meaningless { with: "a range".into() });
-            }
-            Some(Paper::Range { low, high })
-        }
-    }
-}
-
-/// What is written as a paper's figure.
-#[derive(Clone, Copy)]
-enum Figures {
-    One(f64),
-    Range(f64, f64),
-}
-
-impl Value for Figures {
+/// A single figure has its tolerance at a key of its own.
+impl Value for Paper {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        let DeValue::Array(ends) = value else { return finite(value).map(Self::One) };
+        let DeValue::Array(ends) = value else {
+            return finite(value).map(|value| Self::Figure { value, tolerance: TOLERANCE });
+        };
         let out_of_range = |got: String| ProblemKind::out_of_range(got, "[least, most]");
         let ends: Vec<_> = ends.iter().collect();
         let [low, high] = ends.as_slice() else {
             return Err(out_of_range(format!("an array of {}", ends.len())));
         };
         let (low, high) = (finite(low.get_ref())?, finite(high.get_ref())?);
-        if low <= high { Ok(Self::Range(low, high)) } else { Err(out_of_range(format!("[{low}, {high}]"))) }
+        if low <= high {
+            Ok(Self::Range { low, high })
+        } else {
+            Err(out_of_range(format!("[{low}, {high}]")))
+        }
     }
+}
+
+written! {
+    Paper: "number, or range of two", |it| match it {
+        Paper::Figure { value, .. } => value.write(),
+        Paper::Range { low, high } => format!("[{}, {}]", low.write(), high.write()),
+    };
 }
 
 fn finite(value: &DeValue<'_>) -> Result<f64, ProblemKind> {

@@ -11,7 +11,8 @@ use toml::Value as Toml;
 use toml::de::DeTable;
 use units::{BitRate, Bytes, PrioritySet};
 
-use super::network::NetworkWish;
+use super::network::NetworkDecl;
+use super::node::NodeDecl;
 use super::tree::{Node, Tree};
 use crate::gateway::Gateway;
 use crate::load;
@@ -21,54 +22,47 @@ use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind, Severity};
 use crate::render::render;
 use crate::section::Section;
-use crate::table::{Table, or, table};
+use crate::table::{Shape, Table, table};
 
-/// ECN where nothing is said: that of HPCC ("HPCC: High Precision Congestion Control", section 5.1), which is in
-/// proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
-const ECN: EcnWish = EcnWish {
-    on: true,
-    kmin: Bytes(400_000),
-    kmax: Bytes(1_600_000),
-    pmax: 0.2,
-    at: Some(BitRate::gigabits(100)),
-};
-/// The shared pool of a switch where nothing is said, as in the same paper.
+/// The shared pool of a switch where nothing is said, as in the paper of HPCC.
 const SHARED: &str = "32MB";
-
-/// `ecn`: where queues of data mark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct EcnWish {
-    on: bool,
-    kmin: Bytes,
-    kmax: Bytes,
-    pmax: f64,
-    /// The rate at which kmin and kmax hold; they are in proportion to that of the port. `None`: at any.
-    at: Option<BitRate>,
-}
+/// The rate of the port for which ECN is meant where nothing is said.
+const ECN_AT: BitRate = BitRate::gigabits(100);
 
 table! {
-    /// What is said of ECN; what is not said is that of another.
+    /// Where queues of data mark; where nothing is said as in HPCC ("HPCC: High Precision Congestion Control", section
+    /// 5.1), which is in proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
     EcnDecl {
-        on: At<bool>;
-        kmin: At<Bytes>;
-        kmax: At<Bytes>;
-        pmax: At<Probability>;
-        /// The rate at which `kmin` and `kmax` hold
-        at: At<BitRate>;
+        /// Whether the queues mark
+        on: At<bool>, default(true);
+        /// Up to here nothing is marked
+        kmin: At<Bytes>, default(Bytes(400_000));
+        /// Above this everything is marked
+        kmax: At<Bytes>, default(Bytes(1_600_000));
+        /// Probability of a mark at `kmax`
+        pmax: At<Probability>, default(Probability(0.2));
+        /// The rate at which `kmin` and `kmax` hold; they scale with the rate of the port
+        at: At<BitRate>, auto("`\"100G\"`; with `kmin` or `kmax` stated, they hold at any rate");
     }
 }
 
 impl EcnDecl {
     /// On top of `below`. Thresholds that are stated hold at any rate, unless it is stated too.
-    fn on_top_of(&self, below: EcnWish) -> EcnWish {
-        let rate = if self.kmin.is_some() || self.kmax.is_some() { None } else { below.at };
-        EcnWish {
-            on: or(&self.on, below.on),
-            kmin: or(&self.kmin, below.kmin),
-            kmax: or(&self.kmax, below.kmax),
-            pmax: or(&self.pmax, Probability(below.pmax)).0,
-            at: self.at.as_ref().map(|at| at.value).or(rate),
-        }
+    fn on_top_of(&self, mut below: Self) -> Self {
+        below.at = below.at.filter(|_| !self.has_thresholds());
+        self.clone().over(below)
+    }
+
+    fn has_thresholds(&self) -> bool {
+        self.kmin.is_some() || self.kmax.is_some()
+    }
+
+    /// `size` at a port of `rate`.
+    fn scaled(&self, size: Bytes, rate: BitRate) -> Bytes {
+        let default = (!self.has_thresholds()).then_some(ECN_AT);
+        let Some(at) = self.at.as_ref().map(|at| at.value).or(default) else { return size };
+        let product = u128::from(size.0) * u128::from(rate.bits_per_second());
+        Bytes(u64::try_from(product / u128::from(at.bits_per_second())).unwrap_or(u64::MAX))
     }
 }
 
@@ -83,11 +77,18 @@ pub(super) struct PortWish {
 }
 
 impl PortWish {
-    pub fn read(section: &mut Section<'_, '_>) -> Self {
+    /// What is said in a table.
+    pub fn of(section: &mut Section<'_, '_>) -> Self {
         let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut rest = rest(section);
         let (lossless, queue) = (rest.take("lossless"), rest.take("queue"));
         Self { ecn, port: Some(rest), lossless, queue }
+    }
+}
+
+impl Shape for PortWish {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        section.table(key, Self::of)
     }
 }
 
@@ -99,13 +100,15 @@ pub(super) struct SwitchWish {
     port: PortWish,
 }
 
-impl SwitchWish {
-    pub fn read(section: &mut Section<'_, '_>) -> Self {
-        let ecn = section.table("ecn", Table::read).unwrap_or_default();
-        let mut document = rest(section);
-        let (port, lossless, queue) =
-            (document.take("port"), document.take("lossless"), document.take("queue"));
-        Self { document: Some(document), port: PortWish { ecn, port, lossless, queue } }
+impl Shape for SwitchWish {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        section.table(key, |section| {
+            let ecn = section.table("ecn", Table::read).unwrap_or_default();
+            let mut document = rest(section);
+            let (port, lossless, queue) =
+                (document.take("port"), document.take("lossless"), document.take("queue"));
+            Self { document: Some(document), port: PortWish { ecn, port, lossless, queue } }
+        })
     }
 }
 
@@ -118,20 +121,10 @@ fn rest(section: &mut Section<'_, '_>) -> Node {
     table
 }
 
-/// What is said of one node.
-#[derive(Clone, Debug, Default)]
-pub(super) struct NodeWish {
-    pub switch: Option<SwitchWish>,
-    pub long_haul: Option<PortWish>,
-    /// Of ports by name.
-    pub ports: Vec<(String, PortWish)>,
-    pub configuration: Option<At<String>>,
-}
-
 /// All that switches are made from.
 pub(super) struct Maker<'a> {
     pub topology: &'a Topology,
-    pub network: &'a NetworkWish,
+    pub network: &'a NetworkDecl,
     /// Priorities with which something is sent.
     pub data: PrioritySet,
     /// The longest frame of any host.
@@ -139,10 +132,10 @@ pub(super) struct Maker<'a> {
     /// Whether packets collect in-band telemetry.
     pub telemetry: bool,
     pub seed: u64,
-    pub switch: SwitchWish,
-    pub long_haul: PortWish,
+    pub switch: &'a SwitchWish,
+    pub long_haul: &'a PortWish,
     /// What is said of each node, in the order of nodes.
-    pub nodes: &'a [Vec<NodeWish>],
+    pub nodes: &'a [Vec<&'a NodeDecl>],
     pub directory: Option<&'a Path>,
 }
 
@@ -249,7 +242,7 @@ impl Maker<'_> {
         let ports: Vec<Node> = node.ports.iter().map(|port| self.port(port, node, wishes)).collect();
         document.put("port", Node::array(without_marks_beside_lscc(ports)));
         let own = wishes.iter().filter_map(|wish| wish.switch.as_ref());
-        for over in [&self.switch].into_iter().chain(own).filter_map(|wish| wish.document.clone()) {
+        for over in [self.switch].into_iter().chain(own).filter_map(|wish| wish.document.clone()) {
             document.merge(over);
         }
         document
@@ -288,15 +281,15 @@ impl Maker<'_> {
         forwarding
     }
 
-    fn port(&self, port: &Port, node: &PlanNode, wishes: &[NodeWish]) -> Node {
+    fn port(&self, port: &Port, node: &PlanNode, wishes: &[&NodeDecl]) -> Node {
         let wish = &self.topology.links[port.link].wish;
         let long = wish.long;
         let mut layers = vec![&self.switch.port];
-        layers.extend(long.then_some(&self.long_haul));
+        layers.extend(long.then_some(self.long_haul));
         for own in wishes {
             layers.extend(own.switch.as_ref().map(|switch| &switch.port));
             layers.extend(own.long_haul.as_ref().filter(|_| long));
-            layers.extend(own.ports.iter().filter(|(name, _)| *name == port.name).map(|(_, wish)| wish));
+            layers.extend(own.ports().filter(|(name, _)| *name == port.name).map(|(_, (_, wish))| wish));
         }
         let mut made = Node::table();
         made.set("name", port.name.as_str());
@@ -311,16 +304,18 @@ impl Maker<'_> {
         if self.telemetry {
             made.set("int", true);
         }
-        if !self.network.plain {
+        if self.network.dscp.is_some() {
             let mut classify = Node::table();
             let mut dscp = Node::table();
-            self.network.classes().for_each(|(code, priority)| dscp.set(&code, priority));
+            for (code, priority) in self.network.dscp().into_iter().zip(0_i64..) {
+                dscp.set(&code.to_string(), priority);
+            }
             classify.put("dscp", dscp);
             made.put("classify", classify);
         }
-        let ecn = layers.iter().fold(ECN, |below, layer| layer.ecn.on_top_of(below));
+        let ecn = layers.iter().fold(EcnDecl::default(), |below, layer| layer.ecn.on_top_of(below));
         let mut lossless = Node::array(self.group().into_iter().collect());
-        let mut queue = Node::array(self.queue(wish.rate, ecn).into_iter().collect());
+        let mut queue = Node::array(self.queue(wish.rate, &ecn).into_iter().collect());
         for layer in layers {
             if let Some(over) = &layer.port {
                 made.merge(over.clone());
@@ -352,13 +347,14 @@ impl Maker<'_> {
     /// The lossless group, if anything is lossless.
     fn group(&self) -> Option<Node> {
         let mut group = Node::table();
-        group.put("priorities", numbers(self.network.lossless));
-        (!self.network.lossless.is_empty()).then_some(group)
+        group.put("priorities", numbers(self.network.lossless()));
+        (!self.network.lossless().is_empty()).then_some(group)
     }
 
     /// The queue of all data, marked if `ecn` says so.
-    fn queue(&self, rate: BitRate, ecn: EcnWish) -> Option<Node> {
-        let all = self.network.lossless.iter().chain(self.data.iter());
+    fn queue(&self, rate: BitRate, ecn: &EcnDecl) -> Option<Node> {
+        let lossless = self.network.lossless();
+        let all = lossless.iter().chain(self.data.iter());
         // 6 and 7 are for the network itself: strict, and not marked.
         let data = all.filter(|it| it.number() < 6).fold(PrioritySet::EMPTY, PrioritySet::with);
         if data.is_empty() {
@@ -366,19 +362,11 @@ impl Maker<'_> {
         }
         let mut queue = Node::table();
         queue.put("priorities", numbers(data));
-        if ecn.on {
-            let scaled = |size: Bytes| match ecn.at {
-                None => size,
-                Some(at) => {
-                    let product = u128::from(size.0) * u128::from(rate.bits_per_second());
-                    let size = product / u128::from(at.bits_per_second());
-                    Bytes(u64::try_from(size).unwrap_or(u64::MAX))
-                }
-            };
+        if ecn.on() {
             let mut red = Node::table();
-            red.set("kmin", scaled(ecn.kmin).to_string());
-            red.set("kmax", scaled(ecn.kmax).to_string());
-            red.set("pmax", ecn.pmax);
+            red.set("kmin", ecn.scaled(ecn.kmin(), rate).to_string());
+            red.set("kmax", ecn.scaled(ecn.kmax(), rate).to_string());
+            red.set("pmax", ecn.pmax().0);
             queue.put("ecn", red);
         }
         Some(queue)

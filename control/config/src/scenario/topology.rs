@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use units::{BitRate, Distance, Interval, Nanos};
 
 use super::names::{Names, NodeName};
-use super::run;
+use super::run::{MOST, SOME};
 use super::words::{HostsAt, SiteWord, TemplateWord};
 use crate::keys::port::FARTHEST;
 use crate::keys::running::LONGEST_DELAY;
@@ -17,7 +17,8 @@ use crate::machine::Probability;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::value::{Value, described};
+use crate::table::{Key, List, Table, or, table, values};
+use crate::value::{Value, described, written};
 
 /// A link of a data center where nothing is said: 200 m of fibre.
 const RATE: BitRate = BitRate::gigabits(100);
@@ -25,80 +26,216 @@ const DELAY: Interval = Interval::from_micros(1);
 /// Light takes 0.4 ms.
 const LONG_DISTANCE: Distance = Distance(80_000);
 
-/// What is said of a link; what is not said is that of another.
-#[derive(Clone, Copy, Debug, Default)]
-struct LinkDecl {
-    rate: Option<BitRate>,
-    /// With the fibre that takes so long.
-    delay: Option<(Interval, Distance)>,
-    long: Option<bool>,
+table! {
+    /// What draws the network.
+    TopologyDecl {
+        /// What draws the network
+        template: At<TemplateWord>, required("template = \"leaf-spine\"");
+    }
+
+    /// What is said of a link; what is not said is that of another.
+    LinkDecl {
+        /// Rate of the link
+        rate: At<BitRate>, auto("`\"100G\"`");
+        /// Length of the fibre. Light takes 404.041 us for 80 km
+        distance: At<Distance>, within(Distance(0)..=FARTHEST);
+        /// One way; headroom is computed for the length of fibre with that delay
+        delay: At<Interval>, within(Interval::ZERO..=LONGEST_DELAY), instead_of(distance), auto("`\"1us\"`");
+    }
+
+    /// Senders and receivers on one switch.
+    IncastDecl {
+        /// Hosts `h0`..
+        senders: At<u16>, default(16_u16);
+        /// Hosts `r0`..
+        receivers: At<u16>, default(1_u16);
+        /// Links of receivers
+        receiver: LinkDecl, absent, auto("as host links");
+    }
+
+    /// Hosts on both sides of one link.
+    DumbbellDecl {
+        /// Hosts `left0`..
+        left: At<u16>, default(8_u16);
+        /// Hosts `right0`..
+        right: At<u16>, auto("as `left`");
+        /// The link between the switches
+        bottleneck: LinkDecl, absent, auto("as host links");
+    }
+
+    /// Switches in a row.
+    LinearDecl {
+        /// Switches, up to 1000
+        switches: At<u16>, default(2_u16);
+        /// Hosts on each switch that has some
+        hosts: At<u16>, default(1_u16);
+        /// Which switches have hosts
+        hosts_at: At<HostsAt>, default(HostsAt::Ends);
+        /// Links between switches
+        trunk: LinkDecl, absent, auto("as host links");
+    }
+
+    /// Every leaf joined to every spine.
+    LeafSpineDecl {
+        /// Leaf switches
+        leaves: At<u16>, default(4_u16);
+        /// Spine switches
+        spines: At<u16>, default(2_u16);
+        /// Hosts on each leaf
+        hosts: At<u16>, default(4_u16);
+        /// Links from leaves to spines
+        uplink: LinkDecl, absent, auto("as host links");
+    }
+
+    /// A fat tree.
+    FatTreeDecl {
+        /// Ports of a switch, an even number up to 22
+        k: At<u16>, default(4_u16);
+        /// Hosts on each edge switch
+        hosts: At<u16>, auto("k/2");
+        /// Links between switches
+        uplink: LinkDecl, absent, auto("as host links");
+    }
+
+    /// The links between the gateways.
+    LongLinkDecl {
+        /// Parallel links, 1 to 32; flows are spread over them by hash
+        count: At<u16>, default(1_u16);
+    }
+
+    /// One data center.
+    SiteDecl {
+        /// `"hosts"`: on the gateway itself. `"star"`: on one switch `sw0`. `"leaf-spine"`, `"fat-tree"`: the gateway is joined to the spines or cores
+        template: At<SiteWord>, default(SiteWord::Star);
+    }
+
+    /// Hosts without a network of their own, or on one switch.
+    StarDecl {
+        /// Hosts
+        hosts: At<u16>, default(4_u16);
+    }
+
+    /// The nodes of a network that no template draws.
+    FreeDecl {
+        /// Names of hosts
+        hosts: List<Names>;
+        /// Names of switches
+        switches: List<Names>;
+    }
+
+    /// A link of such a network.
+    JoinDecl {
+        /// A link from each of the first name to each of the second
+        between: List<Names>, required("between = [\"h0\", \"s0\"]");
+        /// Parallel links, up to 64
+        count: At<u16>, default(1_u16);
+        /// Whether it is a long-haul link, to which `[long_haul]` applies
+        long: At<bool>, auto("`false`");
+    }
+
+    /// What is changed of links that are there.
+    ChangeDecl {
+        /// The nodes that they join
+        between: List<Names>, required("between = [\"h0\", \"s0\"]");
+        /// Which of the parallel links, from 0
+        index: At<u16>, auto("all");
+        /// Whether it is a long-haul link
+        long: At<bool>, auto("unchanged");
+        /// Whether the link is removed, as if it had failed
+        remove: At<bool>, default(false);
+        /// In both directions
+        faults: FaultsDecl;
+        /// From the first name to the second
+        faults_there: FaultsDecl;
+    }
+
+    /// What goes wrong with frames.
+    FaultsDecl => Faults, check {
+        /// `["1ms", "2ms"]`: nothing is carried from the first time to the second
+        down: At<(Nanos, Nanos)>, auto("never");
+        /// The period at which that repeats
+        flap_every: At<Interval>, within(SOME..=MOST), needs(down), auto("once");
+        /// Up to this much is added to the delay of each frame; frames keep their order
+        jitter: At<Interval>, within(Interval::ZERO..=MOST);
+        /// Extra delay of each PFC frame
+        control_delay: At<Interval>, within(Interval::ZERO..=MOST);
+        /// How often a data frame is lost
+        loss: At<Probability>;
+        /// How often a frame arrives with a wrong FCS
+        corruption: At<Probability>;
+        /// How often a PFC frame is lost
+        control_loss: At<Probability>;
+    }
+
+    /// A route that goes before those that follow from the links.
+    RouteDecl {
+        /// The switch that has the route; several by `[0-3]` or `*`
+        node: At<Names>, required("node = \"s0\"");
+        /// Hosts, or switches with their hosts
+        to: List<Names>, required("to = [\"h0\"]");
+        /// Neighbours; several share the flows
+        via: List<Names>, required("via = [\"s1\"]");
+    }
+}
+
+/// The keys of the tables here.
+pub(super) fn describe(found: &mut Vec<(String, &'static [Key])>) {
+    TopologyDecl::describe("topology", found);
+    LinkDecl::describe("links", found);
+    IncastDecl::describe("incast", found);
+    DumbbellDecl::describe("dumbbell", found);
+    LinearDecl::describe("linear", found);
+    LeafSpineDecl::describe("leaf-spine", found);
+    FatTreeDecl::describe("fat-tree", found);
+    LongLinkDecl::describe("topology.long_link", found);
+    SiteDecl::describe("topology.data_center", found);
+    StarDecl::describe("star", found);
+    FreeDecl::describe("free", found);
+    JoinDecl::describe("topology.link", found);
+    ChangeDecl::describe("link", found);
+    RouteDecl::describe("route", found);
 }
 
 impl LinkDecl {
-    fn read(section: &mut Section<'_, '_>) -> Self {
-        let rate = section.optional("rate").map(|rate| rate.value);
-        let distance = section.optional::<Distance>("distance");
-        let distance = distance.filter(|it| section.is_within(it, &(Distance(0)..=FARTHEST)));
-        let delay = section.optional::<Interval>("delay");
-        let delay = delay.filter(|it| section.is_within(it, &(Interval::ZERO..=LONGEST_DELAY)));
-        section.refuse_beside("delay", &["distance"]);
-        let by_distance = distance.map(|distance| (distance.value.propagation(), distance.value));
-        let by_delay = delay.map(|delay| (delay.value, LinkWish::new(RATE, delay.value).distance));
-        Self { rate, delay: by_distance.or(by_delay), long: None }
+    fn on(&self, below: LinkWish) -> LinkWish {
+        let by_distance = self.distance.as_ref().map(|at| (at.value.propagation(), at.value));
+        let by_delay = self.delay.as_ref().map(|at| (at.value, LinkWish::new(RATE, at.value).distance));
+        let (delay, distance) = by_distance.or(by_delay).unwrap_or((below.delay, below.distance));
+        LinkWish { rate: or(&self.rate, below.rate), delay, distance, ..below }
     }
-
-    fn over(self, below: LinkWish) -> LinkWish {
-        let (delay, distance) = self.delay.unwrap_or((below.delay, below.distance));
-        LinkWish {
-            rate: self.rate.unwrap_or(below.rate),
-            delay,
-            distance,
-            long: self.long.unwrap_or(below.long),
-        }
-    }
-}
-
-/// The link that the table at `key` says, as `below` where it says nothing.
-fn link(section: &mut Section<'_, '_>, key: &'static str, below: LinkWish) -> LinkWish {
-    section.table(key, LinkDecl::read).unwrap_or_default().over(below)
-}
-
-fn count(section: &mut Section<'_, '_>, key: &'static str, default: usize) -> usize {
-    section.optional::<u16>(key).map_or(default, |count| usize::from(count.value))
 }
 
 /// The plan that `[topology]` draws; `None` where it draws none, which has been said.
 pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
-    let template = section.required::<TemplateWord>("template", "template = \"leaf-spine\"")?;
+    let Some(At { value: template, .. }) = TopologyDecl::read(section).template else {
+        section.rest();
+        return None;
+    };
     let plain = LinkWish::new(RATE, DELAY);
-    if template.value == TemplateWord::Free {
+    if template == TemplateWord::Free {
         return free(section, plain);
     }
-    let hosts = LinkDecl::read(section).over(plain);
-    let plan = match template.value {
-        TemplateWord::Incast => Incast {
-            senders: count(section, "senders", 16),
-            receivers: count(section, "receivers", 1),
-            link: hosts,
-            receiver_link: link(section, "receiver", hosts),
+    let link = LinkDecl::read(section).on(plain);
+    let plan = match template {
+        TemplateWord::Incast => {
+            let decl = IncastDecl::read(section);
+            let (senders, receivers) = (decl.senders().into(), decl.receivers().into());
+            Incast { senders, receivers, link, receiver_link: decl.receiver().on(link) }.plan()
         }
-        .plan(),
         TemplateWord::Dumbbell => {
-            let left = count(section, "left", 8);
-            let right = count(section, "right", left);
-            Dumbbell { left, right, link: hosts, bottleneck: link(section, "bottleneck", hosts) }.plan()
+            let decl = DumbbellDecl::read(section);
+            let (left, right) = (decl.left().into(), or(&decl.right, decl.left()).into());
+            Dumbbell { left, right, link, bottleneck: decl.bottleneck().on(link) }.plan()
         }
-        TemplateWord::Linear => Linear {
-            switches: count(section, "switches", 2),
-            hosts: count(section, "hosts", 1),
-            ends_only: section.optional("hosts_at").is_none_or(|at: At<HostsAt>| at.value == HostsAt::Ends),
-            link: hosts,
-            trunk: link(section, "trunk", hosts),
+        TemplateWord::Linear => {
+            let decl = LinearDecl::read(section);
+            let (switches, hosts) = (decl.switches().into(), decl.hosts().into());
+            let ends_only = decl.hosts_at() == HostsAt::Ends;
+            Linear { switches, hosts, ends_only, link, trunk: decl.trunk().on(link) }.plan()
         }
-        .plan(),
-        TemplateWord::LeafSpine => leaf_spine(section, hosts).plan(),
-        TemplateWord::FatTree => fat_tree(section, hosts).plan(),
-        TemplateWord::TwoDataCenters => two_data_centers(section, hosts).plan(),
+        TemplateWord::LeafSpine => leaf_spine(section, link).plan(),
+        TemplateWord::FatTree => fat_tree(section, link).plan(),
+        TemplateWord::TwoDataCenters => two_data_centers(section, link).plan(),
         TemplateWord::Free => return None,
     };
     plan.map_err(|error| refuse(section, error)).ok()
@@ -110,49 +247,49 @@ fn refuse(section: &Section<'_, '_>, error: PlanError) {
     section.problems.error(&section.place_of_key(key), error);
 }
 
-fn leaf_spine(section: &mut Section<'_, '_>, hosts: LinkWish) -> LeafSpine {
-    LeafSpine {
-        leaves: count(section, "leaves", 4),
-        spines: count(section, "spines", 2),
-        hosts: count(section, "hosts", 4),
-        link: hosts,
-        uplink: link(section, "uplink", hosts),
-    }
+fn leaf_spine(section: &mut Section<'_, '_>, link: LinkWish) -> LeafSpine {
+    let decl = LeafSpineDecl::read(section);
+    let [leaves, spines, hosts] = [decl.leaves(), decl.spines(), decl.hosts()].map(usize::from);
+    LeafSpine { leaves, spines, hosts, link, uplink: decl.uplink().on(link) }
 }
 
-fn fat_tree(section: &mut Section<'_, '_>, hosts: LinkWish) -> FatTree {
-    let k = count(section, "k", 4);
-    FatTree { k, hosts: count(section, "hosts", k / 2), link: hosts, uplink: link(section, "uplink", hosts) }
+fn fat_tree(section: &mut Section<'_, '_>, link: LinkWish) -> FatTree {
+    let decl = FatTreeDecl::read(section);
+    let [k, hosts] = [decl.k(), or(&decl.hosts, decl.k() / 2)].map(usize::from);
+    FatTree { k, hosts, link, uplink: decl.uplink().on(link) }
 }
 
 fn two_data_centers(section: &mut Section<'_, '_>, hosts: LinkWish) -> TwoDataCenters {
     let both = section.table("data_center", |site| data_center(site, hosts));
-    let both = both.unwrap_or(DataCenter::Star { hosts: 4, link: hosts });
+    let unstated = DataCenter::Star { hosts: StarDecl::default().hosts().into(), link: hosts };
+    let both = both.unwrap_or(unstated);
     let mut site = |key| section.table(key, |site| data_center(site, hosts)).unwrap_or(both);
     let sites = [site("east"), site("west")];
-    let gateway_link = link(section, "gateway", hosts);
+    let gateway_link = section.table("gateway", LinkDecl::read).unwrap_or_default().on(hosts);
     let long = LinkWish { delay: LONG_DISTANCE.propagation(), distance: LONG_DISTANCE, ..hosts };
-    let (long_links, long_link) = section
-        .table("long_link", |it| (count(it, "count", 1), LinkDecl::read(it).over(long)))
-        .unwrap_or((1, long));
-    TwoDataCenters { sites, gateway_link, long_links, long_link }
+    let read = |it: &mut Section<'_, '_>| (LongLinkDecl::read(it).count(), LinkDecl::read(it).on(long));
+    let (count, long_link) =
+        section.table("long_link", read).unwrap_or((LongLinkDecl::default().count(), long));
+    TwoDataCenters { sites, gateway_link, long_links: count.into(), long_link }
 }
 
 fn data_center(section: &mut Section<'_, '_>, hosts: LinkWish) -> DataCenter {
-    let template = section.optional("template").map_or(SiteWord::Star, |template| template.value);
-    let hosts = LinkDecl::read(section).over(hosts);
+    let template = SiteDecl::read(section).template();
+    let link = LinkDecl::read(section).on(hosts);
+    let mut hosts = || StarDecl::read(section).hosts().into();
     match template {
-        SiteWord::Hosts => DataCenter::Hosts { hosts: count(section, "hosts", 4), link: hosts },
-        SiteWord::Star => DataCenter::Star { hosts: count(section, "hosts", 4), link: hosts },
-        SiteWord::LeafSpine => DataCenter::LeafSpine(leaf_spine(section, hosts)),
-        SiteWord::FatTree => DataCenter::FatTree(fat_tree(section, hosts)),
+        SiteWord::Hosts => DataCenter::Hosts { hosts: hosts(), link },
+        SiteWord::Star => DataCenter::Star { hosts: hosts(), link },
+        SiteWord::LeafSpine => DataCenter::LeafSpine(leaf_spine(section, link)),
+        SiteWord::FatTree => DataCenter::FatTree(fat_tree(section, link)),
     }
 }
 
 fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
+    let decl = FreeDecl::read(section);
     let mut plan = Plan::default();
-    for (key, role) in [("hosts", Role::Host), ("switches", Role::Switch)] {
-        for names in section.list::<Names>(key).into_iter().flat_map(|list| list.value) {
+    for (list, role) in [(&decl.hosts, Role::Host), (&decl.switches, Role::Switch)] {
+        for names in values(list) {
             for name in names.value.expanded() {
                 let valid = NodeName::read(&DeValue::String(name.as_str().into()));
                 match valid {
@@ -164,7 +301,7 @@ fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
             }
         }
     }
-    let wish = LinkDecl::read(section).over(plain);
+    let wish = LinkDecl::read(section).on(plain);
     let joined = section.tables("link", |it| join(it, &mut plan, wish));
     section.expect("link", "[[topology.link]] with between = [\"h0\", \"s0\"]");
     joined.map(|_| plan)
@@ -172,11 +309,10 @@ fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
 
 /// `[[topology.link]]`: a link from each of the first names to each of the second.
 fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
-    let ends = between(section, plan);
-    let count = count(section, "count", 1).min(64);
-    let long = section.optional::<bool>("long").map(|long| long.value);
-    let wish = LinkDecl { long, ..LinkDecl::read(section) }.over(below);
-    let Some([ones, others]) = ends else { return };
+    let (decl, link) = (JoinDecl::read(section), LinkDecl::read(section));
+    let count = usize::from(decl.count()).min(64);
+    let wish = LinkWish { long: or(&decl.long, below.long), ..link.on(below) };
+    let Some([ones, others]) = between(&decl.between, section, plan) else { return };
     if plan.links.len() + ones.len() * others.len() * count > 4 * Plan::MOST_NODES {
         section.problems.error(&section.place, PlanError::Nodes { count: plan.links.len() });
         return;
@@ -189,8 +325,8 @@ fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
 }
 
 /// The nodes that `between` names.
-fn between(section: &mut Section<'_, '_>, plan: &Plan) -> Option<[Vec<usize>; 2]> {
-    let list = section.required_list::<Names>("between", "between = [\"h0\", \"s0\"]")?;
+fn between(list: &Option<List<Names>>, section: &Section<'_, '_>, plan: &Plan) -> Option<[Vec<usize>; 2]> {
+    let list = list.as_ref()?;
     let [one, other] = list.value.as_slice() else {
         let kind = ProblemKind::WrongType { got: "this".into(), want: "a pair such as [\"h[0-3]\", \"s0\"]" };
         section.problems.error(&list.place, kind);
@@ -205,14 +341,8 @@ fn between(section: &mut Section<'_, '_>, plan: &Plan) -> Option<[Vec<usize>; 2]
 
 /// `[[link]]`: changes links that are there.
 pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
-    let ends = between(section, plan);
-    let index = section.optional::<u16>("index");
-    let long = section.optional::<bool>("long").map(|long| long.value);
-    let decl = LinkDecl { long, ..LinkDecl::read(section) };
-    let remove = section.optional::<bool>("remove").is_some_and(|remove| remove.value);
-    let faults = section.table("faults", faults);
-    let one_way = section.table("faults_there", self::faults);
-    let Some([ones, others]) = ends else { return };
+    let (decl, change) = (ChangeDecl::read(section), LinkDecl::read(section));
+    let Some([ones, others]) = between(&decl.between, section, plan) else { return };
     // Whether it is meant, and if so, which end the first name is.
     let meant = |link: &PlannedLink| {
         let [one, other] = link.between;
@@ -227,18 +357,18 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
     plan.links.retain_mut(|link| {
         let Some(end) = meant(link) else { return true };
         seen += 1;
-        if index.as_ref().is_some_and(|index| usize::from(index.value) != seen - 1) {
+        if decl.index.as_ref().is_some_and(|index| usize::from(index.value) != seen - 1) {
             return true;
         }
         changed += 1;
-        link.wish = decl.over(link.wish);
-        if let Some(faults) = faults {
-            link.faults = [faults; 2];
+        link.wish = LinkWish { long: or(&decl.long, link.wish.long), ..change.on(link.wish) };
+        if let Some(faults) = &decl.faults {
+            link.faults = [faults.settings(); 2];
         }
-        if let Some(faults) = one_way {
-            link.faults[end] = faults;
+        if let Some(faults) = &decl.faults_there {
+            link.faults[end] = faults.settings();
         }
-        !remove
+        !decl.remove()
     });
     if changed == 0 {
         let kind = ProblemKind::Nobody { what: "link", got: "this".into(), nearest: None };
@@ -248,23 +378,15 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
 
 /// `[[route]]`.
 pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut Plan) {
-    let node = section.required::<Names>("node", "node = \"s0\"");
-    let to = section.required_list::<Names>("to", "to = [\"h0\"]");
-    let via = section.required_list::<Names>("via", "via = [\"s1\"]");
+    let decl = RouteDecl::read(section);
     let problems = section.problems;
     let known = || plan.nodes.iter().map(|node| node.name.as_str());
     let find = |names: &At<Names>| Names::find(names, "node", known(), problems);
-    let all = |list: Option<At<Vec<At<Names>>>>| -> Vec<usize> {
-        list.into_iter().flat_map(|list| list.value).flat_map(|names| find(&names)).collect()
-    };
-    let nodes = node.as_ref().map_or_else(Vec::new, &find);
-    let place = via.as_ref().map(|via| via.place.clone());
-    let (to, via) = (all(to), all(via));
-    if let Some(place) = place.filter(|_| via.is_empty()) {
-        problems.error(
-            &place,
-            ProblemKind::WrongType { got: "an empty array".into(), want: "an array of neighbours" },
-        );
+    let nodes = decl.node.as_ref().map_or_else(Vec::new, find);
+    let [to, via] = [&decl.to, &decl.via].map(|list| values(list).flat_map(find).collect::<Vec<_>>());
+    if let Some(list) = decl.via.filter(|_| via.is_empty()) {
+        let kind = ProblemKind::WrongType { got: "an empty array".into(), want: "an array of neighbours" };
+        problems.error(&list.place, kind);
         return;
     }
     for node in nodes {
@@ -272,39 +394,19 @@ pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut Plan) {
     }
 }
 
-fn faults(section: &mut Section<'_, '_>) -> Faults {
-    let chance = |section: &mut Section<'_, '_>, key| {
-        section.optional::<Probability>(key).map_or(0.0, |chance| chance.value.0)
-    };
-    let down = section.optional::<Down>("down");
-    let flap_every = run::time(section, "flap_every", run::SOME);
-    if let (None, Some(every)) = (&down, &flap_every) {
-        section.problems.error(&every.place, ProblemKind::Alone { other: "down" });
-    }
-    if let (Some(Down(from, to)), Some(every)) = (down.as_ref().map(|down| &down.value), &flap_every)
-        && every.value <= to.since(*from)
-    {
-        let got = every.value.to_string();
-        let kind = ProblemKind::out_of_range(got, "longer than the link is down");
-        section.problems.error(&every.place, kind);
-    }
-    let mut time = |key| run::time(section, key, Interval::ZERO).map_or(Interval::ZERO, |time| time.value);
-    let (jitter, control_delay) = (time("jitter"), time("control_delay"));
-    Faults {
-        loss: chance(section, "loss"),
-        corruption: chance(section, "corruption"),
-        jitter,
-        control_loss: chance(section, "control_loss"),
-        control_delay,
-        down: down.map(|down| (down.value.0, down.value.1)),
-        flap_every: flap_every.map(|every| every.value),
+impl FaultsDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        if let (Some(At { value: (from, to), .. }), Some(every)) = (&self.down, &self.flap_every)
+            && every.value <= to.since(*from)
+        {
+            let kind = ProblemKind::out_of_range(every.value, "longer than the link is down");
+            section.problems.error(&every.place, kind);
+        }
     }
 }
 
 /// `["1ms", "2ms"]`: from when to when.
-struct Down(Nanos, Nanos);
-
-impl Value for Down {
+impl Value for (Nanos, Nanos) {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const WANT: &str = "two times, the second later, such as [\"1ms\", \"2ms\"]";
         let wrong = || ProblemKind::WrongType { got: described(value), want: WANT };
@@ -312,8 +414,12 @@ impl Value for Down {
         let times: Vec<Interval> =
             elements.iter().map(|element| Interval::read(element.get_ref())).collect::<Result<_, _>>()?;
         match times.as_slice() {
-            [from, to] if from < to => Ok(Self(Nanos(from.0), Nanos(to.0))),
+            [from, to] if from < to => Ok((Nanos(from.0), Nanos(to.0))),
             _ => Err(wrong()),
         }
     }
+}
+
+written! {
+    (Nanos, Nanos): "two times", |(from, to)| format!("[{}, {}]", Interval(from.0).write(), Interval(to.0).write());
 }

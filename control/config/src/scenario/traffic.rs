@@ -6,20 +6,22 @@ use std::sync::Arc;
 use simulation::NodeId;
 use simulation::topology::Topology;
 use simulation::workload::{
-    Again, Arrivals, Cdf, LoadOf, Pairing, Part, Pattern, Place as HostPlace, Poisson, PoissonError, Sizes,
-    Workload, read_csv,
+    Again, Arrivals, Cdf, Listed, LoadOf, Pairing, Part, Pattern, Place as HostPlace, Poisson, PoissonError,
+    Sizes, Workload, read_csv,
 };
 use toml::de::DeValue;
 use units::{Bytes, Interval, Nanos, Priority};
 
 use super::names::Names;
-use super::run;
-use super::words::{LoadWord, PatternWord};
+use super::run::{MOST, SOME};
+use super::words::{LoadWord, PatternWord as Word};
 use crate::file::read_text;
+use crate::machine::Probability;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::value::{Name, Value, described};
+use crate::table::{List, Table, table};
+use crate::value::{LARGEST, Name, Value, described, written};
 
 /// Of RDMA, in most networks.
 const PRIORITY: Priority = Priority::from_low_bits(3);
@@ -31,6 +33,75 @@ const KNOWN: [(&str, &str); 4] = [
     ("ali-storage-2019", include_str!("../../../../config/workloads/ali-storage-2019.cdf")),
     ("ali-interdc-2021", include_str!("../../../../config/workloads/ali-interdc-2021.cdf")),
 ];
+
+table! {
+    /// One kind of traffic.
+    TrafficDecl, check {
+        /// Group under which results count its flows
+        group: At<Name>, required("group = \"background\"");
+        /// `"poisson"`: at random, at a load. `"pairs"`: each of `sources` to one of `destinations`, in order; the shorter list repeats, so one destination gives N to 1. `"permutation"`: each of `hosts` sends to one and receives from one. `"list"`: from a file
+        pattern: At<Word>, required("pattern = \"poisson\"");
+        /// Of its flows; a list has one for each
+        priority: At<Priority>, default(PRIORITY);
+        /// Names of hosts that send, with `[0-3]` and `*`
+        sources: List<Names>, of(pattern, Word::Poisson, Word::Pairs, Word::AllToAll), auto("all; required for pairs");
+        /// Names of hosts that receive
+        destinations: List<Names>, of(pattern, Word::Poisson, Word::Pairs, Word::AllToAll), auto("all; required for pairs");
+        /// Names of hosts that send and receive
+        hosts: List<Names>, of(pattern, Word::Permutation), auto("all");
+        /// Size of a message: `"64kB"`, or a random size in a range, `["64kB", "4MB"]`
+        size: At<SizeOrRange>, unless(pattern, Word::List), auto("without end");
+        /// `"websearch"`, `"fb-hadoop"`, `"ali-storage-2019"`, `"ali-interdc-2021"`, or a `.cdf` file
+        distribution: At<String>, unless(pattern, Word::List), instead_of(size);
+        /// Share of the capacity, in message bytes without headers
+        load: At<f64>, within(1e-6..=10.0), of(pattern, Word::Poisson), auto("required");
+        /// Capacity that `load` refers to. `"hosts"`: the link of each source. `"long"`: all long-haul links, in the direction with more flows
+        load_of: At<LoadWord>, of(pattern, Word::Poisson), default(LoadWord::Hosts);
+        /// The share of flows that leave their site
+        inter: At<Probability>, of(pattern, Word::Poisson), auto("all other destinations are equally likely");
+        /// When the first flows start
+        start: At<Interval>, within(Interval::ZERO..=MOST), unless(pattern, Word::List), default(Interval::ZERO);
+        /// When no more flows start, and flows without end are stopped
+        stop: At<Interval>, within(SOME..=MOST), unless(pattern, Word::List), auto("`scenario.until`");
+        /// Flows of each pair that start together
+        flows: At<u32>, of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), default(1_u32);
+        /// Delay from the start of one pair to the next
+        stagger: At<Interval>, within(Interval::ZERO..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), default(Interval::ZERO);
+        /// Each flow without end is stopped this long after its start; with `every`, it goes on and off
+        on: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation);
+        /// Period of the repetitions
+        every: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), auto("once");
+        /// Number of repetitions
+        times: At<u32>, needs(every), auto("until `stop`");
+        /// `start_ns,source,destination,bytes,priority`, a line for each flow
+        file: At<String>, of(pattern, Word::List), auto("required");
+    }
+}
+
+impl TrafficDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        if let Some(stop) = self.stop.as_ref().filter(|stop| stop.value <= self.start()) {
+            section.problems.error(&stop.place, ProblemKind::out_of_range(stop.value, "later than start"));
+        }
+        if let Some(on) = self.on.as_ref().filter(|_| self.size.is_some() || self.distribution.is_some()) {
+            section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size".into() });
+        }
+        match self.pattern.as_ref().map(|at| at.value) {
+            Some(Word::Poisson) => section.expect("load", "load = 0.5"),
+            Some(Word::Pairs) => {
+                section.expect("sources", "sources = [\"h*\"]");
+                section.expect("destinations", "destinations = [\"r0\"]");
+            }
+            Some(Word::List) => section.expect("file", "file = \"flows.csv\""),
+            _ => {}
+        }
+    }
+
+    /// Start and stop.
+    fn span(&self) -> (Nanos, Option<Nanos>) {
+        (Nanos(self.start().0), self.stop.as_ref().map(|stop| Nanos(stop.value.0)))
+    }
+}
 
 /// Traffic and the names of its groups.
 #[derive(Debug, Default)]
@@ -69,28 +140,23 @@ impl Traffic {
 impl Reader<'_> {
     /// Reads one `[[traffic]]`.
     pub fn read(&self, section: &mut Section<'_, '_>, traffic: &mut Traffic) {
-        let group = section.required::<Name>("group", "group = \"background\"");
-        let pattern = section.required::<PatternWord>("pattern", "pattern = \"poisson\"");
-        let priority = section.optional("priority").map_or(PRIORITY, |priority| priority.value);
-        let Some(pattern) = pattern else {
-            section.rest();
-            return;
-        };
-        let arrivals = match pattern.value {
-            PatternWord::List => self.list(section).map(Arrivals::Listed),
-            PatternWord::Poisson => self.poisson(section).map(|it| Arrivals::Poisson(Arc::new(it))),
-            word => self.pattern(section, word).map(|it| Arrivals::Pattern(Arc::new(it))),
-        };
-        if let (Some(group), Some(arrivals)) = (group, arrivals) {
+        let decl = TrafficDecl::read(section);
+        let arrivals = decl.pattern.as_ref().and_then(|pattern| match pattern.value {
+            Word::List => self.list(section, &decl).map(Arrivals::Listed),
+            Word::Poisson => self.poisson(section, &decl).map(|it| Arrivals::Poisson(Arc::new(it))),
+            word => self.pattern(section, &decl, word).map(|it| Arrivals::Pattern(Arc::new(it))),
+        });
+        let priority = decl.priority();
+        if let (Some(group), Some(arrivals)) = (decl.group, arrivals) {
             let group = traffic.group(group.value.0);
             traffic.workload.parts.push(Part { group, priority, arrivals });
         }
     }
 
-    /// The hosts that the array at `key` names; all where it is absent.
-    fn hosts(&self, section: &mut Section<'_, '_>, key: &'static str) -> Option<Vec<NodeId>> {
+    /// The hosts that `list`, at `key`, names; all where it is absent.
+    fn hosts(&self, section: &Section<'_, '_>, key: &str, list: &Option<List<Names>>) -> Option<Vec<NodeId>> {
         let hosts: Vec<NodeId> = self.topology.hosts().collect();
-        let Some(list) = section.list::<Names>(key) else {
+        let Some(list) = list else {
             return (!section.contains(key)).then_some(hosts);
         };
         let names = || hosts.iter().map(|host| self.topology.node(*host).name.as_str());
@@ -105,40 +171,31 @@ impl Reader<'_> {
         Some(found)
     }
 
-    fn start(&self, section: &mut Section<'_, '_>) -> (Nanos, Option<At<Interval>>) {
-        let start = run::time(section, "start", Interval::ZERO).map_or(Interval::ZERO, |start| start.value);
-        let stop = run::time(section, "stop", run::SOME);
-        if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= start) {
-            let got = stop.value.to_string();
-            section.problems.error(&stop.place, ProblemKind::out_of_range(got, "later than start"));
-        }
-        (Nanos(start.0), stop)
+    /// The hosts that send, and those that receive.
+    fn ends(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
+        let sources = self.hosts(section, "sources", &decl.sources);
+        sources.zip(self.hosts(section, "destinations", &decl.destinations))
     }
 
-    fn poisson(&self, section: &mut Section<'_, '_>) -> Option<Poisson> {
-        let sources = self.hosts(section, "sources");
-        let destinations = self.hosts(section, "destinations");
-        let sizes = self.sizes(section);
-        let load = section.required::<f64>("load", "load = 0.5");
-        let load = load.filter(|load| section.is_within(load, &(1e-6..=10.0)));
-        let of = section.optional("load_of").map_or(LoadWord::Hosts, |of| of.value);
-        let inter = section.optional::<crate::machine::Probability>("inter").map(|inter| inter.value.0);
-        let (start, stop) = self.start(section);
-        let (Some(sizes), Some(load)) = (sizes, load) else { return None };
+    fn poisson(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<Poisson> {
+        let ends = self.ends(section, decl);
+        let sizes = self.sizes(section, decl);
+        let (Some(sizes), Some(load)) = (sizes, &decl.load) else { return None };
         let Some(sizes) = sizes else {
             let place = section.place_of("size", section.place.offset);
             section.problems.error(&place, PoissonError::Endless);
             return None;
         };
         let long: f64 = self.long_rates().sum();
-        let of = match of {
+        let of = match decl.load_of() {
             LoadWord::Hosts => LoadOf::Hosts,
             LoadWord::Long => LoadOf::Long(long),
         };
         let places = |hosts: Vec<NodeId>| hosts.into_iter().map(|host| self.place(host)).collect::<Vec<_>>();
-        let (sources, destinations) = (places(sources?), places(destinations?));
-        let times = (start, stop.map(|stop| Nanos(stop.value.0)));
-        let poisson = Poisson::new(&sources, &destinations, inter, sizes, (load.value, of), times);
+        let (sources, destinations) = ends?;
+        let (sources, destinations) = (places(sources), places(destinations));
+        let inter = decl.inter.as_ref().map(|share| share.value.0);
+        let poisson = Poisson::new(&sources, &destinations, inter, sizes, (load.value, of), decl.span());
         poisson.map_err(|error| section.problems.error(&section.place, self.named(error))).ok()
     }
 
@@ -163,38 +220,19 @@ impl Reader<'_> {
         (host, node.site, rate)
     }
 
-    fn pattern(&self, section: &mut Section<'_, '_>, word: PatternWord) -> Option<Pattern> {
-        let pairs = match word {
-            PatternWord::Permutation => self.hosts(section, "hosts").map(Pairing::Permutation),
-            _ => {
-                if word == PatternWord::Pairs {
-                    section.expect("sources", "sources = [\"h*\"]");
-                    section.expect("destinations", "destinations = [\"r0\"]");
-                }
-                let sources = self.hosts(section, "sources");
-                let destinations = self.hosts(section, "destinations");
-                let both = sources.zip(destinations).filter(|both| countable(section, both));
-                both.map(|(sources, destinations)| match word {
-                    PatternWord::AllToAll => Pairing::all(&sources, &destinations),
-                    _ => Pairing::in_order(&sources, &destinations),
-                })
-            }
+    fn pattern(&self, section: &Section<'_, '_>, decl: &TrafficDecl, word: Word) -> Option<Pattern> {
+        let pairs = if word == Word::Permutation {
+            self.hosts(section, "hosts", &decl.hosts).map(Pairing::Permutation)
+        } else {
+            let both = self.ends(section, decl).filter(|both| countable(section, both));
+            both.map(|(sources, destinations)| match word {
+                Word::AllToAll => Pairing::all(&sources, &destinations),
+                _ => Pairing::in_order(&sources, &destinations),
+            })
         };
-        let sizes = self.sizes(section);
-        let (start, stop) = self.start(section);
-        let flows = section.optional::<u32>("flows").map_or(1, |flows| flows.value);
-        let stagger = run::time(section, "stagger", Interval::ZERO).map_or(Interval::ZERO, |it| it.value);
-        let on = run::time(section, "on", run::SOME);
-        let every = run::time(section, "every", run::SOME);
-        let times = section.optional::<u32>("times");
-        if let (Some(times), None) = (&times, &every) {
-            section.problems.error(&times.place, ProblemKind::Alone { other: "every" });
-        }
-        if let (Some(on), Some(Some(_))) = (&on, &sizes) {
-            section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size".into() });
-        }
+        let sizes = self.sizes(section, decl);
         let pairs = pairs?;
-        if word == PatternWord::Pairs && !(section.contains("sources") && section.contains("destinations")) {
+        if word == Word::Pairs && !(section.contains("sources") && section.contains("destinations")) {
             return None;
         }
         if pairs.is_empty() {
@@ -203,33 +241,29 @@ impl Reader<'_> {
         }
         let sizes = sizes?.unwrap_or(Sizes::Endless);
         let endless = sizes == Sizes::Endless;
-        let stop = stop.map(|stop| Nanos(stop.value.0));
+        let (start, stop) = decl.span();
+        let times = decl.times.as_ref().map(|times| u64::from(times.value));
         Some(Pattern {
             pairs,
-            flows,
+            flows: decl.flows(),
             start,
-            stagger,
+            stagger: decl.stagger(),
             // A flow without end must end some time, or the simulation would not.
             stop: stop.or(endless.then_some(self.until)),
-            on: on.map(|on| on.value),
-            again: every
-                .map(|every| Again { every: every.value, times: times.map(|times| u64::from(times.value)) }),
+            on: decl.on.as_ref().map(|on| on.value),
+            again: decl.every.as_ref().map(|every| Again { every: every.value, times }),
             sizes,
         })
     }
 
     /// From `size` or `distribution`; nothing inside where neither is there, nothing where it is wrong.
-    fn sizes(&self, section: &mut Section<'_, '_>) -> Option<Option<Sizes>> {
-        let size = section.optional::<SizeOrRange>("size");
-        let distribution = section.optional::<String>("distribution");
-        if let (Some(_), Some(distribution)) = (&size, &distribution) {
-            section.problems.error(&distribution.place, ProblemKind::Conflict { other: "size" });
-        }
-        match (size, distribution) {
-            (Some(size), _) => Some(Some(size.value.0)),
-            (None, Some(name)) => {
-                self.distribution(section, &name).map(|cdf| Some(Sizes::Cdf(Arc::new(cdf))))
+    fn sizes(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<Option<Sizes>> {
+        match (&decl.size, &decl.distribution) {
+            (Some(At { value: SizeOrRange(Bytes(size), None), .. }), _) => Some(Some(Sizes::Fixed(*size))),
+            (Some(At { value: SizeOrRange(least, Some(most)), .. }), _) => {
+                Some(Some(Sizes::Uniform(least.0, most.0)))
             }
+            (None, Some(name)) => self.distribution(section, name).map(|cdf| Some(Sizes::Cdf(Arc::new(cdf)))),
             (None, None) => (!section.contains("size") && !section.contains("distribution")).then_some(None),
         }
     }
@@ -250,9 +284,9 @@ impl Reader<'_> {
         Cdf::parse(&text).map_err(|error| refuse(error.to_string())).ok()
     }
 
-    fn list(&self, section: &mut Section<'_, '_>) -> Option<Arc<[simulation::workload::Listed]>> {
-        let file = section.required::<String>("file", "file = \"flows.csv\"")?;
-        let text = self.file(section, &file)?;
+    fn list(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<Arc<[Listed]>> {
+        let file = decl.file.as_ref()?;
+        let text = self.file(section, file)?;
         let host = |name: &str| self.topology.hosts().find(|host| self.topology.node(*host).name == name);
         match read_csv(&text, host) {
             Ok(rows) => Some(rows.into()),
@@ -294,24 +328,32 @@ fn file_problem(section: &Section<'_, '_>, place: &Place, path: &str, reason: St
 }
 
 /// `"64kB"`, or `["64kB", "4MB"]` for anything between.
-struct SizeOrRange(Sizes);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SizeOrRange(Bytes, Option<Bytes>);
 
 impl Value for SizeOrRange {
     fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
         const WANT: &str = "a size such as \"64kB\", or a range such as [\"64kB\", \"4MB\"]";
         const VALID: &str = "1B to 1024GiB, in rising order";
-        let one = |value: &DeValue<'_>| -> Result<u64, ProblemKind> {
-            let size = Bytes::read(value)?.0;
-            let valid = (1..=1 << 40).contains(&size);
-            if valid { Ok(size) } else { Err(ProblemKind::out_of_range(Bytes(size), VALID)) }
+        let one = |value: &DeValue<'_>| -> Result<Bytes, ProblemKind> {
+            let size = Bytes::read(value)?;
+            let valid = (Bytes(1)..=LARGEST).contains(&size);
+            if valid { Ok(size) } else { Err(ProblemKind::out_of_range(size, VALID)) }
         };
-        let Some(elements) = value.as_array() else { return one(value).map(|size| Self(Sizes::Fixed(size))) };
-        let sizes: Vec<u64> =
+        let Some(elements) = value.as_array() else { return one(value).map(|size| Self(size, None)) };
+        let sizes: Vec<Bytes> =
             elements.iter().map(|element| one(element.get_ref())).collect::<Result<_, _>>()?;
         match sizes.as_slice() {
-            [least, most] if least <= most => Ok(Self(Sizes::Uniform(*least, *most))),
+            [least, most] if least <= most => Ok(Self(*least, Some(*most))),
             [_, _] => Err(ProblemKind::out_of_range("this range", VALID)),
             _ => Err(ProblemKind::WrongType { got: described(value), want: WANT }),
         }
     }
+}
+
+written! {
+    SizeOrRange: "size, or range of two", |SizeOrRange(least, most)| match most {
+        None => least.write(),
+        Some(most) => format!("[{}, {}]", least.write(), most.write()),
+    };
 }

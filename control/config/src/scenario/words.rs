@@ -4,7 +4,7 @@ use toml::de::DeValue;
 use units::Priority;
 
 use crate::problem::ProblemKind;
-use crate::value::{Value, words};
+use crate::value::{Value, quoted, words, written};
 
 words! {
     /// What a network is drawn by.
@@ -36,6 +36,10 @@ words! {
         /// As it rises.
         "more" => More,
     }
+}
+
+written! {
+    ControlPriority: "priority, 0 to 7, or `\"data\"`", |it| it.0.map_or_else(|| quoted("data"), |it| it.write());
 }
 
 /// The priority of acknowledgements and CNPs: a number, or that of the data.

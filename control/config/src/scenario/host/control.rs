@@ -1,51 +1,91 @@
 //! `[host.dcqcn]`, `[host.timely]`, `[host.hpcc]`: how fast a host sends.
 
 use endpoint::{Dcqcn, Hpcc, Timely};
-use units::{Bytes, Interval};
+use units::{BitRate, Bytes, Interval};
 
-use super::super::set::{count, set, share, size, time, time_from};
+use super::super::run::{COUNT, MOST, SOME};
+use crate::machine::Probability;
 use crate::place::At;
 use crate::section::Section;
+use crate::table::table;
 use crate::value::LARGEST;
 
-pub(super) fn dcqcn(section: &mut Section<'_, '_>, value: &mut Dcqcn) {
-    share(section, "g", &mut value.g);
-    share(section, "initial_alpha", &mut value.initial_alpha);
-    time(section, "alpha_timer", &mut value.alpha_timer);
-    time(section, "rate_timer", &mut value.rate_timer);
-    if let Some(At { value: counter, place }) = section.optional::<Option<Bytes>>("byte_counter")
-        && counter.is_none_or(|value| section.is_within(&At { value, place }, &(Bytes(1)..=LARGEST)))
-    {
-        value.byte_counter = counter;
+table! {
+    /// The reaction point of DCQCN.
+    DcqcnDecl => Dcqcn, check {
+        /// Gain of alpha
+        g: At<Probability>;
+        /// Alpha before the first CNP
+        initial_alpha: At<Probability>;
+        /// K: alpha falls after this time without a CNP
+        alpha_timer: At<Interval>, within(SOME..=MOST);
+        /// T: the rate rises after this time without a CNP
+        rate_timer: At<Interval>, within(SOME..=MOST);
+        /// B: the rate rises after so many bytes without a CNP, 1B to 1024GiB; `"none"` leaves that to the timer
+        byte_counter: At<Option<Bytes>>;
+        /// F: events of timer or byte counter that end fast recovery
+        fast_recovery_steps: At<u32>, within(COUNT);
+        /// R_AI: the step of the target rate after fast recovery
+        additive_increase: At<BitRate>;
+        /// R_HAI: the step once both timer and byte counter have ended fast recovery
+        hyper_increase: At<BitRate>;
+        /// Lowest rate
+        minimum_rate: At<BitRate>;
+        /// Whether each reduction makes the rate before it the target
+        clamp_target_rate: At<bool>;
+        /// Whether a reduction after a rise by the timer does so where others do not
+        clamp_target_rate_after_time_inc: At<bool>;
+        /// After a reduction, CNPs of this time count as one; zero reduces the rate at each
+        rate_reduce_monitor_period: At<Interval>, within(Interval::ZERO..=MOST);
     }
-    count(section, "fast_recovery_steps", &mut value.fast_recovery_steps);
-    set(section, "additive_increase", &mut value.additive_increase);
-    set(section, "hyper_increase", &mut value.hyper_increase);
-    set(section, "minimum_rate", &mut value.minimum_rate);
-    set(section, "clamp_target_rate", &mut value.clamp_target_rate);
-    set(section, "clamp_target_rate_after_time_inc", &mut value.clamp_target_rate_after_time_inc);
-    time_from(section, "rate_reduce_monitor_period", Interval::ZERO, &mut value.rate_reduce_monitor_period);
+
+    /// TIMELY.
+    TimelyDecl => Timely {
+        /// Weight of the newest difference of round-trip times
+        alpha: At<Probability>;
+        /// Factor of a decrease
+        beta: At<Probability>;
+        /// Below this round-trip time the rate rises
+        t_low: At<Interval>, within(SOME..=MOST);
+        /// Above this round-trip time the rate falls
+        t_high: At<Interval>, within(SOME..=MOST);
+        /// The round-trip time by which the gradient is divided
+        min_rtt: At<Interval>, within(SOME..=MOST);
+        /// Delta: the step of the rate
+        step: At<BitRate>;
+        /// Completion events without a positive gradient after which the rate rises faster
+        hyper_after: At<u32>, within(COUNT);
+        /// N: steps at a time from then on
+        hyper_steps: At<u32>, within(COUNT);
+        /// Payload from one completion event to the next
+        segment: At<Bytes>, within(Bytes(1)..=LARGEST);
+        /// Shortest time from one completion event to the next
+        least_interval: At<Interval>, within(Interval::ZERO..=MOST);
+        /// Whether a round trip has one completion event at most
+        once_per_round_trip: At<bool>;
+        /// Lowest rate
+        minimum: At<BitRate>;
+    }
+
+    /// HPCC.
+    HpccDecl => Hpcc {
+        /// How full the fullest link shall be
+        eta: At<Probability>;
+        /// Additive increases before a multiplicative one
+        max_stage: At<u32>;
+        /// W_AI: the step of the window
+        additive: At<Bytes>, within(Bytes(1)..=LARGEST);
+        /// T: the longest round trip of the empty network; set it if that is longer
+        base_rtt: At<Interval>, within(SOME..=MOST);
+        /// Lowest rate
+        minimum: At<BitRate>;
+    }
 }
 
-pub(super) fn timely(section: &mut Section<'_, '_>, value: &mut Timely) {
-    share(section, "alpha", &mut value.alpha);
-    share(section, "beta", &mut value.beta);
-    time(section, "t_low", &mut value.t_low);
-    time(section, "t_high", &mut value.t_high);
-    time(section, "min_rtt", &mut value.min_rtt);
-    set(section, "step", &mut value.step);
-    count(section, "hyper_after", &mut value.hyper_after);
-    count(section, "hyper_steps", &mut value.hyper_steps);
-    size(section, "segment", &mut value.segment);
-    time_from(section, "least_interval", Interval::ZERO, &mut value.least_interval);
-    set(section, "once_per_round_trip", &mut value.once_per_round_trip);
-    set(section, "minimum", &mut value.minimum);
-}
-
-pub(super) fn hpcc(section: &mut Section<'_, '_>, value: &mut Hpcc) {
-    share(section, "eta", &mut value.eta);
-    set(section, "max_stage", &mut value.max_stage);
-    size(section, "additive", &mut value.additive);
-    time(section, "base_rtt", &mut value.base_rtt);
-    set(section, "minimum", &mut value.minimum);
+impl DcqcnDecl {
+    fn check(&self, section: &Section<'_, '_>) {
+        if let Some(At { value: Some(size), place }) = &self.byte_counter {
+            section.is_within(&At { value: *size, place: place.clone() }, &(Bytes(1)..=LARGEST));
+        }
+    }
 }

@@ -3,31 +3,56 @@
 use core::num::NonZeroU32;
 
 use endpoint::{GoBackN, Irn, NewReno};
+use units::Interval;
 
-use super::super::set::{count, time};
-use crate::section::Section;
+use super::super::run::{COUNT, MOST, SOME};
+use crate::place::At;
+use crate::table::table;
 
-pub(super) fn go_back_n(section: &mut Section<'_, '_>, value: &mut GoBackN) {
-    let mut ack_every = value.ack_every.get();
-    count(section, "ack_every", &mut ack_every);
-    value.ack_every = NonZeroU32::new(ack_every).unwrap_or(value.ack_every);
-    time(section, "retransmission_timeout", &mut value.retransmission_timeout);
+table! {
+    /// Go-back-N.
+    GoBackNDecl {
+        /// Packets for each acknowledgement
+        ack_every: At<u32>, within(COUNT), default(GoBackN::default().ack_every.get());
+        /// Without progress for this time, everything that is not acknowledged is sent again
+        retransmission_timeout: At<Interval>, within(SOME..=MOST), default(GoBackN::default().retransmission_timeout);
+    }
+
+    /// IRN.
+    IrnDecl => Irn {
+        /// Packets that may be on their way
+        window: At<u32>, within(COUNT);
+        /// Retransmission timeout while few packets are on their way
+        rto_low: At<Interval>, within(SOME..=MOST);
+        /// Retransmission timeout otherwise
+        rto_high: At<Interval>, within(SOME..=MOST);
+        /// N: fewer packets than this are few
+        few: At<u32>, within(COUNT);
+    }
+
+    /// TCP NewReno.
+    NewRenoDecl => NewReno {
+        /// Segments that may be on their way at first
+        initial_window: At<u32>, within(COUNT);
+        /// Segments that may ever be on their way
+        largest_window: At<u32>, within(COUNT), auto("without limit");
+        /// Duplicate acknowledgements in a row that mean a loss
+        duplicates: At<u32>, within(COUNT);
+        /// Retransmission timeout before a round trip was measured
+        rto_initial: At<Interval>, within(SOME..=MOST);
+        /// Shortest retransmission timeout
+        rto_least: At<Interval>, within(SOME..=MOST);
+        /// Longest retransmission timeout
+        rto_most: At<Interval>, within(SOME..=MOST);
+    }
 }
 
-pub(super) fn irn(section: &mut Section<'_, '_>, value: &mut Irn) {
-    count(section, "window", &mut value.window);
-    time(section, "rto_low", &mut value.rto_low);
-    time(section, "rto_high", &mut value.rto_high);
-    count(section, "few", &mut value.few);
-}
-
-pub(super) fn new_reno(section: &mut Section<'_, '_>, value: &mut NewReno) {
-    count(section, "initial_window", &mut value.initial_window);
-    let mut largest = value.largest_window.unwrap_or_default();
-    count(section, "largest_window", &mut largest);
-    value.largest_window = (largest > 0).then_some(largest);
-    count(section, "duplicates", &mut value.duplicates);
-    time(section, "rto_initial", &mut value.rto_initial);
-    time(section, "rto_least", &mut value.rto_least);
-    time(section, "rto_most", &mut value.rto_most);
+impl GoBackNDecl {
+    /// What is stated, and defaults for the rest.
+    pub fn settings(&self) -> GoBackN {
+        GoBackN {
+            ack_every: NonZeroU32::new(self.ack_every()).unwrap_or(NonZeroU32::MIN),
+            retransmission_timeout: self.retransmission_timeout(),
+        }
+    }
 }

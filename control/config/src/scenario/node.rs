@@ -1,0 +1,74 @@
+//! `[[node]]`: what is said of single nodes.
+
+use simulation::topology::{Plan, Role, Topology};
+
+use super::host::HostDecl;
+use super::names::Names;
+use super::switches::{PortWish, SwitchWish};
+use crate::notes::Problems;
+use crate::place::{At, Place};
+use crate::problem::ProblemKind;
+use crate::section::Section;
+use crate::table::{Shape, table};
+
+table! {
+    /// What is said of some nodes.
+    NodeDecl {
+        /// Name of a switch or host; several by `[0-3]` or `*`
+        name: At<Names>, required("name = \"gw-east\"");
+        /// Goes over `[host]`, key by key
+        host: HostDecl;
+        /// As `[switch]`
+        switch: SwitchWish;
+        /// As `[long_haul]`
+        long_haul: PortWish;
+        /// Ports by name, each with the keys of `[switch.port]` and the tables of `[long_haul]`
+        port: Ports;
+        /// A gateway's file, relative to the directory of the scenario, in place of the generated configuration. Its ports are the links of the node in their order and have the same rates; its addresses and routes must be those above
+        configuration: At<String>;
+    }
+}
+
+impl NodeDecl {
+    /// Complains where a host is told what only a switch can be, or the other way round.
+    pub fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
+        let refuse = |key: &str, role, with: &str| {
+            if section.contains(key) && places.iter().any(|place| plan.nodes[*place].role == role) {
+                let kind = ProblemKind::Meaningless { with: with.into() };
+                section.problems.error(&section.place_of_key(key), kind);
+            }
+        };
+        refuse("host", Role::Switch, "a switch");
+        for key in ["switch", "long_haul", "port", "configuration"] {
+            refuse(key, Role::Host, "a host");
+        }
+    }
+
+    /// What is said of its ports, by name.
+    pub fn ports(&self) -> impl Iterator<Item = &(String, (Place, PortWish))> {
+        self.port.iter().flat_map(|ports| &ports.0)
+    }
+
+    /// Complains about ports that a node has not.
+    pub fn check_ports(&self, places: &[usize], topology: &Topology, problems: &Problems<'_>) {
+        for &place in places {
+            let node = &topology.nodes[place];
+            let names = || node.ports.iter().map(|port| port.name.as_str());
+            for (name, (at, _)) in self.ports() {
+                if !names().any(|it| it == name) {
+                    problems.error(at, ProblemKind::undefined("port", name, names()));
+                }
+            }
+        }
+    }
+}
+
+/// What is said of ports, by name.
+#[derive(Clone, Debug)]
+pub(super) struct Ports(Vec<(String, (Place, PortWish))>);
+
+impl Shape for Ports {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        Some(Self(section.named(key, |port| (port.place.clone(), PortWish::of(port)))))
+    }
+}
