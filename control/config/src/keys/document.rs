@@ -23,9 +23,7 @@ table! {
         /// Seed of every random choice (ECN) and of the hash that chooses between equal paths. The same seed and input give the same replay
         seed: At<u64>, default(1_u64), auto("1; `longspan run` draws one from the system");
     }
-}
 
-table! {
     /// The pools of the SONiC model.
     BufferDecl {
         /// The pool that all frames share. SONiC: `ingress_pool`, `size`
@@ -37,9 +35,7 @@ table! {
         /// Factor in the [headroom](#headroom) formula
         cell_occupancy: At<f64>, within(CELL_OCCUPANCY_LEAST..=4.0), default(CELL_OCCUPANCY);
     }
-}
 
-table! {
     /// One gateway.
     Document, check {
         gateway: GatewayDecl, absent;

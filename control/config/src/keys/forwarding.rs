@@ -26,9 +26,7 @@ table! {
         route: Vec<RouteDecl>, only(mode, Mode::Route);
         neighbour: Vec<NeighbourDecl>, only(mode, Mode::Route);
     }
-}
 
-table! {
     /// A route.
     RouteDecl {
         /// Destinations, `"10.1.0.0/16"`, with no bits behind the length; each prefix once
@@ -36,9 +34,7 @@ table! {
         /// Neighbours; several share the flows by hash (ECMP)
         next_hops: List<IpAddr>, required("next_hops = [\"10.0.0.2\"]");
     }
-}
 
-table! {
     /// A static neighbour.
     NeighbourDecl {
         /// Its address; each once

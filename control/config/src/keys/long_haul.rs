@@ -45,9 +45,7 @@ table! {
         /// 2D: from the end of a slot until its first granted byte arrives
         round_trip: At<Interval>, within(SPANS), auto("from `distance`: propagation both ways, `interface_delay`, `tx_window`, the peer's response time, and a frame at each end");
     }
-}
 
-table! {
     /// LSCC with the other end of a long link.
     LsccDecl, expect_key {
         /// The address that rates are sent from: of a single host, and of one port only
@@ -112,9 +110,7 @@ table! {
         /// PCP of direct CNPs to a tagged flow
         priority: At<Priority>, default(NETWORK_PRIORITY);
     }
-}
 
-table! {
     /// The PFC watchdog of a port.
     WatchdogDecl {
         /// A storm is a queue that held packets, sent none and was paused for 99 % of this time. Less than one pause frame may last is a warning. SONiC: `detection_time`

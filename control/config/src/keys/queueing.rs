@@ -125,9 +125,7 @@ table! {
         /// Which queue length decides: the one that the frame leaves behind, or the one that it finds
         mark_at: At<MarkAt>, default(MarkAt::Dequeue);
     }
-}
 
-table! {
     /// What a queue holds of lossy frames.
     LossyDecl {
         /// What the queue always has, outside the pool. SONiC: `size`

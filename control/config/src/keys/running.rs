@@ -65,9 +65,7 @@ table! {
         /// How long frames may still leave after SIGTERM
         drain: At<Interval>, within(Interval::ZERO..=MINUTE), default(Interval::from_secs(1));
     }
-}
 
-table! {
     /// What a running gateway may do to the machine that it runs on.
     ProcessDecl {
         /// The account that a gateway started as root changes to. `"root"` stays root without a warning
@@ -75,9 +73,7 @@ table! {
         /// `"drop"`: gives up what only the start needs. `"keep"`: keeps it, which is a warning
         privileges: At<Privileges>, default(Privileges::Drop), restart;
     }
-}
 
-table! {
     /// The device of a port.
     DeviceDecl, check {
         /// The address of a network card, `"0000:3b:00.0"`
@@ -129,9 +125,7 @@ table! {
         /// The number that both ends name
         id: At<u32>, default(0_u32), restart;
     }
-}
 
-table! {
     /// A long link behind a port.
     EmulationDecl {
         /// One way
