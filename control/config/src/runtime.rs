@@ -105,6 +105,8 @@ pub struct Control {
     pub stall: Interval,
     /// `drain`: how long frames inside may still leave after SIGTERM; default 1 s.
     pub drain: Interval,
+    /// `repeat`: a port that does not cover a late worker is warned of again after so long; default 60 s.
+    pub repeat: Interval,
 }
 
 /// `[process]`.
@@ -188,6 +190,7 @@ pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -
         metrics,
         stall: decl.stall(),
         drain: decl.drain(),
+        repeat: decl.repeat(),
     }
 }
 
@@ -200,6 +203,7 @@ pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
         metrics: at(control.metrics),
         stall: at(control.stall),
         drain: at(control.drain),
+        repeat: at(control.repeat),
         place: Place::default(),
     }
 }

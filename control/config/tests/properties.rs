@@ -312,15 +312,19 @@ fn control() -> impl Strategy<Value = Control> {
         address
     }));
     let access = (0_u32..=0o777, prop::option::of(account()));
-    ("/[a-z\"'\\\\]{1,100}", access, metrics, 1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000)
-        .prop_map(|(socket, (mode, group), metrics, stall, drain)| Control {
+    let times =
+        (1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000, 1_000_000_000_u64..=86_400_000_000_000);
+    ("/[a-z\"'\\\\]{1,100}", access, metrics, times).prop_map(
+        |(socket, (mode, group), metrics, (stall, drain, repeat))| Control {
             socket: socket.into(),
             mode,
             group,
             metrics,
             stall: Interval(stall),
             drain: Interval(drain),
-        })
+            repeat: Interval(repeat),
+        },
+    )
 }
 
 fn account() -> impl Strategy<Value = String> {

@@ -49,8 +49,8 @@ fn a_file_that_says_nothing_of_running_gets_the_defaults() {
     assert_eq!(runtime.process, Process { user: None, privileges: Privileges::Drop });
     assert_eq!(runtime.control.metrics.unwrap().to_string(), "127.0.0.1:9464");
     assert_eq!(
-        (runtime.control.stall, runtime.control.drain),
-        (Interval::from_millis(100), Interval::from_secs(1))
+        (runtime.control.stall, runtime.control.drain, runtime.control.repeat),
+        (Interval::from_millis(100), Interval::from_secs(1), Interval::from_secs(60))
     );
     assert!(runtime.devices.iter().all(Option::is_none) && runtime.emulations.iter().all(Option::is_none));
     assert_eq!(valid(text).memory(), None);
@@ -101,8 +101,9 @@ fn a_delay_alone_is_a_distance_to_headroom_and_round_trips() {
     assert_eq!(emulated.links[1].distance, Some(Distance(79_200)));
     assert_eq!(emulated.program.settings(), real.program.settings());
 
-    let bifrost =
-        |link: &str| near(&format!("{link}\nflow_control = \"bifrost\"")).program.settings().ports[1].bifrost().copied();
+    let bifrost = |link: &str| {
+        near(&format!("{link}\nflow_control = \"bifrost\"")).program.settings().ports[1].bifrost().copied()
+    };
     assert_eq!(bifrost("emulation = { delay = \"400us\" }"), bifrost("distance = \"79200m\""));
 }
 

@@ -15,9 +15,6 @@ use worker::Monitor;
 
 use crate::crew::{self, Member};
 
-/// The interval of repeated warnings about a port that cannot be covered.
-const AGAIN: Duration = Duration::from_secs(60);
-
 /// Measures for `time` the longest suspension of a busy thread on each of `cores`. All cores are busy at
 /// once, as with workers.
 ///
@@ -117,14 +114,16 @@ impl Lateness {
         configured.covering(&self.wanted, &held)
     }
 
-    /// Logs the coverage of `late` workers, now that `gateway` is in force.
+    /// Logs the coverage of `late` workers, now that `gateway` is in force, which states how long a port that is not
+    /// covered goes without another warning.
     pub fn tell(&mut self, late: &[Late], gateway: &Gateway, now: Instant) {
+        let again = Duration::from_nanos(gateway.runtime.control.repeat.0);
         for it in late {
             let told = &mut self.told[it.port.index()];
             let wanted = self.wanted[it.port.index()];
             match Coverage::new(it, wanted, gateway) {
                 covered @ Coverage { enough: true, .. } => tracing::info!("{}", covered.text),
-                short if told.is_none_or(|told| now - told >= AGAIN) => {
+                short if told.is_none_or(|told| now - told >= again) => {
                     *told = Some(now);
                     tracing::warn!("{}", short.text);
                 }
@@ -236,6 +235,22 @@ mod tests {
         assert!(!lateness.is_raised(), "and no more is wanted");
         lateness.see(5, &[LH], millis(5), &covers);
         assert!(lateness.is_raised());
+    }
+
+    #[test]
+    fn a_port_that_is_not_covered_is_warned_of_again_after_the_time_that_the_file_states() {
+        let text = "[buffer]\nshared = \"128KiB\"\n[control]\nrepeat = \"10s\"\n[[port]]\nname = \"lh0\"\nrate = \"1G\"\n\
+                    distance = \"80km\"\nlossless = [{ priorities = [3] }]\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n";
+        let gateway = config::parse(text, "gw.toml").unwrap();
+        let mut lateness = Lateness::new(2);
+        let late = lateness.see(5, &[LH], millis(4), &gateway);
+        let began = Instant::now();
+        let is_told = |seconds| {
+            let now = began + Duration::from_secs(seconds);
+            lateness.tell(&late, &gateway, now);
+            lateness.told[LH.index()] == Some(now)
+        };
+        assert_eq!([0, 9, 10, 19, 20].map(is_told), [true, false, true, false, true]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ const DESCRIPTORS: RingSize = RingSize(1_024);
 /// What light needs for the longest `distance` is a little more.
 pub(crate) const LONGEST_DELAY: Interval = Interval::from_millis(200);
 const MINUTE: Interval = Interval::from_secs(60);
+const DAY: Interval = Interval::from_secs(86_400);
 const NEVER: Probability = Probability(0.0);
 
 table! {
@@ -64,6 +65,8 @@ table! {
         stall: At<Interval>, within(Interval::from_millis(1)..=MINUTE), default(Interval::from_millis(100));
         /// How long frames may still leave after SIGTERM
         drain: At<Interval>, within(Interval::ZERO..=MINUTE), default(Interval::from_secs(1));
+        /// How long the log waits before it warns again of a port that does not cover [how late its worker was](running.md#lateness)
+        repeat: At<Interval>, within(Interval::from_secs(1)..=DAY), default(MINUTE);
     }
 
     /// What a running gateway may do to the machine that it runs on.
