@@ -130,6 +130,6 @@ pub fn introduce(bench: &mut Testbench, sequence: u64, rate: BitRate) {
     if let Some(nonce) = bench.sent(B).iter().rev().find_map(|sent| nonce_in(&sent.frame)) {
         bench.inject_singly(B, [answer(nonce, sequence, rate)]);
     }
-    let adopted = bench.shard.lscc(B).and_then(|lscc| lscc.told);
+    let adopted = bench.shard.lscc(B).and_then(|lscc| lscc.received_rate);
     assert_eq!(adopted, Some(Message::carried(rate)), "the gateway hears its far end");
 }

@@ -89,7 +89,7 @@ fn a_drain_that_stops_and_restarts_costs_no_frame_and_finds_the_queue_filled() {
         let (buffer, bound, slots) = (bifrost(kind).buffer.0, bound(kind), slots(&network));
         assert!(slots.longest_queue.0 <= bound, "{kind:?}: {} of {bound}", slots.longest_queue.0);
         assert!(slots.longest_queue.0 > buffer - 3 * RATE.bytes_in(SLOT), "and the buffer was used");
-        assert!(slots.fully_paused > 100, "most of the stop was paused: {}", slots.fully_paused);
+        assert!(slots.fully_paused_slots > 100, "most of the stop was paused: {}", slots.fully_paused_slots);
         assert_line_rate(&network, Nanos(5_000_000), Nanos(9_000_000));
         network.run_dry();
         let bench = &network.bench;

@@ -333,9 +333,9 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
     let before = direct_cnps(&bench).len();
     send(&mut bench, &[connection], Interval::from_millis(1));
     assert_eq!(direct_cnps(&bench).len(), before, "the new table does not know its sender");
-    assert!(bench.shard.lscc(B).unwrap().told.is_some());
+    assert!(bench.shard.lscc(B).unwrap().received_rate.is_some());
     bench.install(|settings| lscc_of(settings).feedback.peer = [10, 255, 0, 9].into());
-    assert_eq!(bench.shard.lscc(B).unwrap().told, None, "the new peer has said nothing");
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None, "the new peer has said nothing");
     bench.install(|settings| settings.ports[B.index()].lscc = None);
     bench.inject_singly(B, [feedback(1 << 40, SLOW)]);
     assert!(bench.shard.lscc(B).is_none());
@@ -393,18 +393,18 @@ fn where_feedback_stops_while_traffic_goes_on_the_limit_dissolves() {
         }
     };
     send_for(&mut bench, grace);
-    assert_eq!(bench.shard.lscc(B).unwrap().told, Some(SLOW));
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
     // From 1G to 100G in seven doublings.
     send_for(&mut bench, INTERVAL * 8);
     let report = bench.shard.lscc(B).unwrap();
-    assert_eq!((report.told, report.lapsed), (None, 1));
+    assert_eq!((report.received_rate, report.lapsed), (None, 1));
     let before = direct_cnps(&bench).len();
     send_for(&mut bench, INTERVAL * 20);
     assert_eq!(direct_cnps(&bench).len(), before);
     bench.inject_singly(B, [feedback(1, SLOW)]);
-    assert_eq!(bench.shard.lscc(B).unwrap().told, None, "an old message does not bring it back");
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None, "an old message does not bring it back");
     bench.inject_singly(B, [feedback(2, SLOW)]);
-    assert_eq!(bench.shard.lscc(B).unwrap().told, Some(SLOW));
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
 }
 
 #[test]
@@ -452,13 +452,13 @@ fn refused_by(settings: Settings, message: TestFrame) -> FeedbackCounters {
     let (before, said) = (consumed(&bench), bench.sent(B).len());
     bench.inject_singly(B, [message]);
     let report = bench.shard.lscc(B).unwrap();
-    assert_eq!(report.told, Some(BitRate::gigabits(50)), "nothing has changed");
+    assert_eq!(report.received_rate, Some(BitRate::gigabits(50)), "nothing has changed");
     assert_eq!(report.feedback.accepted, 1);
     assert_eq!(consumed(&bench), before + 1);
     assert_eq!(bench.sent(B).len(), said, "it is not answered");
     assert!(bench.sent(A).is_empty(), "and nobody else sees it");
     // The far end was not believed at once.
-    FeedbackCounters { unconfirmed: 0, challenged: 0, ..report.feedback }
+    FeedbackCounters { unconfirmed: 0, challenges_sent: 0, ..report.feedback }
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn feedback_from_the_data_center_never_reaches_the_long_link() {
     bench.inject_singly(A, [feedback(1, SLOW)]);
     assert!(bench.sent(B).is_empty());
     assert_eq!(bench.dropped(A, Priority::from_low_bits(0), DropReason::ForeignFeedback).frames, 1);
-    assert_eq!(bench.shard.lscc(B).unwrap().told, None);
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None);
 }
 
 #[test]
@@ -546,7 +546,7 @@ fn what_one_end_says_the_other_believes() {
     assert_eq!((report.feedback.unconfirmed, answers), (1, 1));
     assert_eq!(report.feedback.accepted, sequences.len() as u64);
     assert_eq!(identifications.len(), sequences.len() + 1);
-    assert_eq!(report.told, far.shard.lscc(B).unwrap().rates.last_rate);
+    assert_eq!(report.received_rate, far.shard.lscc(B).unwrap().rates.last_rate);
     assert!(sequences.windows(2).all(|pair| pair[1].since(pair[0]).0.abs_diff(INTERVAL.0) < 1_000));
     assert!((28..=30).contains(&sequences.len()), "{} messages in 30 intervals", sequences.len());
 }

@@ -147,7 +147,7 @@ fn acknowledgements_in_the_name_of_the_receiver_bind_nothing_on_their_way_to_it(
             _ => Vec::new(),
         });
         scene.assert_only_the_sender_is_notified();
-        assert_eq!(scene.report().resolver.by_psn, 1);
+        assert_eq!(scene.report().resolver.resolved_by_psn, 1);
     }
 }
 

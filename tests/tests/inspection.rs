@@ -98,7 +98,7 @@ fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
     assert!(b.delays != empty.delays && b.control_sent != empty.control_sent && b.pauses != empty.pauses);
     assert_eq!(a.slots.unwrap().slots, bench.now().0 / SLOT.0, "every slot has ended");
     assert!(a.last_slot.is_some() && a.lscc.is_none());
-    assert!(b.lscc.unwrap().told.is_some() && b.lscc_lateness.is_some() && b.slots.is_none());
+    assert!(b.lscc.unwrap().received_rate.is_some() && b.lscc_lateness.is_some() && b.slots.is_none());
     assert_eq!(
         b.watchdog.iter().len(),
         1,

@@ -86,7 +86,7 @@ impl Link {
 
     /// The rate that the near end goes by.
     fn told(&self) -> Option<BitRate> {
-        self.near.shard.lscc(B).unwrap().told
+        self.near.shard.lscc(B).unwrap().received_rate
     }
 
     fn forge(&mut self, sequence: u64) {
@@ -195,7 +195,7 @@ fn a_flood_of_recorded_messages_causes_a_challenge_per_grace_and_nothing_else() 
     let sent = answers(&mut near, recorded.into_iter().cycle().take(count), step);
     assert_eq!(sent.len() as u64, (step * count as u64).0 / GRACE.0, "in {count} us");
     assert!(sent.iter().all(|frame| nonce_in(frame).is_some()));
-    assert_eq!(near.shard.lscc(B).unwrap().told, None);
+    assert_eq!(near.shard.lscc(B).unwrap().received_rate, None);
 }
 
 #[test]

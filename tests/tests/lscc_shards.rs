@@ -151,7 +151,7 @@ fn ecn(sent: &Sent) -> Ecn {
 fn two_and_four_shards_say_what_one_says() {
     let alone = run(1, None);
     assert_eq!(alone.data, DataFlows { resolved: 4, unresolved: 2 });
-    assert_eq!((alone.resolver.by_cm, alone.resolver.by_psn), (3, 1));
+    assert_eq!((alone.resolver.resolved_by_cm, alone.resolver.resolved_by_psn), (3, 1));
     let told: Vec<_> = alone.cnps.keys().copied().collect();
     let sender = |index: usize| (connections()[index].flow.from, connections()[index].source_qp.number());
     assert_eq!(told, [0, 1, 2, 3].map(sender));

@@ -140,10 +140,10 @@ fn device_report(counters: &DeviceCounters, drained: u64, hardware: HardwareRepo
 fn emulation_report(counters: &EmulationCounters) -> EmulationReport {
     EmulationReport {
         in_flight: counters.in_flight,
-        peak_in_flight: counters.most_in_flight,
+        peak_in_flight: counters.peak_in_flight,
         entered: counters.entered,
         delivered: counters.delivered,
-        max_lateness_ns: counters.most_late.0,
+        max_lateness_ns: counters.max_lateness.0,
         lost: counters.lost,
         duplicated: counters.duplicated,
         reordered: counters.reordered,

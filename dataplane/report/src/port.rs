@@ -130,14 +130,14 @@ impl BifrostReport {
             slot_ns: settings.slot.0,
             buffer_wire_bytes: settings.buffer.0,
             slots: slots.slots,
-            paused_slots: slots.paused,
-            fully_paused_slots: slots.fully_paused,
+            paused_slots: slots.paused_slots,
+            fully_paused_slots: slots.fully_paused_slots,
             granted_wire_bytes: slots.granted.0,
-            late_charge_wire_bytes: slots.granted_late.0,
+            late_charge_wire_bytes: slots.late_charge.0,
             longest_queue_wire_bytes: slots.longest_queue.0,
-            peak_wire_bytes: slots.fullest.0,
+            peak_wire_bytes: slots.peak.0,
             lateness: DelayReport::from(&slots.lateness),
-            late_slots: slots.late,
+            late_slots: slots.late_slots,
         })
     }
 }

@@ -144,7 +144,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     let before = rig.run_for(Interval::from_millis(1));
     assert!(before + 20 > at_line_rate, "{before} of {at_line_rate} frames");
     let slots = rig.bench.worker.shard().slots(A).unwrap().clone();
-    assert!(slots.granted_late < WireBytes(RATE.bytes_in(TURN) * slots.slots), "late by a turn at most");
+    assert!(slots.late_charge < WireBytes(RATE.bytes_in(TURN) * slots.slots), "late by a turn at most");
     assert_eq!(rig.sender.missed, 0);
 
     rig.turn(STALL);
@@ -155,7 +155,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     let shard = rig.bench.worker.shard();
     let slots = shard.slots(A).unwrap().clone();
     assert!(slots.lateness.longest() >= least);
-    assert!(slots.granted_late >= WireBytes(RATE.bytes_in(least)), "{:?}", slots.granted_late);
+    assert!(slots.late_charge >= WireBytes(RATE.bytes_in(least)), "{:?}", slots.late_charge);
     assert!(shard.lscc_lateness(A).unwrap().longest() >= least);
     // Frames beyond the receive ring are lost before the switch: everything sent during the stall, except
     // during the slot's pause in force, which ends within a round trip.
@@ -168,10 +168,10 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     rig.run_for(Interval::from_millis(2));
     let slots = rig.bench.worker.shard().slots(A).unwrap();
     let ring = RECEIVE_RING as u64 * WireBytes::of_frame(Bytes(FRAME as u64)).0;
-    assert!(slots.fullest > bifrost().buffer, "{slots:?}");
+    assert!(slots.peak > bifrost().buffer, "{slots:?}");
     // The excess leaves at line rate, and nothing is granted until then.
-    let beyond = (slots.fullest.0 - bifrost().buffer.0) / RATE.bytes_in(SLOT);
-    assert!(slots.fully_paused >= beyond && beyond > 0, "{beyond} of {slots:?}");
+    let beyond = (slots.peak.0 - bifrost().buffer.0) / RATE.bytes_in(SLOT);
+    assert!(slots.fully_paused_slots >= beyond && beyond > 0, "{beyond} of {slots:?}");
     assert!(slots.longest_queue.0 <= bifrost().buffer.0 + ring, "{slots:?}");
     let missed = rig.sender.missed;
     let after = rig.run_for(Interval::from_millis(1));

@@ -239,7 +239,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
     inspections[1].emulation = EmulationCounters {
         in_flight: 7,
         data_in_flight: 6,
-        most_in_flight: 90,
+        peak_in_flight: 90,
         delivered: 1_000,
         lost: 3,
         ..Default::default()

@@ -104,7 +104,7 @@ static QUANTITIES: [Quantity; 10] = [
         label: "received from the far end",
         kind: Kind::Rate,
         applies: has_lscc,
-        read: |look| Some(look.lscc.as_ref()?.told?.bits_per_second()),
+        read: |look| Some(look.lscc.as_ref()?.received_rate?.bits_per_second()),
     },
     Quantity {
         name: "lscc_direct_cnps_total",

@@ -29,7 +29,7 @@ const SEARCH: u32 = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounters {
     /// Entered.
-    pub inserted: u64,
+    pub entered: u64,
     /// Forgotten to make room, though not idle for long.
     pub evicted: u64,
     /// Forgotten after they had been idle for longer than the ageing time.
@@ -187,7 +187,7 @@ impl FlowTable {
             self.counters.evicted += 1;
             remove(self, slot);
         }
-        self.counters.inserted += 1;
+        self.counters.entered += 1;
         self.live += 1;
         let slot = self.take_slot(Hot::new(*key, tick));
         let entered = self.index.insert(hash, slot.0);

@@ -98,7 +98,7 @@ pub struct LsccReport {
     /// The feedback messages that came in.
     pub feedback: FeedbackCounters,
     /// The rate that the other end advertised last, unless it was given up since.
-    pub told: Option<BitRate>,
+    pub received_rate: Option<BitRate>,
     /// How often a limit dissolved because messages failed to come.
     pub lapsed: u64,
     /// What is in the pseudo-queue, as of the last frame or interval.
@@ -216,7 +216,7 @@ impl<F: Frame> Shard<F> {
         Some(LsccReport {
             rates: *advertiser.counters(),
             feedback: *limiter.advertised().counters(),
-            told: limiter.advertised().last_rate(),
+            received_rate: limiter.advertised().last_rate(),
             lapsed: limiter.advertised().lapsed(),
             pseudo_queue,
             longest_pseudo_queue,

@@ -166,12 +166,12 @@ impl<F: Frame> DelayLine<F> {
     #[inline]
     fn count_delivery(&mut self, now: Nanos, arrival: Arrival) {
         self.counters.delivered += 1;
-        self.counters.most_late = self.counters.most_late.max(now.since(arrival.due));
+        self.counters.max_lateness = self.counters.max_lateness.max(now.since(arrival.due));
     }
 
     #[inline]
     fn note_in_flight(&mut self) {
-        self.counters.most_in_flight = self.counters.most_in_flight.max(self.in_flight());
+        self.counters.peak_in_flight = self.counters.peak_in_flight.max(self.in_flight());
     }
 }
 

@@ -34,7 +34,7 @@ pub struct EmulationCounters {
     /// Data frames among them.
     pub data_in_flight: u64,
     /// The maximum of `in_flight`.
-    pub most_in_flight: u64,
+    pub peak_in_flight: u64,
     /// Frames that arrived at the far end, including copies.
     pub delivered: u64,
     /// Frames lost on purpose.
@@ -46,5 +46,5 @@ pub struct EmulationCounters {
     /// Frames that exceeded the capacity of the line.
     pub overflowed: u64,
     /// The largest lateness of a frame: the worker was busy elsewhere, or the device was full.
-    pub most_late: Interval,
+    pub max_lateness: Interval,
 }

@@ -194,7 +194,7 @@ proptest! {
             let at = sent.start + settings.delay;
             prop_assert_eq!(received, Received { number, is_control: sent.is_control, due: at, at });
         }
-        prop_assert_eq!(line.counters().most_late, Interval::ZERO);
+        prop_assert_eq!(line.counters().max_lateness, Interval::ZERO);
         prop_assert_eq!(line.next_deadline(), Nanos::NEVER);
     }
 
@@ -227,7 +227,7 @@ proptest! {
             prop_assert!(sent.eq(received.map(|it| (it.number, it.due))));
         }
         let latest = far.received.iter().map(|it| it.at.since(it.due)).max();
-        prop_assert_eq!(Some(line.counters().most_late), latest);
+        prop_assert_eq!(Some(line.counters().max_lateness), latest);
         prop_assert_eq!(near.lent(), 0);
     }
 
@@ -248,7 +248,7 @@ proptest! {
             prop_assert_eq!(it.entered, number as u64 + 1);
             prop_assert_eq!(it.delivered, far.received.len() as u64);
             prop_assert_eq!(near.lent(), capacity - line.room(), "no frame is kept that is not in flight");
-            prop_assert!(it.in_flight <= it.most_in_flight && it.most_in_flight <= 2 * capacity as u64);
+            prop_assert!(it.in_flight <= it.peak_in_flight && it.peak_in_flight <= 2 * capacity as u64);
         }
     }
 
@@ -358,7 +358,7 @@ fn a_full_line_has_no_room_and_drops_and_counts_further_frames() {
     assert_eq!(counters.data_in_flight, 2);
     far.serve_until(&mut line, Nanos::NEVER);
     assert_eq!(numbers(&far.received), [0, 1, 3, 4], "data takes no room from control frames");
-    assert_eq!((line.room(), line.counters().most_in_flight), (2, 4));
+    assert_eq!((line.room(), line.counters().peak_in_flight), (2, 4));
 }
 
 #[test]
@@ -466,8 +466,8 @@ fn no_frame_costs_an_allocation_and_the_line_takes_what_it_says() {
         assert_eq!(used.count_total, 0);
         let counters = line.counters();
         // The line was full, its queues wrapped around, and every frame is accounted for.
-        assert!(counters.most_in_flight >= 500, "{counters:?}");
-        assert!(counters.delivered > 2 * counters.most_in_flight, "{counters:?}");
+        assert!(counters.peak_in_flight >= 500, "{counters:?}");
+        assert!(counters.delivered > 2 * counters.peak_in_flight, "{counters:?}");
         let lost = counters.entered + counters.duplicated - counters.delivered - counters.lost;
         assert!(counters.overflowed > 0 && counters.overflowed == lost, "{counters:?}");
     }

@@ -83,7 +83,7 @@ fn of_port(port: &PortInspection, name: &str, say: &mut impl FnMut(String, u64))
     say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
     if let Some(slots) = &port.slots {
         say(format!("bifrost.{name}.longest_queue_wire_bytes"), slots.longest_queue.0);
-        say(format!("bifrost.{name}.peak_wire_bytes"), slots.fullest.0);
+        say(format!("bifrost.{name}.peak_wire_bytes"), slots.peak.0);
     }
     if let Some(lscc) = &port.lscc {
         say(format!("lscc.{name}.direct_cnps"), lscc.limiter.direct_cnps);

@@ -44,9 +44,9 @@ pub struct FeedbackCounters {
     /// Messages whose sequence number was further ahead than the time since the last one allows.
     pub ahead: u64,
     /// Challenges of the peer.
-    pub challenges: u64,
+    pub challenges_received: u64,
     /// Challenges to the peer. These came in with no message.
-    pub challenged: u64,
+    pub challenges_sent: u64,
 }
 
 /// A rate that the other end advertised, and when.
@@ -168,7 +168,7 @@ impl AdvertisedRate {
         }
         match received.message.message().content {
             Content::Challenge { nonce } => {
-                counters.challenges += 1;
+                counters.challenges_received += 1;
                 Response::Answer(nonce)
             }
             Content::Rate { rate, sequence, session } => {
@@ -235,7 +235,7 @@ impl AdvertisedRate {
             None => Challenge { nonce: key.draw(NONCE, self.seed, now), drawn: now, sent: now, open: true },
         };
         self.challenge = Some(challenge);
-        self.counters.challenged += 1;
+        self.counters.challenges_sent += 1;
         Response::Challenge(challenge.nonce)
     }
 

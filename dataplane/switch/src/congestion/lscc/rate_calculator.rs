@@ -51,9 +51,9 @@ pub struct RateCounters {
     /// Rates that Delta R kept from being further from the one before.
     pub clamped_by_step: u64,
     /// Rates that Rmin kept from being lower.
-    pub clamped_at_least: u64,
+    pub clamped_to_min: u64,
     /// Rates that Rmax kept from being higher.
-    pub clamped_at_most: u64,
+    pub clamped_to_max: u64,
     /// The rate that was advertised last.
     pub last_rate: Option<BitRate>,
     /// What left in the last interval, as a rate; `None` where nothing did.
@@ -194,8 +194,8 @@ impl RateCalculator {
         let (Bounds { step, least, most }, last) = (self.bounds, self.last);
         let stepped = step.map_or(wanted, |step| wanted.clamp((last - step).into(), (last + step).into()));
         self.counters.clamped_by_step += u64::from(stepped != wanted);
-        self.counters.clamped_at_least += u64::from(stepped < least.into());
-        self.counters.clamped_at_most += u64::from(stepped > most.into());
+        self.counters.clamped_to_min += u64::from(stepped < least.into());
+        self.counters.clamped_to_max += u64::from(stepped > most.into());
         self.bounds.carried(stepped)
     }
 

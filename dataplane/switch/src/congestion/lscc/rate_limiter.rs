@@ -45,7 +45,7 @@ pub struct LimiterCounters {
     pub marked_instead: u64,
     /// Direct CNPs that were due and neither made nor replaced by a mark: the queue pair was not known
     /// and the packet does not understand ECN.
-    pub not_told: u64,
+    pub not_notified: u64,
     /// Congestion marks taken off.
     pub marks_removed: u64,
     /// CNPs from the far side whose flow is known, and was flagged.
@@ -53,7 +53,7 @@ pub struct LimiterCounters {
     /// CNPs from the far side whose flow is not known.
     pub far_cnps_unknown: u64,
     /// CNPs from the far side that were not passed on.
-    pub far_cnps_thinned: u64,
+    pub far_cnps_suppressed: u64,
     /// Intervals that ended with the pseudo-queue above its reference.
     pub congested_intervals: u64,
 }
@@ -246,7 +246,7 @@ impl RateLimiter {
         let way = WayBack::of(headers, source_port).filter(|_| flows.source_of(slot).is_some());
         let Some(way) = way else { return self.mark_instead(descriptor, headers) };
         if self.list.slots.len() == LIST {
-            self.counters.not_told += 1;
+            self.counters.not_notified += 1;
             return;
         }
         flows.keep(slot, way);
@@ -260,7 +260,7 @@ impl RateLimiter {
             return;
         }
         match descriptor.ecn() {
-            Ecn::NotEct => self.counters.not_told += 1,
+            Ecn::NotEct => self.counters.not_notified += 1,
             Ecn::Ce => {}
             Ecn::Ect0 | Ecn::Ect1 => {
                 set_ecn(headers, descriptor.payload_offset, Ecn::Ce);
@@ -289,7 +289,7 @@ impl RateLimiter {
         self.states.flag(flows, slot, now);
         let Some(interval) = self.settings.far_cnp_interval else { return true };
         let passes = self.states.passes(flows, slot, now, interval);
-        self.counters.far_cnps_thinned += u64::from(!passes);
+        self.counters.far_cnps_suppressed += u64::from(!passes);
         passes
     }
 
@@ -347,7 +347,7 @@ impl RateLimiter {
                 if let Some((port, cnp)) = self.cnps.build(flows, slot, as_configured) {
                     match send(port, cnp) {
                         Offer::Taken => self.counters.direct_cnps += 1,
-                        Offer::Unreachable => self.counters.not_told += 1,
+                        Offer::Unreachable => self.counters.not_notified += 1,
                         Offer::Full { until } => {
                             self.blocked = Some(until);
                             return;

@@ -40,22 +40,22 @@ pub struct SlotCounters {
     /// Slots that have ended. A port without traffic counts none.
     pub slots: u64,
     /// Slots that the upstream was paused for in part.
-    pub paused: u64,
+    pub paused_slots: u64,
     /// Slots that it was paused for entirely.
-    pub fully_paused: u64,
+    pub fully_paused_slots: u64,
     /// Wire bytes that were granted.
     pub granted: WireBytes,
     /// Wire bytes that were charged because slots ended late.
-    pub granted_late: WireBytes,
+    pub late_charge: WireBytes,
     /// How late slots ended.
     pub lateness: DelayHistogram,
     /// Slots that ended later than the buffer provides for.
-    pub late: u64,
+    pub late_slots: u64,
     /// The longest queue at the end of a slot, in wire bytes.
     pub longest_queue: WireBytes,
     /// The most that queue and virtual incoming bytes came to, in wire bytes: above the reserved
     /// buffer only after a leak.
-    pub fullest: WireBytes,
+    pub peak: WireBytes,
 }
 
 /// What the end of a slot found and granted.
@@ -182,10 +182,10 @@ impl Bifrost {
     /// The upstream was free for the time that the slot was late.
     fn note_lateness(&mut self, late: Interval) {
         self.counters.lateness.record(late);
-        self.counters.late += u64::from(late > self.settings.lateness);
+        self.counters.late_slots += u64::from(late > self.settings.lateness);
         if late > Interval::ZERO {
             let charged = self.rate.bytes_in(late) + 1;
-            self.counters.granted_late.0 += charged;
+            self.counters.late_charge.0 += charged;
             self.incoming.extend(late, charged);
         }
     }
@@ -193,11 +193,11 @@ impl Bifrost {
     fn note_slot(&mut self, queue: u64, incoming: u64, grant: u64) {
         let counters = &mut self.counters;
         counters.slots += 1;
-        counters.paused += u64::from(grant < self.line_per_slot);
-        counters.fully_paused += u64::from(grant == 0);
+        counters.paused_slots += u64::from(grant < self.line_per_slot);
+        counters.fully_paused_slots += u64::from(grant == 0);
         counters.granted.0 += grant;
         counters.longest_queue.0 = counters.longest_queue.0.max(queue);
-        counters.fullest.0 = counters.fullest.0.max(queue + incoming);
+        counters.peak.0 = counters.peak.0.max(queue + incoming);
         self.last = Some(SlotState {
             queue: WireBytes(queue),
             incoming: WireBytes(incoming),

@@ -23,9 +23,9 @@ use wire::roce::{Psn, QueuePair};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounters {
     /// Pairs that the connection manager's messages bound.
-    pub by_cm: u64,
+    pub resolved_by_cm: u64,
     /// Pairs that were bound because responses repeat the PSNs of requests.
-    pub by_psn: u64,
+    pub resolved_by_psn: u64,
     /// Pairs that were taken apart because PSNs went back or leapt ahead: a queue pair may have
     /// been used again.
     pub suspended: u64,
@@ -232,7 +232,7 @@ impl Resolver {
             Finding::Ambiguous => self.counters.ambiguous += 1,
             Finding::Bound(other) => {
                 self.bind(table, slot, other);
-                self.counters.by_psn += 1;
+                self.counters.resolved_by_psn += 1;
             }
         }
     }
@@ -315,7 +315,7 @@ impl Resolver {
                 forget(table, half);
             }
             self.bind(table, forth, back);
-            self.counters.by_cm += 1;
+            self.counters.resolved_by_cm += 1;
         }
         for half in [forth, back] {
             table.cold_mut(half).flags.set(Flags::MANAGED, true);

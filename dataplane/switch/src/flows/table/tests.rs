@@ -61,7 +61,7 @@ proptest! {
             prop_assert!(evicted == 0 || (evicted == 1 && gone.len() == 1 && model.len() as u32 == capacity));
             prop_assert_eq!(table.counters().evicted - before.evicted, evicted);
             prop_assert_eq!(table.counters().aged - before.aged, gone.len() as u64 - evicted);
-            prop_assert_eq!(table.counters().inserted - before.inserted, u64::from(new));
+            prop_assert_eq!(table.counters().entered - before.entered, u64::from(new));
             for flow in gone {
                 prop_assert!(model.remove(&flow).is_some());
             }
@@ -86,7 +86,7 @@ fn a_full_table_evicts_the_idlest_flow_of_those_at_its_hand() {
     }
     let (_, new, gone) = show(&mut table, 99, 20);
     assert_eq!((new, gone), (true, vec![11]));
-    assert_eq!(table.counters(), FlowCounters { inserted: 17, evicted: 1, aged: 0 });
+    assert_eq!(table.counters(), FlowCounters { entered: 17, evicted: 1, aged: 0 });
     assert_eq!((table.len(), find(&table, 11)), (16, None));
 }
 
@@ -99,7 +99,7 @@ fn idle_flows_go_as_new_ones_come() {
     for number in 10..20 {
         show(&mut table, number, 101);
     }
-    assert_eq!(table.counters(), FlowCounters { inserted: 20, evicted: 0, aged: 10 });
+    assert_eq!(table.counters(), FlowCounters { entered: 20, evicted: 0, aged: 10 });
     assert!((0..10).all(|number| find(&table, number).is_none()));
 }
 
@@ -181,8 +181,8 @@ fn a_million_flows_fit_into_128_mebibytes_and_never_take_more() {
     }
     assert_eq!(reserved_bytes(&table), reserved);
     // Now and then a set is full before the table is.
-    let FlowCounters { inserted, evicted, .. } = table.counters();
-    assert_eq!((inserted, u64::from(table.len()) + evicted), (1_000_200, 1_000_200));
+    let FlowCounters { entered, evicted, .. } = table.counters();
+    assert_eq!((entered, u64::from(table.len()) + evicted), (1_000_200, 1_000_200));
     assert!((998_000..=1_000_000).contains(&table.len()), "{} flows", table.len());
 }
 

@@ -15,7 +15,7 @@ fn a_pair_needs_two_responses_about_different_requests() {
     port.ack(Y_TO_X, 0x10, START + 3);
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(Y_TO_X, 0x10)), (Some(0x10), Some(0x20)));
     assert_eq!(port.flows.data(), DataFlows { resolved: 1, unresolved: 0 });
-    assert_eq!(port.flows.resolver_counters().by_psn, 1);
+    assert_eq!(port.flows.resolver_counters().resolved_by_psn, 1);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
     assert_eq!(notified(&port, 0x10), None);
     assert_eq!(port.flows.data(), DataFlows { resolved: 0, unresolved: 1 });
     let counters = port.flows.resolver_counters();
-    assert_eq!((counters.by_cm, counters.ended), (1, 1));
+    assert_eq!((counters.resolved_by_cm, counters.ended), (1, 1));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn one_queue_pair_at_100g_over_100_ms_stays_bound() {
         }
     }
     let counters = port.flows.resolver_counters();
-    assert_eq!((counters.by_psn, counters.suspended, unbound), (1, 0, 0), "{counters:?}");
+    assert_eq!((counters.resolved_by_psn, counters.suspended, unbound), (1, 0, 0), "{counters:?}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn where_psns_cannot_cover_the_link_connection_management_alone_binds() {
     }
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(X_TO_Y, 0x21)), (None, Some(0x11)));
     let counters = port.flows.resolver_counters();
-    assert_eq!((counters.by_psn, counters.by_cm, counters.suspended), (0, 1, 0));
+    assert_eq!((counters.resolved_by_psn, counters.resolved_by_cm, counters.suspended), (0, 1, 0));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_flood_of_requests_of_one_host_leaves_those_of_others_in_the_table() {
     for number in 1..=500 {
         port.reply(hosts(number).reversed(), 0x8000 + number, number);
     }
-    assert_eq!(port.flows.resolver_counters().by_cm, 500);
+    assert_eq!(port.flows.resolver_counters().resolved_by_cm, 500);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn what_crosses_the_wrong_way_answers_nothing() {
         port.write(Hosts { way: Way::In, ..X_TO_Y }, 0x20, psn + 2_000);
     }
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(FORGED, 0x666)), (None, None));
-    assert_eq!(port.flows.resolver_counters().by_psn, 0);
+    assert_eq!(port.flows.resolver_counters().resolved_by_psn, 0);
     for psn in START + 30..START + 40 {
         port.ack(Y_TO_X, 0x10, psn);
         port.ack(FORGED, 0x10, psn + 1_000);
@@ -205,5 +205,5 @@ fn two_replies_in_the_name_of_a_host_leave_it_without_a_pair() {
     port.at(1, 9).disconnect(X_TO_Y, 0x20, 9);
     port.at(0, 1).reply(X_TO_Y, 0x10, 5);
     assert_eq!(port.source(X_TO_Y, 0x20), None);
-    assert_eq!(port.flows.resolver_counters().by_cm, 1);
+    assert_eq!(port.flows.resolver_counters().resolved_by_cm, 1);
 }

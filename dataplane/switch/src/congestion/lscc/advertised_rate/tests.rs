@@ -50,7 +50,7 @@ impl Counted {
             ("unconfirmed", new.unconfirmed - old.unconfirmed),
             ("stale", new.stale - old.stale),
             ("ahead", new.ahead - old.ahead),
-            ("challenge", new.challenges - old.challenges),
+            ("challenge", new.challenges_received - old.challenges_received),
         ];
         let counted: Vec<_> = all.iter().filter(|(_, count)| *count > 0).collect();
         assert!(matches!(counted[..], [(_, 1)]), "{counted:?}");
@@ -182,7 +182,7 @@ fn old_messages_cause_a_challenge_per_grace_and_none_while_the_peer_is_heard() {
         challenged += u64::from(response != Response::Nothing);
     }
     assert_eq!(challenged, 20, "in 30 ms");
-    assert_eq!(port.advertised.counters().challenged, challenged);
+    assert_eq!(port.advertised.counters().challenges_sent, challenged);
 
     let mut port = Keyed::new();
     port.confirm(LATE, 2, 1_000);

@@ -444,7 +444,7 @@ fn the_first_rate_differs_from_the_highest_by_delta_r_at_most() {
     calculator.wake(Nanos::ZERO);
     assert_eq!(calculator.end_interval(Nanos(8_000), 1 << 30, 0), megabits(99_000));
     let counters = calculator.counters();
-    assert_eq!((counters.clamped_by_step, counters.clamped_at_least, counters.clamped_at_most), (1, 0, 0));
+    assert_eq!((counters.clamped_by_step, counters.clamped_to_min, counters.clamped_to_max), (1, 0, 0));
     assert_eq!(counters.longest_queue, WireBytes(1 << 30));
     assert_eq!(counters.last_rate, Some(megabits(99_000)));
 }
@@ -458,7 +458,7 @@ fn rates_beyond_the_bounds_are_counted_by_the_bound() {
     assert_eq!(calculator.end_interval(Nanos(8_000), 1 << 30, 0), megabits(500));
     assert_eq!(calculator.end_interval(Nanos(16_000), 0, 1 << 30), megabits(100_000));
     let counters = calculator.counters();
-    assert_eq!((counters.clamped_by_step, counters.clamped_at_least, counters.clamped_at_most), (0, 1, 1));
+    assert_eq!((counters.clamped_by_step, counters.clamped_to_min, counters.clamped_to_max), (0, 1, 1));
 }
 
 #[test]

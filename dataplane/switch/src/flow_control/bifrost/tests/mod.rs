@@ -184,7 +184,7 @@ fn a_late_slot_is_charged_for_the_time_that_the_upstream_was_free() {
         let before = bifrost.incoming.bytes(Nanos(23_000));
         bifrost.end_slot(Nanos(23_000), full, 125_000);
         let after = bifrost.incoming.bytes(Nanos(23_000));
-        assert_eq!(bifrost.counters().granted_late, WireBytes(37_501), "3 us at 100G, rounded up");
+        assert_eq!(bifrost.counters().late_charge, WireBytes(37_501), "3 us at 100G, rounded up");
         assert_eq!(after - before, 37_501);
         assert_eq!(bifrost.deadline(), Nanos(33_000), "the next slot starts where this one ended");
     }
@@ -203,7 +203,7 @@ fn what_comes_in_while_a_slot_is_late_has_room_that_is_not_granted() {
         assert_eq!(model.sum(), link.least_buffer(), "{kind:?}: all that is granted");
         model.now = model.bifrost.deadline() + lateness;
         model.bifrost.end_slot(model.now, model.queue, model.received);
-        let charged = model.bifrost.counters().granted_late.0;
+        let charged = model.bifrost.counters().late_charge.0;
         assert_eq!(
             model.sum(),
             link.least_buffer() + charged,
@@ -326,11 +326,11 @@ fn the_counters_of_slots_say_what_slots_came_to() {
     bifrost.end_slot(Nanos(31_000), full, 0);
     bifrost.end_slot(Nanos(42_000), 0, 0);
     let counters = bifrost.counters();
-    assert_eq!((counters.slots, counters.paused, counters.fully_paused), (4, 2, 1));
+    assert_eq!((counters.slots, counters.paused_slots, counters.fully_paused_slots), (4, 2, 1));
     assert_eq!(counters.granted, WireBytes(line + line / 2 + line));
-    assert_eq!(counters.granted_late, WireBytes(2 * 12_501));
+    assert_eq!(counters.late_charge, WireBytes(2 * 12_501));
     assert_eq!((counters.lateness.count(), counters.lateness.longest()), (4, Interval(1_000)));
-    assert_eq!(counters.late, 2, "no lateness is provided for");
+    assert_eq!(counters.late_slots, 2, "no lateness is provided for");
     assert_eq!(counters.longest_queue, WireBytes(full));
-    assert!(counters.fullest > counters.longest_queue);
+    assert!(counters.peak > counters.longest_queue);
 }
