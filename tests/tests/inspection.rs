@@ -6,8 +6,8 @@ use conformance::long_haul::{feedback, gateway, introduce};
 use conformance::settings::lossless;
 use conformance::{A, B, Flow, P1, P3, P4, Testbench};
 use core::num::NonZeroU32;
-use switch::PortInspection;
 use switch::program::{Bifrost, FlowControl, Settings, VirtualIncoming, Watchdog, WatchdogAction};
+use switch::{PortInspection, SchemeReport};
 use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 
 const DETECTION: Interval = Interval::from_millis(100);
@@ -67,8 +67,7 @@ fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
     }
     assert_eq!(look.control_sent, shard.control_sent(port));
     assert_eq!(look.pauses, shard.pauses(now, port));
-    assert_eq!(look.slots.as_ref(), shard.slots(port));
-    assert_eq!(look.last_slot, shard.last_slot(port));
+    assert_eq!(look.flow_control, shard.flow_control(port));
     assert_eq!(look.lscc, shard.lscc(port));
     assert_eq!(look.lscc_lateness.as_ref(), shard.lscc_lateness(port));
     assert_eq!(&look.watchdog, shard.watchdog_events());
@@ -96,9 +95,11 @@ fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
     let empty = PortInspection::default();
     assert!(a.ingress != empty.ingress && a.groups != empty.groups && b.queues != empty.queues);
     assert!(b.delays != empty.delays && b.control_sent != empty.control_sent && b.pauses != empty.pauses);
-    assert_eq!(a.slots.unwrap().slots, bench.now().0 / SLOT.0, "every slot has ended");
-    assert!(a.last_slot.is_some() && a.lscc.is_none());
-    assert!(b.lscc.unwrap().received_rate.is_some() && b.lscc_lateness.is_some() && b.slots.is_none());
+    let bifrost = a.flow_control.bifrost().unwrap();
+    assert_eq!(bifrost.slots.slots, bench.now().0 / SLOT.0, "every slot has ended");
+    assert!(bifrost.last.is_some() && a.lscc.is_none());
+    assert!(b.lscc.unwrap().received_rate.is_some() && b.lscc_lateness.is_some());
+    assert_eq!(b.flow_control, SchemeReport::Pfc);
     assert_eq!(
         b.watchdog.iter().len(),
         1,

@@ -5,6 +5,7 @@ mod source_tree;
 
 use source_tree::{files_under, is_rust, root};
 use std::fs;
+use switch::figure::LISTS;
 use switch::{Consumed, DropReason};
 
 const DROPS: &str = include_str!("../../docs/drops.md");
@@ -24,6 +25,24 @@ fn every_drop_reason_has_its_line_in_the_docs_in_order() {
 #[test]
 fn every_consumed_kind_has_its_line_in_the_docs_in_order() {
     assert_eq!(names_under("Consumed"), Consumed::ALL.map(Consumed::name));
+}
+
+#[test]
+fn every_figure_of_a_list_is_in_the_docs_wherever_it_is_shown() {
+    const REPORT: &str = include_str!("../../docs/report.md");
+    const SHOW: &str = include_str!("../../docs/show.md");
+    const SERIES: &str = include_str!("../../docs/series.md");
+    const SIMULATE: &str = include_str!("../../docs/simulate.md");
+    for list in LISTS {
+        for (path, figure) in list.figures() {
+            let key = format!("`{}`", figure.key);
+            assert!(REPORT.contains(&key) || SHOW.contains(&key), "{} {path}", list.name);
+            let column = figure.sampled.map(|it| format!("`{}`", it.name));
+            assert!(column.is_none_or(|it| SERIES.contains(&it)), "docs/series.md: {} {path}", list.name);
+            let metric = figure.of_run.map(|name| format!(".{name}`"));
+            assert!(metric.is_none_or(|it| SIMULATE.contains(&it)), "docs/simulate.md: {} {path}", list.name);
+        }
+    }
 }
 
 /// Names of tests are statements, so they are longer than others.

@@ -126,7 +126,7 @@ struct Run {
 
 impl Run {
     fn slots(&self) -> &SlotCounters {
-        self.outcome.switches[0].ports[0].slots.as_ref().unwrap()
+        &self.outcome.switches[0].ports[0].flow_control.bifrost().unwrap().slots
     }
 
     /// The most that port A held.

@@ -16,6 +16,5 @@ pub use observation::{Observation, ObservedPort, ObservedWorker};
 pub use show::{NoSuchPort, View, of_port, render};
 pub use snapshot::{
     ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
-    Passage, PfcPassage, ReloadsReport, SlotReport, Snapshot, StageReport, WireDevice, WirePortReport,
-    WorkerReport,
+    Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
 };

@@ -2,12 +2,12 @@
 
 use crate::snapshot::{
     ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
-    ReloadsReport, SlotReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
+    ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
 };
 use config::Gateway;
-use report::{DelayReport, PoolsReport, PortReport, WatchdogReport};
+use report::{DelayReport, FiguresReport, PoolsReport, PortReport, WatchdogReport};
+use switch::PortInspection;
 use switch::program::Settings;
-use switch::{PortInspection, SlotState};
 use units::{Nanos, PortId, Priority};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
@@ -118,13 +118,13 @@ fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {
 
 fn port_report(settings: &Settings, seen: &ObservedPort<'_>) -> WirePortReport {
     let Inspection { port: look, device, emulation, drained, .. } = seen.inspection;
+    let of_port = &settings.ports[seen.port.index()];
     WirePortReport {
-        port: PortReport::new(&settings.ports[seen.port.index()], look),
+        port: PortReport::new(of_port, look),
         device: seen.device.clone(),
         counters: device_report(device, drained.frames, seen.hardware),
         emulation: seen.emulated.then(|| emulation_report(emulation)),
-        slot: look.last_slot.map(slot_report),
-        pseudo_queue_wire_bytes: look.lscc.map(|lscc| lscc.pseudo_queue.0),
+        now: FiguresReport::now(of_port, look),
         levels: Priority::all().map(|priority| levels(look, priority)).collect(),
     }
 }
@@ -148,14 +148,6 @@ fn emulation_report(counters: &EmulationCounters) -> EmulationReport {
         duplicated: counters.duplicated,
         reordered: counters.reordered,
         overflowed: counters.overflowed,
-    }
-}
-
-fn slot_report(slot: SlotState) -> SlotReport {
-    SlotReport {
-        queue_wire_bytes: slot.queue.0,
-        incoming_wire_bytes: slot.incoming.0,
-        grant_wire_bytes: slot.grant.0,
     }
 }
 

@@ -1,7 +1,8 @@
 //! A running gateway at one instant, as data. `docs/show.md` explains every key.
 
-use report::{DelayReport, Name, PoolsReport, PortReport, WatchdogReport};
+use report::{DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, WatchdogReport};
 use serde::{Deserialize, Serialize};
+use switch::figure::FigureList;
 
 /// The version of the layout: it changes where a key changes its name or meaning, not where one is added.
 pub const FORMAT: u32 = 1;
@@ -103,12 +104,18 @@ pub struct WirePortReport {
     pub counters: DeviceReport,
     /// What the emulated link behind it has done; `None` where there is none.
     pub emulation: Option<EmulationReport>,
-    /// The slot of Bifrost that ended last; `None` before the first, and where it does not run.
-    pub slot: Option<SlotReport>,
-    /// What is in the pseudo-queue of LSCC, in bytes on the wire; `None` where it does not run.
-    pub pseudo_queue_wire_bytes: Option<u64>,
+    /// What the lists of [`switch::figure::LISTS`] have of now, among these keys; null where its owner does not run.
+    #[serde(flatten, deserialize_with = "FiguresReport::read_now")]
+    pub now: FiguresReport,
     /// What holds now, for the eight priorities in order.
     pub levels: Vec<LevelsReport>,
+}
+
+impl WirePortReport {
+    /// The figures of `list`; `None` where its owner does not run here.
+    pub fn listed(&self, list: &FigureList) -> Option<Listed<'_>> {
+        self.port.figures.of(list, Some(&self.now))
+    }
 }
 
 /// The device behind a port.
@@ -210,17 +217,6 @@ pub struct EmulationReport {
     pub reordered: u64,
     /// Frames for which there was no room on the link.
     pub overflowed: u64,
-}
-
-/// What the end of a slot of Bifrost found and granted, in bytes on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlotReport {
-    /// L.
-    pub queue_wire_bytes: u64,
-    /// F.
-    pub incoming_wire_bytes: u64,
-    /// The grant.
-    pub grant_wire_bytes: u64,
 }
 
 /// One priority of a port now, and the watermarks since they were last cleared.

@@ -11,13 +11,13 @@ pub struct Table {
 
 impl Table {
     /// A table with these headings, the first `text_columns` of them over text.
-    pub fn new<const N: usize>(text_columns: usize, headings: [&str; N]) -> Self {
-        Self { text_columns, rows: vec![headings.map(str::to_owned).to_vec()] }
+    pub fn new<'a>(text_columns: usize, headings: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { text_columns, rows: vec![headings.into_iter().map(str::to_owned).collect()] }
     }
 
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.to_vec());
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
     }
 
     /// Whether it has nothing but headings.

@@ -27,10 +27,10 @@ fn every_view_of_a_busy_gateway_is_the_golden_one() {
 fn a_bridge_shows_what_the_stations_of_each_port_changed_and_what_it_refused() {
     let snapshot = snapshot_of_bridge();
     let of_port = |port: usize| {
-        let bridge = snapshot.ports[port].port.bridge.unwrap();
-        (bridge.moved_addresses, bridge.displaced_addresses, bridge.refused_changes)
+        let json = serde_json::to_value(&snapshot.ports[port]).unwrap();
+        ["moved_addresses", "displaced_addresses", "refused_changes"].map(|key| json["bridge"][key].as_u64())
     };
-    assert_eq!((of_port(0), of_port(1)), ((999, 1, 0), (1_000, 0, 5)));
+    assert_eq!((of_port(0), of_port(1)), ([999, 1, 0].map(Some), [1_000, 0, 5].map(Some)));
     let page = render(&snapshot, View::Ports, None).unwrap();
     let (_, table) = page.split_once("\nBRIDGE").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();

@@ -40,3 +40,16 @@ impl From<&DelayHistogram> for DelayReport {
         }
     }
 }
+
+impl DelayReport {
+    /// The part with the key `name`, but for the buckets.
+    pub fn part(&self, name: &str) -> Option<u64> {
+        match name {
+            "p50_ns" => Some(self.p50_ns),
+            "p99_ns" => Some(self.p99_ns),
+            "p999_ns" => Some(self.p999_ns),
+            "max_ns" => Some(self.max_ns),
+            _ => None,
+        }
+    }
+}

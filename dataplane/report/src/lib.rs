@@ -9,16 +9,16 @@
 //! is that of the instant of the look.
 
 mod delay;
-mod lscc;
+mod figures;
 mod pools;
 mod port;
 mod priority;
 mod watchdog;
 
 pub use delay::{BucketReport, DelayReport};
-pub use lscc::{CnpReport, FeedbackReport, FlowsReport, LsccReport, PseudoQueueReport, RatesReport};
+pub use figures::{FiguresReport, Listed};
 pub use pools::{PoolReport, PoolsReport};
-pub use port::{BifrostReport, BridgeReport, PortReport};
+pub use port::PortReport;
 pub use priority::{
     GroupReport, LimitsReport, PausedByCause, PausesReceivedReport, PausesSentReport, PriorityReport,
     QueueReport,

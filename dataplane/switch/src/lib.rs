@@ -18,6 +18,7 @@ mod allowance;
 mod congestion;
 mod descriptor;
 mod egress;
+pub mod figure;
 mod flow_control;
 mod flows;
 mod forwarding;
@@ -39,9 +40,9 @@ pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
 };
-pub use flow_control::bifrost::{SlotCounters, SlotState};
+pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
-pub use flow_control::{PauseCause, PausesSent};
+pub use flow_control::{PauseCause, PausesSent, SchemeReport};
 pub use flows::{DataFlows, FlowCounters, ResolverCounters};
 pub use forwarding::BridgeCounters;
 pub use frame::{ControlFrame, Frame, Links, Transmitter};

@@ -10,7 +10,7 @@ use common::*;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use switch::program::{Bifrost, Feedback, FlowControl, Lscc, RateCalculation, RateLimiting, VirtualIncoming};
-use switch::{DropReason, Settings};
+use switch::{DropReason, Settings, Shard, SlotCounters};
 use units::{Bytes, Interval, Nanos, PauseQuanta, Priority, WireBytes};
 use wire::ip::Dscp;
 use worker::Clock;
@@ -35,6 +35,10 @@ fn bifrost() -> Bifrost {
     };
     bifrost.buffer = bifrost.buffer_terms(RATE, Bytes(9_216)).total();
     bifrost
+}
+
+fn slots_of(shard: &Shard<TestFrame>) -> SlotCounters {
+    shard.flow_control(A).bifrost().unwrap().slots.clone()
 }
 
 fn lscc() -> Lscc {
@@ -143,7 +147,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     let at_line_rate = RATE.bytes_in(Interval::from_millis(1)) / WireBytes::of_frame(Bytes(FRAME as u64)).0;
     let before = rig.run_for(Interval::from_millis(1));
     assert!(before + 20 > at_line_rate, "{before} of {at_line_rate} frames");
-    let slots = rig.bench.worker.shard().slots(A).unwrap().clone();
+    let slots = slots_of(rig.bench.worker.shard());
     assert!(slots.late_charge < WireBytes(RATE.bytes_in(TURN) * slots.slots), "late by a turn at most");
     assert_eq!(rig.sender.missed, 0);
 
@@ -153,7 +157,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     assert!(of_a.lateness.longest() >= least && of_a.lateness.longest() <= STALL);
     assert!(of_a.turns.longest() == STALL);
     let shard = rig.bench.worker.shard();
-    let slots = shard.slots(A).unwrap().clone();
+    let slots = slots_of(shard);
     assert!(slots.lateness.longest() >= least);
     assert!(slots.late_charge >= WireBytes(RATE.bytes_in(least)), "{:?}", slots.late_charge);
     assert!(shard.lscc_lateness(A).unwrap().longest() >= least);
@@ -166,7 +170,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     // The frames in the receive ring exceed the buffer and are counted so. Pauses last until they have left;
     // then the line is full again.
     rig.run_for(Interval::from_millis(2));
-    let slots = rig.bench.worker.shard().slots(A).unwrap();
+    let slots = slots_of(rig.bench.worker.shard());
     let ring = RECEIVE_RING as u64 * WireBytes::of_frame(Bytes(FRAME as u64)).0;
     assert!(slots.peak > bifrost().buffer, "{slots:?}");
     // The excess leaves at line rate, and nothing is granted until then.

@@ -4,6 +4,7 @@ use super::outputs::Destinations;
 use core::fmt::Write;
 use replay::report::Report;
 use report::{Count, PortReport, PriorityReport};
+use switch::figure::LISTS;
 use telemetry::table::{Table, bytes, nanos, rate, section, thousands};
 use telemetry::tables::{self, threshold};
 
@@ -12,9 +13,7 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     let mut page = heading(report);
     write_ports(&mut page, report);
     write_lossless(&mut page, report);
-    tables::write_bifrost(&mut page, &report.ports);
-    tables::write_rates(&mut page, &report.ports);
-    tables::write_notifications(&mut page, &report.ports);
+    write_listed(&mut page, report);
     write_queues(&mut page, report);
     write_drops(&mut page, report);
     write_storms(&mut page, report);
@@ -127,6 +126,15 @@ fn write_lossless(page: &mut String, report: &Report) {
         ]);
     }
     section(page, "LOSSLESS PRIORITIES: pauses sent, and occupancy of the priority groups", &table);
+}
+
+/// The tables of the figures that are listed for a summary.
+fn write_listed(page: &mut String, report: &Report) {
+    for list in LISTS {
+        let ports: Vec<_> =
+            report.ports.iter().map(|port| (port.name.as_str(), port.figures.of(list, None))).collect();
+        tables::write_listed(page, list, |table| table.in_summary, &ports);
+    }
 }
 
 fn write_queues(page: &mut String, report: &Report) {

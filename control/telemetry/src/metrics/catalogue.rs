@@ -1,21 +1,25 @@
 //! What a metric is, and which there are.
 
 use super::samples::Samples;
-use super::{PREFIX, device, gateway, long_haul, priority};
+use super::{PREFIX, device, gateway, listed, priority};
+use crate::show::View;
 use crate::snapshot::Snapshot;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
+use switch::figure::LISTS;
 
-/// One metric.
-#[derive(Debug)]
-pub struct Metric {
+/// One metric. A table of metrics has functions that read it.
+pub struct Metric<R = for<'a> fn(&'a Snapshot, &mut Samples<'a>)> {
     pub(super) kind: Kind,
     pub(super) name: &'static str,
     pub(super) measure: Measure,
     pub(super) help: &'static str,
-    pub(super) read: for<'a> fn(&'a Snapshot, &mut Samples<'a>),
+    pub(super) read: R,
 }
+
+/// What reads a metric, wherever it stands.
+pub(super) type Reader = Box<dyn for<'a> Fn(&'a Snapshot, &mut Samples<'a>)>;
 
 /// How a metric behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +58,7 @@ impl Measure {
     }
 }
 
-impl Metric {
+impl<R: for<'a> Fn(&'a Snapshot, &mut Samples<'a>)> Metric<R> {
     /// The name of the family, with its unit and without the suffix of its samples.
     pub fn family(&self) -> String {
         let unit = self.measure.unit().map_or_else(String::new, |unit| format!("_{}", unit.as_str()));
@@ -99,8 +103,25 @@ impl Metric {
     }
 }
 
-/// All metrics, in the order in which they are written.
-pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let parts = [gateway::METRICS, device::METRICS, priority::METRICS, long_haul::METRICS];
-    parts.into_iter().flatten()
+/// All metrics, in the order in which they are written. Lists that are shown with the ports stand behind those of ports.
+pub fn all() -> impl Iterator<Item = Metric<Reader>> {
+    let table = |table: &'static [Metric]| {
+        table.iter().map(|it| Metric {
+            kind: it.kind,
+            name: it.name,
+            measure: it.measure,
+            help: it.help,
+            read: Box::new(it.read) as Reader,
+        })
+    };
+    let listed = |of_ports: bool| {
+        let lists = LISTS.into_iter().filter(move |list| (list.view == View::Ports.name()) == of_ports);
+        lists.flat_map(listed::metrics)
+    };
+    table(gateway::METRICS)
+        .chain(table(device::PORTS))
+        .chain(listed(true))
+        .chain(table(device::DEVICES))
+        .chain(table(priority::METRICS))
+        .chain(listed(false))
 }

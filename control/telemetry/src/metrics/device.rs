@@ -6,7 +6,8 @@ use crate::snapshot::{Snapshot, WirePortReport};
 use report::{ByReason, Count};
 use switch::{Consumed, DropReason};
 
-pub static METRICS: &[Metric] = &[
+/// Metrics of ports.
+pub static PORTS: &[Metric] = &[
     Metric {
         kind: Kind::Info,
         name: "port",
@@ -80,27 +81,10 @@ pub static METRICS: &[Metric] = &[
             }
         },
     },
-    Metric {
-        kind: Kind::Counter,
-        name: "bridge_moved_addresses",
-        measure: Measure::Number,
-        help: "Addresses that moved to the port from another port.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.moved_addresses))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "bridge_displaced_addresses",
-        measure: Measure::Number,
-        help: "Addresses removed before they had aged to make room for a new one behind the port, in a full set or table.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.displaced_addresses))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "bridge_refused_changes",
-        measure: Measure::Number,
-        help: "Moves and displacements beyond the port's limit of 1,000 a second: the frame was forwarded, but no address was learned.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.bridge?.refused_changes))),
-    },
+];
+
+/// Metrics of devices, and of the links that are emulated behind them.
+pub static DEVICES: &[Metric] = &[
     Metric {
         kind: Kind::Counter,
         name: "device_frames",

@@ -4,7 +4,7 @@
 mod catalogue;
 mod device;
 mod gateway;
-mod long_haul;
+mod listed;
 mod priority;
 mod samples;
 

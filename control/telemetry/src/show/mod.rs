@@ -1,14 +1,14 @@
 //! A snapshot as tables for a person.
 
 mod drops;
-mod flows;
 mod pfc;
 mod ports;
 mod queues;
-mod slots;
 
 use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
+use crate::tables;
 use report::PriorityReport;
+use switch::figure::LISTS;
 use thiserror::Error;
 
 /// What `longspan show` can show.
@@ -71,9 +71,9 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
         View::Ports => ports::write(&mut page, &shown),
         View::Queues => queues::write(&mut page, &shown),
         View::Pfc => pfc::write(&mut page, &shown),
-        View::Flows => flows::write(&mut page, &shown),
+        View::Flows => write_listed(&mut page, &shown, view, "LSCC is not configured on any port.\n"),
         View::Drops => drops::write(&mut page, &shown),
-        View::Slots => slots::write(&mut page, &shown),
+        View::Slots => write_listed(&mut page, &shown, view, "Bifrost is not configured on any port.\n"),
         View::Config => page.push_str(&snapshot.config),
     }
     // Sections begin with a blank line.
@@ -116,6 +116,18 @@ impl<'a> Shown<'a> {
         self.ports
             .iter()
             .flat_map(|port| port.port.priorities.iter().zip(&port.levels).map(|(it, now)| (*port, it, now)))
+    }
+}
+
+/// The tables of the figures that are listed for `view`, or `otherwise` where there is none.
+fn write_listed(page: &mut String, shown: &Shown<'_>, view: View, otherwise: &str) {
+    for list in LISTS.into_iter().filter(|list| list.view == view.name()) {
+        let ports: Vec<_> =
+            shown.ports.iter().map(|port| (port.port.name.as_str(), port.listed(list))).collect();
+        tables::write_listed(page, list, |_| true, &ports);
+    }
+    if page.is_empty() {
+        page.push_str(otherwise);
     }
 }
 

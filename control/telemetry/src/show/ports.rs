@@ -1,6 +1,6 @@
 //! `show ports`.
 
-use super::Shown;
+use super::{Shown, View, write_listed};
 use crate::snapshot::{Passage, PfcPassage};
 use crate::table::{Table, bytes, duration, nanos, rate, section, thousands};
 use core::fmt::Write;
@@ -11,7 +11,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     }
     write_traffic(page, shown);
     write_devices(page, shown);
-    write_bridge(page, shown);
+    write_listed(page, shown, View::Ports, "");
     write_emulation(page, shown);
     if !shown.filtered {
         write_workers(page, shown);
@@ -89,20 +89,6 @@ fn pfc(passage: PfcPassage) -> String {
         (Passage::No, Passage::No) => "none".into(),
         _ => "unknown".into(),
     }
-}
-
-fn write_bridge(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(1, ["port", "moved", "displaced", "refused"]);
-    for port in &shown.ports {
-        let Some(bridge) = &port.port.bridge else { continue };
-        table.row([
-            port.port.name.clone(),
-            thousands(bridge.moved_addresses),
-            thousands(bridge.displaced_addresses),
-            thousands(bridge.refused_changes),
-        ]);
-    }
-    section(page, "BRIDGE: addresses that moved to a port, or were displaced for one behind it", &table);
 }
 
 fn write_emulation(page: &mut String, shown: &Shown<'_>) {

@@ -10,7 +10,7 @@ mod sampler;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{Column, Kind, columns, look};
+pub use columns::{Column, columns, look};
 pub(crate) use sampler::Sampler;
 
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 
 use super::{Sampling, Series};
 use crate::frame::OwnedFrame;
-use switch::Shard;
+use switch::{PortInspection, Shard};
 use units::{Interval, Nanos};
 
 /// Samples per allowed row after which the interval doubles. This limits the cost for a gateway whose queues
@@ -17,12 +17,14 @@ pub(crate) struct Sampler {
     /// Samples since the interval doubled.
     looks: u64,
     row: Vec<Option<u64>>,
+    inspection: Box<PortInspection>,
 }
 
 impl Sampler {
     pub fn new(sampling: Sampling, shard: &Shard<OwnedFrame>) -> Self {
         let series = Series::new(sampling, super::columns::columns(&shard.program().settings().ports));
-        Self { row: Vec::with_capacity(series.columns().len()), series, origin: None, looks: 0 }
+        let row = Vec::with_capacity(series.columns().len());
+        Self { row, inspection: Box::default(), series, origin: None, looks: 0 }
     }
 
     /// Starts the series at `now`, the first frame.
@@ -50,14 +52,14 @@ impl Sampler {
         if let Some(origin) = self.origin {
             self.series.make_room();
             let end = self.series.interval_end(now.since(origin) + Interval(1));
-            super::columns::look(shard, origin + end, self.series.columns(), &mut self.row);
+            self.read(shard, origin + end);
             self.series.end(end, &self.row);
         }
         self.series
     }
 
     fn look(&mut self, shard: &Shard<OwnedFrame>, at: Nanos) -> Nanos {
-        let changes = super::columns::look(shard, at, self.series.columns(), &mut self.row);
+        let changes = self.read(shard, at);
         self.series.push(at.since(self.origin.unwrap_or(at)), &self.row);
         self.looks += 1;
         if self.looks > LOOKS_PER_ROW * self.series.rows_max() as u64 {
@@ -65,5 +67,9 @@ impl Sampler {
             self.looks = 0;
         }
         changes
+    }
+
+    fn read(&mut self, shard: &Shard<OwnedFrame>, at: Nanos) -> Nanos {
+        super::columns::look(shard, at, self.series.columns(), &mut self.inspection, &mut self.row)
     }
 }

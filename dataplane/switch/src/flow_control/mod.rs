@@ -18,7 +18,7 @@ pub use sender::{PauseCause, PausesSent};
 pub use settings::FlowControl;
 
 use crate::program::PortSettings;
-use bifrost::{Bifrost, SlotCounters, SlotState};
+use bifrost::{Bifrost, BifrostReport};
 use units::Nanos;
 
 /// The flow control of one port.
@@ -89,19 +89,32 @@ impl Scheme {
         }
     }
 
-    /// What the slots have come to, where it has slots.
-    pub fn slots(&self) -> Option<&SlotCounters> {
+    /// What it has come to.
+    pub fn report(&self) -> SchemeReport {
         match self {
-            Self::Pfc => None,
-            Self::Bifrost(bifrost) => Some(bifrost.counters()),
+            Self::Pfc => SchemeReport::Pfc,
+            Self::Bifrost(bifrost) => SchemeReport::Bifrost(bifrost.report()),
         }
     }
+}
 
-    /// The slot that ended last, where it has slots and one has ended.
-    pub fn last_slot(&self) -> Option<SlotState> {
+/// What the flow control of one port has come to, as plain data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a look at a port allocates nothing")]
+pub enum SchemeReport {
+    /// The thresholds have no figures but those of the groups.
+    #[default]
+    Pfc,
+    /// Bifrost.
+    Bifrost(BifrostReport),
+}
+
+impl SchemeReport {
+    /// Bifrost, where it runs.
+    pub fn bifrost(&self) -> Option<&BifrostReport> {
         match self {
+            Self::Bifrost(report) => Some(report),
             Self::Pfc => None,
-            Self::Bifrost(bifrost) => bifrost.last_slot(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod address;
 mod blocks;
 mod bridge;
+pub(crate) mod figures;
 mod flow;
 mod local;
 mod patch;

@@ -4,8 +4,7 @@ use super::Shard;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
 use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
-use crate::flow_control::bifrost::{SlotCounters, SlotState};
-use crate::flow_control::{PauseCause, PausesSent};
+use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
 use crate::forwarding::BridgeCounters;
 use crate::frame::Frame;
@@ -134,10 +133,8 @@ pub struct PortInspection {
     pub control_sent: Volume,
     /// Its pauses.
     pub pauses: PauseState,
-    /// The slots of Bifrost, where it runs.
-    pub slots: Option<SlotCounters>,
-    /// The slot that ended last.
-    pub last_slot: Option<SlotState>,
+    /// Its flow control.
+    pub flow_control: SchemeReport,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// How late the intervals of LSCC ended, where it runs.
@@ -160,12 +157,17 @@ impl<F: Frame> Shard<F> {
         }
         into.control_sent = self.control_sent(port);
         into.pauses = self.pauses(now, port);
-        into.slots = self.slots(port).cloned();
-        into.last_slot = self.last_slot(port);
+        into.watchdog.clone_from(self.watchdog_events());
+        self.inspect_schemes(port, into);
+    }
+
+    /// Copies what [`figure::LISTS`](crate::figure::LISTS) reads of `port` to `into`, and leaves the rest of it as it is. Nothing
+    /// is allocated.
+    pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
+        into.flow_control = self.flow_control(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.bridge = self.bridge_counters(port);
-        into.watchdog.clone_from(self.watchdog_events());
     }
 
     /// What stations behind `port` did to what the bridge knows of others; `None` where the switch is no bridge.
@@ -179,15 +181,9 @@ impl<F: Frame> Shard<F> {
         &self.fabric.ingress[port.index()].counters
     }
 
-    /// What the slots of Bifrost on `port` have come to; `None` where it does not run.
-    pub fn slots(&self, port: PortId) -> Option<&SlotCounters> {
-        self.fabric.ingress[port.index()].scheme.slots()
-    }
-
-    /// What the slot of Bifrost that ended last on `port` found and granted; `None` where it does not
-    /// run, or before the first slot has ended.
-    pub fn last_slot(&self, port: PortId) -> Option<SlotState> {
-        self.fabric.ingress[port.index()].scheme.last_slot()
+    /// What the flow control of `port` has come to.
+    pub fn flow_control(&self, port: PortId) -> SchemeReport {
+        self.fabric.ingress[port.index()].scheme.report()
     }
 
     /// The pauses of `port` at `now`, by the time that the frames ask for. One that was sent counts

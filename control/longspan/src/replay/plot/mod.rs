@@ -8,9 +8,10 @@ pub mod trace;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use replay::series::{Column, Kind, Series};
+use replay::series::{Column, Series};
 use scale::{BYTES, COUNTS, RATES, Unit, figure, round_step, unit_for};
 use std::io;
+use switch::figure::SeriesKind;
 use telemetry::table::nanos;
 use time_axis::TimeAxis;
 use trace::Trace;
@@ -65,7 +66,7 @@ pub fn svg(series: &Series, name: &str, ports: &[&str]) -> io::Result<String> {
 /// Columns of one port that share an axis.
 struct Panel<'a> {
     title: String,
-    kind: Kind,
+    kind: SeriesKind,
     lines: Vec<Line<'a>>,
 }
 
@@ -78,8 +79,8 @@ struct Line<'a> {
 impl Panel<'_> {
     fn height(&self) -> i32 {
         match self.kind {
-            Kind::Queue | Kind::Slot | Kind::Rate | Kind::Count => LINES,
-            Kind::Paused => STRIP * self.lines.len() as i32,
+            SeriesKind::Queue | SeriesKind::Slot | SeriesKind::Rate | SeriesKind::Count => LINES,
+            SeriesKind::Paused => STRIP * self.lines.len() as i32,
         }
     }
 }
@@ -122,13 +123,13 @@ fn colour(series: &Series, column: Column) -> RGBColor {
     COLOURS[place % COLOURS.len()]
 }
 
-fn title(kind: Kind) -> &'static str {
+fn title(kind: SeriesKind) -> &'static str {
     match kind {
-        Kind::Queue => "buffered bytes",
-        Kind::Slot => "Bifrost slots",
-        Kind::Rate => "LSCC rates",
-        Kind::Count => "direct CNPs",
-        Kind::Paused => "pauses",
+        SeriesKind::Queue => "buffered bytes",
+        SeriesKind::Slot => "Bifrost slots",
+        SeriesKind::Rate => "LSCC rates",
+        SeriesKind::Count => "direct CNPs",
+        SeriesKind::Paused => "pauses",
     }
 }
 
@@ -149,8 +150,10 @@ fn draw(
         let height = panel.height();
         draw_cuts(area, axis, top, top + height)?;
         match panel.kind {
-            Kind::Queue | Kind::Slot | Kind::Rate | Kind::Count => draw_lines(area, panel, axis, top)?,
-            Kind::Paused => draw_strips(area, panel, top)?,
+            SeriesKind::Queue | SeriesKind::Slot | SeriesKind::Rate | SeriesKind::Count => {
+                draw_lines(area, panel, axis, top)?
+            }
+            SeriesKind::Paused => draw_strips(area, panel, top)?,
         }
         let frame = Rectangle::new([(LEFT, top), (RIGHT, top + height)], FRAME.stroke_width(1));
         area.draw(&frame)?;
@@ -191,11 +194,11 @@ fn draw_cuts(area: &Area<'_>, axis: &TimeAxis, top: i32, bottom: i32) -> Drawn {
 }
 
 /// The units of an axis.
-fn units(kind: Kind) -> &'static [Unit] {
+fn units(kind: SeriesKind) -> &'static [Unit] {
     match kind {
-        Kind::Queue | Kind::Slot => &BYTES,
-        Kind::Rate => &RATES,
-        Kind::Count | Kind::Paused => &COUNTS,
+        SeriesKind::Queue | SeriesKind::Slot => &BYTES,
+        SeriesKind::Rate => &RATES,
+        SeriesKind::Count | SeriesKind::Paused => &COUNTS,
     }
 }
 

@@ -2,12 +2,19 @@
 
 use super::ports::PortPlace;
 use crate::simulate::summary::{Figure, Metrics};
-use simulation::{Ending, Outcome, SwitchOutcome};
+use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
+use switch::figure::{LISTS, Reading, Seen};
 use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
 use units::Priority;
 
 /// Sums over all switches and hosts, and what each of `ports` held and was told.
-pub fn figures(outcome: &Outcome, ports: &[PortPlace], names: &[String], metrics: &mut Metrics) {
+pub fn figures(
+    outcome: &Outcome,
+    network: &NetworkSpec,
+    ports: &[PortPlace],
+    names: &[String],
+    metrics: &mut Metrics,
+) {
     let mut say = |name: String, value: u64| {
         metrics.insert(name, Figure(value as f64));
     };
@@ -41,8 +48,10 @@ pub fn figures(outcome: &Outcome, ports: &[PortPlace], names: &[String], metrics
     }
     for place in ports.iter().filter(|place| place.of_switch) {
         let switch = outcome.switches.iter().find(|switch| switch.node == place.node);
-        if let Some(port) = switch.and_then(|switch| switch.ports.get(place.port.index())) {
-            of_port(port, &place.name, &mut say);
+        let look = switch.and_then(|switch| switch.ports.get(place.port.index()));
+        let kind = &network.nodes[place.node.0 as usize].kind;
+        if let (Some(look), NodeKind::Switch(program)) = (look, kind) {
+            of_port(Seen { settings: program.port(place.port), look }, &place.name, &mut say);
         }
     }
 }
@@ -76,18 +85,18 @@ fn longest_queue(port: &PortInspection) -> u64 {
     port.queues.iter().map(|queue| queue.watermark.persistent().0).max().unwrap_or_default()
 }
 
-fn of_port(port: &PortInspection, name: &str, say: &mut impl FnMut(String, u64)) {
+fn of_port(seen: Seen<'_>, name: &str, say: &mut impl FnMut(String, u64)) {
+    let port = seen.look;
     say(format!("queue.{name}.max_bytes"), longest_queue(port));
     let lossless = port.groups.iter().filter(|group| group.lossless);
     let held = |group: &GroupReport| group.watermark.persistent().0 + group.headroom_watermark.persistent().0;
     say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
-    if let Some(slots) = &port.slots {
-        say(format!("bifrost.{name}.longest_queue_wire_bytes"), slots.longest_queue.0);
-        say(format!("bifrost.{name}.peak_wire_bytes"), slots.peak.0);
-    }
-    if let Some(lscc) = &port.lscc {
-        say(format!("lscc.{name}.direct_cnps"), lscc.limiter.direct_cnps);
-        say(format!("lscc.{name}.longest_pseudo_queue_wire_bytes"), lscc.longest_pseudo_queue.0);
+    for list in LISTS {
+        for (_, figure) in list.figures() {
+            if let Some((of_run, Reading::Number(value))) = figure.of_run.zip(figure.read(seen)) {
+                say(format!("{}.{name}.{of_run}", list.name), value);
+            }
+        }
     }
     let mut pauses = Pauses::default();
     pauses.add(port);

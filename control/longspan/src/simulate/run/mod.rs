@@ -134,7 +134,8 @@ fn finish(
     if let Some(outcome) = outcome {
         recorder.series.figures(scenario.until, metrics);
         recorder.links.figures(outcome, metrics);
-        figures::figures(outcome, &ports::of_interest(scenario), &names(scenario), metrics);
+        let ports = ports::of_interest(scenario);
+        figures::figures(outcome, &scenario.network, &ports, &names(scenario), metrics);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use replay::series::{self, Column};
 use simulation::topology::Topology;
 use simulation::{NodeId, View};
 use std::io::{self, Write};
-use switch::Program;
+use switch::{PortInspection, Program};
 use units::{Nanos, PortId, Priority};
 
 /// A link that carries less than this part of its rate is near zero.
@@ -40,6 +40,7 @@ pub struct SeriesLog {
     rows: Rows,
     row: Vec<Option<u64>>,
     of_switch: Vec<Option<u64>>,
+    inspection: Box<PortInspection>,
     flows: FlowRates,
 }
 
@@ -71,7 +72,15 @@ impl SeriesLog {
             switches.push(Sampled { node, columns, ports });
         }
         let rows = Rows::new(sampling.interval.0, sampling.rows as usize, headings.len());
-        Self { switches, headings, rows, row: Vec::new(), of_switch: Vec::new(), flows }
+        Self {
+            switches,
+            headings,
+            rows,
+            row: Vec::new(),
+            of_switch: Vec::new(),
+            inspection: Box::default(),
+            flows,
+        }
     }
 
     /// The flows that are sampled.
@@ -87,7 +96,7 @@ impl SeriesLog {
         self.row.clear();
         for switch in &self.switches {
             let Some(shard) = view.shard(switch.node) else { continue };
-            series::look(shard, now, &switch.columns, &mut self.of_switch);
+            series::look(shard, now, &switch.columns, &mut self.inspection, &mut self.of_switch);
             self.row.append(&mut self.of_switch);
             self.row.extend(switch.ports.iter().map(|port| Some(view.carried(port.link, port.end).0)));
             let ledger = shard.ledger();

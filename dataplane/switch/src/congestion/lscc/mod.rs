@@ -10,6 +10,7 @@
 
 mod advertised_rate;
 mod advertiser;
+pub(crate) mod figures;
 mod flow_states;
 mod pseudo_queue;
 mod rate_calculator;

@@ -21,6 +21,7 @@
 //! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
 //!   have sent is charged as granted. The buffer has room for that which is never granted otherwise.
 
+pub(crate) mod figures;
 pub(crate) mod settings;
 mod virtual_incoming;
 
@@ -67,6 +68,15 @@ pub struct SlotState {
     pub incoming: WireBytes,
     /// The grant for the slot that begins, at most `Rs T`.
     pub grant: WireBytes,
+}
+
+/// Bifrost on one port, as plain data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BifrostReport {
+    /// What its slots have come to.
+    pub slots: SlotCounters,
+    /// The slot that ended last; `None` before one has.
+    pub last: Option<SlotState>,
 }
 
 /// The downstream side of one port.
@@ -205,12 +215,8 @@ impl Bifrost {
         });
     }
 
-    /// The slot that ended last; `None` before one has.
-    pub fn last_slot(&self) -> Option<SlotState> {
-        self.last
-    }
-
-    pub fn counters(&self) -> &SlotCounters {
-        &self.counters
+    /// What it has come to.
+    pub fn report(&self) -> BifrostReport {
+        BifrostReport { slots: self.counters.clone(), last: self.last }
     }
 }

@@ -15,7 +15,7 @@ fn the_last_slot_is_told_as_it_was_found_and_granted() {
     let link = Link { rate: BitRate::gigabits(10), slot: Interval::from_micros(50), slots_per_round_trip: 8 };
     let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
     bifrost.wake(Nanos(1_000));
-    assert_eq!(bifrost.last_slot(), None, "none has ended");
+    assert_eq!(bifrost.last, None, "none has ended");
     let (queue, line) = (link.line() + link.line() / 4, link.line());
     bifrost.end_slot(bifrost.deadline(), queue, queue);
     let expected = SlotState {
@@ -23,8 +23,8 @@ fn the_last_slot_is_told_as_it_was_found_and_granted() {
         incoming: WireBytes(link.bdp()),
         grant: WireBytes(link.settings(HISTORY).buffer.0 - queue - link.bdp()),
     };
-    assert_eq!((bifrost.last_slot(), expected.grant < WireBytes(line)), (Some(expected), true));
-    assert_eq!(bifrost.counters().granted, expected.grant);
+    assert_eq!((bifrost.last, expected.grant < WireBytes(line)), (Some(expected), true));
+    assert_eq!(bifrost.counters.granted, expected.grant);
 }
 
 proptest! {
@@ -184,7 +184,7 @@ fn a_late_slot_is_charged_for_the_time_that_the_upstream_was_free() {
         let before = bifrost.incoming.bytes(Nanos(23_000));
         bifrost.end_slot(Nanos(23_000), full, 125_000);
         let after = bifrost.incoming.bytes(Nanos(23_000));
-        assert_eq!(bifrost.counters().late_charge, WireBytes(37_501), "3 us at 100G, rounded up");
+        assert_eq!(bifrost.counters.late_charge, WireBytes(37_501), "3 us at 100G, rounded up");
         assert_eq!(after - before, 37_501);
         assert_eq!(bifrost.deadline(), Nanos(33_000), "the next slot starts where this one ended");
     }
@@ -203,7 +203,7 @@ fn what_comes_in_while_a_slot_is_late_has_room_that_is_not_granted() {
         assert_eq!(model.sum(), link.least_buffer(), "{kind:?}: all that is granted");
         model.now = model.bifrost.deadline() + lateness;
         model.bifrost.end_slot(model.now, model.queue, model.received);
-        let charged = model.bifrost.counters().late_charge.0;
+        let charged = model.bifrost.counters.late_charge.0;
         assert_eq!(
             model.sum(),
             link.least_buffer() + charged,
@@ -325,7 +325,7 @@ fn the_counters_of_slots_say_what_slots_came_to() {
     bifrost.end_slot(Nanos(20_000), half - line / 2, 0);
     bifrost.end_slot(Nanos(31_000), full, 0);
     bifrost.end_slot(Nanos(42_000), 0, 0);
-    let counters = bifrost.counters();
+    let counters = &bifrost.counters;
     assert_eq!((counters.slots, counters.paused_slots, counters.fully_paused_slots), (4, 2, 1));
     assert_eq!(counters.granted, WireBytes(line + line / 2 + line));
     assert_eq!(counters.late_charge, WireBytes(2 * 12_501));

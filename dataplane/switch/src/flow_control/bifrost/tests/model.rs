@@ -147,9 +147,9 @@ impl Model {
         let began = self.now;
         self.now += self.link.slot;
         self.bifrost.wake(began);
-        let before = self.bifrost.counters().granted.0;
+        let before = self.bifrost.counters.granted.0;
         let pause = self.bifrost.end_slot(self.now, self.queue, self.received);
-        self.grants.push_back(self.bifrost.counters().granted.0 - before);
+        self.grants.push_back(self.bifrost.counters.granted.0 - before);
         SlotEnd { pause, leaked }
     }
 

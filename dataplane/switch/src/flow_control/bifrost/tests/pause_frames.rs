@@ -214,13 +214,13 @@ fn after_one(fate: Fate, kind: program::VirtualIncoming, holdover: Interval) -> 
         channel.step(0, fate);
         still(&mut channel, 200);
         let above = channel.model.queue - QUANTA.least_buffer();
-        let granted = channel.model.bifrost.counters().granted.0;
+        let granted = channel.model.bifrost.counters.granted.0;
         for _ in 0..40 {
             channel.step(1_000, Fate::OnTime);
         }
         still(&mut channel, 200);
         assert_eq!(channel.model.queue, QUANTA.least_buffer(), "and the buffer is full again");
-        (above, channel.model.bifrost.counters().granted.0 - granted)
+        (above, channel.model.bifrost.counters.granted.0 - granted)
     };
     let ((none, granted), (above, granted_after)) = (run(Fate::OnTime), run(fate));
     assert_eq!(none, 0);

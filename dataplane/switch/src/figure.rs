@@ -1,0 +1,349 @@
+//! Figures: what a part of the switch counts and holds on a port, listed once, beside that part.
+//!
+//! A [`FigureList`] gives each figure its key, says how it behaves, and reads it from a [`PortInspection`] and the
+//! settings of the port. Reports, metrics, the tables for people and the results of a simulation go through [`LISTS`]
+//! and name no figure of their own. So a figure is a line in the list of its owner, and an owner is a line in [`LISTS`].
+//!
+//! A *path* names a figure within its list: its key, behind its section and a dot where it is in one. Behind a figure
+//! of [`Kind::Delay`], a dot and `p50_ns`, `p99_ns`, `p999_ns` or `max_ns` name a part of it.
+
+use crate::congestion::lscc;
+use crate::flow_control::bifrost;
+use crate::forwarding;
+use crate::histogram::DelayHistogram;
+use crate::program::PortSettings;
+use crate::shard::PortInspection;
+use units::{BitRate, Interval, WireBytes};
+
+/// All lists, in the order in which reports have them.
+pub static LISTS: [&FigureList; 3] =
+    [&forwarding::figures::FIGURES, &bifrost::figures::FIGURES, &lscc::figures::FIGURES];
+
+/// The figures of one owner.
+#[derive(Debug)]
+pub struct FigureList {
+    /// The key of their object in the report of a port; stable.
+    pub name: &'static str,
+    /// The view of `longspan show` that has the tables.
+    pub view: &'static str,
+    /// Whether the owner runs on a port with these settings.
+    pub runs_on: fn(&PortSettings) -> bool,
+    /// What the report has.
+    pub report: &'static [Section],
+    /// What holds now, which a running gateway shows beside the report, under the port itself.
+    pub now: &'static [Section],
+    /// Metrics that have labels, or a place of their own. Those of [`Shown`] follow them.
+    pub metrics: &'static [Metric],
+    /// Tables. The columns of [`Shown`] follow those of the last one.
+    pub tables: &'static [Table],
+}
+
+/// Figures that share an object.
+#[derive(Debug)]
+pub struct Section {
+    /// Its key; empty where the figures stand in the object above.
+    pub name: &'static str,
+    /// The figures in order.
+    pub figures: &'static [Figure],
+}
+
+/// One figure.
+#[derive(Debug)]
+pub struct Figure {
+    /// Its key in JSON, which ends with its unit; stable.
+    pub key: &'static str,
+    /// How it behaves.
+    pub kind: Kind,
+    /// Its metric and its column, where it has them to itself.
+    pub shown: Option<Shown>,
+    /// Its name in the results of a simulation, where it is among them; stable.
+    pub of_run: Option<&'static str>,
+    /// Its column in a series, where it has one.
+    pub sampled: Option<Sampled>,
+    read: Read,
+}
+
+type Read = for<'a> fn(Seen<'a>) -> Option<Reading<'a>>;
+
+/// How a figure behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It never falls while the gateway runs.
+    Counter,
+    /// It goes up and down, is the most of something, or a setting.
+    Gauge,
+    /// How long things took.
+    Delay,
+}
+
+/// A metric and a column for one figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// Its metric, without prefix and unit; stable.
+    pub metric: &'static str,
+    /// What the metric says, as a sentence.
+    pub help: &'static str,
+    /// Its heading in a table.
+    pub heading: &'static str,
+}
+
+/// A column of a series.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled {
+    /// Its name behind that of the port, which ends with its unit; stable.
+    pub name: &'static str,
+    /// What a legend says, in a few words.
+    pub label: &'static str,
+    /// What it is measured in.
+    pub kind: SeriesKind,
+}
+
+/// What a column of a series is measured in, and so which columns can share an axis. The columns of a port stand in
+/// this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SeriesKind {
+    /// Bytes of frames that are inside.
+    Queue,
+    /// Wire bytes in the accounts of Bifrost.
+    Slot,
+    /// Bits per second.
+    Rate,
+    /// Something that is counted from the start.
+    Count,
+    /// How many of the eight priorities are paused.
+    Paused,
+}
+
+/// A metric. Its kind and unit are those of its first figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name without prefix and unit; stable.
+    pub name: &'static str,
+    /// What it says, as a sentence.
+    pub help: &'static str,
+    /// Its values.
+    pub samples: Samples,
+}
+
+/// The values of a metric.
+#[derive(Clone, Copy, Debug)]
+pub enum Samples {
+    /// The figure with this path.
+    One(&'static str),
+    /// One for each value of a label.
+    By(&'static str, &'static [Sample]),
+}
+
+/// A value of a label, the path of the figure that it stands for, and the paths of those that are taken off.
+pub type Sample = (&'static str, &'static str, &'static [&'static str]);
+
+/// A table with a row for each port.
+#[derive(Debug)]
+pub struct Table {
+    /// The line above it.
+    pub title: &'static str,
+    /// Whether the summary of a replay has it, too.
+    pub in_summary: bool,
+    /// Behind the name of the port: headings, and the paths of the figures whose sum stands below.
+    pub columns: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// What a figure is measured in. The end of its key says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The key says what is counted.
+    Number,
+    /// `_ns`.
+    Nanos,
+    /// `_bytes`, also of bytes on the wire.
+    Bytes,
+    /// `_bits_per_second`.
+    BitsPerSecond,
+}
+
+/// What figures are read from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The settings of the port.
+    pub settings: &'a PortSettings,
+    /// The look at it.
+    pub look: &'a PortInspection,
+}
+
+/// The value of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading<'a> {
+    /// In the unit of the figure.
+    Number(u64),
+    /// How long things took.
+    Delay(&'a DelayHistogram),
+}
+
+impl FigureList {
+    /// The figure with `path`.
+    pub fn figure(&self, path: &str) -> Option<&'static Figure> {
+        let (name, key) = path.split_once('.').unwrap_or(("", path));
+        let mut sections = self.report.iter().chain(self.now);
+        sections.find_map(|it| it.figures.iter().find(|figure| it.name == name && figure.key == key))
+    }
+
+    /// The columns of `table`, one of its tables: headings, and the paths of the figures whose sum stands below.
+    pub fn columns(&self, table: &Table) -> Vec<(&'static str, Vec<String>)> {
+        let placed = table
+            .columns
+            .iter()
+            .map(|(heading, paths)| (*heading, paths.iter().map(|path| (*path).to_owned()).collect()));
+        let is_last = self.tables.last().is_some_and(|last| core::ptr::eq(last, table));
+        let shown = self.figures().filter(|_| is_last);
+        let shown = shown.filter_map(|(path, figure)| Some((figure.shown?.heading, vec![path])));
+        placed.chain(shown).collect()
+    }
+
+    /// All of its figures, with their paths.
+    pub fn figures(&self) -> impl Iterator<Item = (String, &'static Figure)> {
+        let sections = self.report.iter().chain(self.now);
+        sections.flat_map(|it| it.figures.iter().map(|figure| (it.path(figure), figure)))
+    }
+}
+
+impl Section {
+    fn path(&self, figure: &Figure) -> String {
+        if self.name.is_empty() { figure.key.into() } else { format!("{}.{}", self.name, figure.key) }
+    }
+}
+
+impl Figure {
+    /// A figure that never falls.
+    pub(crate) const fn counter(key: &'static str, read: Read) -> Self {
+        Self { key, kind: Kind::Counter, shown: None, of_run: None, sampled: None, read }
+    }
+
+    /// A figure that goes up and down, the most of something, or a setting.
+    pub(crate) const fn gauge(key: &'static str, read: Read) -> Self {
+        Self { key, kind: Kind::Gauge, shown: None, of_run: None, sampled: None, read }
+    }
+
+    /// How long something took.
+    pub(crate) const fn delay(key: &'static str, read: Read) -> Self {
+        Self { key, kind: Kind::Delay, shown: None, of_run: None, sampled: None, read }
+    }
+
+    /// The same with a metric and a column of its own.
+    pub(crate) const fn shown(self, metric: &'static str, heading: &'static str, help: &'static str) -> Self {
+        Self { shown: Some(Shown { metric, help, heading }), ..self }
+    }
+
+    /// The same among the results of a simulation, under `name`.
+    pub(crate) const fn of_run(self, name: &'static str) -> Self {
+        Self { of_run: Some(name), ..self }
+    }
+
+    /// The same with a column of a series.
+    pub(crate) const fn sampled(self, name: &'static str, label: &'static str, kind: SeriesKind) -> Self {
+        Self { sampled: Some(Sampled { name, label, kind }), ..self }
+    }
+
+    /// What it is measured in.
+    pub fn unit(&self) -> Unit {
+        Unit::of(self.key)
+    }
+
+    /// Its value; `None` where its owner does not run, or it means nothing yet.
+    pub fn read<'a>(&self, seen: Seen<'a>) -> Option<Reading<'a>> {
+        (self.read)(seen)
+    }
+}
+
+impl Unit {
+    /// What the end of a key or path says.
+    pub fn of(path: &str) -> Self {
+        let units =
+            [("_ns", Self::Nanos), ("_bytes", Self::Bytes), ("_bits_per_second", Self::BitsPerSecond)];
+        units.into_iter().find(|(suffix, _)| path.ends_with(suffix)).map_or(Self::Number, |(_, unit)| unit)
+    }
+}
+
+impl From<u64> for Reading<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Reading<'_> {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<WireBytes> for Reading<'_> {
+    fn from(bytes: WireBytes) -> Self {
+        Self::Number(bytes.0)
+    }
+}
+
+impl From<Interval> for Reading<'_> {
+    fn from(time: Interval) -> Self {
+        Self::Number(time.0)
+    }
+}
+
+impl From<BitRate> for Reading<'_> {
+    fn from(rate: BitRate) -> Self {
+        Self::Number(rate.bits_per_second())
+    }
+}
+
+impl<'a> From<&'a DelayHistogram> for Reading<'a> {
+    fn from(delay: &'a DelayHistogram) -> Self {
+        Self::Delay(delay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every path that `list` names, but for parts of delays.
+    fn named(list: &FigureList) -> Vec<&'static str> {
+        let samples = list.metrics.iter().flat_map(|metric| match metric.samples {
+            Samples::One(path) => vec![path],
+            Samples::By(_, samples) => {
+                samples.iter().flat_map(|(_, of, less)| less.iter().copied().chain([*of])).collect()
+            }
+        });
+        let cells = list.tables.iter().flat_map(|table| table.columns).flat_map(|(_, paths)| *paths);
+        let whole = |path: &&'static str| match path.rsplit_once('.') {
+            Some((delay, _)) if list.figure(delay).is_some_and(|it| it.kind == Kind::Delay) => delay,
+            _ => path,
+        };
+        samples.chain(cells.map(whole)).collect()
+    }
+
+    #[test]
+    fn every_path_that_a_list_names_is_that_of_one_of_its_figures() {
+        for list in LISTS {
+            for path in named(list) {
+                assert!(list.figure(path).is_some(), "{} has no {path}", list.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_figures_of_a_list_share_a_path() {
+        for list in LISTS {
+            let mut paths = BTreeSet::new();
+            for (path, _) in list.figures() {
+                assert!(paths.insert(path.clone()), "{} {path}", list.name);
+            }
+        }
+    }
+
+    #[test]
+    fn figures_that_are_shown_have_a_table_to_stand_in() {
+        for list in LISTS {
+            let shown = list.figures().any(|(_, figure)| figure.shown.is_some());
+            assert!(!shown || !list.tables.is_empty(), "{}", list.name);
+        }
+    }
+}

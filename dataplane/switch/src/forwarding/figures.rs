@@ -1,0 +1,41 @@
+//! The figures of a bridge: what stations behind one port did to what it knows of others.
+
+use super::BridgeCounters;
+use crate::figure::{Figure, FigureList, Section, Seen, Table};
+
+pub(crate) static FIGURES: FigureList = FigureList {
+    name: "bridge",
+    view: "ports",
+    runs_on: |_| true,
+    report: &[Section {
+        name: "",
+        figures: &[
+            Figure::counter("moved_addresses", |it| Some(bridge(it)?.moved.into())).shown(
+                "bridge_moved_addresses",
+                "moved",
+                "Addresses that moved to the port from another port.",
+            ),
+            Figure::counter("displaced_addresses", |it| Some(bridge(it)?.displaced.into())).shown(
+                "bridge_displaced_addresses",
+                "displaced",
+                "Addresses removed before they had aged to make room for a new one behind the port, in a full set or table.",
+            ),
+            Figure::counter("refused_changes", |it| Some(bridge(it)?.refused.into())).shown(
+                "bridge_refused_changes",
+                "refused",
+                "Moves and displacements beyond the port's limit of 1,000 a second: the frame was forwarded, but no address was learned.",
+            ),
+        ],
+    }],
+    now: &[],
+    metrics: &[],
+    tables: &[Table {
+        title: "BRIDGE: addresses that moved to a port, or were displaced for one behind it",
+        in_summary: false,
+        columns: &[],
+    }],
+};
+
+fn bridge(seen: Seen<'_>) -> Option<&BridgeCounters> {
+    seen.look.bridge.as_ref()
+}
