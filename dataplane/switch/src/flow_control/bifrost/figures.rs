@@ -27,6 +27,13 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 "late slots",
                 "Slots that ended later than the buffer provides for.",
             ),
+            Figure::gauge("longest_full_pause_ns", |it| Some(slots(it)?.longest_full_pause.into()))
+                .shown(
+                    "bifrost_longest_full_pause",
+                    "full pause",
+                    "Longest time over which successive slots granted nothing.",
+                )
+                .of_run("longest_full_pause_ns"),
         ],
     }],
     now: &[Section {

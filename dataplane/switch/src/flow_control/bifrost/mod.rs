@@ -44,6 +44,8 @@ pub struct SlotCounters {
     pub paused_slots: u64,
     /// Slots that it was paused for entirely.
     pub fully_paused_slots: u64,
+    /// The longest time over which successive slots granted nothing.
+    pub longest_full_pause: Interval,
     /// Wire bytes that were granted.
     pub granted: WireBytes,
     /// Wire bytes that were charged because slots ended late.
@@ -99,6 +101,8 @@ pub(crate) struct Bifrost {
     held_over: bool,
     /// The slot that ended last.
     last: Option<SlotState>,
+    /// Since when successive slots have granted nothing.
+    fully_paused_since: Option<Nanos>,
     counters: SlotCounters,
 }
 
@@ -113,6 +117,7 @@ impl Bifrost {
             received: look.received().0,
             held_over: false,
             last: None,
+            fully_paused_since: None,
             counters: SlotCounters::default(),
             priorities: look.lossless,
             settings,
@@ -166,6 +171,7 @@ impl Bifrost {
         let grant = self.grant(queue, incoming);
         self.incoming.grant(now, grant);
         self.note_slot(queue, incoming, grant);
+        self.note_full_pause(now, grant);
 
         let at_rest = queue == 0 && arrived == 0 && self.incoming.is_full(now);
         self.began = (!at_rest).then_some(now);
@@ -213,6 +219,16 @@ impl Bifrost {
             incoming: WireBytes(incoming),
             grant: WireBytes(grant),
         });
+    }
+
+    /// Nothing is granted until the slot that begins at `now` ends, or something is.
+    fn note_full_pause(&mut self, now: Nanos, grant: u64) {
+        let since = self.fully_paused_since.take().unwrap_or(now);
+        if grant == 0 {
+            self.fully_paused_since = Some(since);
+            let paused = (now + self.settings.slot).since(since);
+            self.counters.longest_full_pause = self.counters.longest_full_pause.max(paused);
+        }
     }
 
     /// What it has come to.

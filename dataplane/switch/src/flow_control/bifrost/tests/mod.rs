@@ -334,3 +334,19 @@ fn the_counters_of_slots_say_what_slots_came_to() {
     assert_eq!(counters.longest_queue, WireBytes(full));
     assert!(counters.peak > counters.longest_queue);
 }
+
+#[test]
+fn the_longest_full_pause_is_that_of_successive_slots() {
+    let link = Link::DEPLOYED;
+    let (full, half) = (link.least_buffer(), link.least_buffer() - link.bdp());
+    let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
+    bifrost.wake(Nanos::ZERO);
+    let mut end_slot = |queue| {
+        bifrost.end_slot(bifrost.deadline(), queue, 0);
+        bifrost.counters.longest_full_pause
+    };
+    // Two slots and one, and something between them.
+    let longest = [full, full, half - link.line(), full].map(&mut end_slot);
+    let slots = |slots| Interval(link.slot.0 * slots);
+    assert_eq!(longest, [slots(1), slots(2), slots(2), slots(2)]);
+}
