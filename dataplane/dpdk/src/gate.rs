@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::io;
 
+use crossbeam_utils::CachePadded;
 use rustix::thread::{MembarrierCommand, membarrier};
 
 /// The maximum number of queues of a device.
@@ -18,14 +19,9 @@ const QUEUES: usize = 3;
 pub(crate) struct Gate {
     /// Written by the control side, read by the queues.
     open: AtomicBool,
-    inside: [Inside; QUEUES],
+    /// Whether a queue is inside. Written by its owner, read by who closes the gate.
+    inside: [CachePadded<AtomicBool>; QUEUES],
 }
-
-/// Whether a queue is inside. Written by the queue's owner, read by the closer. It has two cache lines to
-/// itself, because processors fetch them in pairs.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Inside(AtomicBool);
 
 impl Gate {
     /// A closed gate.
@@ -46,7 +42,7 @@ impl Gate {
     /// belongs to one queue: two threads must not share one.
     #[inline(always)]
     pub fn enter(&self, place: usize) -> Option<Visit<'_>> {
-        let Inside(inside) = &self.inside[place];
+        let inside = &*self.inside[place];
         inside.store(true, Ordering::Relaxed);
         // The closer's barrier turns this into a processor fence.
         compiler_fence(Ordering::SeqCst);
@@ -68,7 +64,7 @@ impl Gate {
 
     /// Whether no queue is inside. Once true for a closed gate, it stays true.
     pub fn is_empty(&self) -> bool {
-        self.inside.iter().all(|Inside(inside)| !inside.load(Ordering::Acquire))
+        self.inside.iter().all(|inside| !inside.load(Ordering::Acquire))
     }
 }
 

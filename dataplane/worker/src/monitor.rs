@@ -1,6 +1,7 @@
 //! A worker's pulse, which the control thread reads without sending a command.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
 use units::{Interval, PortId};
 
 /// The stage of a worker's turn.
@@ -41,13 +42,14 @@ impl Stage {
     }
 }
 
-/// The pulse of one worker, written by it and read by the control thread; only `promised` goes the other way.
-/// It fills two cache lines, because processors fetch them in pairs. So reads of one worker's pulse do not
-/// disturb other workers.
+/// Written by one worker, read by the control thread; only what is promised goes the other way. It has cache lines
+/// of its own, so that who reads one worker's pulse disturbs no other.
+#[derive(Debug, Default)]
+pub struct Monitor(CachePadded<Pulse>);
+
 #[derive(Debug)]
-#[repr(align(128))]
-pub struct Monitor {
-    /// Completed turns.
+struct Pulse {
+    /// Turns that have ended.
     turns: AtomicU64,
     /// Turns in which a frame arrived or left.
     busy: AtomicU64,
@@ -61,8 +63,8 @@ pub struct Monitor {
     promised: AtomicU64,
 }
 
-/// No turns yet, and no limit on their duration.
-impl Default for Monitor {
+/// Nothing has happened, and turns may take as long as they like.
+impl Default for Pulse {
     fn default() -> Self {
         Self {
             turns: AtomicU64::default(),
@@ -78,60 +80,60 @@ impl Default for Monitor {
 impl Monitor {
     /// Completed turns. If the number does not grow, the worker is stalled.
     pub fn turns(&self) -> u64 {
-        self.turns.load(Ordering::Relaxed)
+        self.0.turns.load(Ordering::Relaxed)
     }
 
     /// Turns in which a frame arrived or left.
     pub fn busy(&self) -> u64 {
-        self.busy.load(Ordering::Relaxed)
+        self.0.busy.load(Ordering::Relaxed)
     }
 
     /// Turns that took longer than [`Monitor::promise`] allowed at that time. If read after this,
     /// [`Monitor::longest_turn`] covers all of them.
     pub fn late_turns(&self) -> u64 {
-        self.late_turns.load(Ordering::Acquire)
+        self.0.late_turns.load(Ordering::Acquire)
     }
 
     /// The longest turn as of the last late one. A turn lasts from its start to the start of the next.
     pub fn longest_turn(&self) -> Interval {
-        Interval(self.longest_turn.load(Ordering::Relaxed))
+        Interval(self.0.longest_turn.load(Ordering::Relaxed))
     }
 
     /// Sets the promised maximum duration of turns. Longer ones are late, as lossless frames may be lost
     /// meanwhile.
     pub fn promise(&self, longest_turn: Interval) {
-        self.promised.store(longest_turn.0, Ordering::Relaxed);
+        self.0.promised.store(longest_turn.0, Ordering::Relaxed);
     }
 
     /// The stage of the worker.
     pub fn stage(&self) -> Stage {
-        Stage::unpack(self.stage.load(Ordering::Relaxed))
+        Stage::unpack(self.0.stage.load(Ordering::Relaxed))
     }
 
     /// Notes that the worker entered `stage`.
     #[inline]
     pub(crate) fn enter(&self, stage: Stage) {
-        self.stage.store(stage.pack(), Ordering::Relaxed);
+        self.0.stage.store(stage.pack(), Ordering::Relaxed);
     }
 
     /// Whether a turn of this duration is late.
     #[inline]
     pub(crate) fn is_late(&self, turn: Interval) -> bool {
-        turn.0 > self.promised.load(Ordering::Relaxed)
+        turn.0 > self.0.promised.load(Ordering::Relaxed)
     }
 
     /// Publishes the worker's count of late turns and its longest turn.
     #[cold]
     pub(crate) fn note_late(&self, longest: Interval, late_turns: u64) {
-        self.longest_turn.store(longest.0, Ordering::Relaxed);
-        self.late_turns.store(late_turns, Ordering::Release);
+        self.0.longest_turn.store(longest.0, Ordering::Relaxed);
+        self.0.late_turns.store(late_turns, Ordering::Release);
     }
 
     /// Publishes a completed turn. The worker does the counting, so this is only a store.
     #[inline]
     pub(crate) fn publish(&self, turns: u64, busy: u64) {
-        self.turns.store(turns, Ordering::Relaxed);
-        self.busy.store(busy, Ordering::Relaxed);
+        self.0.turns.store(turns, Ordering::Relaxed);
+        self.0.busy.store(busy, Ordering::Relaxed);
     }
 }
 

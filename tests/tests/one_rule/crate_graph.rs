@@ -13,16 +13,13 @@ use crate::source_tree::root;
 /// has a constructor that does, `dataplane/sans-io.clippy.toml` disallows it.
 const ALLOWED_BELOW_THE_CORE: &[(&str, &str)] = &[
     ("arrayvec", "bounded vectors without allocation"),
-    ("byteorder", "integers in a byte order, below hdrhistogram"),
     ("cfg-if", "conditional compilation"),
     ("crc32fast", "the ICRC"),
     ("etherparse", "general header work"),
     ("foldhash", "hashing with a key or a seed from outside"),
     ("hashbrown", "tables with our own hasher"),
-    ("hdrhistogram", "histograms"),
     ("ip_network_table-deps-treebitmap", "longest-prefix match"),
     ("ipnet", "IP prefixes"),
-    ("num-traits", "numeric traits, below hdrhistogram"),
     ("rand_core", "the trait of a seeded generator"),
     ("rand_pcg", "the seeded generator"),
     ("siphasher", "the tag of a feedback message"),

@@ -4,6 +4,7 @@ mod claims;
 mod crew;
 mod digest;
 pub mod page;
+mod percentile;
 mod plan;
 mod progress;
 mod run;

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, UdpHeader};
 use replay::capture::{CaptureReader, FrameSource};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -113,21 +114,13 @@ ecn = { kmin = "8kB", kmax = "64kB", pmax = 0.2 }
 
 /// A frame of IPv4 and UDP with `length` bytes in all.
 pub fn udp_frame(length: usize, dscp: u8) -> Vec<u8> {
-    let mut frame = [&DC0[..], &HOST[..], &[0x08, 0x00]].concat();
-    let total = (length - 14) as u16;
-    let mut header = vec![0x45, dscp << 2 | 0b10];
-    header.extend(total.to_be_bytes());
-    header.extend([0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 1, 0, 1]);
-    let sum: u32 = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    let checksum = !(((folded & 0xffff) + (folded >> 16)) as u16);
-    header[10..12].copy_from_slice(&checksum.to_be_bytes());
-    frame.extend(header);
-    frame.extend([0xc0, 0x01, 0x12, 0x34]);
-    frame.extend((total - 20).to_be_bytes());
-    frame.extend([0, 0]);
-    frame.resize(length, 0);
-    frame
+    let payload = vec![0; length - 42];
+    let udp = UdpHeader::without_ipv4_checksum(0xc001, 0x1234, payload.len()).unwrap();
+    let mut ip = Ipv4Header::new(udp.length, 64, IpNumber::UDP, [10, 0, 0, 1], [10, 1, 0, 1]).unwrap();
+    (ip.dscp, ip.ecn) = (IpDscp::try_new(dscp).unwrap(), IpEcn::Ect0);
+    (ip.identification, ip.dont_fragment) = (1, false);
+    ip.header_checksum = ip.calc_header_checksum();
+    [&DC0[..], &HOST, &[0x08, 0x00], &ip.to_bytes(), &udp.to_bytes(), &payload].concat()
 }
 
 /// A PFC frame that pauses priority 3 for `quanta`.

@@ -2,9 +2,10 @@
 
 use super::Drawn;
 use super::axis::{Axis, Quantity};
-use super::flows::{Flow, quantile};
+use super::flows::Flow;
 use super::html;
 use super::svg::Plot;
+use crate::simulate::percentile::place_of;
 
 /// Groups that get a plot of their own at most.
 const GROUPS_MAX: usize = 4;
@@ -93,16 +94,11 @@ fn buckets<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<Bucket> {
     flows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let chunks = flows.chunk_by(|a, b| a.0 == b.0);
     let bucket = |chunk: &[(u64, f64)]| {
-        let slowdowns: Vec<_> = chunk.iter().map(|(_, slowdown)| *slowdown).collect();
+        let percentile = |percent| chunk[place_of(percent, chunk.len())].1;
         let (upper, lower) = (chunk[0].0 as f64, lower(chunk[0].0) as f64);
-        Some(Bucket {
-            bytes: (upper * lower).sqrt(),
-            flows: chunk.len(),
-            p50: quantile(&slowdowns, 0.5)?,
-            p99: quantile(&slowdowns, 0.99)?,
-        })
+        Bucket { bytes: (upper * lower).sqrt(), flows: chunk.len(), p50: percentile(50), p99: percentile(99) }
     };
-    chunks.filter_map(bucket).collect()
+    chunks.map(bucket).collect()
 }
 
 /// The smallest of 1, 2, 5, 10, ... that is no smaller than `bytes`.

@@ -77,25 +77,9 @@ impl Columns {
     }
 }
 
-/// The value below or at which the part `share` of `sorted` lies, by nearest rank; nothing where there are
-/// none.
-pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1).min(sorted.len()).checked_sub(1)?).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quantile_is_one_of_the_values() {
-        let values: Vec<u32> = (1..=100).collect();
-        let quantiles = [0.0, 0.5, 0.99, 1.0].map(|share| quantile(&values, share));
-        assert_eq!(quantiles, [Some(1), Some(50), Some(99), Some(100)]);
-        assert_eq!(quantile(&values[..1], 0.99), Some(1));
-        assert_eq!(quantile::<u32>(&[], 0.5), None);
-    }
 
     #[test]
     fn columns_are_found_by_their_names() {

@@ -1,5 +1,6 @@
 //! `fct.csv`, and what flows come to.
 
+use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
 use simulation::FlowRecord;
 use std::fs::File;
@@ -145,22 +146,5 @@ impl Sample {
             say(format!("fct.{group}.p{percent}_ns"), times[place] as f64);
             say(format!("slowdown.{group}.p{percent}"), slowdowns[place]);
         }
-    }
-}
-
-/// The place of a percentile among `count` sorted values, which are some: the least one that so many percent of
-/// them do not exceed (nearest rank).
-pub fn place_of(percent: usize, count: usize) -> usize {
-    (count * percent).div_ceil(100).max(1) - 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_is_the_least_value_that_so_many_do_not_exceed() {
-        assert_eq!([1, 2, 3, 4, 100, 101].map(|count| place_of(50, count)), [0, 0, 1, 1, 49, 50]);
-        assert_eq!([1, 2, 99, 100, 101, 1_000].map(|count| place_of(99, count)), [0, 1, 98, 98, 99, 989]);
     }
 }

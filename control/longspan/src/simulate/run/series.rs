@@ -1,9 +1,9 @@
 //! `series.csv`: queues, rates, pauses and buffers over time, and what these come to.
 
 use super::flow_rates::FlowRates;
-use super::flows::place_of;
 use super::ports::PortPlace;
 use super::rows::{Rows, rate_bps};
+use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
 use config::scenario::Sampling;
 use replay::series::{self, Column};
