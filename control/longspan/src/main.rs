@@ -1,6 +1,7 @@
 //! The `longspan` command: a lossless long-haul Ethernet gateway in software.
 
 mod ask;
+mod chart;
 mod check;
 mod cli;
 mod console;

@@ -3,7 +3,7 @@
 mod files;
 mod inputs;
 mod outputs;
-pub mod plot;
+mod plot;
 mod progress;
 mod summary;
 

@@ -102,7 +102,7 @@ impl Destinations {
     pub fn write_series(&self, series: &Series, gateway: &Gateway) -> Result<(), Failure> {
         let ports: Vec<_> = gateway.port_names().collect();
         write(self.series(), |file| series.write_csv(&ports, file))?;
-        write(self.plot(), |file| file.write_all(plot::svg(series, &gateway.name, &ports)?.as_bytes()))
+        write(self.plot(), |file| file.write_all(plot::svg(series, &gateway.name, &ports).as_bytes()))
     }
 
     /// The capture of each port that has one, by the port's place.

@@ -1,7 +1,7 @@
 //! Time from left to right, but for the long stretches in which nothing changes: what matters in a
 //! capture of a minute may be over within a millisecond.
 
-use super::scale::{TIME, figure, round_step, unit_for};
+use crate::chart::scale::{TIME, figure, round_step, unit_for};
 use units::Interval;
 
 /// Stretches that are left out at most.

@@ -1,9 +1,10 @@
 //! Scheme against scheme: one bar each for the figures that papers compare.
 
-use super::axis::{Axis, Quantity};
-use super::html::{self, COLOURS, escaped};
+use super::html;
 use super::sets::{Set, Spread};
 use super::svg;
+use crate::chart::axis::{Axis, Quantity};
+use crate::chart::drawing::{COLOURS, escaped};
 use core::fmt::Write;
 
 /// Plots at most.

@@ -1,10 +1,11 @@
 //! How long flows took: their slowdown by size, and how their times are distributed.
 
 use super::Drawn;
-use super::axis::{Axis, Quantity};
 use super::flows::Flow;
 use super::html;
 use super::svg::Plot;
+use crate::chart::axis::{Axis, Quantity};
+use crate::chart::scale::round_step;
 use crate::simulate::percentile::place_of;
 
 /// Groups that get a plot of their own at most.
@@ -103,7 +104,7 @@ fn buckets<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<Bucket> {
 
 /// The smallest of 1, 2, 5, 10, ... that is no smaller than `bytes`.
 fn bound(bytes: u64) -> u64 {
-    crate::replay::plot::scale::round_step(bytes, 1)
+    round_step(bytes, 1)
 }
 
 /// The bound before `bound`.

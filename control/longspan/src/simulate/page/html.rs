@@ -1,26 +1,9 @@
 //! What the page is made of but for its plots.
 
+use crate::chart::drawing::{COLOURS, escaped};
+
 /// How the page looks, in the light and in the dark.
 const STYLE: &str = include_str!("style.css");
-/// Colours of curves in the style.
-pub const COLOURS: usize = 8;
-
-/// `text` as it stands in HTML and SVG, in elements and in attributes.
-pub fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            _ => safe.push(character),
-        }
-    }
-    safe
-}
-
 /// The whole page.
 pub fn page(title: &str, body: &str) -> String {
     format!(
@@ -74,15 +57,4 @@ pub fn table(head: &[String], rows: &[Vec<String>]) -> String {
         text += &format!("<tr>{first}{rest}</tr>\n");
     }
     text + "</tbody>\n</table></div>\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_a_scenario_says_becomes_markup() {
-        assert_eq!(escaped("<a href='x'>\"&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;&lt;/a&gt;");
-        assert_eq!(escaped("80 km, 400 us"), "80 km, 400 us");
-    }
 }

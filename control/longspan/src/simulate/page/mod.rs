@@ -2,7 +2,6 @@
 //! without scripts, fonts or pictures from elsewhere. It is made from the files of the experiment alone, so
 //! the same files give the same page.
 
-mod axis;
 mod bars;
 mod completion;
 mod flows;
@@ -19,8 +18,8 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
+use crate::chart::drawing::escaped;
 use flows::Flow;
-use html::escaped;
 use input::Experiment;
 use sets::Set;
 use std::fs;

@@ -2,11 +2,11 @@
 //! the rates of flows, one line per flow.
 
 use super::Drawn;
-use super::axis::{Axis, Quantity};
 use super::html;
 use super::svg::Plot;
 use super::timeline::{Column, Timeline};
-use crate::replay::plot::trace::corners;
+use crate::chart::axis::{Axis, Quantity};
+use crate::chart::trace::corners;
 use core::cmp::Reverse;
 
 /// Places of which one kind of figure is drawn at most: those where it comes to the most.

@@ -1,14 +1,14 @@
 //! The timeline of pauses: a strip for each port, direction and scheme.
 
 use super::Drawn;
-use super::axis::{Axis, Quantity};
-use super::html::{self, COLOURS, escaped};
+use super::html;
 use super::over_time::span_ns;
 use super::svg;
 use super::timeline::Timeline;
-use crate::replay::plot::trace::{Trace, bars, held_by_pixel};
+use crate::chart::axis::{Axis, Quantity};
+use crate::chart::drawing::{Drawing, escaped};
+use crate::chart::trace::shares;
 use core::cmp::Reverse;
-use core::fmt::Write;
 use units::Interval;
 
 /// Ports and directions at most: those that are paused longest.
@@ -48,13 +48,13 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     }
     rows.sort_by_key(|row| Reverse(row.paused_ns));
     rows.truncate(ROWS_MAX);
-    let mut elements = String::new();
+    let mut drawing = Drawing::default();
     let pitch = STRIP * drawn.len() as f64 + GAP;
     for (place, row) in rows.iter().enumerate() {
-        elements += &strips(drawn, row, TOP + pitch * place as f64);
+        strips(&mut drawing, drawn, row, TOP + pitch * place as f64);
     }
     let bottom = TOP + pitch * rows.len() as f64;
-    elements += &times(span_ns(drawn), bottom);
+    times(&mut drawing, span_ns(drawn), bottom);
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(&format!(
         "Run with the first seed. The shade is the share of a pixel's time that was paused, in quarters. {}",
@@ -64,7 +64,10 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
             "Ports that were never paused are left out.".to_owned()
         }
     ));
-    html::section("Pauses", &(content + &svg::figure("PFC over time", WIDTH, bottom + 24.0, &elements)))
+    html::section(
+        "Pauses",
+        &(content + &svg::figure("PFC over time", WIDTH, bottom + 24.0, drawing.elements())),
+    )
 }
 
 /// The ports and directions in which something is ever paused.
@@ -89,7 +92,7 @@ fn paused_ns(timeline: &Timeline, values: &[Option<u64>]) -> u64 {
     spans.filter(|(_, value)| value.is_some_and(|value| value > 0)).map(|(span, _)| span[1] - span[0]).sum()
 }
 
-fn strips(drawn: &[Drawn<'_>], row: &Row<'_>, top: f64) -> String {
+fn strips(drawing: &mut Drawing, drawn: &[Drawn<'_>], row: &Row<'_>, top: f64) {
     let height = STRIP * drawn.len() as f64;
     let (name_end, base) = (STRIPS.0 - 10, top + height / 2.0 + 4.0);
     let mut name = format!("{} {}", row.place, row.said);
@@ -97,12 +100,12 @@ fn strips(drawn: &[Drawn<'_>], row: &Row<'_>, top: f64) -> String {
         name = format!("..{}", name.chars().skip(name.chars().count() - (NAME - 2)).collect::<String>());
     }
     let width = STRIPS.1 - STRIPS.0;
-    let mut text = format!(
+    drawing.put(format_args!(
         "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{}</text>\
-         <rect class=\"f\" x=\"{}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>\n",
+         <rect class=\"f\" x=\"{}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>",
         escaped(&name),
         STRIPS.0
-    );
+    ));
     let span = u128::from(span_ns(drawn));
     let x = |time: u64| STRIPS.0 + (u128::from(time) * width as u128 / span) as i32;
     for (place, drawn) in drawn.iter().enumerate() {
@@ -111,31 +114,20 @@ fn strips(drawn: &[Drawn<'_>], row: &Row<'_>, top: f64) -> String {
         let values = timeline.times.iter().zip(&column.values);
         let values: Vec<_> =
             values.filter_map(|(time, value)| Some((x(*time), Interval(*time), (*value)?))).collect();
-        let (y, colour) = (top + STRIP * place as f64 + 1.0, place % COLOURS);
-        for (from, to, share) in bars(&held_by_pixel(&values)) {
-            let (length, shade, height) = (to - from, share as f64 / Trace::SHARES as f64, STRIP - 2.0);
-            writeln!(
-                text,
-                "<rect class=\"s c{colour}\" x=\"{from}\" y=\"{y}\" width=\"{length}\" height=\"{height}\" \
-                 opacity=\"{shade}\"/>"
-            )
-            .expect("a string takes everything");
-        }
+        drawing.strip(place, (top + STRIP * place as f64 + 1.0, STRIP - 2.0), &shares(&values));
     }
-    text
 }
 
-fn times(span_ns: u64, bottom: f64) -> String {
+fn times(drawing: &mut Drawing, span_ns: u64, bottom: f64) {
     let axis = Axis::exact(Quantity::Time, span_ns as f64);
     let width = f64::from(STRIPS.1 - STRIPS.0);
-    let label = |(value, label): (f64, String)| {
+    for (value, label) in axis.labels() {
         let (x, y) = (f64::from(STRIPS.0) + axis.place(value) * width, bottom + 12.0);
-        format!(
+        drawing.put(format_args!(
             "<path class=\"g\" d=\"M{x:.1} {TOP}V{bottom}\"/>\
-             <text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>\n"
-        )
-    };
-    axis.labels().into_iter().map(label).collect()
+             <text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
+        ));
+    }
 }
 
 #[cfg(test)]

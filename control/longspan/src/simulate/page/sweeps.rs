@@ -1,11 +1,11 @@
 //! What a swept parameter does to the figures: each against its value, one line per scheme.
 
 use super::CURVES_MAX;
-use super::axis::{Axis, Quantity};
 use super::bars::titled;
 use super::html;
 use super::sets::{self, Set, Spread};
 use super::svg::Plot;
+use crate::chart::axis::{Axis, Quantity};
 use serde_json::Value;
 
 /// The metrics that are drawn.

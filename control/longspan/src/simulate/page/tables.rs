@@ -1,9 +1,10 @@
 //! The tables: claims beside what was measured, the runs, and every metric.
 
-use super::axis::Quantity;
-use super::html::{self, escaped};
+use super::html;
 use super::input::{Claim, Paper, Run};
 use super::sets::{self, Set, Spread};
+use crate::chart::axis::Quantity;
+use crate::chart::drawing::escaped;
 
 /// Rows of metrics at most: a page is to be opened, and summary.json has them all.
 const METRICS_MAX: usize = 1_000;

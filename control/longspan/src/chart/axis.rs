@@ -1,7 +1,7 @@
 //! Axes of a plot: which figures stand where, and how they are said.
 
-use super::html::escaped;
-use crate::replay::plot::scale::{BYTES, COUNTS, RATES, TIME, Unit, figure, round_step, unit_for};
+use super::drawing::escaped;
+use super::scale::{BYTES, COUNTS, RATES, TIME, Unit, figure, round_step, unit_for};
 
 /// Intervals along a linear axis at most.
 const STEPS: u64 = 5;

@@ -1,15 +1,7 @@
 //! A column as it is drawn: no more points than there are pixels to tell them apart.
 
-use super::time_axis::TimeAxis;
-use replay::series::Series;
+use super::drawing::SHADES;
 use units::Interval;
-
-/// A column of a series, from the first row in which it means something on.
-pub struct Trace<'a> {
-    series: &'a Series,
-    axis: &'a TimeAxis,
-    column: usize,
-}
 
 /// What a column comes to within one pixel.
 struct Pixel {
@@ -17,39 +9,6 @@ struct Pixel {
     least: u64,
     most: u64,
     last: u64,
-}
-
-impl<'a> Trace<'a> {
-    /// The column at place `column`.
-    pub fn new(series: &'a Series, axis: &'a TimeAxis, column: usize) -> Self {
-        Self { series, axis, column }
-    }
-
-    /// Instants and values.
-    fn values(&self) -> impl Iterator<Item = (Interval, u64)> {
-        let times = self.series.times().iter().enumerate();
-        times.filter_map(|(row, time)| Some((*time, self.series.row(row)[self.column]?)))
-    }
-
-    /// The most that it comes to.
-    pub fn most(&self) -> u64 {
-        self.values().map(|(_, value)| value).max().unwrap_or(0)
-    }
-
-    /// The corners of its steps: pixels from the left, and values.
-    pub fn steps(&self) -> Vec<(i32, u64)> {
-        corners(self.values().map(|(time, value)| (self.axis.x(time), value)))
-    }
-
-    /// How much of the time of each pixel it is above zero: pixels from and to, and the share in
-    /// `1 / SHARES`.
-    pub fn shares(&self) -> Vec<(i32, i32, u64)> {
-        let values: Vec<_> = self.values().map(|(time, value)| (self.axis.x(time), time, value)).collect();
-        bars(&held_by_pixel(&values))
-    }
-
-    /// Shades that are told apart.
-    pub const SHARES: u64 = 4;
 }
 
 /// The corners of the steps through `values`, each at its pixel. Within one pixel the line covers all
@@ -83,9 +42,14 @@ impl Pixel {
     }
 }
 
-/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond. `values`
-/// are pixels, instants and values, which rise, rise and hold until the next one.
-pub fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
+/// How much of the time of each pixel `values` are above zero: pixels from and to, and the share in `1 / SHADES`.
+/// They are pixels, instants and values, which rise, rise and hold until the next one.
+pub fn shares(values: &[(i32, Interval, u64)]) -> Vec<(i32, i32, u64)> {
+    bars(&held_by_pixel(values))
+}
+
+/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond.
+fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
     let mut pixels: Vec<(i32, u128, u128)> = Vec::new();
     for pair in values.windows(2) {
         let ((first, from, value), (last, to, _)) = (pair[0], pair[1]);
@@ -106,11 +70,11 @@ pub fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> 
 }
 
 /// Neighbouring pixels of one share together, where it is above zero: pixels from and to, and the share of
-/// their time in `1 / Trace::SHARES`.
-pub fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
+/// their time.
+fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
     let mut bars: Vec<(i32, i32, u64)> = Vec::new();
     for (x, held, whole) in pixels {
-        let share = (held * u128::from(Trace::SHARES)).div_ceil((*whole).max(1)) as u64;
+        let share = (held * u128::from(SHADES)).div_ceil((*whole).max(1)) as u64;
         match bars.last_mut() {
             Some((_, end, same)) if *end == *x && *same == share => *end = x + 1,
             _ if share > 0 => bars.push((*x, x + 1, share)),
@@ -136,8 +100,8 @@ mod tests {
         let at = |x, time, value| (x, Interval(time), value);
         // The first pixel is paused for a quarter of its time, the next five throughout.
         let values = [at(0, 0, 0), at(0, 750, 2), at(0, 1_000, 0), at(1, 1_000, 1), at(5, 6_000, 0)];
-        assert_eq!(bars(&held_by_pixel(&values)), [(0, 1, 1), (1, 6, 4)]);
-        assert!(bars(&held_by_pixel(&[at(0, 0, 0), at(9, 9_000, 0)])).is_empty());
+        assert_eq!(shares(&values), [(0, 1, 1), (1, 6, 4)]);
+        assert!(shares(&[at(0, 0, 0), at(9, 9_000, 0)]).is_empty());
     }
 
     proptest! {
