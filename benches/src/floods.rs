@@ -1,7 +1,8 @@
 //! Floods of addresses that somebody has chosen so that a table with a known hash puts them all into one place,
 //! beside the same number of addresses that nobody has chosen.
 
-use crate::core::{BenchFrame, Recycler, bare_settings};
+use crate::core::{Recycler, bare_settings};
+use crate::frame::BenchFrame;
 use crate::long_haul;
 use core::hash::BuildHasher;
 use core::net::Ipv6Addr;

@@ -2,6 +2,7 @@
 
 pub mod core;
 pub mod floods;
+mod frame;
 mod long_haul;
 pub mod packets;
 pub mod slot;

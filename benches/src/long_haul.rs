@@ -1,6 +1,6 @@
 //! A long link with everything on, and the flows that cross it.
 
-use crate::core::{BenchFrame, rocev2_headers};
+use crate::frame::{BenchFrame, rocev2_headers};
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use switch::program::{

@@ -1,6 +1,7 @@
 //! A port whose slots of Bifrost end, and others that have none.
 
-use crate::core::{BenchFrame, Recycler, port_settings, rocev2_write};
+use crate::core::{Recycler, port_settings};
+use crate::frame::{BenchFrame, rocev2_write};
 use core::num::NonZeroU32;
 use std::sync::Arc;
 use switch::program::{

@@ -9,13 +9,14 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
 use switch::{HashKey, Ledger};
-use telemetry::{HardwareReport, MemoryReport, ReloadsReport, Snapshot, WireDevice};
+use telemetry::{MemoryReport, ReloadsReport, Snapshot};
 use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
 use crate::crew::Crew;
 use crate::event::Event;
 use crate::lateness::{Late, Lateness};
+use crate::line::Line;
 use crate::look::{Circumstances, Looks};
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
@@ -24,24 +25,6 @@ use crate::{notify, reload};
 const WATCH: Duration = Duration::from_millis(20);
 /// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
-
-/// The control thread's view of a port's device.
-pub trait Line {
-    /// Whether the link is up.
-    fn is_up(&self) -> bool;
-
-    /// Actively tries to bring up a link that is down. Called repeatedly while it is down.
-    fn bring_up(&mut self);
-
-    /// A message for the log if the device failed since the last call.
-    fn trouble(&mut self) -> Option<String>;
-
-    /// The description of the device.
-    fn device(&self) -> WireDevice;
-
-    /// The counters of the hardware.
-    fn hardware(&self) -> HardwareReport;
-}
 
 /// A running gateway.
 pub struct Control<L> {

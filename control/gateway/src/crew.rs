@@ -8,12 +8,10 @@ use std::time::Instant;
 
 use config::Gateway;
 use switch::{Program, Successor};
-use units::PortId;
+use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage};
 
-use crate::lateness;
-
-/// The polling interval for answers of workers.
+/// How often the control thread looks whether a worker has answered.
 const LOOK: Duration = Duration::from_micros(50);
 
 /// One worker.
@@ -244,7 +242,7 @@ impl Crew {
     /// Sets the maximum turn of each worker under `gateway`.
     pub fn promise(&self, gateway: &Gateway) {
         for member in &self.members {
-            lateness::promise(&member.monitor, &member.ports, gateway);
+            promise(&member.monitor, &member.ports, gateway);
         }
     }
 
@@ -295,6 +293,11 @@ fn place(stage: Stage, names: &[String]) -> String {
         Stage::Egress(port) => format!("is sending through port {}", name(port)),
         Stage::Command => "is executing a command".into(),
     }
+}
+
+/// Says the worker with `monitor`, which has `ports`, how long a turn of it may take under `gateway`.
+pub fn promise(monitor: &Monitor, ports: &[PortId], gateway: &Gateway) {
+    monitor.promise(gateway.covered_by(ports.iter().copied()).unwrap_or(Interval(u64::MAX)));
 }
 
 /// Starts a worker's thread.

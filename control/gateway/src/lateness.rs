@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use config::Gateway;
 use units::{Interval, PortId};
-use worker::Monitor;
 
 use crate::crew::{self, Member};
 
@@ -133,12 +132,7 @@ impl Lateness {
     }
 }
 
-/// Sets the maximum turn of the worker with `monitor` and `ports` under `gateway`.
-pub fn promise(monitor: &Monitor, ports: &[PortId], gateway: &Gateway) {
-    monitor.promise(gateway.covered_by(ports.iter().copied()).unwrap_or(Interval(u64::MAX)));
-}
-
-/// Adds a half, in whole steps of 10 us, because the next one may be later still.
+/// Half as much again, in whole steps of 10 us: the next one may be later still.
 fn with_margin(away: Interval) -> Interval {
     const STEP: u64 = 10_000;
     Interval((away.0.saturating_add(away.0 / 2)).div_ceil(STEP).saturating_mul(STEP))

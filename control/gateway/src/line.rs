@@ -7,7 +7,6 @@ use config::runtime::DeviceKind;
 use dpdk::{PfcPassage, Port};
 use telemetry::{HardwareReport, Passage, WireDevice};
 
-use crate::control::Line;
 use crate::device::ControlQueue;
 use crate::links::{Carrier, interface};
 use crate::memif;
@@ -22,6 +21,24 @@ const REFUSAL: Duration = Duration::from_millis(100);
 /// How long a client that reached its server waits for the link. The server's driver fails if a connection is
 /// abandoned during the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// What the control thread knows of a port's device.
+pub trait Line {
+    /// Whether the link is up.
+    fn is_up(&self) -> bool;
+
+    /// Does what it takes beyond waiting to bring a link up that is down. Called often while it is.
+    fn bring_up(&mut self);
+
+    /// A message for the log if it failed since the last call.
+    fn trouble(&mut self) -> Option<String>;
+
+    /// What it is.
+    fn device(&self) -> WireDevice;
+
+    /// What the hardware has counted.
+    fn hardware(&self) -> HardwareReport;
+}
 
 /// A DPDK port.
 pub struct DpdkLine {

@@ -5,8 +5,8 @@ use telemetry::{MemoryReport, Observation, ObservedPort, ObservedWorker, Reloads
 use units::Nanos;
 use worker::Inspection;
 
-use crate::control::Line;
 use crate::crew::Crew;
+use crate::line::Line;
 
 /// The latest inspection of each port. A port whose worker does not answer keeps its last one; the state of
 /// the worker itself is always current.

@@ -18,13 +18,13 @@ use worker::{Capacity, DelayLine, EmulationSettings, Exchange, Idle, Monitor, Wo
 
 use crate::claims::{self, Claims};
 use crate::clock::WireClock;
-use crate::control::{Control, Ended, Line, unix_time};
+use crate::control::{Control, Ended, unix_time};
 use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
 use crate::event::Event;
 use crate::lateness::{self, Lateness};
-use crate::line::{DpdkLine, SEEK_SERVER};
+use crate::line::{DpdkLine, Line, SEEK_SERVER};
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
 use crate::privileges::{self, Privileges};
@@ -329,7 +329,7 @@ impl Plan<'_> {
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
         let ports: Vec<PortId> = devices.iter().map(|(port, _)| *port).collect();
-        lateness::promise(&monitor, &ports, self.gateway);
+        crew::promise(&monitor, &ports, self.gateway);
         let links: Vec<_> = ports.iter().filter_map(|port| Some((*port, self.emulated(*port)?))).collect();
         let idle = match self.gateway.runtime.dpdk.idle {
             runtime::Idle::Poll => Idle::Poll,

@@ -2,9 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
 use std::path::Path;
@@ -15,8 +13,10 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use thiserror::Error;
 use units::Bytes;
 
+use crate::error::EalError;
 use crate::memory;
-use crate::permission::{self, Capability};
+use crate::permission;
+use crate::runtime::{MempoolPointer, Runtime, find_port, freed_if_complete, last_error};
 use crate::runtime_directory::{self, RuntimeDirectory};
 use crate::{EalOptions, Memory};
 
@@ -24,95 +24,7 @@ use crate::{EalOptions, Memory};
 #[derive(Clone, Debug)]
 pub struct Eal(Arc<Runtime>);
 
-/// Why DPDK does not start or does not accept a device.
-#[derive(Debug, Error)]
-pub enum EalError {
-    /// DPDK starts only once per process, even after [`Eal::cleanup`].
-    #[error("DPDK was already started in this process")]
-    AlreadyStarted,
-    /// The kernel has too few free hugepages.
-    #[error(
-        "DPDK needs {wanted} of hugepages, but only {free} are free: `sysctl -w vm.nr_hugepages={pages}` \
-         reserves enough pages of {page_size}"
-    )]
-    TooFewHugepages {
-        /// The requested amount.
-        wanted: Bytes,
-        /// The free amount.
-        free: Bytes,
-        /// The page size.
-        page_size: Bytes,
-        /// The number of pages needed.
-        pages: u64,
-    },
-    /// The operation needs a privilege.
-    #[error("{what} requires {capability}, which this process does not have")]
-    NotPermitted {
-        /// The operation.
-        what: String,
-        /// The missing capability.
-        capability: Capability,
-    },
-    /// An argument contains a NUL.
-    #[error("{0:?} cannot be passed to DPDK: it contains a NUL byte")]
-    Argument(String),
-    /// DPDK does not start with these arguments; its log, on stderr, says more.
-    #[error("cannot start DPDK with the arguments `{arguments}`: {source}")]
-    Start {
-        /// The arguments.
-        arguments: String,
-        /// DPDK's error.
-        source: io::Error,
-    },
-    /// There is no such PCI device.
-    #[error("there is no PCI device {0}")]
-    NoPciDevice(String),
-    /// DPDK did not take an allowed PCI device.
-    #[error(
-        "DPDK cannot use the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
-         --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
-    )]
-    PciDeviceNotTaken {
-        /// The device.
-        device: String,
-        /// The kernel driver that it is bound to.
-        driver: Option<String>,
-    },
-    /// Another process uses the PCI device.
-    #[error(
-        "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` shows which); stop that \
-         process, or choose another device"
-    )]
-    PciDeviceInUse {
-        /// The device.
-        device: String,
-        /// The file of its IOMMU group.
-        group: String,
-    },
-    /// This process may not open the PCI device.
-    #[error(
-        "the PCI device {device} is bound to vfio-pci, but this user may not open {group}: change its owner (chown)"
-    )]
-    PciDeviceForbidden {
-        /// The device.
-        device: String,
-        /// The file of its IOMMU group.
-        group: String,
-    },
-    /// The virtual device could not be created; DPDK's log, on stderr, says more.
-    #[error("DPDK cannot create the device {device}: {source}")]
-    Device {
-        /// The device with its parameters.
-        device: String,
-        /// DPDK's error.
-        source: io::Error,
-    },
-    /// The thread could not be registered.
-    #[error("cannot register another thread with DPDK: {0}")]
-    Thread(io::Error),
-}
-
-/// Why DPDK cannot release its resources.
+/// Why DPDK cannot give back what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StillInUse {
     /// Pools, ports, queues, registered threads or other handles exist.
@@ -155,7 +67,7 @@ impl Eal {
         let eal = Self(Arc::default());
         for device in &options.pci {
             let address = device.split(',').next().unwrap_or(device);
-            if crate::port::find(address).is_none() {
+            if find_port(address).is_none() {
                 return Err(permission::why_pci_not_taken(address));
             }
         }
@@ -306,18 +218,7 @@ fn directory() -> MutexGuard<'static, Option<RuntimeDirectory>> {
     DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// rte_errno of this thread.
-pub(crate) fn last_error() -> io::Error {
-    // SAFETY: reads a variable of this thread.
-    io::Error::from_raw_os_error(unsafe { sys::shim_errno() })
-}
-
-/// The error of a negative status that a DPDK function returned.
-pub(crate) fn error_of(status: c_int) -> io::Error {
-    io::Error::from_raw_os_error(status.saturating_neg())
-}
-
-/// A thread registered with DPDK until this is dropped.
+/// A thread that DPDK knows, until this is dropped.
 #[derive(Debug)]
 pub struct RegisteredThread {
     /// `None` if the thread was already registered.
@@ -335,64 +236,4 @@ impl Drop for RegisteredThread {
         // SAFETY: `register_thread` registered this thread, because a guard never moves to another.
         unsafe { sys::rte_thread_unregister() }
     }
-}
-
-/// The resources created in DPDK. Each handle holds it.
-#[derive(Debug, Default)]
-pub(crate) struct Runtime {
-    /// Pools not yet freed.
-    pools: Mutex<Vec<MempoolPointer>>,
-    /// Configured ports.
-    ports: Mutex<BTreeSet<u16>>,
-}
-
-/// A pool, and its number of mbufs.
-#[derive(Clone, Copy, Debug)]
-struct MempoolPointer(NonNull<sys::rte_mempool>, u32);
-
-// SAFETY: DPDK allows the mempool functions used here from any thread at any time.
-unsafe impl Send for MempoolPointer {}
-
-impl Runtime {
-    pub(crate) fn add_pool(&self, pool: NonNull<sys::rte_mempool>, mbufs: u32) {
-        self.pools().push(MempoolPointer(pool, mbufs));
-    }
-
-    /// Frees a pool whose last handle is dropped, if all its mbufs are in it.
-    pub(crate) fn release_pool(&self, pool: NonNull<sys::rte_mempool>) {
-        self.pools().retain(|&MempoolPointer(each, mbufs)| {
-            // SAFETY: pools in the list are not freed, the list is locked, and this is the last handle.
-            each != pool || !unsafe { freed_if_complete(pool, mbufs) }
-        });
-    }
-
-    /// The ports in use. Held while a device is created, set up or closed, because DPDK and its drivers share
-    /// unlocked state between devices.
-    pub(crate) fn ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
-        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pools(&self) -> MutexGuard<'_, Vec<MempoolPointer>> {
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Frees a pool if all its mbufs are in it. Mbufs in caches of other threads count as outside, because only
-/// the pool's own count is exact while other threads return mbufs.
-///
-/// # Safety
-///
-/// The pool was not freed, and nobody has a handle of it.
-unsafe fn freed_if_complete(pool: NonNull<sys::rte_mempool>, mbufs: u32) -> bool {
-    // SAFETY: the pool was not freed.
-    let inside = unsafe {
-        sys::shim_pool_flush(pool.as_ptr());
-        sys::shim_pool_count(pool.as_ptr())
-    };
-    if inside < mbufs {
-        return false;
-    }
-    // SAFETY: all mbufs are in the pool, and none can be taken out, as there are no handles and no frames.
-    unsafe { sys::rte_mempool_free(pool.as_ptr()) };
-    true
 }

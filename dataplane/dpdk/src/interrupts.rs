@@ -21,7 +21,7 @@ use std::time::Instant;
 use dpdk_sys as sys;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-use crate::eal::error_of;
+use crate::error::error_of;
 use crate::gate::Gate;
 
 /// The polling interval for an empty gate; a burst takes less.

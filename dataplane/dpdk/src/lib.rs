@@ -36,10 +36,14 @@
 //! Without the feature `dpdk` the crate is empty.
 #![cfg(feature = "dpdk")]
 
+mod capability;
+#[expect(unsafe_code, reason = "calls DPDK")]
+mod device;
 mod drivers;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod eal;
 mod eal_options;
+mod error;
 mod gate;
 #[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
 mod interrupts;
@@ -54,21 +58,23 @@ mod port;
 mod port_settings;
 #[expect(unsafe_code, reason = "hands arrays of mbufs to DPDK")]
 mod queue;
+#[expect(unsafe_code, reason = "calls DPDK")]
+mod runtime;
 mod runtime_directory;
 #[expect(unsafe_code, reason = "has a handler of signals")]
 mod threads;
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
 
+pub use capability::Capability;
+pub use device::PortError;
 pub use drivers::PfcPassage;
-pub use eal::{
-    Eal, EalError, RegisteredThread, StillInUse, hand_over_runtime_directory, leave_runtime_directory,
-};
+pub use eal::{Eal, RegisteredThread, StillInUse, hand_over_runtime_directory, leave_runtime_directory};
 pub use eal_options::{EalOptions, Memory};
+pub use error::EalError;
 pub use mbuf::Mbuf;
-pub use permission::Capability;
 pub use pool::{Pool, PoolError, PoolSettings};
-pub use port::{Link, Opened, Port, PortError, PortStatistics};
+pub use port::{Link, Opened, Port, PortStatistics};
 pub use port_settings::PortSettings;
 pub use queue::{BURST, RxQueue, TxQueue};
 pub use threads::{renounce_capabilities, renounce_capabilities_of_other_threads};

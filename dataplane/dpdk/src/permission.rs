@@ -1,50 +1,17 @@
 //! Helpful errors for missing devices and permissions.
 
 use core::ffi::c_int;
-use core::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CapabilitySet, capabilities};
 
-use crate::eal::{EalError, error_of};
+use crate::capability::Capability;
+use crate::error::{EalError, error_of};
 use crate::{EalOptions, Memory};
 
-/// A capability that the kernel requires of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capability {
-    /// Locked memory: hugepages, and memory for devices.
-    IpcLock,
-    /// Network administration: XDP sockets and programs, tap devices.
-    NetAdmin,
-    /// Packet sockets.
-    NetRaw,
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::IpcLock => "CAP_IPC_LOCK",
-            Self::NetAdmin => "CAP_NET_ADMIN",
-            Self::NetRaw => "CAP_NET_RAW",
-        })
-    }
-}
-
-impl Capability {
-    fn is_missing(self) -> bool {
-        let flag = match self {
-            Self::IpcLock => CapabilitySet::IPC_LOCK,
-            Self::NetAdmin => CapabilitySet::NET_ADMIN,
-            Self::NetRaw => CapabilitySet::NET_RAW,
-        };
-        capabilities(None).is_ok_and(|sets| !sets.effective.contains(flag))
-    }
-}
-
-/// The capabilities of drivers, by prefix of a device's name.
+/// What drivers need, by the beginning of a device's name.
 const NEEDED: [(&str, Capability); 4] = [
     ("net_af_packet", Capability::NetRaw),
     ("net_af_xdp", Capability::NetAdmin),

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 use units::Bytes;
 
-use crate::eal::{Runtime, last_error};
+use crate::runtime::{Runtime, last_error};
 use crate::{Eal, Mbuf};
 
 /// The settings of a pool.

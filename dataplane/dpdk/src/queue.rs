@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dpdk_sys as sys;
 
 use crate::Mbuf;
-use crate::port::Device;
+use crate::device::Device;
 
 /// The maximum number of frames per receive call.
 pub const BURST: usize = 32;

@@ -7,12 +7,16 @@
 pub mod capture;
 mod driver;
 mod frame;
+mod gateway;
 mod input;
 mod output;
+mod played;
 pub mod report;
 pub mod series;
 
-pub use driver::{Ending, Outcome, Progress, Replay};
+pub use driver::{Outcome, Replay};
 pub use frame::{FramePool, OwnedFrame};
+pub use gateway::Ending;
 pub use input::{Input, Side, Unassigned};
 pub use output::Outputs;
+pub use played::Progress;

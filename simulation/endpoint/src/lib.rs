@@ -23,8 +23,9 @@ mod sender;
 mod settings;
 mod transport;
 
-pub use host::{Event, FlowState, Host, HostCounters, Transmit};
+pub use host::{Event, Host, HostCounters, Transmit};
 pub use packet::data_length;
+pub use sender::FlowState;
 pub use settings::{
     CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station,
     Timely, Transport,

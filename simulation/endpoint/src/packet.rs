@@ -1,26 +1,23 @@
 //! The frames of a queue pair: headers that are built once and then only patched.
 
+mod path;
 mod returning;
 mod segment;
 
+pub(crate) use path::{Path, ShortFrame};
 pub(crate) use returning::ReturningTemplate;
 pub(crate) use segment::{AckSegmentTemplate, SegmentTemplate};
 
-use crate::settings::{CongestionControl, HostSettings, Station, Transport};
+use crate::settings::{CongestionControl, HostSettings, Transport};
 use core::net::Ipv4Addr;
+use path::{BTH_AT, IP_AT};
 use units::Bytes;
-use wire::ethernet::{self, EtherType, MacAddress};
-use wire::ip::{Dscp, Ecn, IpProtocol};
+use wire::int;
+use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::Telemetry;
 use wire::roce::extended::Aeth;
-use wire::roce::{self, Opcode, Psn, QueuePair, bth, cnp, icrc};
-use wire::{int, ipv4, udp};
+use wire::roce::{Opcode, Psn, bth, icrc};
 
-/// TTL of all packets.
-const TTL: u8 = 64;
-const IP_AT: usize = ethernet::HEADER_LEN;
-const UDP_AT: usize = IP_AT + ipv4::MIN_HEADER_LEN;
-const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
 const AETH_AT: usize = BTH_AT + bth::HEADER_LEN;
 const ACK_ICRC_AT: usize = AETH_AT + Aeth::LEN;
 /// The variable part of an acknowledgement: from the byte with the acknowledge request up to the ICRC.
@@ -39,93 +36,7 @@ const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
 /// PSN of the packet that arrived replaces the message sequence number.
 const SYNDROME_SELECTIVE: u8 = 0x7f;
 
-/// The addresses of a queue pair's frames.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    pub station: Station,
-    pub next_hop: MacAddress,
-    pub peer: Ipv4Addr,
-    pub remote: QueuePair,
-    pub source_port: u16,
-}
-
-impl Path {
-    /// Writes the headers before the BTH of a packet with `transport` bytes from its BTH on.
-    fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
-        let (packet, udp_header) = out.split_at_mut(UDP_AT);
-        let length = udp::HEADER_LEN as u16 + transport;
-        self.emit_packet(dscp, ecn, IpProtocol::UDP, length, packet);
-        let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
-        let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
-        // The rest of the array has the length of the header.
-        let _ = udp.emit(udp_header);
-    }
-
-    /// Writes the Ethernet and IP headers of a packet with `payload` bytes of `protocol`, if they fit.
-    fn emit_packet(&self, dscp: Dscp, ecn: Ecn, protocol: IpProtocol, payload: u16, out: &mut [u8]) {
-        let Some((ethernet_header, ip_header)) = out.split_at_mut_checked(IP_AT) else { return };
-        let ethernet = ethernet::Header {
-            destination: self.next_hop,
-            source: self.station.mac,
-            ether_type: EtherType::IPV4,
-        };
-        let ip = ipv4::Header {
-            dscp,
-            ecn,
-            total_length: ipv4::MIN_HEADER_LEN as u16 + payload,
-            identification: 0,
-            dont_fragment: true,
-            more_fragments: false,
-            fragment_offset: 0,
-            ttl: TTL,
-            protocol,
-            source: self.station.address,
-            destination: self.peer,
-        };
-        // Callers provide room for both.
-        let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header));
-    }
-
-    /// The congestion notification to the sender of the flow (annex A17 of the InfiniBand specification).
-    pub fn notification(&self, dscp: Dscp) -> ShortFrame {
-        let frame = cnp::Frame {
-            destination_mac: self.next_hop,
-            source_mac: self.station.mac,
-            tag: None,
-            addresses: cnp::Addresses::V4 {
-                source: self.station.address,
-                destination: self.peer,
-                identification: 0,
-            },
-            dscp,
-            ecn: Ecn::NotEct,
-            ttl: TTL,
-            source_port: self.source_port,
-            destination_qp: self.remote,
-        };
-        let mut bytes = [0; ShortFrame::CAPACITY];
-        let length = frame.emit(&mut bytes).unwrap_or(0);
-        ShortFrame { bytes, length: length as u8 }
-    }
-}
-
-/// A complete short frame: an acknowledgement or a congestion notification.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShortFrame {
-    bytes: [u8; Self::CAPACITY],
-    length: u8,
-}
-
-impl ShortFrame {
-    /// The longest frame, an acknowledgement that returns telemetry.
-    const CAPACITY: usize = 111;
-
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
-    }
-}
-
-/// The headers around message bytes.
+/// What stands around the bytes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// RoCEv2.
@@ -134,6 +45,15 @@ pub(crate) enum Format {
     Collecting,
     /// TCP.
     Tcp,
+}
+
+impl HostSettings {
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
+    /// ([`crate::data_length`]), with in-band telemetry where there is HPCC, or that of TCP.
+    #[inline]
+    pub fn data_length(&self, payload: u16) -> Bytes {
+        Format::of(self).data_length(payload)
+    }
 }
 
 impl Format {
@@ -320,7 +240,12 @@ impl AckTemplate {
 
 #[cfg(test)]
 mod tests {
+    use super::path::UDP_AT;
     use super::*;
+    use crate::settings::Station;
+    use wire::ethernet::MacAddress;
+    use wire::roce::QueuePair;
+    use wire::{ipv4, udp};
 
     pub(super) fn path() -> Path {
         Path {

@@ -1,7 +1,6 @@
 //! The sending end of a flow: a message in packets, over one queue pair.
 
 use crate::control::{Acknowledgement, Controller};
-use crate::host::FlowState;
 use crate::pacer::Pacer;
 use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTemplate};
 use crate::settings::{Connection, FlowId, HostSettings};
@@ -12,7 +11,20 @@ use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
 
-/// A message as packets.
+/// What a sender is doing with a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowState {
+    /// The rate at which it may send.
+    pub rate: BitRate,
+    /// Bytes that may be on their way; `None` where nothing limits them.
+    pub window: Option<u64>,
+    /// Bytes of the message that were sent, for the first time.
+    pub sent: u64,
+    /// Bytes of the message that were acknowledged.
+    pub acknowledged: u64,
+}
+
+/// A message, by its packets.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     /// Bytes per packet, except the last.

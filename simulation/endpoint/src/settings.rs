@@ -10,7 +10,6 @@ pub use irn::Irn;
 pub use new_reno::NewReno;
 pub use timely::Timely;
 
-use crate::packet::Format;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
@@ -58,16 +57,7 @@ pub struct HostSettings {
     pub cnp_interval: Option<Interval>,
 }
 
-impl HostSettings {
-    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: RoCEv2
-    /// ([`crate::data_length`]), RoCEv2 with in-band telemetry for HPCC, or TCP.
-    #[inline]
-    pub fn data_length(&self, payload: u16) -> Bytes {
-        Format::of(self).data_length(payload)
-    }
-}
-
-/// How lost packets are retransmitted.
+/// How what is lost is sent again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
     /// Go-back-N, as in RoCE NICs.

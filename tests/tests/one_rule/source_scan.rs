@@ -74,7 +74,7 @@ pub fn effects_in_crate(directory: &Path) -> Vec<String> {
 }
 
 /// Where `mod name;`, written in `parent`, may have its files.
-fn files_of_module(parent: &Path, name: &str) -> [PathBuf; 2] {
+pub fn files_of_module(parent: &Path, name: &str) -> [PathBuf; 2] {
     let directory = parent.parent().expect("a file lies in a directory");
     let stem = parent.file_stem().unwrap_or_default();
     let directory = match stem.to_str() {
@@ -125,7 +125,14 @@ impl Scan {
         let mut at = 0;
         while at < tokens.len() {
             if opens_test_item(&tokens[at..]) {
-                at += self.skip_item(&tokens[at..]);
+                let length = item_length(&tokens[at..]);
+                if let [.., keyword, TokenTree::Ident(name), end] = &tokens[at..at + length]
+                    && is_name(keyword, "mod")
+                    && is_punct(end, ';')
+                {
+                    self.test_modules.push(name.to_string());
+                }
+                at += length;
                 continue;
             }
             match &tokens[at] {
@@ -161,29 +168,19 @@ impl Scan {
             self.overruled.push(format!("{line}: `{name}`"));
         }
     }
+}
 
-    /// How many tokens the item that begins with `#[cfg(test)]` takes.
-    fn skip_item(&mut self, tokens: &[TokenTree]) -> usize {
-        for (at, token) in tokens.iter().enumerate().skip(2) {
-            match token {
-                TokenTree::Punct(punct) if punct.as_char() == ';' => {
-                    if let [.., TokenTree::Ident(keyword), TokenTree::Ident(name)] = &tokens[..at]
-                        && keyword == "mod"
-                    {
-                        self.test_modules.push(name.to_string());
-                    }
-                    return at + 1;
-                }
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return at + 1,
-                _ => {}
-            }
-        }
-        tokens.len()
-    }
+/// How many tokens the item takes that `tokens` begin with, which has an attribute.
+pub fn item_length(tokens: &[TokenTree]) -> usize {
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => is_punct(token, ';'),
+    };
+    tokens.iter().skip(2).position(ends).map_or(tokens.len(), |place| place + 3)
 }
 
 /// Whether `tokens` begin with `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
-fn opens_test_item(tokens: &[TokenTree]) -> bool {
+pub fn opens_test_item(tokens: &[TokenTree]) -> bool {
     let [hash, TokenTree::Group(attribute), ..] = tokens else { return false };
     is_punct(hash, '#')
         && argument_of(attribute, "cfg").is_some_and(|condition| {
@@ -229,11 +226,11 @@ fn each_name(tokens: TokenStream, seen: &mut dyn FnMut(&str, usize)) {
     }
 }
 
-fn is_punct(token: &TokenTree, wanted: char) -> bool {
+pub fn is_punct(token: &TokenTree, wanted: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }
 
-fn is_name(token: &TokenTree, wanted: &str) -> bool {
+pub fn is_name(token: &TokenTree, wanted: &str) -> bool {
     matches!(token, TokenTree::Ident(name) if name == wanted)
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Frame, Shard, ShardId};
+use telemetry::{HardwareReport, WireDevice};
 use units::Bytes;
 use worker::{Device, DeviceCounters, Exchange, Monitor, MonotonicClock, Worker, mailbox};
 
@@ -198,7 +199,7 @@ fn worker(gateway: &Gateway, takes: bool, trap: Arc<AtomicBool>) -> (Arc<Ledger>
     let devices = [(ports[0], device(Some(TestFrame([2; 64])))), (ports[1], device(None))];
     let (controls, mailbox) = mailbox();
     let monitor = Arc::new(Monitor::default());
-    crate::lateness::promise(&monitor, &ports, gateway);
+    crew::promise(&monitor, &ports, gateway);
     let clock = MonotonicClock::starting_at(unix_time());
     let mut worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
     let thread = crew::spawn(0, move || worker.run()).unwrap();

@@ -1,7 +1,7 @@
 //! The captures that are played.
 
 use super::files::Claims;
-use super::port_called;
+use super::ports::port_called;
 use crate::cli::{ReplayArgs, SpeedArg};
 use crate::failure::Failure;
 use config::Gateway;

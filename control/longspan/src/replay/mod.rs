@@ -4,6 +4,7 @@ mod files;
 mod inputs;
 mod outputs;
 mod plot;
+mod ports;
 mod progress;
 mod summary;
 
@@ -11,14 +12,12 @@ use crate::cli::ReplayArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use config::Gateway;
 use files::Claims;
 use outputs::Destinations;
 use progress::Bar;
 use replay::report::Report;
 use replay::series::Sampling;
 use replay::{Outcome, Replay};
-use units::PortId;
 
 /// Plays captures through a gateway.
 ///
@@ -69,16 +68,4 @@ fn not_conserved(report: &Report) -> Failure {
     let broken = report.conservation.ports.iter().filter(|port| !port.holds);
     let names: Vec<_> = broken.map(|port| port.port.as_str()).collect();
     Failure::NotConserved { ports: names.join(", ") }
-}
-
-/// The port called `name`, or which ones there are.
-fn port_called(gateway: &Gateway, name: &str) -> Result<PortId, Failure> {
-    gateway.port(name).ok_or_else(|| {
-        let valid: Vec<_> = gateway.port_names().collect();
-        let gateway = &gateway.name;
-        Failure::usage(format!(
-            "gateway \"{gateway}\" has no port \"{name}\"; its ports are {}",
-            valid.join(", ")
-        ))
-    })
 }

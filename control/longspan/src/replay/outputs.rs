@@ -1,7 +1,8 @@
 //! Where the captures, the report and the series go.
 
 use super::files::Claims;
-use super::{plot, port_called};
+use super::plot;
+use super::ports::port_called;
 use crate::cli::ReplayArgs;
 use crate::failure::Failure;
 use config::Gateway;

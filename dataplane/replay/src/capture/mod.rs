@@ -15,6 +15,7 @@ mod pace;
 mod pcap;
 mod pcapng;
 mod reader;
+mod record;
 mod resolution;
 mod source;
 mod split;
@@ -33,10 +34,14 @@ pub use pace::{Pace, ParseSpeedError, Speed};
 pub use reader::{CaptureFile, CaptureReader};
 pub use source::{Captured, FrameSource};
 pub use split::{ParseSourceMatchError, SourceMatch, Splitter};
-pub use writer::{CaptureSink, CaptureWriter, SNAP_LENGTH};
+pub use writer::{CaptureSink, CaptureWriter};
 
 use units::Nanos;
 
-/// The latest instant of a frame, the end of 2553. It keeps the replay clock far from [`Nanos::NEVER`], which
-/// means "not due".
+/// The snap length of every capture that is written, and the longest frame that is read or
+/// written, in bytes: what tcpdump and Wireshark take for the largest sane one.
+pub const SNAP_LENGTH: u32 = 262_144;
+
+/// The latest instant of a frame, the end of 2553. The clock of a replay never comes near
+/// [`Nanos::NEVER`], which stands for what is not due at all.
 pub(crate) const LATEST: Nanos = Nanos(18_429_292_800_000_000_000 - 1);

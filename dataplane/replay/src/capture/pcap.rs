@@ -1,6 +1,6 @@
 //! Classic pcap. The `pcap-file` crate parses the format; this module adds limits and offsets.
 
-use super::reader::Record;
+use super::record::Record;
 use super::window::Window;
 use super::{CaptureError, Corruption, LinkType, SNAP_LENGTH};
 use pcap_file::pcap::PcapParser;

@@ -1,6 +1,6 @@
 //! pcapng (draft-ietf-opsawg-pcapng). `docs/captures.md` explains why no library is used.
 
-use super::reader::Record;
+use super::record::Record;
 use super::resolution::Resolution;
 use super::window::Window;
 use super::{CaptureError, Corruption, LinkType, SNAP_LENGTH};

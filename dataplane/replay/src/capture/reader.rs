@@ -3,12 +3,12 @@
 use super::CaptureError;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
+use super::record::Record;
 use super::source::{Captured, FrameSource};
 use super::window::Window;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use units::Nanos;
 
 /// A capture in a file or on standard input.
 pub type CaptureFile = CaptureReader<Box<dyn Read + Send>>;
@@ -27,25 +27,6 @@ pub struct CaptureReader<R> {
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
-}
-
-/// The position of the current frame in the window.
-#[derive(Clone, Copy)]
-pub(super) struct Record {
-    at: Nanos,
-    start: usize,
-    length: u32,
-    original_length: u32,
-}
-
-impl Record {
-    /// A frame of `captured` bytes at `start` of the buffer, whose last `fcs` bytes on the link were its FCS.
-    /// Some capture programs write an original length below the captured one; it is raised.
-    #[inline]
-    pub(super) fn new(at: Nanos, start: usize, captured: u32, original: u32, fcs: u8) -> Self {
-        let original_length = original.max(captured).saturating_sub(u32::from(fcs));
-        Self { at, start, length: captured.min(original_length), original_length }
-    }
 }
 
 impl CaptureFile {

@@ -1,6 +1,6 @@
 //! Writing captures.
 
-use super::CaptureError;
+use super::{CaptureError, SNAP_LENGTH};
 use pcap_file::pcap::{PcapHeader, RawPcapPacket};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use std::borrow::Cow;
@@ -10,10 +10,6 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 
 type LittleEndian = byteorder::LittleEndian;
-
-/// The snap length of written captures, and the longest frame that is read or written, in bytes: the maximum
-/// that tcpdump and Wireshark accept.
-pub const SNAP_LENGTH: u32 = 262_144;
 
 const RECORD_HEADER: usize = 16;
 /// Bytes collected before a write: few enough to stay in the second-level cache until the kernel copies them.

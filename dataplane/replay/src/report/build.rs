@@ -5,8 +5,9 @@ use super::{
     SourceReport, UnassignedReport,
 };
 use crate::capture::CaptureSink;
-use crate::driver::{Ending, Gateway, Played};
+use crate::gateway::{Ending, Gateway};
 use crate::input::Unassigned;
+use crate::played::Played;
 use report::{Count, PoolsReport, PortReport, WatchdogReport};
 use switch::PortInspection;
 use units::{Nanos, PortId, Priority};

@@ -4,7 +4,7 @@
 //! everything in between by the switch's counters and its ledger.
 
 use crate::capture::CaptureSink;
-use crate::driver::Gateway;
+use crate::gateway::Gateway;
 use report::Count;
 use serde::Serialize;
 use switch::Volume;

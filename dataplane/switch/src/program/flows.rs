@@ -1,6 +1,5 @@
 //! The flows that a port keeps, and how far sequence numbers tell whose they are.
 
-use super::PortSettings;
 use units::{BitRate, Interval, WireBytes};
 
 /// The settings of a port's flow table, and of the resolver of its senders.
@@ -38,13 +37,6 @@ impl FlowSettings {
     pub fn pairs_by_psn(&self) -> bool {
         self.round_trip.0.saturating_mul(2) <= Self::LONGEST_FLIGHT.0
             && self.psns_in_flight() <= u64::from(Self::MOST_PSNS)
-    }
-}
-
-impl PortSettings {
-    /// The flows that the schemes of the port want it to keep; `None` where no scheme speaks to senders.
-    pub fn flows(&self) -> Option<FlowSettings> {
-        self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
     }
 }
 

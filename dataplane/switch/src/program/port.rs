@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, Lscc, Watchdog};
+use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -79,6 +79,11 @@ impl PortSettings {
             FlowControl::Pfc => None,
             FlowControl::Bifrost(bifrost) => Some(bifrost),
         }
+    }
+
+    /// The flows that the schemes of the port want it to keep; `None` where no scheme speaks to senders.
+    pub fn flows(&self) -> Option<FlowSettings> {
+        self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
     }
 
     /// The priorities that are lossless at ingress.

@@ -3,32 +3,19 @@
 //! Each algorithm is a state machine in its own file, driven by timestamped events. Rates count bits on the
 //! wire, including preamble and gap, so the port's rate is the full line rate.
 
+mod acknowledgement;
 pub(crate) mod dcqcn;
 pub(crate) mod hpcc;
 pub(crate) mod timely;
+
+pub(crate) use acknowledgement::Acknowledgement;
 
 use crate::settings::{CongestionControl, HostSettings, Transport};
 use dcqcn::Dcqcn;
 use hpcc::Hpcc;
 use timely::Timely;
-use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
+use units::{BitRate, Bytes, Nanos, WireBytes};
 use wire::int;
-
-/// An acknowledgement, as congestion control sees it. All bytes are message bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledgement<'a> {
-    /// Bytes acknowledged so far.
-    pub acknowledged: u64,
-    /// Of these, the newly acknowledged bytes.
-    pub newly: u64,
-    /// Bytes sent so far.
-    pub sent: u64,
-    /// The time since the start of the last packet that it acknowledges; `None` if that packet was
-    /// retransmitted or did not request an acknowledgement.
-    pub round_trip: Option<Interval>,
-    /// The in-band telemetry that it returns; empty if none.
-    pub telemetry: &'a [u8],
-}
 
 /// The congestion control of a queue pair.
 #[derive(Clone, Debug)]

@@ -6,14 +6,14 @@ mod table;
 
 use crate::packet::Path;
 use crate::receiver::Receiver;
-use crate::sender::{Place, Sender};
+use crate::sender::{FlowState, Place, Sender};
 use crate::settings::{Connection, End, FlowId, HostSettings, Transport};
 use core::cmp::Reverse;
 use nic::Nic;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use table::{Places, QueuePairState, Slot, Table};
-use units::{BitRate, Bytes, Nanos};
+use units::{Bytes, Nanos};
 use wire::roce::{QueuePair, source_port_of_queue_pairs};
 
 /// Receives the frames that a host sends, in wire order.
@@ -49,20 +49,7 @@ pub enum Event {
     },
 }
 
-/// The state of a flow at its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowState {
-    /// The allowed sending rate.
-    pub rate: BitRate,
-    /// Bytes that may be in flight; `None` if unlimited.
-    pub window: Option<u64>,
-    /// Bytes of the message sent, without retransmissions.
-    pub sent: u64,
-    /// Bytes of the message acknowledged.
-    pub acknowledged: u64,
-}
-
-/// The counters of a host.
+/// What a host counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
     /// Data packets sent, including retransmissions.

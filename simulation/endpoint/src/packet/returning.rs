@@ -1,6 +1,7 @@
 //! Acknowledgements of HPCC, which return the telemetry of the acknowledged packet.
 
-use super::{AETH_AT, Answer, BTH_AT, IP_AT, Path, ShortFrame};
+use super::path::{BTH_AT, IP_AT, Path, ShortFrame};
+use super::{AETH_AT, Answer};
 use wire::int;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};

@@ -5,7 +5,7 @@
 //! are zero. There are no options, so no window scaling or timestamps. The advertised window is the largest
 //! without scaling; the sender ignores it.
 
-use super::{Path, ShortFrame, UDP_AT};
+use super::path::{Path, ShortFrame, UDP_AT};
 use core::net::Ipv4Addr;
 use units::Bytes;
 use wire::ethernet::MIN_FRAME_LEN;
@@ -188,7 +188,7 @@ impl AckSegmentTemplate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::IP_AT;
+    use super::super::path::IP_AT;
     use super::super::tests::path;
     use super::*;
     use wire::ethernet::HEADER_LEN;

@@ -6,34 +6,15 @@
 pub(crate) mod go_back_n;
 pub(crate) mod irn;
 pub(crate) mod new_reno;
+mod response;
 mod seen;
+
+pub(crate) use response::Response;
 
 use crate::settings::Transport;
 use units::Nanos;
 
-/// An answer of the receiver, in packets of the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Response {
-    /// All packets before this one have arrived.
-    Acknowledge {
-        /// The first unacknowledged packet.
-        before: u64,
-    },
-    /// All packets before the expected one have arrived, and then a later one.
-    SequenceError {
-        /// The expected packet.
-        expected: u64,
-    },
-    /// All packets before the expected one have arrived, and then a later one, which was kept.
-    Selective {
-        /// The expected packet.
-        expected: u64,
-        /// The packet that arrived.
-        arrived: u64,
-    },
-}
-
-/// The sending half of the transport.
+/// The sending half.
 #[derive(Clone, Debug)]
 pub(crate) enum SendTransport {
     GoBackN(go_back_n::Sender),

@@ -6,15 +6,14 @@
 //! their equal-cost next hops.
 
 mod address;
+mod finish;
+mod nodes;
 mod plan;
 mod routes;
 mod template;
 
-pub use plan::{
-    LinkWish, Node, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Port, Role, Topology,
-    TopologyLink,
-};
-pub use routes::RouteEntry;
+pub use nodes::{Node, Port, RouteEntry, Topology, TopologyLink};
+pub use plan::{LinkWish, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Role};
 pub use template::{DataCenter, Dumbbell, FatTree, Incast, LeafSpine, Linear, TwoDataCenters};
 
 #[cfg(test)]

@@ -1,22 +1,11 @@
 //! The shortest paths, all of them, and routes that go before them.
 
 use super::address::Rack;
-use super::plan::{Node, Plan, PlanError, Role, TopologyLink};
-use crate::network::NodeId;
+use super::nodes::{Node, RouteEntry, TopologyLink, best};
+use super::plan::{Plan, PlanError, Role};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeSet, VecDeque};
 use units::PortId;
-
-/// A route of a switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteEntry {
-    /// The destinations: a rack, or a host.
-    pub prefix: Ipv4Addr,
-    /// Bits of the prefix: 24 or 32.
-    pub bits: u8,
-    /// The ports that lead there; several share the flows. Never empty.
-    pub ports: Vec<PortId>,
-}
 
 struct Net<'a> {
     plan: &'a Plan,
@@ -204,22 +193,4 @@ enum Visit {
     Never,
     Open,
     Done,
-}
-
-/// The route with the longest prefix that `address` has.
-fn best(entries: &[RouteEntry], address: Ipv4Addr) -> Option<&RouteEntry> {
-    let has = |entry: &&RouteEntry| {
-        let mask = u32::MAX << (32 - u32::from(entry.bits));
-        u32::from(address) & mask == u32::from(entry.prefix)
-    };
-    entries.iter().filter(has).max_by_key(|entry| entry.bits)
-}
-
-impl super::Topology {
-    /// The ports through which `node` may send on what is for `host`.
-    pub fn ports_toward(&self, node: NodeId, host: NodeId) -> Vec<PortId> {
-        let address = self.node(host).ports.first().map(|port| port.address);
-        let entry = address.and_then(|address| best(&self.routes[node.0 as usize], address));
-        entry.map_or_else(Vec::new, |entry| entry.ports.clone())
-    }
 }

@@ -1,25 +1,16 @@
 //! The flows of all parts, in the order of their start.
 
+use super::drawn::Drawn;
 use super::listed::Listed;
 use super::pattern::Repeated;
 use super::poisson::Arriving;
 use super::{Arrivals, Workload};
-use crate::network::{FlowSpec, NodeId};
+use crate::network::FlowSpec;
 use core::cmp::Reverse;
 use endpoint::FlowId;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use units::{Nanos, Priority};
-
-/// A flow that a stream gives out.
-pub(super) struct Drawn {
-    pub source: NodeId,
-    pub destination: NodeId,
-    pub bytes: Option<u64>,
-    pub stop: Option<Nanos>,
-    /// Where it is not that of its part.
-    pub priority: Option<Priority>,
-}
 
 /// One source of flows, in their order.
 #[derive(Clone, Debug)]
@@ -67,6 +58,13 @@ pub struct Flows {
     due: BinaryHeap<Reverse<(Nanos, usize)>>,
     until: Nanos,
     next: Option<u32>,
+}
+
+impl Workload {
+    /// Its flows, with the random choices of `seed`, as far as they start by `until`; numbered from zero.
+    pub fn flows(&self, seed: u64, until: Nanos) -> Flows {
+        Flows::new(self, seed, until)
+    }
 }
 
 impl Flows {

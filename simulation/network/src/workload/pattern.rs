@@ -1,8 +1,8 @@
 //! The same pairs, once or again and again.
 
-use super::Sizes;
-use super::flows::Drawn;
+use super::drawn::Drawn;
 use super::random::Random;
+use super::sizes::Sizes;
 use crate::network::NodeId;
 use std::sync::Arc;
 use units::{Interval, Nanos};

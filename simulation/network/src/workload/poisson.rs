@@ -1,8 +1,8 @@
 //! Flows that arrive at random, at a load.
 
-use super::Sizes;
-use super::flows::Drawn;
+use super::drawn::Drawn;
 use super::random::Random;
+use super::sizes::Sizes;
 use crate::network::NodeId;
 use std::sync::Arc;
 use units::{BitRate, Interval, Nanos};

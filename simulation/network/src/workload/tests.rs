@@ -2,7 +2,7 @@ use super::*;
 use crate::{FlowSpec, NodeId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use units::{BitRate, Interval};
+use units::{BitRate, Interval, Nanos};
 
 const RATE: BitRate = BitRate::gigabits(100);
 

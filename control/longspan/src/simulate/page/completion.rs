@@ -1,6 +1,6 @@
 //! How long flows took: their slowdown by size, and how their times are distributed.
 
-use super::Drawn;
+use super::drawn::Drawn;
 use super::flows::Flow;
 use super::html;
 use super::svg::Plot;

@@ -1,6 +1,6 @@
 //! `fct.csv`: the flows of a run.
 
-use super::PageError;
+use super::error::PageError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The summary of an experiment, as far as the page shows it.
 
-use super::PageError;
+use super::error::PageError;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

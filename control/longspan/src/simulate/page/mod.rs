@@ -4,6 +4,8 @@
 
 mod bars;
 mod completion;
+mod drawn;
+mod error;
 mod flows;
 mod html;
 mod input;
@@ -18,59 +20,16 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
+pub use error::PageError;
+
 use crate::chart::drawing::escaped;
-use flows::Flow;
+use drawn::{CURVES_MAX, Drawn};
 use input::Experiment;
-use sets::Set;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use timeline::Timeline;
+use std::path::Path;
 
 /// The page's file below the directory of the experiment.
 const FILE: &str = "report.html";
-/// Curves in one plot at most: more than these nobody tells apart.
-const CURVES_MAX: usize = 8;
-
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// A file of the experiment cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The summary is not one of this version.
-    #[error("{}: not a summary of a simulation: {source}", path.display())]
-    Summary {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and where.
-        source: serde_json::Error,
-    },
-    /// A line of a CSV file is not what its header promises.
-    #[error("{}:{line}: {what}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The page cannot be written.
-    #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The page.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
 /// Writes `report.html` into `directory`, from the files of the experiment in it.
 ///
 /// # Errors
@@ -81,22 +40,13 @@ pub fn write(directory: &Path) -> Result<(), PageError> {
     fs::write(&path, page).map_err(|source| PageError::Write { path, source })
 }
 
-/// A set of runs with what is drawn of it.
-struct Drawn<'a> {
-    set: Set<'a>,
-    /// Flows of all its runs.
-    flows: Vec<Flow>,
-    /// What happened over time in the run of its first seed.
-    timeline: Option<Timeline>,
-}
-
 /// The page of the experiment in `directory`.
 fn page(directory: &Path) -> Result<String, PageError> {
     let experiment = Experiment::load(directory)?;
     let sets = sets::of(&experiment);
     let left_out = sets.len().saturating_sub(CURVES_MAX);
     let drawn =
-        sets.iter().take(CURVES_MAX).map(|set| draw(directory, set)).collect::<Result<Vec<_>, _>>()?;
+        sets.iter().take(CURVES_MAX).map(|set| Drawn::read(directory, set)).collect::<Result<Vec<_>, _>>()?;
     let mut body = heading(&experiment);
     body += &tables::claims(&experiment.claims);
     if left_out > 0 {
@@ -115,19 +65,6 @@ fn page(directory: &Path) -> Result<String, PageError> {
     body += &tables::metrics(&sets);
     let title = experiment.title.as_deref().unwrap_or(&experiment.scenario);
     Ok(html::page(title, &body))
-}
-
-/// Reads what is drawn of `set`. A run that failed may have left no flows and no series.
-fn draw<'a>(directory: &Path, set: &Set<'a>) -> Result<Drawn<'a>, PageError> {
-    let mut flows = Vec::new();
-    for run in &set.runs {
-        flows::read(&directory.join(&run.name).join("fct.csv"), &mut flows)?;
-    }
-    let timeline = match set.runs.first() {
-        Some(run) => Timeline::load(&directory.join(&run.name).join("series.csv"))?,
-        None => None,
-    };
-    Ok(Drawn { set: set.clone(), flows, timeline })
 }
 
 fn heading(experiment: &Experiment) -> String {

@@ -1,7 +1,7 @@
 //! What happened over time in the runs of the first seed: queues, rates and buffers, one line per scheme, and
 //! the rates of flows, one line per flow.
 
-use super::Drawn;
+use super::drawn::Drawn;
 use super::html;
 use super::svg::Plot;
 use super::timeline::{Column, Timeline};

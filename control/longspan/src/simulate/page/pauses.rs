@@ -1,6 +1,6 @@
 //! The timeline of pauses: a strip for each port, direction and scheme.
 
-use super::Drawn;
+use super::drawn::Drawn;
 use super::html;
 use super::over_time::span_ns;
 use super::svg;

@@ -1,7 +1,7 @@
 //! What a swept parameter does to the figures: each against its value, one line per scheme.
 
-use super::CURVES_MAX;
 use super::bars::titled;
+use super::drawn::CURVES_MAX;
 use super::html;
 use super::sets::{self, Set, Spread};
 use super::svg::Plot;

@@ -1,6 +1,6 @@
 //! `series.csv`: what happened over time in a run.
 
-use super::PageError;
+use super::error::PageError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;

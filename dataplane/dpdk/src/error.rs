@@ -1,0 +1,102 @@
+//! What DPDK and its devices refuse.
+
+use core::ffi::c_int;
+use std::io;
+
+use thiserror::Error;
+use units::Bytes;
+
+use crate::capability::Capability;
+
+/// Why DPDK does not start, or does not take a device.
+#[derive(Debug, Error)]
+pub enum EalError {
+    /// One process, one DPDK, also after [`Eal::cleanup`].
+    #[error("DPDK was already started in this process")]
+    AlreadyStarted,
+    /// The kernel has not set enough hugepages aside.
+    #[error(
+        "DPDK needs {wanted} of hugepages, but only {free} are free: `sysctl -w vm.nr_hugepages={pages}` \
+         reserves enough pages of {page_size}"
+    )]
+    TooFewHugepages {
+        /// What was asked for.
+        wanted: Bytes,
+        /// What is there.
+        free: Bytes,
+        /// The page size that is meant.
+        page_size: Bytes,
+        /// How many there should be.
+        pages: u64,
+    },
+    /// Something that only a privileged process may do.
+    #[error("{what} requires {capability}, which this process does not have")]
+    NotPermitted {
+        /// What was tried.
+        what: String,
+        /// What is missing.
+        capability: Capability,
+    },
+    /// An argument holds a NUL.
+    #[error("{0:?} cannot be passed to DPDK: it contains a NUL byte")]
+    Argument(String),
+    /// DPDK does not start with these arguments; its log, on stderr, says more.
+    #[error("cannot start DPDK with the arguments `{arguments}`: {source}")]
+    Start {
+        /// What it was given.
+        arguments: String,
+        /// What it says.
+        source: io::Error,
+    },
+    /// There is no such PCI device.
+    #[error("there is no PCI device {0}")]
+    NoPciDevice(String),
+    /// A PCI device that DPDK was allowed to take, and did not.
+    #[error(
+        "DPDK cannot use the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
+         --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
+    )]
+    PciDeviceNotTaken {
+        /// The device.
+        device: String,
+        /// The kernel's driver that has it.
+        driver: Option<String>,
+    },
+    /// Another process has a PCI device.
+    #[error(
+        "the PCI device {device} is in use: another process has {group} open (`fuser -v {group}` shows which); stop that \
+         process, or choose another device"
+    )]
+    PciDeviceInUse {
+        /// The device.
+        device: String,
+        /// The file of its group of the IOMMU.
+        group: String,
+    },
+    /// This process may not open a PCI device.
+    #[error(
+        "the PCI device {device} is bound to vfio-pci, but this user may not open {group}: change its owner (chown)"
+    )]
+    PciDeviceForbidden {
+        /// The device.
+        device: String,
+        /// The file of its group of the IOMMU.
+        group: String,
+    },
+    /// A virtual device could not be made; DPDK's log, on stderr, says more.
+    #[error("DPDK cannot create the device {device}: {source}")]
+    Device {
+        /// The device with its parameters.
+        device: String,
+        /// What DPDK says.
+        source: io::Error,
+    },
+    /// A thread could not be registered.
+    #[error("cannot register another thread with DPDK: {0}")]
+    Thread(io::Error),
+}
+
+/// The error that a function of DPDK returned, as a negative number.
+pub(crate) fn error_of(status: c_int) -> io::Error {
+    io::Error::from_raw_os_error(status.saturating_neg())
+}

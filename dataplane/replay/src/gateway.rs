@@ -1,0 +1,187 @@
+//! The gateway that a replay drives.
+
+use crate::capture::{CaptureError, CaptureSink, Captured};
+use crate::frame::{FramePool, OwnedFrame};
+use crate::output::Outputs;
+use crate::series::{Sampler, Sampling};
+use std::sync::Arc;
+use switch::{Program, Shard, Volume};
+use units::{Bytes, Nanos, PortId, Priority};
+
+/// The most frames of one instant and port that the switch is given at once, as a network card
+/// hands them over.
+const BURST: usize = 32;
+/// How a replay ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Everything that could leave has left, and nothing is due any more.
+    Drained,
+    /// Nothing can leave, yet there are frames inside or groups paused: a deadlock.
+    Deadlock,
+    /// Frames still waited [`Replay::DRAIN_LIMIT`] after the last arrival.
+    DrainLimit,
+}
+
+impl Ending {
+    /// The name in reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drained => "drained",
+            Self::Deadlock => "deadlock",
+            Self::DrainLimit => "drain_limit",
+        }
+    }
+}
+
+/// A switch whose clock is moved by hand.
+pub(crate) struct Gateway<W: CaptureSink> {
+    pub shard: Shard<OwnedFrame>,
+    pub outputs: Outputs<W>,
+    pub now: Nanos,
+    /// What was given to each port.
+    pub offered: Vec<Volume>,
+    ports: u16,
+    pool: FramePool,
+    /// Frames that arrived at `now` at `burst_port` and were not given to the switch yet.
+    burst: Vec<OwnedFrame>,
+    burst_port: PortId,
+    /// The first instant after `now` at which a port wants to be called.
+    next: Nanos,
+    pub sampler: Option<Sampler>,
+    /// When the sampler is to look; never without one.
+    next_sample: Nanos,
+}
+
+impl<W: CaptureSink> Gateway<W> {
+    pub fn new(program: Arc<Program>, outputs: Outputs<W>, sampling: Option<Sampling>) -> Self {
+        let ports = program.settings().ports.len();
+        assert_eq!(outputs.len(), ports, "there is one output for each port");
+        let shard = Shard::single(program);
+        let sampler = sampling.map(|sampling| Sampler::new(sampling, &shard));
+        Self {
+            next_sample: if sampler.is_some() { Nanos::ZERO } else { Nanos::NEVER },
+            sampler,
+            shard,
+            outputs,
+            now: Nanos::ZERO,
+            offered: vec![Volume::default(); ports],
+            ports: ports as u16,
+            pool: FramePool::new(),
+            burst: Vec::with_capacity(BURST),
+            burst_port: PortId(0),
+            next: Nanos::NEVER,
+        }
+    }
+
+    /// The numbers of all ports.
+    pub fn ports(&self) -> impl Iterator<Item = PortId> + use<W> {
+        (0..self.ports).map(PortId)
+    }
+
+    /// A frame arrives at `now`, which is never before the last one.
+    #[inline]
+    pub fn arrive(&mut self, now: Nanos, port: PortId, frame: &Captured<'_>) -> Result<(), CaptureError> {
+        if now > self.now || port != self.burst_port || self.burst.len() == BURST {
+            self.flush()?;
+            if self.next < now {
+                // What is due at the very instant of an arrival comes behind it.
+                self.serve(Nanos(now.0 - 1))?;
+            }
+            self.move_clock(now);
+            self.burst_port = port;
+        }
+        self.offered[port.index()].count(Bytes(u64::from(frame.original_length)));
+        self.burst.push(self.pool.frame(frame.data, frame.original_length));
+        Ok(())
+    }
+
+    /// Gives the switch what arrived, and takes what may leave at once.
+    #[inline]
+    pub fn flush(&mut self) -> Result<(), CaptureError> {
+        if self.burst.is_empty() {
+            return Ok(());
+        }
+        self.shard.ingress(self.now, self.burst_port, &mut self.burst, &mut self.outputs);
+        self.outputs.check()?;
+        self.serve(self.now)
+    }
+
+    /// Calls each port at each of its deadlines up to `until`, in the order of time and, at one
+    /// instant, of the ports.
+    #[inline]
+    fn serve(&mut self, until: Nanos) -> Result<(), CaptureError> {
+        loop {
+            let (mut next, mut served) = (Nanos::NEVER, false);
+            for port in (0..self.ports).map(PortId) {
+                let deadline = self.shard.port_deadline(port);
+                if deadline > self.now {
+                    next = next.min(deadline);
+                    continue;
+                }
+                let output = self.outputs.port(port);
+                self.shard.egress(self.now, port, output);
+                output.check()?;
+                served = true;
+            }
+            if served {
+                // What left may have made another port due, by the end of a pause.
+                continue;
+            }
+            self.next = next;
+            if next > until {
+                return Ok(());
+            }
+            self.move_clock(next);
+        }
+    }
+
+    /// All that happens before `to` has happened, and the switch has what arrived.
+    #[inline]
+    fn move_clock(&mut self, to: Nanos) {
+        if self.next_sample <= to {
+            self.look(to);
+        }
+        self.now = to;
+    }
+
+    #[cold]
+    fn look(&mut self, to: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            self.next_sample = sampler.catch_up(&self.shard, self.next_sample, to);
+        }
+    }
+
+    /// A frame that comes in nowhere passes by at `now`.
+    pub fn pass_by(&mut self, now: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.begin(now);
+        }
+    }
+
+    /// Lets leave what can leave after the last arrival.
+    pub fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
+        while self.next != Nanos::NEVER {
+            let departs = |port| self.shard.departure(port) != Nanos::NEVER;
+            if !self.ports().any(departs) && (self.holds_frames() || self.has_paused_group()) {
+                // Only pauses are left, and they would be refreshed for ever. Slots come to rest.
+                return Ok(Ending::Deadlock);
+            }
+            if self.next > limit {
+                return Ok(Ending::DrainLimit);
+            }
+            self.serve(self.next)?;
+        }
+        Ok(if self.holds_frames() { Ending::Deadlock } else { Ending::Drained })
+    }
+
+    fn has_paused_group(&self) -> bool {
+        let paused = |port, priority| self.shard.group(self.now, port, priority).paused.is_some();
+        self.ports().any(|port| Priority::all().any(|priority| paused(port, priority)))
+    }
+
+    fn holds_frames(&self) -> bool {
+        let ledger = self.shard.ledger();
+        let holds = |port| Priority::all().any(|priority| ledger.egress_queue(port, priority).frames > 0);
+        self.ports().any(holds)
+    }
+}

@@ -1,0 +1,14 @@
+//! A flow as it is drawn, before it has a number.
+
+use crate::network::NodeId;
+use units::{Nanos, Priority};
+
+/// A flow that a stream gives out.
+pub(super) struct Drawn {
+    pub source: NodeId,
+    pub destination: NodeId,
+    pub bytes: Option<u64>,
+    pub stop: Option<Nanos>,
+    /// Where it is not that of its part.
+    pub priority: Option<Priority>,
+}
