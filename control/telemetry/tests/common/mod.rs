@@ -221,11 +221,10 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         inspection.device = DeviceCounters {
             received: 1_500,
             sent: 1_200,
-            waiting: 0,
             control_sent: 40,
             control_lost: 1,
             full: 2,
-            unsendable: 0,
+            ..DeviceCounters::default()
         };
         for nanos in [150, 700, 700, 2_000, 90_000] {
             inspection.turns.record(Interval(nanos));

@@ -20,6 +20,7 @@ use switch::{Program, Shard};
 use units::{Nanos, PortId, PortSet};
 
 impl Engine {
+    #[expect(clippy::too_many_lines, reason = "nodes, links and actors refer to each other")]
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         let paths = Paths::new(&network);
         let (mut directions, numbers) = directions(&network, options.seed);

@@ -303,30 +303,34 @@ fn run(
             Step::Repeat { side } => connection.repeat(&mut port, side),
             Step::Forge { side, what, any, psn } => connection.forge(&mut port, side, what, any, psn),
             Step::Replace { plan } => {
-                // Two connections swap the queue pairs of one side.
-                let other = (number + 1) % connections.len();
                 id += 2;
-                for (place, id) in [(number, id), (other, id + 1)] {
-                    connections[place].close(&mut port);
-                    connections[place].id = id;
-                }
-                let kept = connections[other].plan;
-                if other != number && kept.hosts == connections[number].plan.hosts {
-                    let (one, two) = (connections[number].qps, connections[other].qps);
-                    let plan = Plan { hosts: kept.hosts, ..plan };
-                    connections[number] = Connection::open(&mut port, plan, id, [one[0], two[1]]);
-                    connections[other] = Connection::open(&mut port, kept, id + 1, [two[0], one[1]]);
-                } else {
-                    for place in [number, other] {
-                        let Connection { plan, id, qps, .. } = connections[place];
-                        connections[place] = Connection::open(&mut port, plan, id, qps);
-                    }
-                }
+                replace(&mut port, &mut connections, number, plan, id);
             }
         }
         check(&port, &connections)?;
     }
     Ok(port)
+}
+
+/// Connection `number` and the next one swap the queue pairs of one side. `id` is that of the first of the two new ones.
+fn replace(port: &mut Port, connections: &mut [Connection], number: usize, plan: Plan, id: u32) {
+    let other = (number + 1) % connections.len();
+    for (place, id) in [(number, id), (other, id + 1)] {
+        connections[place].close(port);
+        connections[place].id = id;
+    }
+    let kept = connections[other].plan;
+    if other != number && kept.hosts == connections[number].plan.hosts {
+        let (one, two) = (connections[number].qps, connections[other].qps);
+        let plan = Plan { hosts: kept.hosts, ..plan };
+        connections[number] = Connection::open(port, plan, id, [one[0], two[1]]);
+        connections[other] = Connection::open(port, kept, id + 1, [two[0], one[1]]);
+    } else {
+        for place in [number, other] {
+            let Connection { plan, id, qps, .. } = connections[place];
+            connections[place] = Connection::open(port, plan, id, qps);
+        }
+    }
 }
 
 /// No half-flow that was seen is given another source than its own.
