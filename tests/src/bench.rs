@@ -7,7 +7,7 @@ use switch::program::Settings;
 use switch::{ControlFrame, DropReason, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
-use wire::{mac_control, pause, pfc};
+use wire::{mac_control, pause};
 
 /// Calls of `egress` in a row, without a frame, before a bench concludes that a deadline lies.
 const IDLE_CALLS_MAX: u32 = 4;
@@ -156,8 +156,7 @@ impl Testbench {
 
     /// Lets a PFC frame arrive at `port` that tells `priorities` to pause for `time`.
     pub fn inject_pfc(&mut self, port: PortId, priorities: PrioritySet, time: PauseQuanta) {
-        let frame = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 9, 9]), priorities, time);
-        self.inject(port, [emitted(|out| frame.emit(out))]);
+        self.inject(port, [TestFrame::pfc(priorities, time)]);
     }
 
     /// Lets an 802.3x PAUSE frame arrive at `port`.

@@ -1,7 +1,9 @@
 //! Frames that the tests own.
 
 use switch::Frame;
-use units::Bytes;
+use units::{Bytes, PauseQuanta, PrioritySet};
+use wire::ethernet::MacAddress;
+use wire::pfc;
 
 /// A frame with a label that is not on the wire, by which tests know it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,14 @@ impl TestFrame {
     /// A frame of which all bytes are there.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self { length: bytes.len() as u64, bytes, label: 0, can_be_copied: true }
+    }
+
+    /// A PFC frame that tells `priorities` to pause for `time`.
+    pub fn pfc(priorities: PrioritySet, time: PauseQuanta) -> Self {
+        let mut bytes = vec![0; 60];
+        let frame = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 9, 9]), priorities, time);
+        frame.emit(&mut bytes).expect("there is room for it");
+        Self::new(bytes)
     }
 
     /// The same frame as the simulator carries it: `kept` bytes, and its length.

@@ -158,8 +158,7 @@ fn several_priorities_in_one_frame_have_each_its_own_time() {
 fn a_clear_class_enable_bit_leaves_a_running_pause_alone_whatever_its_time_field_says() {
     let mut bench = Testbench::new(two_ports());
     bench.inject_pfc(B, only(P3), PauseQuanta(1_000));
-    let mut bytes = vec![0; 60];
-    pfc::Frame::uniform(port_mac(A), only(P4), PauseQuanta(10)).emit(&mut bytes).unwrap();
+    let mut bytes = TestFrame::pfc(only(P4), PauseQuanta(10)).bytes;
     // Times stand there for priorities 0 to 3 too, and the high byte of the vector is set.
     bytes[16] = 0xff;
     bytes[18..26].fill(0x77);
@@ -262,8 +261,7 @@ fn pause_frames_are_neither_received_data_nor_dropped_nor_forwarded() {
 
 #[test]
 fn a_mac_control_frame_that_is_cut_or_unknown_is_dropped_by_name_and_pauses_nothing() {
-    let mut pfc = vec![0; 60];
-    pfc::Frame::uniform(port_mac(A), PrioritySet::ALL, PauseQuanta::MAX).emit(&mut pfc).unwrap();
+    let mut pfc = TestFrame::pfc(PrioritySet::ALL, PauseQuanta::MAX).bytes;
     let mut bench = Testbench::new(two_ports());
     bench.inject(B, (14..34).map(|kept| TestFrame::new(pfc[..kept].to_vec())));
     pfc[15] = 0x02;
@@ -276,9 +274,7 @@ fn a_mac_control_frame_that_is_cut_or_unknown_is_dropped_by_name_and_pauses_noth
 
 #[test]
 fn a_pause_that_is_tagged_or_sent_to_another_station_pauses_nothing() {
-    let mut untagged = vec![0; 60];
-    let frame = pfc::Frame::uniform(port_mac(A), PrioritySet::ALL, PauseQuanta::MAX);
-    frame.emit(&mut untagged).unwrap();
+    let mut untagged = TestFrame::pfc(PrioritySet::ALL, PauseQuanta::MAX).bytes;
     let mut tagged = untagged.clone();
     tagged.splice(12..12, [0x81, 0x00, 0x60, 0x64]);
     let mut astray = untagged.clone();

@@ -206,11 +206,7 @@ impl Comparison {
                 TestFrame::new(vec![2; length])
             }
             Arrival::Pfc { priorities, quanta } => {
-                let mut bytes = vec![0; 60];
-                let enabled = PrioritySet::from_bits(priorities);
-                let frame = wire::pfc::Frame::uniform(host_mac(port), enabled, PauseQuanta(quanta));
-                frame.emit(&mut bytes).unwrap();
-                TestFrame::new(bytes)
+                TestFrame::pfc(PrioritySet::from_bits(priorities), PauseQuanta(quanta))
             }
         }
     }

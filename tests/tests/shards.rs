@@ -13,7 +13,6 @@ use std::sync::Arc;
 use switch::program::{LossyQueue, Threshold};
 use switch::{DropReason, Program, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
-use wire::pfc;
 
 const PORTS: u16 = 8;
 
@@ -43,12 +42,7 @@ fn frames(burst: &Burst, label: &mut u64) -> Vec<TestFrame> {
 }
 
 fn pause_frame(priorities: u8, quanta: u16) -> TestFrame {
-    let mut bytes = vec![0; 60];
-    let enabled = PrioritySet::from_bits(priorities);
-    pfc::Frame::uniform(wire::ethernet::MacAddress::ZERO, enabled, PauseQuanta(quanta))
-        .emit(&mut bytes)
-        .unwrap();
-    TestFrame::new(bytes)
+    TestFrame::pfc(PrioritySet::from_bits(priorities), PauseQuanta(quanta))
 }
 
 /// The order of labels within each queue, looked at from one ingress port: frames of different

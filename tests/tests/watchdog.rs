@@ -13,7 +13,6 @@ use switch::{
     DropReason, Ledger, Program, Restoration, RestorationCause, Shard, ShardId, Storm, WatchdogChange,
 };
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
-use wire::pfc;
 
 const MS: u64 = 1_000_000;
 /// In milliseconds.
@@ -56,10 +55,8 @@ fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credi
         egress.egress(now, B, &mut Recorder::new(&mut sent, usize::MAX));
     };
     for now in (0..=DETECTION).step_by(50).map(|now| Nanos(now * MS)) {
-        let pause = pfc::Frame::uniform(Default::default(), PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
-        let mut bytes = vec![0; 60];
-        pause.emit(&mut bytes).unwrap();
-        egress.ingress(now, B, &mut vec![TestFrame::new(bytes)], &mut ());
+        let pause = TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
+        egress.ingress(now, B, &mut vec![pause], &mut ());
         if now == Nanos::ZERO {
             carry(now, &mut ingress, &mut egress);
         }
