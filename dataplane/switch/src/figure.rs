@@ -7,17 +7,14 @@
 //! A *path* names a figure within its list: its key, behind its section and a dot where it is in one. Behind a figure
 //! of [`Kind::Delay`], a dot and `p50_ns`, `p99_ns`, `p999_ns` or `max_ns` name a part of it.
 
-use crate::congestion::lscc;
-use crate::flow_control::bifrost;
-use crate::forwarding;
+mod lists;
+
+pub use lists::LISTS;
+
 use crate::histogram::DelayHistogram;
 use crate::program::PortSettings;
 use crate::shard::PortInspection;
 use units::{BitRate, Interval, WireBytes};
-
-/// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 3] =
-    [&forwarding::figures::FIGURES, &bifrost::figures::FIGURES, &lscc::figures::FIGURES];
 
 /// The figures of one owner.
 #[derive(Debug)]
@@ -296,54 +293,5 @@ impl From<BitRate> for Reading<'_> {
 impl<'a> From<&'a DelayHistogram> for Reading<'a> {
     fn from(delay: &'a DelayHistogram) -> Self {
         Self::Delay(delay)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    /// Every path that `list` names, but for parts of delays.
-    fn named(list: &FigureList) -> Vec<&'static str> {
-        let samples = list.metrics.iter().flat_map(|metric| match metric.samples {
-            Samples::One(path) => vec![path],
-            Samples::By(_, samples) => {
-                samples.iter().flat_map(|(_, of, less)| less.iter().copied().chain([*of])).collect()
-            }
-        });
-        let cells = list.tables.iter().flat_map(|table| table.columns).flat_map(|(_, paths)| *paths);
-        let whole = |path: &&'static str| match path.rsplit_once('.') {
-            Some((delay, _)) if list.figure(delay).is_some_and(|it| it.kind == Kind::Delay) => delay,
-            _ => path,
-        };
-        samples.chain(cells.map(whole)).collect()
-    }
-
-    #[test]
-    fn every_path_that_a_list_names_is_that_of_one_of_its_figures() {
-        for list in LISTS {
-            for path in named(list) {
-                assert!(list.figure(path).is_some(), "{} has no {path}", list.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_figures_of_a_list_share_a_path() {
-        for list in LISTS {
-            let mut paths = BTreeSet::new();
-            for (path, _) in list.figures() {
-                assert!(paths.insert(path.clone()), "{} {path}", list.name);
-            }
-        }
-    }
-
-    #[test]
-    fn figures_that_are_shown_have_a_table_to_stand_in() {
-        for list in LISTS {
-            let shown = list.figures().any(|(_, figure)| figure.shown.is_some());
-            assert!(!shown || !list.tables.is_empty(), "{}", list.name);
-        }
     }
 }

@@ -18,6 +18,7 @@ mod switches;
 mod topology;
 mod traffic;
 mod tree;
+mod wishes;
 mod words;
 
 pub use model::{Sampling, Scenario};
@@ -162,7 +163,7 @@ pub fn reference() -> Vec<(String, String)> {
     topology::describe(&mut tables);
     network::NetworkDecl::describe("network", &mut tables);
     host::HostDecl::describe("host", &mut tables);
-    switches::EcnDecl::describe("ecn", &mut tables);
+    wishes::EcnDecl::describe("ecn", &mut tables);
     node::NodeDecl::describe("node", &mut tables);
     traffic::TrafficDecl::describe("traffic", &mut tables);
     run::SamplingDecl::describe("sampling", &mut tables);

@@ -4,7 +4,7 @@ use simulation::topology::{Plan, Role, Topology};
 
 use super::host::HostDecl;
 use super::names::Names;
-use super::switches::{PortWish, SwitchWish};
+use super::wishes::{PortWish, SwitchWish};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;

@@ -14,113 +14,16 @@ use units::{BitRate, Bytes, PrioritySet};
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
 use super::tree::{Node, Tree};
+use super::wishes::{EcnDecl, PortWish, SwitchWish};
 use crate::gateway::Gateway;
 use crate::load;
-use crate::machine::Probability;
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind, Severity};
 use crate::render::render;
-use crate::section::Section;
-use crate::table::{Shape, Table, table};
 
 /// The shared pool of a switch where nothing is said, as in the paper of HPCC.
 const SHARED: &str = "32MB";
-/// The rate of the port for which ECN is meant where nothing is said.
-const ECN_AT: BitRate = BitRate::gigabits(100);
-
-table! {
-    /// Where queues of data mark; where nothing is said as in HPCC ("HPCC: High Precision Congestion Control", section
-    /// 5.1), which is in proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
-    EcnDecl {
-        /// Whether the queues mark
-        on: At<bool>, default(true);
-        /// Up to here nothing is marked
-        kmin: At<Bytes>, default(Bytes(400_000));
-        /// Above this everything is marked
-        kmax: At<Bytes>, default(Bytes(1_600_000));
-        /// Probability of a mark at `kmax`
-        pmax: At<Probability>, default(Probability(0.2));
-        /// The rate at which `kmin` and `kmax` hold; they scale with the rate of the port
-        at: At<BitRate>, auto("`\"100G\"`; with `kmin` or `kmax` stated, they hold at any rate");
-    }
-}
-
-impl EcnDecl {
-    /// On top of `below`. Thresholds that are stated hold at any rate, unless it is stated too.
-    fn on_top_of(&self, mut below: Self) -> Self {
-        below.at = below.at.filter(|_| !self.has_thresholds());
-        self.clone().over(below)
-    }
-
-    fn has_thresholds(&self) -> bool {
-        self.kmin.is_some() || self.kmax.is_some()
-    }
-
-    /// `size` at a port of `rate`.
-    fn scaled(&self, size: Bytes, rate: BitRate) -> Bytes {
-        let default = (!self.has_thresholds()).then_some(ECN_AT);
-        let Some(at) = self.at.as_ref().map(|at| at.value).or(default) else { return size };
-        let product = u128::from(size.0) * u128::from(rate.bits_per_second());
-        Bytes(u64::try_from(product / u128::from(at.bits_per_second())).unwrap_or(u64::MAX))
-    }
-}
-
-/// What is said of ports: keys of `[[port]]`, but `lossless` and `queue` may be tables, which are then for those
-/// that are generated, and `ecn`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PortWish {
-    ecn: EcnDecl,
-    port: Option<Node>,
-    lossless: Option<Node>,
-    queue: Option<Node>,
-}
-
-impl PortWish {
-    /// What is said in a table.
-    pub fn of(section: &mut Section<'_, '_>) -> Self {
-        let ecn = section.table("ecn", Table::read).unwrap_or_default();
-        let mut rest = rest(section);
-        let (lossless, queue) = (rest.take("lossless"), rest.take("queue"));
-        Self { ecn, port: Some(rest), lossless, queue }
-    }
-}
-
-impl Shape for PortWish {
-    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
-        section.table(key, Self::of)
-    }
-}
-
-/// What is said of a switch: keys of a gateway's file, but `port` is a table for all of its ports, and `lossless`,
-/// `queue` and `ecn` are parts of that.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SwitchWish {
-    document: Option<Node>,
-    port: PortWish,
-}
-
-impl Shape for SwitchWish {
-    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
-        section.table(key, |section| {
-            let ecn = section.table("ecn", Table::read).unwrap_or_default();
-            let mut document = rest(section);
-            let (port, lossless, queue) =
-                (document.take("port"), document.take("lossless"), document.take("queue"));
-            Self { document: Some(document), port: PortWish { ecn, port, lossless, queue } }
-        })
-    }
-}
-
-fn rest(section: &mut Section<'_, '_>) -> Node {
-    let mut table = Node::table();
-    for (name, place, value) in section.rest() {
-        table.put(name, Node::read(value.get_ref(), &Place { offset: value.span().start, ..place }));
-    }
-    table.origin = Some(section.place.clone());
-    table
-}
-
 /// All that switches are made from.
 pub(super) struct Maker<'a> {
     pub topology: &'a Topology,

@@ -8,9 +8,10 @@ mod pass;
 mod scheme;
 mod senders;
 mod watchdog;
+mod way_out;
 
-pub use handoff::Handoff;
-use handoff::WayOut;
+pub use way_out::Handoff;
+use way_out::WayOut;
 
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
