@@ -1,6 +1,7 @@
 //! Metrics of ports and of the devices behind them.
 
-use super::catalogue::{Kind, Measure, Metric};
+use super::kind::{Kind, Measure};
+use super::metric::Metric;
 use super::samples::{Samples, Value};
 use crate::snapshot::{Snapshot, WirePortReport};
 use report::{ByReason, Count};

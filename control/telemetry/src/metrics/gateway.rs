@@ -1,6 +1,7 @@
 //! Metrics of the gateway as a whole.
 
-use super::catalogue::{Kind, Measure, Metric};
+use super::kind::{Kind, Measure};
+use super::metric::Metric;
 use super::samples::Value;
 use crate::snapshot::{Snapshot, WorkerReport};
 use report::PoolReport;

@@ -1,6 +1,7 @@
 //! Metrics of the figures that [`switch::figure::LISTS`] lists.
 
-use super::catalogue::{Kind, Measure, Metric, Reader};
+use super::kind::{Kind, Measure};
+use super::metric::{Metric, Reader};
 use super::samples::Value;
 use crate::snapshot::WirePortReport;
 use switch::figure::{self, FigureList, Samples, Unit};

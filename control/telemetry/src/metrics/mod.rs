@@ -4,22 +4,24 @@
 mod catalogue;
 mod device;
 mod gateway;
+mod kind;
 mod listed;
+mod metric;
 mod priority;
 mod samples;
 
-pub use catalogue::{Kind, Measure, Metric, all};
+pub use catalogue::all;
+pub use kind::{Kind, Measure};
+pub use metric::Metric;
 
 use crate::snapshot::Snapshot;
+use metric::PREFIX;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
 
 /// The content type of what [`encode`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// What begins the name of every metric.
-const PREFIX: &str = "longspan";
 
 /// All metrics of `snapshot`. One that has no value is left out.
 pub fn encode(snapshot: &Snapshot) -> String {

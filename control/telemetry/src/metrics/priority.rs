@@ -1,6 +1,7 @@
 //! Metrics of the priorities of a port.
 
-use super::catalogue::{Kind, Measure, Metric};
+use super::kind::{Kind, Measure};
+use super::metric::Metric;
 use super::samples::{Samples, Value};
 use crate::snapshot::{LevelsReport, Snapshot};
 use report::PriorityReport;

@@ -1,6 +1,6 @@
 //! The values of one metric.
 
-use super::Kind;
+use super::kind::Kind;
 use crate::snapshot::{Snapshot, WirePortReport};
 use prometheus_client::encoding::{MetricEncoder, NoLabelSet};
 use report::{DelayReport, PriorityReport};

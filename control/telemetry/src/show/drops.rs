@@ -1,6 +1,6 @@
 //! `show drops`.
 
-use super::Shown;
+use super::shown::Shown;
 use crate::table::{Table, bytes, section, thousands};
 use report::ByReason;
 

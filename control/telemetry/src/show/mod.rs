@@ -4,60 +4,12 @@ mod drops;
 mod pfc;
 mod ports;
 mod queues;
+mod shown;
 
-use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
-use crate::tables;
-use report::PriorityReport;
-use switch::figure::LISTS;
-use thiserror::Error;
+pub use shown::{NoSuchPort, View, of_port};
 
-/// What `longspan show` can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    /// Ports, devices, workers, pools.
-    Ports,
-    /// Priority groups and egress queues.
-    Queues,
-    /// Pauses sent and received, and storms.
-    Pfc,
-    /// LSCC: rates, notifications, flows.
-    Flows,
-    /// Where frames were dropped, and why.
-    Drops,
-    /// Bifrost: slots and grants.
-    Slots,
-    /// The configuration in force.
-    Config,
-}
-
-impl View {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Ports, Self::Queues, Self::Pfc, Self::Flows, Self::Drops, Self::Slots, Self::Config];
-
-    /// The name on the command line; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ports => "ports",
-            Self::Queues => "queues",
-            Self::Pfc => "pfc",
-            Self::Flows => "flows",
-            Self::Drops => "drops",
-            Self::Slots => "slots",
-            Self::Config => "config",
-        }
-    }
-}
-
-/// A port was asked for that the gateway does not have.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the gateway has no port \"{name}\"; its ports are {}", .ports.join(", "))]
-pub struct NoSuchPort {
-    /// What was asked for.
-    pub name: String,
-    /// The ports that there are.
-    pub ports: Vec<String>,
-}
+use crate::snapshot::Snapshot;
+use shown::{Shown, write_listed};
 
 /// `view` of `snapshot` in plain ASCII, of the port called `port` or of all. The configuration is always
 /// shown whole.
@@ -78,59 +30,4 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
     }
     // Sections begin with a blank line.
     Ok(page.trim_start_matches('\n').into())
-}
-
-/// `snapshot` with one port alone, the one called `port`; all of it where none is named.
-///
-/// # Errors
-/// [`NoSuchPort`].
-pub fn of_port(mut snapshot: Snapshot, port: Option<&str>) -> Result<Snapshot, NoSuchPort> {
-    Shown::new(&snapshot, port)?;
-    snapshot.ports.retain(|it| port.is_none_or(|name| it.port.name == name));
-    Ok(snapshot)
-}
-
-/// What is to be shown of a snapshot.
-struct Shown<'a> {
-    snapshot: &'a Snapshot,
-    ports: Vec<&'a WirePortReport>,
-    /// Whether a port was asked for: what concerns the gateway as a whole is left out.
-    filtered: bool,
-}
-
-impl<'a> Shown<'a> {
-    fn new(snapshot: &'a Snapshot, port: Option<&str>) -> Result<Self, NoSuchPort> {
-        let asked_for = |it: &&WirePortReport| port.is_none_or(|name| it.port.name == name);
-        let ports: Vec<_> = snapshot.ports.iter().filter(asked_for).collect();
-        match port {
-            Some(name) if ports.is_empty() => Err(NoSuchPort {
-                name: name.into(),
-                ports: snapshot.ports.iter().map(|it| it.port.name.clone()).collect(),
-            }),
-            _ => Ok(Self { snapshot, ports, filtered: port.is_some() }),
-        }
-    }
-
-    /// Every priority of every port.
-    fn priorities(&self) -> impl Iterator<Item = (&'a WirePortReport, &'a PriorityReport, &'a LevelsReport)> {
-        self.ports
-            .iter()
-            .flat_map(|port| port.port.priorities.iter().zip(&port.levels).map(|(it, now)| (*port, it, now)))
-    }
-}
-
-/// The tables of the figures that are listed for `view`, or `otherwise` where there is none.
-fn write_listed(page: &mut String, shown: &Shown<'_>, view: View, otherwise: &str) {
-    for list in LISTS.into_iter().filter(|list| list.view == view.name()) {
-        let ports: Vec<_> =
-            shown.ports.iter().map(|port| (port.port.name.as_str(), port.listed(list))).collect();
-        tables::write_listed(page, list, |_| true, &ports);
-    }
-    if page.is_empty() {
-        page.push_str(otherwise);
-    }
-}
-
-fn yes_or_no(yes: bool) -> String {
-    if yes { "yes".into() } else { "no".into() }
 }

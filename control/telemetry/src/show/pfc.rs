@@ -1,6 +1,6 @@
 //! `show pfc`.
 
-use super::{Shown, yes_or_no};
+use super::shown::{Shown, yes_or_no};
 use crate::table::{Table, duration, nanos, section, thousands};
 use report::{WatchdogChangeReport, WatchdogEventReport};
 

@@ -1,6 +1,6 @@
 //! `show ports`.
 
-use super::{Shown, View, write_listed};
+use super::shown::{Shown, View, write_listed};
 use crate::snapshot::{Passage, PfcPassage};
 use crate::table::{Table, bytes, duration, nanos, rate, section, thousands};
 use core::fmt::Write;

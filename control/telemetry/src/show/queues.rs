@@ -1,6 +1,6 @@
 //! `show queues`.
 
-use super::Shown;
+use super::shown::Shown;
 use crate::table::{Table, bytes, nanos, section, thousands};
 use crate::tables::threshold;
 
