@@ -2,13 +2,13 @@
 //! the end.
 
 pub(crate) mod pause;
-mod switch_sums;
+pub(crate) mod switch_sums;
 
-use crate::engine::{Engine, Switch};
+use crate::nodes::Switch;
 use crate::outcome::{Balance, Checks};
 use crate::violation::{Broken, Pool};
+use switch::Program;
 use switch::program::BufferSettings;
-use switch::{Program, Volume};
 use units::Bytes;
 
 /// Events between two times at which the sums of a switch are taken.
@@ -55,6 +55,22 @@ impl Checker {
         }
     }
 
+    /// Counts an event. Whether it is time to take the sums of a switch.
+    #[inline]
+    pub fn sums_are_due(&mut self) -> bool {
+        self.until_sums -= 1;
+        self.until_sums == 0
+    }
+
+    /// The switch whose sums are taken now, where there are so many; the next ones are taken after as many events as
+    /// before these.
+    pub fn switch_in_turn(&mut self, switches: usize) -> Option<usize> {
+        self.until_sums = SUMS_EVERY;
+        let switch = self.next_switch.checked_rem(switches)?;
+        self.next_switch = switch + 1;
+        Some(switch)
+    }
+
     /// What a switch holds, and `passing` bytes that it has let through, are not more than its buffer has; and its
     /// pools never held more.
     #[inline]
@@ -74,83 +90,5 @@ impl Checker {
             }
         }
         Ok(())
-    }
-}
-
-impl Engine {
-    /// What is checked after each event: no frame has come from nowhere or gone nowhere.
-    #[inline]
-    pub(crate) fn check_event(&mut self) -> Result<(), Broken> {
-        let checker = &mut self.checker;
-        checker.checks.conservation += 1;
-        let (expected, found) = (checker.balance.inside, self.pool.live());
-        if expected != found {
-            return Err(Broken::Conservation { expected, found });
-        }
-        checker.until_sums -= 1;
-        if checker.until_sums == 0 { self.check_now_and_then() } else { Ok(()) }
-    }
-
-    #[cold]
-    fn check_now_and_then(&mut self) -> Result<(), Broken> {
-        self.checker.until_sums = SUMS_EVERY;
-        if !self.switches.is_empty() {
-            let switch = self.checker.next_switch % self.switches.len();
-            self.checker.next_switch = switch + 1;
-            self.check_switch(switch)?;
-        }
-        self.check_balance()
-    }
-
-    /// All that can be checked.
-    pub(crate) fn check_everything(&mut self) -> Result<(), Broken> {
-        (0..self.switches.len()).try_for_each(|switch| self.check_switch(switch))?;
-        self.check_balance()?;
-        self.check_links()
-    }
-
-    /// What came in is what went out and what is still there.
-    fn check_balance(&mut self) -> Result<(), Broken> {
-        let balance = self.checker.balance;
-        let (expected, found) = (balance.credit(), balance.debit());
-        if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
-    }
-
-    /// What is in flight is on some link.
-    fn check_links(&mut self) -> Result<(), Broken> {
-        self.checker.checks.sums += 1;
-        let found: Volume = self.directions.iter().map(crate::link::Direction::in_flight).sum();
-        let held: Volume = self.switches.iter().map(|switch| switch.held).sum();
-        let expected = self.checker.balance.inside - held;
-        if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
-    }
-
-    /// Every frame that a switch has taken has a name, and none was lossless; unless the faults of its links explain
-    /// it, or a watchdog, or whoever runs this wants to see it.
-    #[cold]
-    pub(crate) fn check_drops(&mut self, switch: usize) -> Result<(), Broken> {
-        self.checker.checks.drops += 1;
-        let it = &self.switches[switch];
-        let named = switch_sums::named(it);
-        if it.taken != named {
-            return Err(Broken::UnnamedDrop { node: it.node, taken: it.taken, named });
-        }
-        if self.options.tolerate_loss {
-            return Ok(());
-        }
-        match switch_sums::lossless_drop(it) {
-            None => Ok(()),
-            Some((port, priority, reason)) => {
-                Err(Broken::LosslessDrop { node: it.node, port, priority, reason })
-            }
-        }
-    }
-
-    /// What a switch holds is what came in and did not leave, by its ledger, its queues and its groups.
-    fn check_switch(&mut self, switch: usize) -> Result<(), Broken> {
-        self.checker.checks.ledger += 1;
-        switch_sums::check_ledger(&self.switches[switch], self.now)?;
-        switch_sums::check_deadlines(&self.switches[switch])?;
-        self.check_drops(switch)
     }
 }

@@ -1,7 +1,9 @@
 //! The engine: who acts next, and what comes of it.
 
 mod build;
+mod checks;
 mod hosts;
+mod standstill;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -11,90 +13,53 @@ use crate::flows::Flows;
 use crate::frame::{FramePool, SimFrame};
 use crate::ideal::Paths;
 use crate::link::Direction;
-use crate::network::{FlowSpec, NodeId};
+use crate::network::FlowSpec;
+use crate::nodes::{Place, Station, Switch};
 use crate::observer::{Observer, Progress, View};
 use crate::options::Options;
 use crate::outcome::{Ending, HostOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
 use crate::tournament::{Actor, Tournament};
 use crate::violation::{Broken, Violation};
-use endpoint::{FlowId, Host, HostSettings};
+use endpoint::FlowId;
 use rand_pcg::Pcg32;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
-use switch::{PortInspection, Program, Shard, Volume};
-use units::{Nanos, PortId, PortSet};
+use switch::PortInspection;
+use units::{Nanos, PortId};
 
 /// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
 const BURST: usize = 32;
 /// Events and samples between two reports of progress: a fraction of a second, whatever moves.
 const PROGRESS_EVERY: u32 = 1 << 16;
 
-/// What a node is, and its place among those of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Switch(usize),
-    Station(usize),
-}
-
-/// A switch.
-pub(crate) struct Switch {
-    pub node: NodeId,
-    pub shard: Shard<SimFrame>,
-    pub program: Arc<Program>,
-    /// By port, the direction in which it sends.
-    pub out: Vec<Option<usize>>,
-    /// Ports with a link whose faults may make them drop lossless frames.
-    pub unreliable: PortSet,
-    /// When each port wants to be called, as it last said.
-    pub deadlines: Vec<Nanos>,
-    /// The first of them.
-    pub next: Nanos,
-    /// What came in and did not leave.
-    pub held: Volume,
-    /// What it kept or dropped.
-    pub taken: Volume,
-    pub is_tapped: bool,
-}
-
-/// A host.
-pub(crate) struct Station {
-    pub node: NodeId,
-    pub host: Host,
-    pub settings: Arc<HostSettings>,
-    /// The direction in which it sends.
-    pub out: Option<usize>,
-    pub is_tapped: bool,
-}
-
 /// The numbers of the actors. What arrives at an instant comes before what is due then: the far ends of links
 /// first, in the order of the ports to which they lead; then switches; then what starts and stops flows;
 /// then hosts; and last who looks for a standstill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Actors {
-    pub switches: usize,
-    pub schedule: usize,
-    pub stations: usize,
-    pub watch: usize,
+struct Actors {
+    switches: usize,
+    schedule: usize,
+    stations: usize,
+    watch: usize,
 }
 
 /// A network under way.
 pub(crate) struct Engine {
-    pub(crate) now: Nanos,
-    pub(crate) options: Options,
-    pub(crate) tournament: Tournament,
-    pub(crate) actors: Actors,
-    pub(crate) places: Vec<Place>,
-    pub(crate) directions: Vec<Direction>,
+    now: Nanos,
+    options: Options,
+    tournament: Tournament,
+    actors: Actors,
+    places: Vec<Place>,
+    directions: Vec<Direction>,
     /// By link and end that sends, the number of the direction.
-    pub(crate) numbers: Vec<[usize; 2]>,
+    numbers: Vec<[usize; 2]>,
     pub(crate) switches: Vec<Switch>,
-    pub(crate) stations: Vec<Station>,
-    pub(crate) pool: FramePool,
-    pub(crate) flows: Flows,
-    pub(crate) checker: Checker,
-    pub(crate) watch: Watch,
+    stations: Vec<Station>,
+    pool: FramePool,
+    flows: Flows,
+    checker: Checker,
+    watch: Watch,
     paths: Paths,
     /// Of the sequence numbers with which flows begin.
     rng: Pcg32,
@@ -231,35 +196,26 @@ impl Engine {
     /// Has the observer look; returns when it will look again.
     #[cold]
     fn sample(&mut self, at: Nanos, observer: &mut impl Observer) -> Nanos {
-        observer.sample(at, &View(self));
+        let view = View {
+            places: &self.places,
+            switches: &self.switches,
+            stations: &self.stations,
+            directions: &self.directions,
+            numbers: &self.numbers,
+            pool: &self.pool,
+            progress: self.progress(),
+        };
+        observer.sample(at, &view);
         self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)))
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress {
         Progress {
             now: self.now,
             transmissions: self.transmissions,
             flows_started: self.flows.started,
             flows_ended: self.flows.ended,
         }
-    }
-
-    pub(crate) fn switch(&self, node: NodeId) -> Option<&Switch> {
-        match self.places.get(node.0 as usize)? {
-            Place::Switch(switch) => self.switches.get(*switch),
-            Place::Station(_) => None,
-        }
-    }
-
-    pub(crate) fn station(&self, node: NodeId) -> Option<&Station> {
-        match self.places.get(node.0 as usize)? {
-            Place::Station(station) => self.stations.get(*station),
-            Place::Switch(_) => None,
-        }
-    }
-
-    pub(crate) fn direction(&self, link: usize, end: usize) -> Option<&Direction> {
-        self.directions.get(*self.numbers.get(link)?.get(end)?)
     }
 
     fn outcome(&self, ending: Ending) -> Outcome {

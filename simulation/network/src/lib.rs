@@ -12,6 +12,7 @@ mod frame;
 mod ideal;
 mod link;
 mod network;
+mod nodes;
 mod observer;
 mod options;
 mod outcome;

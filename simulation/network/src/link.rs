@@ -1,10 +1,10 @@
 //! One direction of a link: what is on its way, and when it arrives.
 
 use crate::check::pause::LinkPauses;
-use crate::engine::Place;
 use crate::fault::{Fate, FaultyLink};
 use crate::frame::SimFrame;
 use crate::network::{LinkEnd, LinkSpec};
+use crate::nodes::Place;
 use crate::outcome::LinkOutcome;
 use crate::violation::Broken;
 use std::collections::VecDeque;

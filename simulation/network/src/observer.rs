@@ -1,8 +1,9 @@
 //! Who looks on, and at what.
 
-use crate::engine::Engine;
-use crate::frame::SimFrame;
+use crate::frame::{FramePool, SimFrame};
+use crate::link::Direction;
 use crate::network::NodeId;
+use crate::nodes::{Place, Station, Switch};
 use crate::outcome::FlowRecord;
 use core::ops::ControlFlow;
 use endpoint::Host;
@@ -55,36 +56,55 @@ pub struct Progress {
 }
 
 /// A simulation between two events.
-pub struct View<'a>(pub(crate) &'a Engine);
+pub struct View<'a> {
+    pub(crate) places: &'a [Place],
+    pub(crate) switches: &'a [Switch],
+    pub(crate) stations: &'a [Station],
+    pub(crate) directions: &'a [Direction],
+    /// By link and end that sends, the number of the direction.
+    pub(crate) numbers: &'a [[usize; 2]],
+    pub(crate) pool: &'a FramePool,
+    pub(crate) progress: Progress,
+}
 
 impl View<'_> {
     /// The switch that is node `node`.
     pub fn shard(&self, node: NodeId) -> Option<&Shard<SimFrame>> {
-        self.0.switch(node).map(|switch| &switch.shard)
+        match self.places.get(node.0 as usize)? {
+            Place::Switch(switch) => self.switches.get(*switch).map(|switch| &switch.shard),
+            Place::Station(_) => None,
+        }
     }
 
     /// The host that is node `node`.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
-        self.0.station(node).map(|station| &station.host)
+        match self.places.get(node.0 as usize)? {
+            Place::Station(station) => self.stations.get(*station).map(|station| &station.host),
+            Place::Switch(_) => None,
+        }
     }
 
     /// What end `end` of link `link` has put on it since the start; nothing where there is none.
     pub fn carried(&self, link: usize, end: usize) -> WireBytes {
-        self.0.direction(link, end).map_or(WireBytes(0), |direction| direction.totals.wire)
+        self.direction(link, end).map_or(WireBytes(0), |direction| direction.totals.wire)
     }
 
     /// What end `end` of link `link` has sent and has not arrived yet.
     pub fn in_flight(&self, link: usize, end: usize) -> Volume {
-        self.0.direction(link, end).map_or(Volume::ZERO, |direction| direction.in_flight())
+        self.direction(link, end).map_or(Volume::ZERO, Direction::in_flight)
+    }
+
+    fn direction(&self, link: usize, end: usize) -> Option<&Direction> {
+        self.directions.get(*self.numbers.get(link)?.get(end)?)
     }
 
     /// Frames that there are, on links and in switches.
     pub fn frames(&self) -> Volume {
-        self.0.pool.live()
+        self.pool.live()
     }
 
     /// How far the simulation has come.
     pub fn progress(&self) -> Progress {
-        self.0.progress()
+        self.progress
     }
 }

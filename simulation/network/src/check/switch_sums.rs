@@ -1,6 +1,6 @@
 //! Sums over all ports of a switch.
 
-use crate::engine::Switch;
+use crate::nodes::Switch;
 use crate::violation::Broken;
 use switch::{DropReason, Volume};
 use units::{Nanos, PortId, Priority};
@@ -10,7 +10,7 @@ fn ports(switch: &Switch) -> impl Iterator<Item = PortId> + use<> {
 }
 
 /// What a switch says that it kept or dropped.
-pub(super) fn named(switch: &Switch) -> Volume {
+pub(crate) fn named(switch: &Switch) -> Volume {
     let mut sum = Volume::ZERO;
     for port in ports(switch) {
         let counters = switch.shard.ingress_counters(port);
@@ -33,7 +33,7 @@ fn egress_drops(switch: &Switch, port: PortId) -> impl Iterator<Item = (Priority
 }
 
 /// A drop of a frame that should not be lost, if there was one.
-pub(super) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropReason)> {
+pub(crate) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropReason)> {
     let lossless = |port: PortId| switch.program.port(port).lossless();
     for port in ports(switch) {
         let dropped = &switch.shard.ingress_counters(port).dropped;
@@ -63,7 +63,7 @@ fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
 }
 
 /// Each port wants to be called when it last said so.
-pub(super) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
+pub(crate) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
     for (port, said) in ports(switch).zip(&switch.deadlines) {
         let due = switch.shard.port_deadline(port);
         if due != *said {
@@ -74,7 +74,7 @@ pub(super) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
 }
 
 /// Ledger, queues and groups say the same, and in all what came in and did not leave.
-pub(super) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
+pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     let (shard, node) = (&switch.shard, switch.node);
     let mut held = Volume::ZERO;
     for port in ports(switch) {

@@ -1,13 +1,14 @@
 //! A network before its first event.
 
-use super::{Actors, BURST, Engine, PROGRESS_EVERY, Place, Station, Switch};
+use super::{Actors, BURST, Engine, PROGRESS_EVERY};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
 use crate::frame::FramePool;
 use crate::ideal::Paths;
 use crate::link::Direction;
-use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
+use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind, NodeSpec};
+use crate::nodes::{Place, Station, Switch};
 use crate::options::Options;
 use crate::stall::Watch;
 use crate::tournament::Tournament;
@@ -20,49 +21,15 @@ use switch::{Program, Shard};
 use units::{Nanos, PortId, PortSet};
 
 impl Engine {
-    #[expect(clippy::too_many_lines, reason = "nodes, links and actors refer to each other")]
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         let paths = Paths::new(&network);
         let (mut directions, numbers) = directions(&network, options.seed);
         let unreliable = unreliable_ports(&network);
         let longest = network.links.iter().map(|link| link.delay).max().unwrap_or_default();
-        let (mut places, mut switches, mut stations) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, node) in (0..).zip(network.nodes) {
-            let (node_id, kind) = (NodeId(number), node.kind);
-            let is_tapped = options.taps.contains(&node_id);
-            match kind {
-                NodeKind::Switch(program) => {
-                    places.push(Place::Switch(switches.len()));
-                    let unreliable = unreliable[number as usize];
-                    switches.push(Switch { unreliable, ..switch(node_id, program, is_tapped) });
-                }
-                NodeKind::Host(settings) => {
-                    places.push(Place::Station(stations.len()));
-                    let host = Host::new(settings.clone());
-                    stations.push(Station { node: node_id, host, settings, out: None, is_tapped });
-                }
-            }
-        }
-        for (number, direction) in directions.iter_mut().enumerate() {
-            let out = match places[direction.from.node.0 as usize] {
-                Place::Switch(switch) => {
-                    let it = &mut switches[switch];
-                    direction.window = it.program.port(direction.from.port).tx_window;
-                    &mut it.out[direction.from.port.index()]
-                }
-                Place::Station(station) => &mut stations[station].out,
-            };
-            direction.place = places[direction.to.node.0 as usize];
-            assert!(out.replace(number).is_none(), "a port has one link at most");
-        }
-        let switches_at = directions.len();
-        let schedule = switches_at + switches.len();
-        let actors = Actors {
-            switches: switches_at,
-            schedule,
-            stations: schedule + 1,
-            watch: schedule + 1 + stations.len(),
-        };
+        let mut nodes = Nodes::new(network.nodes, &unreliable, &options.taps);
+        nodes.connect(&mut directions);
+        let Nodes { places, switches, stations } = nodes;
+        let actors = Actors::of(&directions, &switches, &stations);
         let watch = Watch::new(options.stall.max(longest * 8));
         let mut tournament = Tournament::new(actors.watch + 1);
         tournament.set(actors.watch, watch.next());
@@ -88,6 +55,66 @@ impl Engine {
             transmissions: 0,
             events: 0,
             until_progress: PROGRESS_EVERY,
+        }
+    }
+}
+
+impl Actors {
+    /// Of a network with these directions, switches and stations.
+    fn of(directions: &[Direction], switches: &[Switch], stations: &[Station]) -> Self {
+        let first_switch = directions.len();
+        let schedule = first_switch + switches.len();
+        let first_station = schedule + 1;
+        let watch = first_station + stations.len();
+        Self { switches: first_switch, schedule, stations: first_station, watch }
+    }
+}
+
+/// The nodes of a network, each among those of its kind.
+#[derive(Default)]
+struct Nodes {
+    /// By node.
+    places: Vec<Place>,
+    switches: Vec<Switch>,
+    stations: Vec<Station>,
+}
+
+impl Nodes {
+    /// Without links. `unreliable` has the ports of each node that may drop lossless frames.
+    fn new(specs: Vec<NodeSpec>, unreliable: &[PortSet], taps: &[NodeId]) -> Self {
+        let mut nodes = Self::default();
+        for ((number, spec), unreliable) in (0..).zip(specs).zip(unreliable) {
+            let node = NodeId(number);
+            let is_tapped = taps.contains(&node);
+            match spec.kind {
+                NodeKind::Switch(program) => {
+                    nodes.places.push(Place::Switch(nodes.switches.len()));
+                    let unreliable = *unreliable;
+                    nodes.switches.push(Switch { unreliable, ..switch(node, program, is_tapped) });
+                }
+                NodeKind::Host(settings) => {
+                    nodes.places.push(Place::Station(nodes.stations.len()));
+                    let host = Host::new(settings.clone());
+                    nodes.stations.push(Station { node, host, settings, out: None, is_tapped });
+                }
+            }
+        }
+        nodes
+    }
+
+    /// Tells each direction where it leads, and the node that sends there of it.
+    fn connect(&mut self, directions: &mut [Direction]) {
+        for (number, direction) in directions.iter_mut().enumerate() {
+            let out = match self.places[direction.from.node.0 as usize] {
+                Place::Switch(switch) => {
+                    let it = &mut self.switches[switch];
+                    direction.window = it.program.port(direction.from.port).tx_window;
+                    &mut it.out[direction.from.port.index()]
+                }
+                Place::Station(station) => &mut self.stations[station].out,
+            };
+            direction.place = self.places[direction.to.node.0 as usize];
+            assert!(out.replace(number).is_none(), "a port has one link at most");
         }
     }
 }

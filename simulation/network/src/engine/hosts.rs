@@ -8,6 +8,7 @@ use crate::frame::FramePool;
 use crate::ideal::ideal_completion;
 use crate::link::{Direction, Sent};
 use crate::network::{FlowSpec, NodeId};
+use crate::nodes::Place;
 use crate::observer::{Observer, Tap};
 use crate::outcome::{Ending, FlowRecord};
 use crate::violation::Broken;
@@ -216,8 +217,8 @@ impl Engine {
 
     fn station_at(&self, node: NodeId) -> usize {
         match self.places[node.0 as usize] {
-            super::Place::Station(station) => station,
-            super::Place::Switch(_) => panic!("flows are between hosts"),
+            Place::Station(station) => station,
+            Place::Switch(_) => panic!("flows are between hosts"),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Frames into and out of switches, in the very order in which a replay would have them.
 
-use super::{BURST, Engine, Switch};
+use super::{BURST, Engine};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
 use crate::link::{Direction, Sent};
 use crate::network::NodeId;
+use crate::nodes::Switch;
 use crate::observer::{Observer, Tap};
 use crate::tournament::Tournament;
 use crate::violation::Broken;

@@ -3,12 +3,13 @@
 use super::*;
 use crate::frame::{FramePool, Label};
 use crate::link::Sent;
-use crate::network::{Faults, NetworkSpec};
+use crate::network::{Faults, NetworkSpec, NodeId};
 use crate::testing::{P3, end, flow, line, link, patched, switch};
 use crate::violation::Pool;
 use endpoint::FlowId;
+use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
-use switch::{Frame, Ledger, ShardId};
+use switch::{Frame, Ledger, Shard, ShardId, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::pfc;
