@@ -24,7 +24,7 @@ use std::net::Ipv6Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use switch::Program;
-use switch::program::{FlowControl, Bifrost, Settings, VirtualIncoming};
+use switch::program::{Bifrost, FlowControl, Settings, VirtualIncoming};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
