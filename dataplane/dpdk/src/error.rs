@@ -11,7 +11,7 @@ use crate::capability::Capability;
 /// Why DPDK does not start, or does not take a device.
 #[derive(Debug, Error)]
 pub enum EalError {
-    /// One process, one DPDK, also after [`Eal::cleanup`].
+    /// One process, one DPDK, also after [`crate::Eal::cleanup`].
     #[error("DPDK was already started in this process")]
     AlreadyStarted,
     /// The kernel has not set enough hugepages aside.

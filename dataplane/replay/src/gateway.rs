@@ -18,7 +18,7 @@ pub enum Ending {
     Drained,
     /// Nothing can leave, yet there are frames inside or groups paused: a deadlock.
     Deadlock,
-    /// Frames still waited [`Replay::DRAIN_LIMIT`] after the last arrival.
+    /// Frames still waited [`crate::Replay::DRAIN_LIMIT`] after the last arrival.
     DrainLimit,
 }
 

@@ -7,9 +7,8 @@
 //!
 //! | call | what happens |
 //! |---|---|
-//! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, queued |
+//! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, and queued or sent at once |
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
-//! | [`Shard::ingress_one`], [`Shard::egress_one`] | the same for one frame where there is no burst |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
 //! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
