@@ -66,7 +66,7 @@ impl Transmitter<TestFrame> for Recorder<'_> {
     }
 }
 
-/// The links of a bench, as frames find them that have just come in.
+/// The links of a bench during [`Shard::ingress`].
 pub(crate) struct OpenLinks<'a> {
     pub sent: &'a mut [Vec<Sent>],
     pub are_open: bool,

@@ -6,8 +6,9 @@ use conformance::settings::{
     HEADROOM, XOFF, XON, alpha, group_of, lossless, patched, routed, switch, two_ports,
 };
 use conformance::{A, B, C, D, Flow, P1, P3, P4, TestFrame, Testbench, cost};
+use std::sync::Arc;
 use switch::program::{GroupSettings, LosslessGroup, LossyQueue, Settings, Threshold};
-use switch::{DropReason, ForwardingSettings, PauseCause};
+use switch::{DropReason, ForwardingSettings, PauseCause, Program};
 use units::{BitRate, Bytes, Cells, PauseQuanta, PortId, Priority};
 
 /// A bench whose port B is paused for the lossless priorities.
@@ -505,4 +506,15 @@ fn nobody_stays_paused_by_a_switch_that_holds_nothing() {
     assert_eq!(bench.shard.group(bench.now(), A, P3).paused, None);
     let last = bench.pauses(A, P3).last().copied();
     assert!(matches!(last, None | Some((_, PauseQuanta::ZERO))), "{last:?}");
+}
+
+#[test]
+fn a_priority_that_becomes_lossless_while_memory_is_low_is_paused() {
+    let mut bench = Testbench::new(patched(2));
+    bench.shard.set_memory_low(true);
+    let mut settings = bench.shard.program().settings().clone();
+    assert_eq!(settings.ports[A.index()].groups[P1.index()].lossless(), None);
+    settings.ports[A.index()].groups[P1.index()] = lossless(8_000, 4_000, 15_000);
+    bench.shard.install(bench.now(), Arc::new(Program::new(settings).unwrap())).unwrap();
+    assert_eq!(bench.shard.group(bench.now(), A, P1).paused, Some(PauseCause::MemoryLow));
 }

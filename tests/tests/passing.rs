@@ -7,7 +7,9 @@ use conformance::settings::{alpha, bridged, group_of, lossless, patched, routed}
 use conformance::{Flow, Testbench};
 use proptest::prelude::*;
 use switch::PortInspection;
-use switch::program::{LossyQueue, MarkAt, RateLimit, Red, Scheduling, Settings, Threshold};
+use switch::program::{
+    LossyQueue, MarkAt, RateLimit, Red, Scheduling, Settings, Threshold, Watchdog, WatchdogAction,
+};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ip::Ecn;
 
@@ -18,6 +20,7 @@ const PORTS: u16 = 4;
 enum Event {
     Frames { from: u16, to: u16, priority: u8, lengths: Vec<usize>, gap: u64 },
     Pause { port: u16, priorities: u8, quanta: u16 },
+    MemoryLow(bool),
     Wait { nanos: u64 },
 }
 
@@ -30,6 +33,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(from, to, priority, lengths, gap)| Event::Frames { from, to, priority, lengths, gap }),
         1 => (0..PORTS, any::<u8>(), prop_oneof![Just(0), 0_u16..2_000])
             .prop_map(|(port, priorities, quanta)| Event::Pause { port, priorities, quanta }),
+        1 => any::<bool>().prop_map(Event::MemoryLow),
         4 => prop_oneof![0_u64..500, 0_u64..20_000].prop_map(|nanos| Event::Wait { nanos }),
     ]
 }
@@ -44,6 +48,7 @@ struct Variant {
     mark_at: Option<MarkAt>,
     shaped: bool,
     weighted: bool,
+    watchdog: Option<WatchdogAction>,
 }
 
 fn variant() -> impl Strategy<Value = Variant> {
@@ -56,14 +61,20 @@ fn variant() -> impl Strategy<Value = Variant> {
         mark_at,
         prop::bool::weighted(0.1),
         any::<bool>(),
+        proptest::option::of(prop_oneof![
+            Just(WatchdogAction::Drop),
+            Just(WatchdogAction::Forward),
+            Just(WatchdogAction::Alert),
+        ]),
     )
-        .prop_map(|(forwarding, tx_window, small, mark_at, shaped, weighted)| Variant {
+        .prop_map(|(forwarding, tx_window, small, mark_at, shaped, weighted, watchdog)| Variant {
             forwarding,
             tx_window,
             small,
             mark_at,
             shaped,
             weighted,
+            watchdog,
         })
 }
 
@@ -99,6 +110,10 @@ fn settings(variant: &Variant) -> Settings {
             }
         }
     }
+    for port in &mut settings.ports {
+        let (detection, restoration) = (*Watchdog::DETECTION.start(), *Watchdog::RESTORATION.start());
+        port.watchdog = variant.watchdog.map(|action| Watchdog { detection, restoration, action });
+    }
     if variant.shaped {
         let rate_limit = RateLimit { rate: BitRate::gigabits(10), burst: Bytes(20_000) };
         settings.ports[1].queues[3].rate_limit = Some(rate_limit);
@@ -121,6 +136,10 @@ fn play(bench: &mut Testbench, event: &Event, label: u64, forwarding: u8) {
         }
         Event::Pause { port, priorities, quanta } => {
             bench.inject_pfc(PortId(*port), PrioritySet::from_bits(*priorities), PauseQuanta(*quanta));
+            bench.turn();
+        }
+        Event::MemoryLow(low) => {
+            bench.shard.set_memory_low(*low);
             bench.turn();
         }
         Event::Wait { nanos } => bench.run_for(Interval(*nanos)),
@@ -165,8 +184,11 @@ proptest! {
             play(&mut other, event, 100 * number, variant.forwarding);
             compare(&one, &other)?;
         }
-        one.run_dry();
-        other.run_dry();
+        for bench in [&mut one, &mut other] {
+            // Pauses for want of memory would be refreshed for ever.
+            bench.shard.set_memory_low(false);
+            bench.run_dry();
+        }
         compare(&one, &other)?;
         for port in one.ports() {
             prop_assert_eq!(one.sent(port), other.sent(port), "{}", port);

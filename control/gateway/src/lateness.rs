@@ -113,8 +113,7 @@ impl Lateness {
         configured.covering(&self.wanted, &held)
     }
 
-    /// Logs the coverage of `late` workers, now that `gateway` is in force, which states how long a port that is not
-    /// covered goes without another warning.
+    /// Logs whether `gateway`, now in force, covers `late` workers. It warns of a port once per `control.repeat`.
     pub fn tell(&mut self, late: &[Late], gateway: &Gateway, now: Instant) {
         let again = Duration::from_nanos(gateway.runtime.control.repeat.0);
         for it in late {

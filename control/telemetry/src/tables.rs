@@ -27,7 +27,7 @@ pub fn write_listed<'a>(
 
 /// The sum of the figures with `paths`; empty where one of them means nothing.
 fn cell(figures: &Listed<'_>, paths: &[String]) -> String {
-    let sum: Option<u64> = paths.iter().map(|path| figures.number(path)).sum();
+    let sum = paths.iter().try_fold(0, |sum: u64, path| Some(sum.saturating_add(figures.number(path)?)));
     let show = match Unit::of(&paths[0]) {
         Unit::Number => thousands,
         Unit::Nanos => nanos,

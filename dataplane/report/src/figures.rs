@@ -3,7 +3,7 @@
 use crate::{DelayReport, Name};
 use indexmap::IndexMap;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use switch::PortInspection;
 use switch::figure::{FigureList, LISTS, Reading, Section, Seen};
 use switch::program::PortSettings;
@@ -13,14 +13,17 @@ use switch::program::PortSettings;
 #[serde(transparent)]
 pub struct FiguresReport(IndexMap<Name, FigureReport>);
 
-/// What stands under a key.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum FigureReport {
-    /// `None` where it means nothing, and in place of an object in which nothing means anything.
+    /// `None` if there is no value; also replaces an object without values.
     Number(Option<u64>),
     Delay(DelayReport),
     Section(FiguresReport),
+    /// Something else, from a gateway of another version.
+    #[serde(serialize_with = "null", deserialize_with = "anything")]
+    Unknown(()),
 }
 
 /// The figures of one list on a port.
@@ -61,7 +64,7 @@ impl FiguresReport {
         read(deserializer, |key| LISTS.iter().flat_map(|list| list.now).any(|section| has(section, key)))
     }
 
-    /// Those of `list`, beside what of its port holds `now`; `None` where its owner does not run.
+    /// The figures of `list`, together with the port's current ones in `now`; `None` where its owner does not run.
     pub fn of<'a>(&'a self, list: &FigureList, now: Option<&'a Self>) -> Option<Listed<'a>> {
         match self.0.get(list.name)? {
             FigureReport::Section(report) => Some(Listed { report, now }),
@@ -105,6 +108,14 @@ impl<'a> Listed<'a> {
     }
 }
 
+fn null<S: Serializer>(_: &(), serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_none()
+}
+
+fn anything<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| ())
+}
+
 fn object(entries: impl IntoIterator<Item = (Name, FigureReport)>) -> FigureReport {
     let object: IndexMap<_, _> = entries.into_iter().collect();
     let is_empty = object.values().all(|value| *value == FigureReport::Number(None));
@@ -136,17 +147,24 @@ fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
     is_listed: impl Fn(&str) -> bool,
 ) -> Result<FiguresReport, D::Error> {
-    /// Keys of others stand beside them.
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Found {
-        Figure(FigureReport),
-        Other(IgnoredAny),
+    // Keys of others stand beside them.
+    let mut found = IndexMap::<Name, FigureReport>::deserialize(deserializer)?;
+    found.retain(|key, _| is_listed(key));
+    Ok(FiguresReport(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_another_version_hides_no_other_figure() {
+        let json = r#"{"name": "lh0", "bifrost": {"slots": 7, "lateness": {"p50_ns": 1}, "mode": "x", "granted_wire_bytes": -1}}"#;
+        let report = FiguresReport::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
+        let list = LISTS.iter().find(|list| list.name == "bifrost").unwrap();
+        let listed = report.of(list, None).unwrap();
+        assert_eq!(listed.number("slots"), Some(7));
+        assert_eq!((listed.number("granted_wire_bytes"), listed.number("mode")), (None, None));
+        assert_eq!((listed.delay("lateness"), listed.number("lateness.p50_ns")), (None, Some(1)));
     }
-    let found = IndexMap::<Name, Found>::deserialize(deserializer)?;
-    let figures = found.into_iter().filter_map(|(key, found)| match found {
-        Found::Figure(figure) if is_listed(&key) => Some((key, figure)),
-        Found::Figure(_) | Found::Other(_) => None,
-    });
-    Ok(FiguresReport(figures.collect()))
 }

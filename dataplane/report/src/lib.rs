@@ -54,8 +54,10 @@ impl From<Volume> for Count {
 impl core::ops::Add for Count {
     type Output = Self;
 
+    /// Saturates: a report that is read back may hold any number.
     fn add(self, other: Self) -> Self {
-        Self { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+        let Self { frames, bytes } = self;
+        Self { frames: frames.saturating_add(other.frames), bytes: bytes.saturating_add(other.bytes) }
     }
 }
 

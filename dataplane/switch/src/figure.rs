@@ -67,9 +67,9 @@ type Read = for<'a> fn(Seen<'a>) -> Option<Reading<'a>>;
 pub enum Kind {
     /// It never falls while the gateway runs.
     Counter,
-    /// It goes up and down, is the most of something, or a setting.
+    /// A level, a maximum or a setting.
     Gauge,
-    /// How long things took.
+    /// A distribution of durations.
     Delay,
 }
 
@@ -89,7 +89,7 @@ pub struct Shown {
 pub struct Sampled {
     /// Its name behind that of the port, which ends with its unit; stable.
     pub name: &'static str,
-    /// What a legend says, in a few words.
+    /// A short label for legends.
     pub label: &'static str,
     /// What it is measured in.
     pub kind: SeriesKind,
@@ -158,12 +158,12 @@ pub enum Unit {
     BitsPerSecond,
 }
 
-/// What figures are read from.
+/// The source of figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The settings of the port.
     pub settings: &'a PortSettings,
-    /// The look at it.
+    /// The inspection of the port.
     pub look: &'a PortInspection,
 }
 
@@ -172,7 +172,7 @@ pub struct Seen<'a> {
 pub enum Reading<'a> {
     /// In the unit of the figure.
     Number(u64),
-    /// How long things took.
+    /// A distribution of durations.
     Delay(&'a DelayHistogram),
 }
 
@@ -215,7 +215,7 @@ impl Figure {
         Self { key, kind: Kind::Counter, shown: None, of_run: None, sampled: None, read }
     }
 
-    /// A figure that goes up and down, the most of something, or a setting.
+    /// A level, a maximum or a setting.
     pub(crate) const fn gauge(key: &'static str, read: Read) -> Self {
         Self { key, kind: Kind::Gauge, shown: None, of_run: None, sampled: None, read }
     }

@@ -46,7 +46,7 @@ pub struct PoolUse {
     pub egress_lossy: Bytes,
 }
 
-/// One total per priority, on a cache line of its own. A padded type of a library would take two, and so twice the matrix.
+/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the matrix.
 #[derive(Default)]
 #[repr(align(64))]
 struct Row([AtomicU64; Priority::COUNT]);

@@ -99,7 +99,7 @@ impl<D: Device> Links<D::Frame> for Ports<D> {
 
     #[inline]
     fn frame(&mut self, port: PortId, start: Nanos, frame: D::Frame) {
-        let Some(port) = self.port_mut(port) else { return };
+        let port = self.port_mut(port).expect("a link that takes frames is that of a port of the worker");
         match &mut port.line {
             Some(line) => line.frame(start, frame),
             None => port.device.transmit(frame),

@@ -65,7 +65,7 @@ table! {
         stall: At<Interval>, within(Interval::from_millis(1)..=MINUTE), default(Interval::from_millis(100));
         /// How long frames may still leave after SIGTERM
         drain: At<Interval>, within(Interval::ZERO..=MINUTE), default(Interval::from_secs(1));
-        /// How long the log waits before it warns again of a port that does not cover [how late its worker was](running.md#lateness)
+        /// Least time between two warnings about a port that does not cover its [worker's lateness](running.md#lateness)
         repeat: At<Interval>, within(Interval::from_secs(1)..=DAY), default(MINUTE);
     }
 

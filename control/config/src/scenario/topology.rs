@@ -27,9 +27,9 @@ const DELAY: Interval = Interval::from_micros(1);
 const LONG_DISTANCE: Distance = Distance(80_000);
 
 table! {
-    /// What draws the network.
+    /// Template of the network.
     TopologyDecl {
-        /// What draws the network
+        /// Template of the network
         template: At<TemplateWord>, required("template = \"leaf-spine\"");
     }
 
@@ -143,13 +143,13 @@ table! {
         long: At<bool>, auto("unchanged");
         /// Whether the link is removed, as if it had failed
         remove: At<bool>, default(false);
-        /// In both directions
+        /// Faults in both directions
         faults: FaultsDecl;
         /// From the first name to the second
         faults_there: FaultsDecl;
     }
 
-    /// What goes wrong with frames.
+    /// Faults of a link.
     FaultsDecl => Faults, check {
         /// `["1ms", "2ms"]`: nothing is carried from the first time to the second
         down: At<(Nanos, Nanos)>, auto("never");
@@ -159,7 +159,7 @@ table! {
         jitter: At<Interval>, within(Interval::ZERO..=MOST);
         /// Extra delay of each PFC frame
         control_delay: At<Interval>, within(Interval::ZERO..=MOST);
-        /// How often a data frame is lost
+        /// Probability that a data frame is lost
         loss: At<Probability>;
         /// How often a frame arrives with a wrong FCS
         corruption: At<Probability>;

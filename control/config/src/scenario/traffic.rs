@@ -41,7 +41,7 @@ table! {
         group: At<Name>, required("group = \"background\"");
         /// `"poisson"`: at random, at a load. `"pairs"`: each of `sources` to one of `destinations`, in order; the shorter list repeats, so one destination gives N to 1. `"permutation"`: each of `hosts` sends to one and receives from one. `"list"`: from a file
         pattern: At<Word>, required("pattern = \"poisson\"");
-        /// Of its flows; a list has one for each
+        /// Priority of its flows. With `pattern = "list"` each flow has its own
         priority: At<Priority>, default(PRIORITY);
         /// Names of hosts that send, with `[0-3]` and `*`
         sources: List<Names>, of(pattern, Word::Poisson, Word::Pairs, Word::AllToAll), auto("all; required for pairs");

@@ -18,7 +18,7 @@ words! {
     }
     /// Which switches of a row have hosts.
     pub(super) enum HostsAt { "ends" => Ends, "all" => All }
-    /// Who sends when to whom.
+    /// Traffic patterns.
     pub(super) enum PatternWord {
         "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,
         "list" => List,

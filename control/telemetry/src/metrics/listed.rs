@@ -67,8 +67,8 @@ fn value<'a>(port: &'a WirePortReport, list: &FigureList, (_, of, less): &Sample
     if let Some(delay) = figures.delay(of) {
         return Some(Value::Delay(delay));
     }
-    let less: u64 = less.iter().filter_map(|path| figures.number(path)).sum();
-    let number = figures.number(of)?.saturating_sub(less);
+    let less = less.iter().filter_map(|path| figures.number(path));
+    let number = less.fold(figures.number(of)?, u64::saturating_sub);
     Some(match Unit::of(of) {
         Unit::Number | Unit::Bytes => Value::Whole(number),
         Unit::Nanos => Value::Nanos(number),

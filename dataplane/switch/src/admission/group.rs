@@ -369,5 +369,37 @@ mod tests {
             prop_assert_eq!(group, one_by_one);
             prop_assert_eq!(pools, their_pools);
         }
+
+        #[test]
+        fn a_frame_that_passes_leaves_what_one_leaves_that_is_charged_and_settled(
+            settings in any_group(),
+            before in proptest::collection::vec((14_u64..1_500, any::<bool>()), 0..30),
+            (length, by_others) in (14_u64..1_500, 0_usize..30),
+        ) {
+            let buffer = BufferSettings {
+                shared: Bytes(50_000),
+                headroom: Bytes(20_000),
+                egress_lossy: Bytes(50_000),
+                packing: None,
+            };
+            let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
+            let cost = |length| Cells::of_frame(Bytes(length));
+            let mut inside = Vec::new();
+            for (length, paused) in before {
+                if group.admit(cost(length), paused, &mut pools).is_ok() {
+                    inside.push(cost(length));
+                }
+            }
+            let cells = cost(length);
+            prop_assume!(group.has_room(cells, &pools));
+            // Other shards may have sent some of what is inside.
+            let released = inside.into_iter().take(by_others).fold(cells, |sum, cells| sum + cells);
+            let (mut waits, mut their_pools) = (group.clone(), pools.clone());
+            waits.charge_within_room(cells, &mut their_pools);
+            waits.settle(released, &mut their_pools);
+            group.pass_within_room(cells, released, &mut pools);
+            prop_assert_eq!(group, waits);
+            prop_assert_eq!(pools, their_pools);
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::reason::DropReason;
 use units::{Bytes, Cells};
 
 /// The account of the lossy frames in one egress queue.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossyAccount {
     settings: LossyQueue,
     reserved: u64,
@@ -119,6 +119,32 @@ mod tests {
     use super::*;
     use crate::program::BufferSettings;
     use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_frame_that_passes_leaves_what_one_leaves_that_is_charged_and_released(
+            (reserved, limit, pool) in (0_u64..4_000, 0_u64..20_000, 0_u64..20_000),
+            (before, length) in (0_u64..20_000, 14_u64..2_000),
+        ) {
+            let size = BufferSettings {
+                shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(pool), packing: None,
+            };
+            let threshold = Threshold::Static(Bytes(limit));
+            let queue = LossyQueue { reserved: Bytes(reserved), threshold };
+            let (mut pools, mut account) = (Pools::new(&size), LossyAccount::new(queue));
+            let before = Cells::within(before);
+            prop_assume!(before == Cells::ZERO || account.has_room(before, &pools));
+            account.charge_within_room(before, &mut pools);
+            let cells = Cells::of_frame(Bytes(length));
+            prop_assume!(account.has_room(cells, &pools));
+            let (mut waits, mut their_pools) = (account.clone(), pools.clone());
+            waits.charge_within_room(cells, &mut their_pools);
+            waits.release(cells, &mut their_pools);
+            account.pass_within_room(cells, &mut pools);
+            prop_assert_eq!(account, waits);
+            prop_assert_eq!(pools, their_pools);
+        }
+    }
 
     proptest! {
         #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     queues: [Option<Shaper>; Priority::COUNT],
     /// Queues with a shaper of their own.
     shaped: PrioritySet,
-    /// Whether there is any shaper; follows from the two above, and is asked for each single frame.
+    /// Whether `port` or `shaped` has a shaper; cached, because each lone frame needs it.
     shapes: bool,
     pub pauses: ReceivedPauses,
 }

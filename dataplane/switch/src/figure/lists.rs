@@ -12,7 +12,7 @@ pub static LISTS: [&FigureList; 3] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Kind, Samples};
+    use crate::figure::{Kind, Samples, Unit};
     use std::collections::BTreeSet;
 
     /// Every path that `list` names, but for parts of delays.
@@ -25,7 +25,10 @@ mod tests {
         });
         let cells = list.tables.iter().flat_map(|table| table.columns).flat_map(|(_, paths)| *paths);
         let whole = |path: &&'static str| match path.rsplit_once('.') {
-            Some((delay, _)) if list.figure(delay).is_some_and(|it| it.kind == Kind::Delay) => delay,
+            Some((delay, part)) if list.figure(delay).is_some_and(|it| it.kind == Kind::Delay) => {
+                assert!(["p50_ns", "p99_ns", "p999_ns", "max_ns"].contains(&part), "{path}");
+                delay
+            }
             _ => path,
         };
         samples.chain(cells.map(whole)).collect()
@@ -56,5 +59,41 @@ mod tests {
             let shown = list.figures().any(|(_, figure)| figure.shown.is_some());
             assert!(!shown || !list.tables.is_empty(), "{}", list.name);
         }
+    }
+
+    #[test]
+    fn a_distribution_has_no_column_and_no_sample_of_its_own() {
+        for (path, figure) in LISTS.iter().flat_map(|list| list.figures()) {
+            let is_one_number = figure.shown.is_some() || figure.of_run.is_some() || figure.sampled.is_some();
+            assert!(figure.kind != Kind::Delay || !is_one_number, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_metric_or_a_column_adds_up_has_one_unit() {
+        let one_unit = |paths: &[&str]| {
+            let units: Vec<_> = paths.iter().map(|path| Unit::of(path)).collect();
+            assert!(!units.is_empty() && units.iter().all(|unit| *unit == units[0]), "{paths:?}");
+        };
+        for list in LISTS {
+            for metric in list.metrics {
+                if let Samples::By(_, samples) = metric.samples {
+                    let paths = samples.iter().flat_map(|(_, of, less)| less.iter().copied().chain([*of]));
+                    one_unit(&paths.collect::<Vec<_>>());
+                }
+            }
+            list.tables.iter().flat_map(|table| table.columns).for_each(|(_, paths)| one_unit(paths));
+        }
+    }
+
+    #[test]
+    fn no_two_lists_share_a_key_of_an_object() {
+        let now = LISTS.iter().flat_map(|list| list.now).flat_map(|section| match section.name {
+            "" => section.figures.iter().map(|figure| figure.key).collect(),
+            name => vec![name],
+        });
+        let (mut keys, mut names) = (BTreeSet::new(), BTreeSet::new());
+        assert!(now.into_iter().all(|key| keys.insert(key)), "{keys:?}");
+        assert!(LISTS.iter().all(|list| names.insert(list.name)), "{names:?}");
     }
 }

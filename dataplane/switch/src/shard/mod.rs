@@ -66,8 +66,8 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A frame that comes alone and
-    /// finds its egress port idle leaves within the call, through `links`. This has the same effect as the next
-    /// [`Shard::egress`] of that port would have.
+    /// finds its egress port idle leaves within the call, through `links`, as it would in the next [`Shard::egress`] of
+    /// that port. So it leaves before a frame of higher priority that arrives later in the same turn.
     #[inline(always)]
     pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
         let (program, fabric) = (&*self.program, &mut self.fabric);

@@ -41,12 +41,12 @@ impl Engine {
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 
-    /// What is in flight is on some link.
+    /// All frames inside are on some link or in some switch.
     fn check_links(&mut self) -> Result<(), Broken> {
         self.checker.checks.sums += 1;
         let found: Volume = self.directions.iter().map(Direction::in_flight).sum();
         let held: Volume = self.switches.iter().map(|switch| switch.held).sum();
-        let expected = self.checker.balance.inside - held;
+        let (expected, found) = (self.checker.balance.inside, found + held);
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 

@@ -213,16 +213,16 @@ impl Engine {
     }
 }
 
-/// What has passed through outlets.
+/// Frames sent in one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passed {
     /// Frames that waited.
     pub left: Volume,
     /// Frames that were made on the spot.
     pub made: Volume,
-    /// Of both, those that a fault took.
+    /// Of both, those lost to faults.
     pub lost: Volume,
-    /// Of both, those that went nowhere.
+    /// Of both, those sent to unconnected ports.
     pub unconnected: Volume,
     pub transmissions: u64,
     /// Frames that were sent while some priority was paused.
@@ -314,7 +314,7 @@ impl<O: Observer> Links<SimFrame> for Outlets<'_, O> {
     }
 }
 
-/// One of these links.
+/// The link of one port.
 struct Outlet<'a, 'b, O> {
     port: PortId,
     links: &'a mut Outlets<'b, O>,

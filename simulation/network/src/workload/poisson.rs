@@ -131,11 +131,6 @@ impl Poisson {
         }
     }
 
-    /// The mean time from one start to the next.
-    pub fn mean_gap(&self) -> Interval {
-        Interval(self.gap.round() as u64)
-    }
-
     fn check(&self) -> Result<(), PoissonError> {
         if self.sources.is_empty() || self.destinations.is_empty() {
             return Err(PoissonError::Nobody);

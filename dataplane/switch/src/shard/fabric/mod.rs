@@ -149,6 +149,10 @@ impl<F: Frame> Fabric<F> {
         // Only now is it known what is left of the pools.
         self.paused = self.owned;
         self.resume_where_low();
+        if self.pools.memory_low {
+            // A priority may be lossless from now on.
+            self.pause_for_memory();
+        }
         self.publish();
     }
 
@@ -165,12 +169,16 @@ impl<F: Frame> Fabric<F> {
         }
         self.pools.memory_low = low;
         if low {
-            self.owned.iter().for_each(|port| self.ingress[port.index()].pause_for_memory());
-            self.paused = self.owned;
-            self.changed = self.owned;
+            self.pause_for_memory();
         } else {
             self.resume_where_low();
         }
+    }
+
+    fn pause_for_memory(&mut self) {
+        self.owned.iter().for_each(|port| self.ingress[port.index()].pause_for_memory());
+        self.paused = self.owned;
+        self.changed = self.owned;
     }
 
     fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
