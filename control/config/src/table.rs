@@ -324,7 +324,7 @@ macro_rules! table {
         )+ } }
 
         impl $name {
-            /// What is stated, and defaults for the rest.
+            /// The stated values, with defaults for the rest.
             pub fn settings(&self) -> $settings {
                 let mut settings = $settings::default();
                 $( if let Some(at) = &self.$key { settings.$key = at.value.into() } )+

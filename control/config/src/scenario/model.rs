@@ -42,7 +42,7 @@ pub struct Scenario {
     pub switches: Vec<(String, String)>,
 }
 
-/// What is recorded of a run.
+/// The samples of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// How often, to begin with.

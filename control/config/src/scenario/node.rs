@@ -1,4 +1,4 @@
-//! `[[node]]`: what is said of single nodes.
+//! `[[node]]`: wishes for single nodes.
 
 use simulation::topology::{Plan, Role, Topology};
 
@@ -12,7 +12,7 @@ use crate::section::Section;
 use crate::table::{Shape, table};
 
 table! {
-    /// What is said of some nodes.
+    /// Wishes for some nodes.
     NodeDecl {
         /// Name of a switch or host; several by `[0-3]` or `*`
         name: At<Names>, required("name = \"gw-east\"");
@@ -44,7 +44,7 @@ impl NodeDecl {
         }
     }
 
-    /// What is said of its ports, by name.
+    /// The wishes for its ports, by name.
     pub fn ports(&self) -> impl Iterator<Item = &(String, (Place, PortWish))> {
         self.port.iter().flat_map(|ports| &ports.0)
     }
@@ -63,7 +63,7 @@ impl NodeDecl {
     }
 }
 
-/// What is said of ports, by name.
+/// Wishes for ports, by name.
 #[derive(Clone, Debug)]
 pub(super) struct Ports(Vec<(String, (Place, PortWish))>);
 

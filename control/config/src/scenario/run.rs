@@ -51,7 +51,7 @@ impl RunDecl {
 }
 
 table! {
-    /// What is recorded while it goes on.
+    /// Samples taken during a run.
     SamplingDecl {
         /// How often ports and flows are recorded
         interval: At<Interval>, within(SOME..=MOST), auto("`until` / `rows`, at least 1us");

@@ -37,7 +37,7 @@ pub(super) struct Maker<'a> {
     pub seed: u64,
     pub switch: &'a SwitchWish,
     pub long_haul: &'a PortWish,
-    /// What is said of each node, in the order of nodes.
+    /// The wishes for each node, in the order of nodes.
     pub nodes: &'a [Vec<&'a NodeDecl>],
     pub directory: Option<&'a Path>,
 }

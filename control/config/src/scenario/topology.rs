@@ -33,7 +33,7 @@ table! {
         template: At<TemplateWord>, required("template = \"leaf-spine\"");
     }
 
-    /// What is said of a link; what is not said is that of another.
+    /// Keys of a link. Missing ones are taken from another link.
     LinkDecl {
         /// Rate of the link
         rate: At<BitRate>, auto("`\"100G\"`");

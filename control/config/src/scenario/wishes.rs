@@ -1,4 +1,4 @@
-//! What a scenario says of switches and their ports, on top of what is made from the plan.
+//! Wishes of a scenario for switches and their ports. They go over the configuration that the plan gives.
 
 use units::{BitRate, Bytes};
 
@@ -48,7 +48,7 @@ impl EcnDecl {
     }
 }
 
-/// What is said of ports: keys of `[[port]]`, but `lossless` and `queue` may be tables, which are then for those
+/// Wishes for ports: keys of `[[port]]`, but `lossless` and `queue` may be tables, which are then for those
 /// that are generated, and `ecn`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortWish {
@@ -59,7 +59,7 @@ pub(super) struct PortWish {
 }
 
 impl PortWish {
-    /// What is said in a table.
+    /// Reads the wishes of a table.
     pub fn of(section: &mut Section<'_, '_>) -> Self {
         let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut rest = rest(section);
@@ -74,7 +74,7 @@ impl Shape for PortWish {
     }
 }
 
-/// What is said of a switch: keys of a gateway's file, but `port` is a table for all of its ports, and `lossless`,
+/// Wishes for a switch: keys of a gateway's file, but `port` is a table for all of its ports, and `lossless`,
 /// `queue` and `ecn` are parts of that.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchWish {

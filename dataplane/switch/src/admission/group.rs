@@ -329,6 +329,15 @@ mod tests {
         prop_oneof![Just(GroupSettings::Lossy), lossless]
     }
 
+    fn small_pools() -> Pools {
+        Pools::new(&BufferSettings {
+            shared: Bytes(50_000),
+            headroom: Bytes(20_000),
+            egress_lossy: Bytes(50_000),
+            packing: None,
+        })
+    }
+
     proptest! {
         #[test]
         fn charging_a_run_within_the_room_is_charging_its_frames_one_by_one(
@@ -336,13 +345,7 @@ mod tests {
             before in proptest::collection::vec(14_u64..1_500, 0..30),
             run in proptest::collection::vec(14_u64..1_500, 1..40),
         ) {
-            let buffer = BufferSettings {
-                shared: Bytes(50_000),
-                headroom: Bytes(20_000),
-                egress_lossy: Bytes(50_000),
-                packing: None,
-            };
-            let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
+            let (mut pools, mut group) = (small_pools(), Group::new(settings));
             let cost = |length| Cells::of_frame(Bytes(length));
             for length in before {
                 let admitted = group.admit(cost(length), false, &mut pools);
@@ -376,13 +379,7 @@ mod tests {
             before in proptest::collection::vec((14_u64..1_500, any::<bool>()), 0..30),
             (length, by_others) in (14_u64..1_500, 0_usize..30),
         ) {
-            let buffer = BufferSettings {
-                shared: Bytes(50_000),
-                headroom: Bytes(20_000),
-                egress_lossy: Bytes(50_000),
-                packing: None,
-            };
-            let (mut pools, mut group) = (Pools::new(&buffer), Group::new(settings));
+            let (mut pools, mut group) = (small_pools(), Group::new(settings));
             let cost = |length| Cells::of_frame(Bytes(length));
             let mut inside = Vec::new();
             for (length, paused) in before {

@@ -48,7 +48,7 @@ table! {
 }
 
 impl GoBackNDecl {
-    /// What is stated, and defaults for the rest.
+    /// The stated values, with defaults for the rest.
     pub fn settings(&self) -> GoBackN {
         GoBackN {
             ack_every: NonZeroU32::new(self.ack_every()).unwrap_or(NonZeroU32::MIN),
