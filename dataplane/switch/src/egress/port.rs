@@ -129,6 +129,12 @@ impl EgressPort {
         &mut self.queues[priority.index()]
     }
 
+    /// Whether frames wait in the queue of frames with this `charge`.
+    #[inline]
+    pub fn has_waiting(&self, charge: Charge) -> bool {
+        self.backlog.contains(charge.queue())
+    }
+
     /// Queues a frame, or gives it back with the reason for which it is dropped. Whether the queue
     /// [drops](Self::drops) all that comes was asked before.
     #[inline(always)]

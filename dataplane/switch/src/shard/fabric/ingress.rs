@@ -21,15 +21,70 @@ impl<F: Frame> Fabric<F> {
         burst: &mut Vec<F>,
         program: &Program,
         links: &mut impl Links<F>,
-        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+        verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
     ) {
         self.read_other_shards();
-        let settings = program.port(port);
-        let with_flows = program.keeps_flows();
-        if with_flows {
+        if program.keeps_flows() {
             self.look_ahead(port, burst);
         }
-        let is_alone = burst.len() == 1 && !with_flows;
+        let carries_data = match burst.len() {
+            // A lone frame is taken outside of the loop, which would prepare for others.
+            1 => {
+                burst.pop().is_some_and(|frame| self.receive_alone(now, port, frame, program, links, verdict))
+            }
+            _ => self.receive_burst(now, port, burst, program, verdict),
+        };
+        self.end_burst(now, port, carries_data);
+    }
+
+    /// Takes the frame of a burst of one: it passes, or it is looked at by itself. Returns whether it carries data.
+    #[inline(always)]
+    fn receive_alone(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        mut frame: F,
+        program: &Program,
+        links: &mut impl Links<F>,
+        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+    ) -> bool {
+        let (settings, length) = (program.port(port), frame.length());
+        let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
+            self.refuse(port, settings, DropReason::Runt, length);
+            return false;
+        };
+        if descriptor.ether_type == EtherType::MAC_CONTROL {
+            self.receive_control(now, port, settings, &descriptor, &frame);
+            return false;
+        }
+        let with_flows = program.keeps_flows();
+        if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
+            return false;
+        }
+        let (priority, verdict) = Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
+        let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+        if let Verdict::Forward(egress) = verdict
+            && !with_flows
+            && let Some(start) = self.pass(&arrival, egress, links)
+        {
+            links.frame(egress, start, frame);
+        } else {
+            self.carry_out(verdict, arrival, frame);
+        }
+        true
+    }
+
+    /// Takes the frames of a burst, in runs. Returns whether any carries data.
+    #[inline(always)]
+    fn receive_burst(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        burst: &mut Vec<F>,
+        program: &Program,
+        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+    ) -> bool {
+        let (settings, with_flows) = (program.port(port), program.keeps_flows());
         let (mut run, mut carries_data) = (None::<Run>, false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
@@ -40,7 +95,6 @@ impl<F: Frame> Fabric<F> {
             if descriptor.ether_type == EtherType::MAC_CONTROL {
                 // It may stop the queue for which the run is meant.
                 self.close(port, run.take());
-                self.changed.insert(port);
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
@@ -51,23 +105,18 @@ impl<F: Frame> Fabric<F> {
             let (priority, verdict) =
                 Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
             let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
-            if let Verdict::Forward(egress) = verdict {
-                if is_alone && let Some(start) = self.pass(&arrival, egress, links) {
-                    links.frame(egress, start, frame);
-                    break;
-                }
-                if let Some(run) = &mut run
-                    && run.takes(egress, priority, length)
-                {
-                    self.add_to(run, arrival, frame);
-                    continue;
-                }
+            if let Verdict::Forward(egress) = verdict
+                && let Some(run) = &mut run
+                && run.takes(egress, priority, length)
+            {
+                self.add_to(run, arrival, frame);
+                continue;
             }
             self.close(port, run);
             run = self.start_run(verdict, arrival, frame);
         }
         self.close(port, run);
-        self.end_burst(now, port, carries_data);
+        carries_data
     }
 
     /// The priority of a frame, and where it goes.
@@ -117,8 +166,8 @@ impl<F: Frame> Fabric<F> {
     fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Option<Run> {
         let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
-            self.changed.insert(egress);
             let mut run = self.open(port, egress, priority);
+            self.note_change(egress, run.charge);
             if run.takes(egress, priority, length) {
                 self.add_to(&mut run, arrival, frame);
                 return Some(run);
@@ -174,7 +223,7 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, DropReason::HandoffFull, length);
     }
 
-    /// Charges what a run has gathered.
+    /// Charges what a run has received.
     #[inline(always)]
     fn close(&mut self, port: PortId, run: Option<Run>) {
         if let Some(run) = run {
@@ -191,7 +240,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn carry_out(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) {
         let Arrival { now, port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
@@ -226,13 +275,13 @@ impl<F: Frame> Fabric<F> {
     /// there.
     fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
-        self.changed.insert(egress);
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }
         let charge = Charge::new(priority, priority, ingress.groups[priority.index()].is_lossless());
+        self.note_change(egress, charge);
         let way = self.way_to(egress);
         if way == Way::HandOver && !self.takes_handoff(egress, charge) {
             self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
@@ -256,6 +305,14 @@ impl<F: Frame> Fabric<F> {
                 }
                 self.enqueue(arrival.queued(egress, frame, charge));
             }
+        }
+    }
+
+    /// Notes that a frame may change the deadline of its egress port. One that joins others in its queue does not.
+    #[inline(always)]
+    fn note_change(&mut self, egress: PortId, charge: Charge) {
+        if !self.egress[egress.index()].has_waiting(charge) {
+            self.changed.insert(egress);
         }
     }
 
@@ -335,6 +392,7 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         frame: &F,
     ) {
+        self.changed.insert(port);
         let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
