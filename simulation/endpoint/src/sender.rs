@@ -99,6 +99,8 @@ pub(crate) struct Departure {
     pub length: Bytes,
     /// Whether it is a retransmission.
     pub again: bool,
+    /// Whether it is the last of the message.
+    pub is_last: bool,
 }
 
 /// The header template of its packets.
@@ -205,7 +207,8 @@ impl Sender {
         }
         let packet = self.transport.next_packet(self.message.packets)?;
         let length = self.write(packet);
-        Some(Departure { packet, length, again: packet < self.transport.sent() })
+        let is_last = packet + 1 == self.message.packets;
+        Some(Departure { packet, length, again: packet < self.transport.sent(), is_last })
     }
 
     #[inline]

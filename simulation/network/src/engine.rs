@@ -1,6 +1,7 @@
 //! The engine: who acts next, and what comes of it.
 
 mod build;
+mod calendar;
 mod checks;
 mod hosts;
 mod standstill;
@@ -17,28 +18,28 @@ use crate::network::FlowSpec;
 use crate::nodes::{Place, Station, Switch};
 use crate::observer::{Observer, Progress, View};
 use crate::options::Options;
-use crate::outcome::{Ending, HostOutcome, Outcome, SwitchOutcome};
+use crate::outcome::{Checks, Ending, HostOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
 use crate::tournament::{Actor, Tournament};
 use crate::violation::{Broken, Violation};
+use calendar::Calendar;
 use endpoint::FlowId;
 use rand_pcg::Pcg32;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switch::PortInspection;
-use units::{Nanos, PortId};
+use switches::Odd;
+use units::{Interval, Nanos, PortId};
 
 /// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
 const BURST: usize = 32;
 /// Events and samples between two reports of progress: a fraction of a second, whatever moves.
 const PROGRESS_EVERY: u32 = 1 << 16;
 
-/// The numbers of the actors. What arrives at an instant comes before what is due then: the far ends of links
-/// first, in the order of the ports to which they lead; then switches; then what starts and stops flows;
-/// then hosts; and last who looks for a standstill.
+/// The numbers of the actors. At an instant the nodes act first, in the order of their numbers: frames arrive, and switches
+/// send. Then follow the schedule that starts and stops flows, hosts that are due, and last the watch for a standstill.
 #[derive(Clone, Copy, Debug)]
 struct Actors {
-    switches: usize,
     schedule: usize,
     stations: usize,
     watch: usize,
@@ -48,7 +49,9 @@ struct Actors {
 pub(crate) struct Engine {
     now: Nanos,
     options: Options,
-    tournament: Tournament,
+    calendar: Calendar,
+    /// The delay of the shortest link: no frame reaches another node sooner.
+    lookahead: Interval,
     actors: Actors,
     places: Vec<Place>,
     directions: Vec<Direction>,
@@ -68,6 +71,7 @@ pub(crate) struct Engine {
     /// Flows that will be stopped, and when.
     stops: BinaryHeap<Reverse<(Nanos, FlowId)>>,
     burst: Vec<SimFrame>,
+    odd: Odd,
     transmissions: u64,
     events: u64,
     until_progress: u32,
@@ -114,7 +118,7 @@ impl Engine {
             if self.pending.is_none() && self.flows.active() == 0 {
                 return Stop::Ended(Ending::Finished);
             }
-            let (at, actor) = self.tournament.next();
+            let (at, actor) = self.calendar.actors.next();
             if at > self.options.limit || at == Nanos::NEVER {
                 return self.stop_at_limit(next_sample, observer);
             }
@@ -125,12 +129,8 @@ impl Engine {
                 }
             }
             self.now = at;
-            self.events += 1;
-            if let Err(stop) = self.act(actor, flows, observer) {
+            if let Err(stop) = self.act(actor, next_sample, flows, observer) {
                 return stop;
-            }
-            if let Err(broken) = self.check_event() {
-                return broken.into();
             }
             if self.is_interrupted(observer) {
                 return Stop::Ended(Ending::Interrupted);
@@ -153,31 +153,36 @@ impl Engine {
     fn act(
         &mut self,
         actor: Actor,
+        next_sample: Nanos,
         flows: &mut impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
     ) -> Result<(), Stop> {
-        let actors = self.actors;
-        if actor < actors.switches {
-            self.arrive(actor, observer)?;
-        } else if actor < actors.schedule {
-            self.serve(actor - actors.switches, observer)?;
-        } else if actor < actors.stations {
-            self.follow_schedule(flows, observer)?;
-        } else if actor < actors.watch {
-            self.attend(actor - actors.stations, observer)?;
-        } else {
-            return self.look_for_a_standstill().map_or(Ok(()), |ending| Err(Stop::Ended(ending)));
+        match self.places.get(actor) {
+            Some(Place::Switch(switch)) => {
+                let until = self.horizon(next_sample);
+                return Ok(self.visit(*switch, actor, until, observer)?);
+            }
+            Some(Place::Station(station)) => self.arrive_at_station(*station, observer)?,
+            None if actor < self.actors.stations => self.follow_schedule(flows, observer)?,
+            None if actor < self.actors.watch => self.attend(actor - self.actors.stations, observer)?,
+            None => {
+                if let Some(ending) = self.look_for_a_standstill() {
+                    return Err(Stop::Ended(ending));
+                }
+            }
         }
-        Ok(())
+        Ok(self.check_event()?)
     }
 
-    /// What has arrived at the end of a direction goes to the node there.
+    /// The instant before which a switch may act without the others; it is later than now. Until then, no frame from
+    /// another node arrives that is not under way, nothing looks at the switch, and the run does not end.
     #[inline]
-    fn arrive(&mut self, number: usize, observer: &mut impl Observer) -> Result<(), Broken> {
-        match self.directions[number].place {
-            Place::Switch(switch) => self.arrive_at_switch(number, switch, observer),
-            Place::Station(station) => self.arrive_at_station(number, station, observer),
-        }
+    fn horizon(&self, next_sample: Nanos) -> Nanos {
+        // Packets that are not sent yet are not acknowledged before they have crossed a link.
+        let goes_on = self.pending.is_some() || self.flows.has_unsent();
+        let ahead = if goes_on { self.now + self.lookahead } else { self.now };
+        let looks = next_sample.min(Nanos(self.watch.next().min(self.options.limit).0.saturating_add(1)));
+        ahead.min(looks).max(Nanos(self.now.0 + 1))
     }
 
     #[cold]
@@ -234,7 +239,7 @@ impl Engine {
                 .collect(),
             links: self.numbers.iter().map(|ends| ends.map(|end| self.directions[end].totals)).collect(),
             balance: self.checker.balance,
-            checks: self.checker.checks,
+            checks: Checks { link: self.transmissions, ..self.checker.checks },
         }
     }
 }

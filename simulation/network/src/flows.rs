@@ -19,6 +19,8 @@ pub(crate) struct Flow {
     pub received: Option<Nanos>,
     /// How long its message turned out to be, in bytes; known then.
     pub message: u64,
+    /// Whether all of it was sent, once.
+    is_sent: bool,
     /// The last frame that was sent.
     sent: u32,
     /// The last frame that was delivered.
@@ -33,13 +35,24 @@ pub(crate) struct Flows {
     numbers: HashMap<FlowId, u32, FixedState>,
     pub started: u64,
     pub ended: u64,
+    /// Those under way of which not all was sent.
+    unsent: u64,
 }
 
 impl Flows {
     /// A flow starts, from the station `ends[0]` to `ends[1]`.
     pub fn start(&mut self, spec: FlowSpec, ends: [u32; 2], ideal: Interval) {
         let id = spec.id;
-        let flow = Some(Flow { spec, ends, ideal, received: None, message: 0, sent: 0, delivered: 0 });
+        let flow = Some(Flow {
+            spec,
+            ends,
+            ideal,
+            received: None,
+            message: 0,
+            is_sent: false,
+            sent: 0,
+            delivered: 0,
+        });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = flow;
@@ -52,6 +65,7 @@ impl Flows {
         };
         self.numbers.insert(id, slot);
         self.started += 1;
+        self.unsent += 1;
     }
 
     /// A flow that is under way.
@@ -65,7 +79,23 @@ impl Flows {
         let slot = self.numbers.remove(&id)?;
         self.free.push(slot);
         self.ended += 1;
-        self.slots[slot as usize].take()
+        let flow = self.slots[slot as usize].take()?;
+        self.unsent -= u64::from(!flow.is_sent);
+        Some(flow)
+    }
+
+    /// Notes that all of a flow was sent, once.
+    pub fn note_sent(&mut self, id: FlowId) {
+        if let Some(flow) = self.flow_mut(id)
+            && !core::mem::replace(&mut flow.is_sent, true)
+        {
+            self.unsent -= 1;
+        }
+    }
+
+    /// Whether there are flows of which not all was sent.
+    pub fn has_unsent(&self) -> bool {
+        self.unsent > 0
     }
 
     /// How many are under way.

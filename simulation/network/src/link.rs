@@ -32,6 +32,8 @@ pub(crate) struct Direction {
     delay: Interval,
     /// How far ahead of time frames may be handed over.
     pub window: Interval,
+    /// Its place among the directions that lead to the same node.
+    pub input: usize,
     clock: LinkClock,
     faults: Option<Box<FaultyLink>>,
     /// Who receives.
@@ -50,8 +52,10 @@ pub(crate) struct Direction {
 /// What became of a frame that was put on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// It is on its way.
-    InFlight,
+    /// It is on its way, and may be the next to arrive.
+    First,
+    /// It is on its way behind others.
+    Behind,
     /// A fault took it.
     Lost,
 }
@@ -67,6 +71,7 @@ impl Direction {
             pauses: LinkPauses::new(link.rate),
             totals: LinkOutcome::default(),
             window: Interval::ZERO,
+            input: 0,
             delay: link.delay,
             clock: LinkClock::new(link.rate),
             faults,
@@ -106,8 +111,9 @@ impl Direction {
         if self.faults.is_some() {
             return self.send_with_faults(start, arrival, frame);
         }
+        let sent = if self.flights.is_empty() { Sent::First } else { Sent::Behind };
         self.flights.push_back(Flight { arrival, frame });
-        Sent::InFlight
+        sent
     }
 
     #[cold]
@@ -127,7 +133,7 @@ impl Direction {
         let line = if overtaken { &mut self.late } else { &mut self.flights };
         let before = line.back().map_or(Nanos::ZERO, |flight| flight.arrival);
         line.push_back(Flight { arrival: (arrival + late).max(before), frame });
-        Sent::InFlight
+        Sent::First
     }
 
     /// When the next frame arrives.
@@ -226,7 +232,7 @@ mod tests {
         let mut direction = direction(BitRate::gigabits(100), Faults::default());
         send(&mut direction, 0, 1_226).unwrap();
         assert!(matches!(send(&mut direction, 99, 60), Err(Broken::Start { .. })));
-        assert_eq!(send(&mut direction, 100, 60), Ok(Sent::InFlight));
+        assert_eq!(send(&mut direction, 100, 60), Ok(Sent::Behind));
         let frame = FramePool::default().frame(&[0; 60], Bytes(60), None);
         let too_far = direction.send(Nanos(5_000), Nanos(5_001), frame);
         assert!(matches!(too_far, Err(Broken::Start { .. })));

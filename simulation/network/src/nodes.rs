@@ -2,6 +2,7 @@
 
 use crate::frame::SimFrame;
 use crate::network::NodeId;
+use core::ops::Range;
 use endpoint::{Host, HostSettings};
 use std::sync::Arc;
 use switch::{Program, Shard, Volume};
@@ -21,6 +22,8 @@ pub(crate) struct Switch {
     pub program: Arc<Program>,
     /// By port, the direction in which it sends.
     pub out: Vec<Option<usize>>,
+    /// The directions from which it receives, in the order of ports.
+    pub inputs: Range<usize>,
     /// Ports with a link whose faults may make them drop lossless frames.
     pub unreliable: PortSet,
     /// When each port wants to be called, as it last said.
@@ -41,5 +44,7 @@ pub(crate) struct Station {
     pub settings: Arc<HostSettings>,
     /// The direction in which it sends.
     pub out: Option<usize>,
+    /// The direction from which it receives.
+    pub input: Option<usize>,
     pub is_tapped: bool,
 }

@@ -61,24 +61,32 @@ impl Tournament {
         (if at == NEVER { Nanos::NEVER } else { Nanos(at) }, actor)
     }
 
+    /// `actor` acts at `at`, unless it acts before that.
+    #[inline]
+    pub fn lower(&mut self, actor: Actor, at: Nanos) {
+        let place = self.first_round * PLAYERS + actor;
+        if entry(at, actor) < self.matches[place / PLAYERS][place % PLAYERS] {
+            self.set(actor, at);
+        }
+    }
+
     /// `actor` acts next at `at`.
     #[inline]
     pub fn set(&mut self, actor: Actor, at: Nanos) {
-        let (mut number, mut player) = (self.first_round + actor / PLAYERS, actor % PLAYERS);
-        let mut winner = entry(at, actor);
+        let (mut place, mut winner) = (self.first_round * PLAYERS + actor, entry(at, actor));
         loop {
-            let players = &mut self.matches[number];
+            let (players, player) = (&mut self.matches[place / PLAYERS], place % PLAYERS);
             if players[player] == winner {
                 return;
             }
             players[player] = winner;
             let [a, b, c, d] = *players;
             winner = a.min(b).min(c.min(d));
-            if number == 1 {
+            place /= PLAYERS;
+            if place == 1 {
                 self.winner = winner;
                 return;
             }
-            (number, player) = (number / PLAYERS, number % PLAYERS);
         }
     }
 }

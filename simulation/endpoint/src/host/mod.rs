@@ -39,6 +39,11 @@ pub enum Event {
         /// The flow.
         flow: FlowId,
     },
+    /// At the sender: the last packet was sent for the first time.
+    Sent {
+        /// The flow.
+        flow: FlowId,
+    },
     /// At the sender: everything is acknowledged, and the queue pair is released. The receiver is no longer
     /// needed; [`Host::close`] releases it.
     Acknowledged {
@@ -210,6 +215,9 @@ impl Host {
         let start = self.nic.occupy(now, departure.length);
         out.frame(start, sender.headers(), departure.length, Some(sender.flow));
         sender.depart(start, departure);
+        if departure.is_last && !departure.again {
+            self.events.push_back(Event::Sent { flow: sender.flow });
+        }
         self.counters.data_sent += 1;
         self.counters.retransmitted += u64::from(departure.again);
         if sender.may_send() {

@@ -1,5 +1,7 @@
 //! A network before its first event.
 
+use super::calendar::Calendar;
+use super::switches::Odd;
 use super::{Actors, BURST, Engine, PROGRESS_EVERY};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
@@ -25,21 +27,26 @@ impl Engine {
         let paths = Paths::new(&network);
         let (mut directions, numbers) = directions(&network, options.seed);
         let unreliable = unreliable_ports(&network);
-        let longest = network.links.iter().map(|link| link.delay).max().unwrap_or_default();
+        let delays = || network.links.iter().map(|link| link.delay);
+        let (shortest, longest) = (delays().min().unwrap_or_default(), delays().max().unwrap_or_default());
         let mut nodes = Nodes::new(network.nodes, &unreliable, &options.taps);
         nodes.connect(&mut directions);
         let Nodes { places, switches, stations } = nodes;
-        let actors = Actors::of(&directions, &switches, &stations);
+        let first_station = places.len() + 1;
+        let watch = first_station + stations.len();
+        let actors = Actors { schedule: places.len(), stations: first_station, watch };
         let watch = Watch::new(options.stall.max(longest * 8));
-        let mut tournament = Tournament::new(actors.watch + 1);
-        tournament.set(actors.watch, watch.next());
+        let agendas = switches.iter().map(|it| Tournament::new(it.inputs.len() + 1)).collect();
+        let mut calendar = Calendar { actors: Tournament::new(actors.watch + 1), agendas };
+        calendar.actors.set(actors.watch, watch.next());
         Self {
             now: Nanos::ZERO,
             rng: Pcg32::seed_from_u64(options.seed),
             checker: Checker::new(&switches),
             watch,
             options,
-            tournament,
+            calendar,
+            lookahead: shortest,
             actors,
             places,
             directions,
@@ -52,21 +59,11 @@ impl Engine {
             pending: None,
             stops: BinaryHeap::new(),
             burst: Vec::with_capacity(BURST),
+            odd: Odd::default(),
             transmissions: 0,
             events: 0,
             until_progress: PROGRESS_EVERY,
         }
-    }
-}
-
-impl Actors {
-    /// Of a network with these directions, switches and stations.
-    fn of(directions: &[Direction], switches: &[Switch], stations: &[Station]) -> Self {
-        let first_switch = directions.len();
-        let schedule = first_switch + switches.len();
-        let first_station = schedule + 1;
-        let watch = first_station + stations.len();
-        Self { switches: first_switch, schedule, stations: first_station, watch }
     }
 }
 
@@ -95,7 +92,7 @@ impl Nodes {
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
                     let host = Host::new(settings.clone());
-                    nodes.stations.push(Station { node, host, settings, out: None, is_tapped });
+                    nodes.stations.push(Station { node, host, settings, out: None, input: None, is_tapped });
                 }
             }
         }
@@ -105,6 +102,17 @@ impl Nodes {
     /// Tells each direction where it leads, and the node that sends there of it.
     fn connect(&mut self, directions: &mut [Direction]) {
         for (number, direction) in directions.iter_mut().enumerate() {
+            direction.place = self.places[direction.to.node.0 as usize];
+            match direction.place {
+                Place::Switch(switch) => {
+                    let inputs = &mut self.switches[switch].inputs;
+                    // The directions that lead to a node follow each other.
+                    inputs.start = if inputs.start == inputs.end { number } else { inputs.start };
+                    inputs.end = number + 1;
+                    direction.input = number - inputs.start;
+                }
+                Place::Station(station) => self.stations[station].input = Some(number),
+            }
             let out = match self.places[direction.from.node.0 as usize] {
                 Place::Switch(switch) => {
                     let it = &mut self.switches[switch];
@@ -113,7 +121,6 @@ impl Nodes {
                 }
                 Place::Station(station) => &mut self.stations[station].out,
             };
-            direction.place = self.places[direction.to.node.0 as usize];
             assert!(out.replace(number).is_none(), "a port has one link at most");
         }
     }
@@ -125,6 +132,7 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
     Switch {
         node,
         out: vec![None; ports],
+        inputs: 0..0,
         unreliable: PortSet::EMPTY,
         deadlines: (0..ports as u16).map(|port| shard.port_deadline(PortId(port))).collect(),
         next: shard.next_deadline(),

@@ -10,6 +10,7 @@ impl Engine {
     /// What is checked after each event: no frame has come from nowhere or gone nowhere.
     #[inline]
     pub(super) fn check_event(&mut self) -> Result<(), Broken> {
+        self.events += 1;
         let checker = &mut self.checker;
         checker.checks.conservation += 1;
         let (expected, found) = (checker.balance.inside, self.pool.live());

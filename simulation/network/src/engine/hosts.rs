@@ -2,7 +2,6 @@
 
 use super::{Engine, Stop};
 use crate::check::pause::code_points;
-use crate::engine::switches::Passed;
 use crate::flows::{Flow, Flows};
 use crate::frame::FramePool;
 use crate::ideal::ideal_completion;
@@ -20,15 +19,15 @@ use units::{Bytes, Interval, Nanos, PortId, Priority};
 use wire::roce::{Psn, QueuePair};
 
 impl Engine {
-    /// Gives a host all that has arrived.
+    /// Gives a host all that has arrived, and calls it where it is due.
     #[inline]
     pub(super) fn arrive_at_station(
         &mut self,
-        number: usize,
         station: usize,
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
         let Self { now, directions, stations, flows, checker, .. } = self;
+        let Some(number) = stations[station].input else { return Ok(()) };
         let it = &mut stations[station];
         let mut delivered = Volume::ZERO;
         while let Some(frame) = directions[number].arrive(*now) {
@@ -47,7 +46,7 @@ impl Engine {
             }
             it.host.ingress(*now, frame.headers(), frame.length());
         }
-        self.tournament.set(number, directions[number].next_arrival());
+        self.calendar.actors.set(it.node.0 as usize, directions[number].next_arrival());
         let balance = &mut checker.balance;
         balance.inside = balance.inside - delivered;
         balance.delivered += delivered;
@@ -62,7 +61,7 @@ impl Engine {
             self.send(station, observer)?;
             next = self.stations[station].host.next_deadline().max(self.now);
         }
-        self.tournament.set(self.actors.stations + station, next);
+        self.calendar.actors.set(self.actors.stations + station, next);
         while let Some(event) = self.stations[station].host.take_event() {
             self.note(event, observer);
         }
@@ -86,23 +85,19 @@ impl Engine {
         it.host.egress(self.now, &mut outlet);
         let Outlet { passed, broken, .. } = outlet;
         if let Some(number) = it.out {
-            self.tournament.set(number, self.directions[number].next_arrival());
+            self.calendar.note_arrival(&self.directions[number]);
         }
         if let Some(broken) = broken {
             return Err(broken);
         }
-        self.transmissions += passed.transmissions;
-        let checker = &mut self.checker;
-        checker.checks.pause += passed.while_paused;
-        checker.checks.link += passed.transmissions;
-        let balance = &mut checker.balance;
+        self.transmissions += passed.made.frames - passed.unconnected.frames;
+        self.checker.checks.pause += passed.while_paused;
+        let balance = &mut self.checker.balance;
         balance.sent += passed.made;
         balance.lost += passed.lost;
         balance.unconnected += passed.unconnected;
         balance.inside = balance.inside + passed.made - passed.lost - passed.unconnected;
-        if passed.moved {
-            self.watch.moved += 1;
-        }
+        self.watch.moved += u64::from(passed.made.frames > 0);
         Ok(())
     }
 
@@ -120,6 +115,7 @@ impl Engine {
                     flow.message = delivered.map_or(0, |(_, bytes)| bytes);
                 }
             }
+            Event::Sent { flow } => self.flows.note_sent(flow),
             Event::Acknowledged { flow, retransmitted } => {
                 if let Some(Flow { spec, ends, ideal, received, message, .. }) = self.flows.end(flow) {
                     self.stations[ends[1] as usize].host.close(flow);
@@ -145,7 +141,7 @@ impl Engine {
     fn schedule(&mut self) {
         let start = self.pending.as_ref().map_or(Nanos::NEVER, |flow| flow.start);
         let stop = self.stops.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
-        self.tournament.set(self.actors.schedule, start.min(stop).max(self.now));
+        self.calendar.actors.set(self.actors.schedule, start.min(stop).max(self.now));
     }
 
     /// Starts and stops what is to start and to stop.
@@ -223,6 +219,18 @@ impl Engine {
     }
 }
 
+/// Frames sent in one call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    made: Volume,
+    /// Of these, frames lost to faults.
+    lost: Volume,
+    /// Of these, frames sent to an unconnected port.
+    unconnected: Volume,
+    /// Frames sent while some priority was paused.
+    while_paused: u64,
+}
+
 /// The port of a host, as the host sees it.
 struct Outlet<'a, O> {
     now: Nanos,
@@ -271,14 +279,12 @@ impl<O: Observer> Transmit for Outlet<'_, O> {
         let frame = self.pool.frame(headers, length, label);
         let length = frame.length();
         self.passed.made.count(length);
-        self.passed.moved = true;
         let Some(direction) = &mut self.direction else {
             self.passed.unconnected.count(length);
             return;
         };
-        self.passed.transmissions += 1;
         match direction.send(self.now, start, frame) {
-            Ok(Sent::InFlight) => {}
+            Ok(Sent::First | Sent::Behind) => {}
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {
                 self.broken.get_or_insert(broken);

@@ -16,14 +16,14 @@ impl Engine {
         if !cycle.is_empty() {
             return Some(Ending::Deadlock { since: before, cycle });
         }
-        self.tournament.set(self.actors.watch, Nanos::NEVER);
+        self.calendar.actors.set(self.actors.watch, Nanos::NEVER);
         let is_active = self.flows.active() > 0;
-        if is_active && self.tournament.next().0 == Nanos::NEVER {
+        if is_active && self.calendar.actors.next().0 == Nanos::NEVER {
             return Some(Ending::Deadlock { since: before, cycle });
         }
         let ending = self.watch.look_for_a_livelock(self.now, is_active);
         if ending.is_none() {
-            self.tournament.set(self.actors.watch, self.watch.next());
+            self.calendar.actors.set(self.actors.watch, self.watch.next());
         }
         ending
     }

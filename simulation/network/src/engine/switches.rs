@@ -1,5 +1,6 @@
 //! Frames into and out of switches, in the very order in which a replay would have them.
 
+use super::calendar::Calendar;
 use super::{BURST, Engine};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
@@ -7,8 +8,9 @@ use crate::link::{Direction, Sent};
 use crate::network::NodeId;
 use crate::nodes::Switch;
 use crate::observer::{Observer, Tap};
-use crate::tournament::Tournament;
+use crate::tournament::Actor;
 use crate::violation::Broken;
+use core::mem;
 use switch::{ControlFrame, Frame, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
@@ -16,13 +18,12 @@ use units::{Bytes, Nanos, PortId, PortSet, Priority};
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Asks the ports whose deadlines may have changed. Those of them that are due at `now` are in `due` afterwards, and
-    /// the others are not.
+    /// Updates the deadlines of ports that changed, and which of these ports are `due` at `now`.
     #[inline(always)]
-    fn ask_for_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
+    fn update_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
         for port in self.shard.take_changed().iter() {
             let deadline = self.shard.port_deadline(port);
-            let before = core::mem::replace(&mut self.deadlines[port.index()], deadline);
+            let before = mem::replace(&mut self.deadlines[port.index()], deadline);
             if deadline <= self.next {
                 self.next = deadline;
             } else if before == self.next {
@@ -36,7 +37,7 @@ impl Switch {
         }
     }
 
-    /// The ports that are due at `now`, as they last said.
+    /// The ports that were due at `now` when their deadlines were last updated.
     #[inline]
     fn due(&self, now: Nanos) -> PortSet {
         if self.next > now {
@@ -48,6 +49,33 @@ impl Switch {
 }
 
 impl Engine {
+    /// Lets a switch act for all events before `until`. All frames that arrive before it are under way already, so
+    /// no other node has to act in between, and the state of the switch is loaded into the caches once for many frames.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        switch: usize,
+        actor: Actor,
+        until: Nanos,
+        observer: &mut impl Observer,
+    ) -> Result<(), Broken> {
+        let inputs = self.switches[switch].inputs.clone();
+        loop {
+            let (at, player) = self.calendar.agendas[switch].next();
+            if at >= until {
+                self.calendar.actors.set(actor, at);
+                return Ok(());
+            }
+            self.now = at;
+            if player < inputs.len() {
+                self.arrive_at_switch(inputs.start + player, switch, observer)?;
+            } else {
+                self.serve(switch, observer)?;
+            }
+            self.check_event()?;
+        }
+    }
+
     /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
     /// may leave at once leaves.
     #[inline]
@@ -57,9 +85,11 @@ impl Engine {
         switch: usize,
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
-        let (now, port) = (self.now, self.directions[number].to.port);
+        let (now, direction) = (self.now, &self.directions[number]);
+        let (port, input) = (direction.to.port, direction.input);
         loop {
-            let (entered, pauses) = self.gather(number, switch, port, observer);
+            let Gathered { entered, pauses, next } = self.gather(number, switch, port, observer);
+            self.calendar.agendas[switch].set(input, next);
             let left = self.call(switch, entered, pauses, observer, |shard, burst, links| {
                 shard.ingress(now, port, burst, links);
             })?;
@@ -68,16 +98,13 @@ impl Engine {
             if it.next <= now || it.shard.has_changed() {
                 self.serve(switch, observer)?;
             }
-            let next = self.directions[number].next_arrival();
             if next > now {
-                self.tournament.set(number, next);
                 return Ok(());
             }
         }
     }
 
-    /// Takes frames that have arrived, as many as fit a burst. Returns how many, and how many of them are
-    /// pauses, which no switch passes on.
+    /// Takes frames that have arrived, as many as fit a burst.
     #[inline]
     fn gather(
         &mut self,
@@ -85,29 +112,34 @@ impl Engine {
         switch: usize,
         port: PortId,
         observer: &mut impl Observer,
-    ) -> (Volume, Volume) {
+    ) -> Gathered {
         let Self { now, directions, burst, switches, .. } = self;
         let (mut entered, mut pauses) = (Volume::ZERO, Volume::ZERO);
         let it = &switches[switch];
-        while burst.len() < BURST
-            && let Some(mut frame) = directions[number].arrive(*now)
-        {
-            let length = frame.length();
-            entered.count(length);
-            frame.came_in_through(port);
-            if frame.is_pause() {
-                pauses.count(length);
-                let obeyed = it.program.port(port).pfc.obey;
-                let reverse = directions[number].reverse;
-                directions[reverse].pauses.hear(*now, frame.headers(), obeyed);
+        loop {
+            let direction = &mut directions[number];
+            let frame = direction.arrive(*now);
+            let next = direction.next_arrival();
+            if let Some(mut frame) = frame {
+                let length = frame.length();
+                entered.count(length);
+                frame.came_in_through(port);
+                if frame.is_pause() {
+                    pauses.count(length);
+                    let obeyed = it.program.port(port).pfc.obey;
+                    let reverse = direction.reverse;
+                    directions[reverse].pauses.hear(*now, frame.headers(), obeyed);
+                }
+                if it.is_tapped {
+                    let tap = Tap { node: it.node, port, inbound: true };
+                    observer.captured(tap, *now, frame.headers(), length);
+                }
+                burst.push(frame);
             }
-            if it.is_tapped {
-                let tap = Tap { node: it.node, port, inbound: true };
-                observer.captured(tap, *now, frame.headers(), length);
+            if next > *now || burst.len() == BURST {
+                return Gathered { entered, pauses, next };
             }
-            burst.push(frame);
         }
-        (entered, pauses)
     }
 
     /// Calls each port of a switch that is due, in the order of ports, until none is.
@@ -116,7 +148,7 @@ impl Engine {
         let now = self.now;
         let it = &mut self.switches[switch];
         let mut due = it.due(now);
-        it.ask_for_deadlines(now, &mut due);
+        it.update_deadlines(now, &mut due);
         let (mut turn, mut passes) = (due.iter().next(), 0);
         while let Some(port) = turn
             && passes < PASSES
@@ -125,14 +157,15 @@ impl Engine {
                 shard.egress(now, port, &mut Outlet { port, links });
             })?;
             // What left may have made another port due, by the end of a pause.
-            self.switches[switch].ask_for_deadlines(now, &mut due);
+            self.switches[switch].update_deadlines(now, &mut due);
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
                 passes += 1;
                 turn = due.iter().next();
             }
         }
-        self.tournament.set(self.actors.switches + switch, self.switches[switch].next.max(now));
+        let it = &self.switches[switch];
+        self.calendar.agendas[switch].set(it.inputs.len(), it.next.max(now));
         Ok(())
     }
 
@@ -147,7 +180,7 @@ impl Engine {
         observer: &mut O,
         call: impl FnOnce(&mut Shard<SimFrame>, &mut Vec<SimFrame>, &mut Outlets<'_, O>),
     ) -> Result<Bytes, Broken> {
-        let live = self.pool.live();
+        let before = (self.pool.live(), self.pool.duplicates().frames);
         let it = &mut self.switches[switch];
         let mut outlets = Outlets {
             node: it.node,
@@ -156,49 +189,38 @@ impl Engine {
             pool: &self.pool,
             out: &it.out,
             directions: &mut self.directions,
-            tournament: &mut self.tournament,
+            calendar: &mut self.calendar,
             observer: it.is_tapped.then_some(observer),
-            passed: Passed::default(),
-            broken: None,
-            suspect: None,
+            left: Volume::ZERO,
+            odd: &mut self.odd,
         };
         call(&mut it.shard, &mut self.burst, &mut outlets);
-        let Outlets { passed, broken, suspect, .. } = outlets;
-        if let Some(broken) = broken {
-            return Err(broken);
-        }
-        if let Some((port, priority, broken)) = suspect {
-            // A watchdog may let a queue send in spite of a pause.
-            if !it.shard.queue(self.now, port, priority).stormed {
-                return Err(broken);
-            }
-        }
-        it.held = it.held + entered - passed.left;
-        self.transmissions += passed.transmissions;
-        let checker = &mut self.checker;
-        checker.checks.pause += passed.while_paused;
-        checker.checks.link += passed.transmissions;
-        self.watch.moved += u64::from(passed.moved);
+        let left = outlets.left;
+        it.held = it.held + entered - left;
+        self.transmissions += left.frames;
+        self.watch.moved += u64::from(left.frames > 0);
         // Mostly frames wait, or are on their way, and no others have come into being.
-        let before = (live, checker.balance.duplicated);
-        if passed.is_odd || pauses.frames > 0 || (self.pool.live(), self.pool.duplicates()) != before {
-            self.account_for_the_rest(switch, live, pauses, passed)?;
+        let (live, copies) = before;
+        let is_odd = self.odd.is_any || pauses.frames > 0;
+        if is_odd || (self.pool.live().frames, self.pool.duplicates().frames) != (live.frames, copies) {
+            self.account_for_the_rest(switch, live, pauses)?;
         }
-        Ok(passed.left.bytes)
+        Ok(left.bytes)
     }
 
     /// Accounts for frames that a switch has made, copied or taken, and for those that went elsewhere than onto a link.
     /// There were `live` frames before.
     #[inline(never)]
-    fn account_for_the_rest(
-        &mut self,
-        switch: usize,
-        live: Volume,
-        pauses: Volume,
-        passed: Passed,
-    ) -> Result<(), Broken> {
+    fn account_for_the_rest(&mut self, switch: usize, live: Volume, pauses: Volume) -> Result<(), Broken> {
+        let Odd { made, lost, unconnected, while_paused, moved, broken, suspect, .. } =
+            mem::take(&mut self.odd);
         let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
-        let Passed { made, lost, unconnected, .. } = passed;
+        // A watchdog may let a queue send in spite of a pause.
+        let is_stormed = |port, priority| it.shard.queue(self.now, port, priority).stormed;
+        let suspect = suspect.filter(|(port, priority, _)| !is_stormed(*port, *priority));
+        if let Some(broken) = broken.or(suspect.map(|(_, _, broken)| broken)) {
+            return Err(broken);
+        }
         let copied = self.pool.duplicates() - balance.duplicated;
         let taken = live + copied + made - lost - unconnected - self.pool.live();
         it.held = it.held + copied - taken;
@@ -209,28 +231,41 @@ impl Engine {
         balance.made += made;
         balance.lost += lost;
         balance.unconnected += unconnected;
+        self.transmissions = self.transmissions + made.frames - unconnected.frames;
+        self.checker.checks.pause += while_paused;
+        self.watch.moved += u64::from(moved);
         if taken == pauses { Ok(()) } else { self.check_drops(switch) }
     }
 }
 
-/// Frames sent in one call.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Passed {
-    /// Frames that waited.
-    pub left: Volume,
-    /// Frames that were made on the spot.
-    pub made: Volume,
-    /// Of both, those lost to faults.
-    pub lost: Volume,
-    /// Of both, those sent to unconnected ports.
-    pub unconnected: Volume,
-    pub transmissions: u64,
-    /// Frames that were sent while some priority was paused.
-    pub while_paused: u64,
-    /// Whether there was anything but pauses.
-    pub moved: bool,
-    /// Whether a switch has made, lost or not connected any.
-    pub is_odd: bool,
+/// Frames that arrived together.
+struct Gathered {
+    entered: Volume,
+    /// The pauses among them, which no switch passes on.
+    pauses: Volume,
+    /// When the next frame arrives.
+    next: Nanos,
+}
+
+/// Unusual events of one call of a switch. Most calls have none.
+#[derive(Debug, Default)]
+pub(super) struct Odd {
+    /// Whether there is anything else in here.
+    is_any: bool,
+    /// Frames that the switch made.
+    made: Volume,
+    /// Frames lost to faults.
+    lost: Volume,
+    /// Frames sent to unconnected ports.
+    unconnected: Volume,
+    /// Frames that waited, and left while some priority was paused.
+    while_paused: u64,
+    /// Whether the switch made anything but pauses.
+    moved: bool,
+    /// The first thing that was wrong.
+    broken: Option<Broken>,
+    /// The first frame that was sent against a pause, with its port.
+    suspect: Option<(PortId, Priority, Broken)>,
 }
 
 /// The links of a switch, as the switch sees them.
@@ -242,14 +277,12 @@ struct Outlets<'a, O> {
     /// By port, the direction in which it sends.
     out: &'a [Option<usize>],
     directions: &'a mut [Direction],
-    tournament: &'a mut Tournament,
+    calendar: &'a mut Calendar,
     /// Where the node is tapped.
     observer: Option<&'a mut O>,
-    passed: Passed,
-    /// The first thing that was wrong.
-    broken: Option<Broken>,
-    /// A frame that was sent against a pause, and through which port.
-    suspect: Option<(PortId, Priority, Broken)>,
+    /// Frames that waited and left.
+    left: Volume,
+    odd: &'a mut Odd,
 }
 
 impl<O: Observer> Outlets<'_, O> {
@@ -259,37 +292,37 @@ impl<O: Observer> Outlets<'_, O> {
             let tap = Tap { node: self.node, port, inbound: false };
             observer.captured(tap, start, frame.headers(), frame.length());
         }
-        let length = frame.length();
         let Some(number) = self.out[port.index()] else {
-            self.passed.unconnected.count(length);
-            self.passed.is_odd = true;
-            return;
+            return self.odd().unconnected.count(frame.length());
         };
-        self.passed.transmissions += 1;
-        let direction = &mut self.directions[number];
+        let (length, direction) = (frame.length(), &mut self.directions[number]);
         match direction.send(self.now, start, frame) {
-            Ok(Sent::InFlight) => {}
-            Ok(Sent::Lost) => {
-                self.passed.lost.count(length);
-                self.passed.is_odd = true;
-            }
+            Ok(Sent::Behind) => {}
+            Ok(Sent::First) => self.calendar.note_arrival(direction),
+            Ok(Sent::Lost) => self.odd().lost.count(length),
             Err(broken) => {
-                self.broken.get_or_insert(broken);
+                self.odd().broken.get_or_insert(broken);
             }
         }
-        self.tournament.set(number, direction.next_arrival());
+    }
+
+    #[cold]
+    fn odd(&mut self) -> &mut Odd {
+        self.odd.is_any = true;
+        self.odd
     }
 
     /// Checks that `frame` may begin at `start`, by the pauses that have arrived at its link.
     #[cold]
     fn check_pause(&mut self, port: PortId, direction: usize, start: Nanos, frame: &SimFrame) {
-        self.passed.while_paused += 1;
         let (dscp, pcp) = code_points(frame.headers());
         let priority = self.program.port(frame.ingress()).classification.priority(dscp, pcp);
-        let until = self.directions[direction].pauses.until(priority);
+        let (node, until) = (self.node, self.directions[direction].pauses.until(priority));
+        let odd = self.odd();
+        odd.while_paused += 1;
         if start < until {
-            let broken = Broken::Pause { node: self.node, port, priority, start, until };
-            self.suspect.get_or_insert((port, priority, broken));
+            let broken = Broken::Pause { node, port, priority, start, until };
+            odd.suspect.get_or_insert((port, priority, broken));
         }
     }
 }
@@ -303,8 +336,7 @@ impl<O: Observer> Links<SimFrame> for Outlets<'_, O> {
 
     #[inline(always)]
     fn frame(&mut self, port: PortId, start: Nanos, frame: SimFrame) {
-        self.passed.left.count(frame.length());
-        self.passed.moved = true;
+        self.left.count(frame.length());
         if let Some(number) = self.out[port.index()]
             && self.directions[number].pauses.any_at(start)
         {
@@ -333,10 +365,10 @@ impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, '_, O> {
 
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
         let length: Bytes = frame.length();
-        self.links.passed.made.count(length);
-        self.links.passed.is_odd = true;
         let frame = self.links.pool.frame(frame.bytes(), length, None);
-        self.links.passed.moved |= !frame.is_pause();
+        let odd = self.links.odd();
+        odd.made.count(length);
+        odd.moved |= !frame.is_pause();
         self.links.put(self.port, start, frame);
     }
 }

@@ -55,10 +55,10 @@ fn inject(
     volume.count(frame.length());
     engine.checker.balance.sent += volume;
     match engine.directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
-        Sent::InFlight => engine.checker.balance.inside += volume,
+        Sent::First | Sent::Behind => engine.checker.balance.inside += volume,
         Sent::Lost => engine.checker.balance.lost += volume,
     }
-    engine.tournament.set(number, engine.directions[number].next_arrival());
+    engine.calendar.note_arrival(&engine.directions[number]);
 }
 
 /// Lets everything happen up to `until`.
@@ -111,7 +111,7 @@ fn a_frame_that_grows_on_its_way_is_noticed() {
     let longer = engine.pool.frame(taken.headers(), Bytes(1_083), None);
     drop(taken);
     engine.directions[number].send(Nanos(2_000), Nanos(2_000), longer).unwrap();
-    engine.tournament.set(number, engine.directions[number].next_arrival());
+    engine.calendar.note_arrival(&engine.directions[number]);
     assert!(matches!(run(&mut engine, 9_000), Err(Broken::Conservation { .. })));
 }
 

@@ -1,0 +1,145 @@
+//! When each node has something to do next.
+
+use crate::link::Direction;
+use crate::nodes::Place;
+use crate::tournament::{Actor, Tournament};
+
+/// The next instant of each actor. A switch also has an agenda of its own, because it is visited for many events.
+#[derive(Debug)]
+pub(super) struct Calendar {
+    /// Nodes by number, then the other actors.
+    pub actors: Tournament,
+    /// By switch: the directions that lead to it, in the order of ports, and last its own deadline.
+    pub agendas: Vec<Tournament>,
+}
+
+impl Calendar {
+    /// Notes that a frame was sent through `direction` and may be the next to arrive.
+    #[inline]
+    pub fn note_arrival(&mut self, direction: &Direction) {
+        let at = direction.next_arrival();
+        if let Place::Switch(switch) = direction.place {
+            self.agendas[switch].set(direction.input, at);
+        }
+        self.actors.lower(actor(direction), at);
+    }
+}
+
+/// The node to which a direction leads, as an actor.
+#[inline]
+fn actor(direction: &Direction) -> Actor {
+    direction.to.node.0 as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Engine;
+    use crate::network::{FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
+    use crate::observer::{Observer, Tap, View};
+    use crate::options::Options;
+    use crate::outcome::{FlowRecord, Outcome};
+    use crate::testing::{end, flow, host, host_settings, link, patched, switch};
+    use endpoint::{FlowId, HostSettings};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use units::{BitRate, Bytes, Interval, Nanos};
+
+    /// Two hosts with two switches between them, where the last link is slow, so that one switch pauses the other.
+    fn bottleneck() -> NetworkSpec {
+        let rate = BitRate::gigabits(10);
+        let slow_host = HostSettings { rate, ..host_settings(1, 0) };
+        let mut slow_end = patched(&[(0, 1)]);
+        slow_end.ports[1].rate = rate;
+        let slow_host = NodeSpec { name: "host1".to_owned(), kind: NodeKind::Host(Arc::new(slow_host)) };
+        let slow_link = LinkSpec { rate, ..link(end(3, 1), end(1, 0)) };
+        NetworkSpec {
+            nodes: vec![host(0, 1), slow_host, switch(patched(&[(0, 1)])), switch(slow_end)],
+            links: vec![link(end(0, 0), end(2, 0)), link(end(2, 1), end(3, 0)), slow_link],
+        }
+    }
+
+    /// Everything that an observer sees. What is captured at different nodes comes in no order.
+    #[derive(Debug, Default, PartialEq)]
+    struct Log {
+        samples: Vec<(Nanos, u64)>,
+        records: Vec<FlowRecord>,
+        frames: BTreeMap<u32, Vec<(bool, Nanos, Bytes)>>,
+    }
+
+    impl Observer for Log {
+        fn sample(&mut self, at: Nanos, view: &View<'_>) {
+            self.samples.push((at, view.progress().transmissions));
+        }
+
+        fn completed(&mut self, record: &FlowRecord) {
+            self.records.push(record.clone());
+        }
+
+        fn captured(&mut self, tap: Tap, at: Nanos, _: &[u8], length: Bytes) {
+            self.frames.entry(tap.node.0).or_default().push((tap.inbound, at, length));
+        }
+    }
+
+    fn run(flows: &[FlowSpec], ahead: bool) -> (Outcome, Log) {
+        let options = Options {
+            sampling: Some(Interval(7_300)),
+            taps: (0..4).map(NodeId).collect(),
+            limit: Nanos(5_000_000),
+            ..Options::default()
+        };
+        let (mut engine, mut log) = (Engine::new(bottleneck(), options), Log::default());
+        if !ahead {
+            engine.lookahead = Interval::ZERO;
+        }
+        let outcome = engine.run(flows.iter().cloned(), &mut log).unwrap();
+        (outcome, log)
+    }
+
+    fn flows() -> impl Strategy<Value = Vec<FlowSpec>> {
+        let one = (0_u64..30_000, 1_u64..300_000, any::<bool>(), prop::option::of(1_u64..40_000));
+        prop::collection::vec(one, 1..6).prop_map(|mut flows| {
+            flows.sort();
+            (0..)
+                .zip(flows)
+                .map(|(number, (start, bytes, forth, lasts))| {
+                    let (one, other) = if forth { (0, 1) } else { (1, 0) };
+                    FlowSpec {
+                        id: FlowId(number),
+                        start: Nanos(start),
+                        source: NodeId(one),
+                        destination: NodeId(other),
+                        stop: lasts.map(|time| Nanos(start + time)),
+                        ..flow(lasts.is_none().then_some(bytes))
+                    }
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn switches_that_run_ahead_of_the_others_change_no_result(flows in flows()) {
+            let (outcome, log) = run(&flows, true);
+            prop_assert_eq!(&(outcome, log), &run(&flows, false));
+        }
+    }
+
+    #[test]
+    fn a_switch_runs_no_further_ahead_than_others_can_act_or_look() {
+        let options = Options { limit: Nanos(1_000_000), ..Options::default() };
+        let mut engine = Engine::new(bottleneck(), options);
+        let horizon = |engine: &Engine| engine.horizon(Nanos::NEVER);
+        engine.now = Nanos(5_000);
+        assert_eq!(horizon(&engine), Nanos(5_001), "without flows the run ends now");
+        engine.flows.start(flow(None), [0, 1], Interval::ZERO);
+        assert_eq!(horizon(&engine), Nanos(6_000), "the shortest link is 1,000 ns long");
+        assert_eq!(engine.horizon(Nanos(5_400)), Nanos(5_400), "a sample is taken before what happens then");
+        engine.now = Nanos(999_500);
+        assert_eq!(horizon(&engine), Nanos(1_000_001), "what happens at the limit still counts");
+        engine.flows.note_sent(FlowId(0));
+        assert_eq!(horizon(&engine), Nanos(999_501), "the last acknowledgement may end the run");
+        engine.pending = Some(flow(None));
+        assert_eq!(horizon(&engine), Nanos(1_000_001), "another flow will start");
+    }
+}
