@@ -1,18 +1,30 @@
-//! Aligned columns and figures that a person can read.
+//! Tables with aligned columns, and figures for people.
 
 use core::fmt::Write;
 
-/// A table in plain ASCII. Its first columns are text, aligned to the left; the others are figures,
-/// aligned to the right.
+/// Columns of a table: their headings, and functions that write the cells of a row.
+pub type Columns<'c, R> = &'c [(&'c str, fn(&R) -> String)];
+
+/// A table in plain ASCII. Its first columns are text, aligned to the left; the others are figures, aligned to the
+/// right.
 pub struct Table {
     text_columns: usize,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these headings, the first `text_columns` of them over text.
+    /// A table with these headings, the first `text_columns` of them above text.
     pub fn new<'a>(text_columns: usize, headings: impl IntoIterator<Item = &'a str>) -> Self {
         Self { text_columns, rows: vec![headings.into_iter().map(str::to_owned).collect()] }
+    }
+
+    /// A table of `columns`, the first `text_columns` of them text, with a row for each of `rows`.
+    pub fn of<R>(text_columns: usize, columns: Columns<'_, R>, rows: impl IntoIterator<Item = R>) -> Self {
+        let mut table = Self::new(text_columns, columns.iter().map(|(heading, _)| *heading));
+        for row in rows {
+            table.row(columns.iter().map(|(_, cell)| cell(&row)));
+        }
+        table
     }
 
     /// Adds a row.
@@ -20,12 +32,12 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether it has nothing but headings.
+    /// Whether it has headings only.
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
-    /// Writes it, indented by two.
+    /// Writes it, indented by two spaces.
     pub fn write_to(&self, page: &mut String) {
         self.write_rows(page, 0);
     }
@@ -42,7 +54,7 @@ impl Table {
         for row in &self.rows[first..] {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                // A string takes all that is written to it.
+                // Writing to a string cannot fail.
                 let _ = if column < self.text_columns {
                     write!(line, "  {cell:<width$}")
                 } else {
@@ -65,43 +77,40 @@ pub fn section(page: &mut String, title: &str, table: &Table) {
     }
 }
 
-/// `1,234,567`.
+/// Formats with separators: `1,234,567`.
 pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
+    if number < 1_000 {
+        return number.to_string();
     }
-    grouped
+    format!("{},{:03}", thousands(number / 1_000), number % 1_000)
 }
 
-/// `830 B`, `24.0 kB`, `9.70 MB`: three digits that count.
+/// Formats with three significant digits: `830 B`, `24.0 kB`, `9.70 MB`.
 pub fn bytes(bytes: u64) -> String {
     scaled(bytes, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
 }
 
-/// `830 ns`, `24.0 us`, `9.70 ms`, `27.3 s`: three digits that count.
+/// Formats with three significant digits: `830 ns`, `24.0 us`, `9.70 ms`, `27.3 s`.
 pub fn nanos(nanos: u64) -> String {
     scaled(nanos, &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)])
 }
 
-/// `51.0 ms`, `9.00 s`, `12 min 5 s`, `3 h 40 min`, `27 d 4 h`: from a minute on, the two largest units.
+/// Formats a long time: `51.0 ms`, `9.00 s`, and from a minute on the two largest units, `12 min 5 s`, `27 d 4 h`.
 pub fn duration(time_ns: u64) -> String {
     let seconds = time_ns / 1_000_000_000;
-    let units = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
-    match units.windows(2).find(|pair| seconds >= pair[0].1) {
-        Some(pair) => {
-            let [(large, many), (small, one)] = [pair[0], pair[1]];
-            format!("{} {large} {} {small}", seconds / many, seconds % many / one)
-        }
-        None => nanos(time_ns),
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    if days > 0 {
+        format!("{days} d {} h", hours % 24)
+    } else if hours > 0 {
+        format!("{hours} h {} min", minutes % 60)
+    } else if minutes > 0 {
+        format!("{minutes} min {} s", seconds % 60)
+    } else {
+        nanos(time_ns)
     }
 }
 
-/// `10 Mb/s`, `100 Gb/s`.
+/// Formats in the largest unit that divides the rate: `10 Mb/s`, `100 Gb/s`.
 pub fn rate(bits_per_second: u64) -> String {
     let units = [
         ("b/s", 1),
@@ -110,11 +119,9 @@ pub fn rate(bits_per_second: u64) -> String {
         ("Gb/s", 1_000_000_000),
         ("Tb/s", 1_000_000_000_000),
     ];
-    match units
-        .iter()
-        .rev()
-        .find(|(_, size)| bits_per_second >= *size && bits_per_second.is_multiple_of(*size))
-    {
+    let divides =
+        |(_, size): &&(&str, u64)| bits_per_second >= *size && bits_per_second.is_multiple_of(*size);
+    match units.iter().rev().find(divides) {
         Some((unit, size)) => format!("{} {unit}", bits_per_second / size),
         None => scaled(bits_per_second, &units),
     }
@@ -126,7 +133,7 @@ fn scaled(number: u64, units: &[(&str, u64)]) -> String {
         return format!("{number} {unit}");
     }
     let value = number as f64 / *size as f64;
-    // 9.995 and more would be rounded to four digits.
+    // Two decimals of 9.995 and more would be four digits.
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     if value >= 9_999.5 {
         format!("{} {unit}", thousands(value.round() as u64))

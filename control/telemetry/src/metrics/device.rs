@@ -1,204 +1,97 @@
 //! Metrics of ports and of the devices behind them.
 
-use super::kind::{Kind, Measure};
-use super::metric::Metric;
-use super::samples::{Samples, Value};
-use crate::snapshot::{Snapshot, WirePortReport};
+use super::metric::metrics;
+use super::readers::{Part, each_port, each_port_by, each_port_with};
+use super::samples::Sample;
+use super::samples::Value::{Info, Number};
+use crate::snapshot::WirePortReport;
 use report::{ByReason, Count};
 use switch::{Consumed, DropReason};
 
-/// Metrics of ports.
-pub static PORTS: &[Metric] = &[
-    Metric {
-        kind: Kind::Info,
-        name: "port",
-        measure: Measure::Number,
-        help: "Device behind the port.",
-        read: |it, out| {
-            for port in &it.ports {
-                let device = &port.device;
-                let labels =
-                    [("port", port.port.name.as_str()), ("device", &device.name), ("driver", &device.driver)];
-                out.add(labels, Value::Info);
-            }
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "link_up",
-        measure: Measure::Number,
-        help: "Whether the link is up, 1 or 0.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.device.link_up.into()))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "port_rate",
-        measure: Measure::BytesPerSecond,
-        help: "Rate of the link.",
-        read: |it, out| {
-            out.each_port(it, |at| Some(Value::BitsPerSecond(at.port.rate_bits_per_second)));
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "port_frames",
-        measure: Measure::Number,
-        help: "Frames received, and data frames sent.",
-        read: |it, out| port_volumes(it, out, |count| count.frames),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "port",
-        measure: Measure::Bytes,
-        help: "Bytes of frames received and of data frames sent, without FCS.",
-        read: |it, out| port_volumes(it, out, |count| count.bytes),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "control_frames",
-        measure: Measure::Number,
-        help: "Control frames that the gateway generated and sent: PFC, rate feedback, direct CNPs.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.port.control_out.frames))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "consumed_frames",
-        measure: Measure::Number,
-        help: "Frames that the gateway consumed instead of forwarding them, by kind.",
-        read: |it, out| {
-            out.each_port_by(it, "kind", |at| {
+metrics! {
+    /// Metrics of ports.
+    metrics_of_ports {
+        Info "port": "Device behind the port.", each_port_with(|at| {
+            let (device, driver) = (&*at.device.name, &*at.device.driver);
+            vec![(vec![("device", device.into()), ("driver", driver.into())], Info)]
+        });
+        Gauge "link_up": "Whether the link is up, 1 or 0.", each_port(|at| Some(Number(at.device.link_up.into())));
+        Gauge "port_rate" in BitsPerSecond: "Rate of the link.",
+            each_port(|at| Some(Number(at.port.rate_bits_per_second)));
+        Counter "port_frames": "Frames received, and data frames sent.",
+            each_port_by("direction", |at| volumes(at, |count| count.frames));
+        Counter "port" in Bytes: "Bytes of frames received and of data frames sent, without FCS.",
+            each_port_by("direction", |at| volumes(at, |count| count.bytes));
+        Counter "control_frames": "Control frames that the gateway generated and sent: PFC, rate feedback, direct CNPs.",
+            each_port(|at| Some(Number(at.port.control_out.frames)));
+        Counter "consumed_frames": "Frames that the gateway consumed instead of forwarding them, by kind.",
+            each_port_by("kind", |at| {
                 Some(Consumed::ALL.map(|kind| (kind.name(), frames(&at.port.consumed, kind.name()))))
             });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "dropped_frames",
-        measure: Measure::Number,
-        help: "Dropped frames by reason: received on this port (receive), or queued for it (transmit).",
-        read: |it, out| {
-            for port in &it.ports {
-                drops(port, out);
-            }
-        },
-    },
-];
-
-/// Metrics of devices, and of the links that are emulated behind them.
-pub static DEVICES: &[Metric] = &[
-    Metric {
-        kind: Kind::Counter,
-        name: "device_frames",
-        measure: Measure::Number,
-        help: "Frames received from and sent to the device, control frames included.",
-        read: |it, out| {
-            out.each_port_by(it, "direction", |at| {
-                let sent = at.counters.sent + at.counters.control.sent;
-                Some([("receive", Value::Whole(at.counters.received)), ("transmit", Value::Whole(sent))])
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_missed_frames",
-        measure: Measure::Number,
-        help: "Frames lost because the receive ring was full.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.hardware.missed))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_no_mbuf_frames",
-        measure: Measure::Number,
-        help: "Frames lost because no packet buffer was free.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.hardware.no_mbuf))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_errors",
-        measure: Measure::Number,
-        help: "Frames received with errors, and frames that could not be sent.",
-        read: |it, out| {
-            out.each_port_by(it, "direction", |at| {
-                let hardware = &at.counters.hardware;
-                let (receive, transmit) = (hardware.receive_errors, hardware.transmit_errors);
-                Some([("receive", Value::Whole(receive)), ("transmit", Value::Whole(transmit))])
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_full",
-        measure: Measure::Number,
-        help: "Times the device was full and frames had to wait.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.full))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_drained_frames",
-        measure: Measure::Number,
-        help: "Data frames dropped because they arrived while the gateway was draining.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.drained))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_unsendable_frames",
-        measure: Measure::Number,
-        help: "Data frames dropped because they span several packet buffers and the device can send only one.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.unsendable))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "device_control_lost_frames",
-        measure: Measure::Number,
-        help: "Control frames lost at the device.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.counters.control.lost))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "emulation_frames",
-        measure: Measure::Number,
-        help: "Frames on the emulated link, by outcome.",
-        read: |it, out| {
-            out.each_port_by(it, "result", |at| {
-                let link = at.emulation.as_ref()?;
-                Some([
-                    ("delivered", Value::Whole(link.delivered)),
-                    ("lost", Value::Whole(link.lost)),
-                    ("duplicated", Value::Whole(link.duplicated)),
-                    ("reordered", Value::Whole(link.reordered)),
-                    ("overflowed", Value::Whole(link.overflowed)),
-                ])
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "emulation_in_flight_frames",
-        measure: Measure::Number,
-        help: "Frames currently on the emulated link.",
-        read: |it, out| out.each_port(it, |at| Some(Value::Whole(at.emulation.as_ref()?.in_flight))),
-    },
-];
-
-fn port_volumes<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>, of: fn(Count) -> u64) {
-    out.each_port_by(snapshot, "direction", |at| {
-        let (arrived, left) = (of(at.port.arrived), of(at.port.out));
-        Some([("receive", Value::Whole(arrived)), ("transmit", Value::Whole(left))])
-    });
-}
-
-/// Every reason is there from the start, so that a first drop shows as an increase.
-fn drops<'a>(port: &'a WirePortReport, out: &mut Samples<'a>) {
-    let report = &port.port;
-    let places = [("receive", &report.dropped_at_ingress), ("transmit", &report.dropped_at_egress)];
-    for (direction, dropped) in places {
-        for reason in DropReason::ALL.map(DropReason::name) {
-            let labels = [("port", report.name.as_str()), ("direction", direction), ("reason", reason)];
-            out.add(labels, frames(dropped, reason));
-        }
+        Counter "dropped_frames":
+            "Dropped frames by reason: received on this port (receive), or queued for it (transmit).",
+            each_port_with(drops);
     }
 }
 
-fn frames<'a>(counts: &ByReason, name: &'static str) -> Value<'a> {
-    Value::Whole(counts.get(name).map_or(0, |count| count.frames))
+metrics! {
+    /// Metrics of devices, and of the emulated links behind them.
+    metrics_of_devices {
+        Counter "device_frames": "Frames received from and sent to the device, control frames included.",
+            each_port_by("direction", |at| {
+                let sent = at.counters.sent + at.counters.control.sent;
+                Some([("receive", at.counters.received), ("transmit", sent)])
+            });
+        Counter "device_missed_frames": "Frames lost because the receive ring was full.",
+            each_port(|at| Some(Number(at.counters.hardware.missed)));
+        Counter "device_no_mbuf_frames": "Frames lost because no packet buffer was free.",
+            each_port(|at| Some(Number(at.counters.hardware.no_mbuf)));
+        Counter "device_errors": "Frames received with errors, and frames that could not be sent.",
+            each_port_by("direction", |at| {
+                let hardware = &at.counters.hardware;
+                Some([("receive", hardware.receive_errors), ("transmit", hardware.transmit_errors)])
+            });
+        Counter "device_full": "Times the device was full and frames had to wait.",
+            each_port(|at| Some(Number(at.counters.full)));
+        Counter "device_drained_frames": "Data frames dropped because they arrived while the gateway was draining.",
+            each_port(|at| Some(Number(at.counters.drained)));
+        Counter "device_unsendable_frames":
+            "Data frames dropped because they span several packet buffers and the device can send only one.",
+            each_port(|at| Some(Number(at.counters.unsendable)));
+        Counter "device_control_lost_frames": "Control frames lost at the device.",
+            each_port(|at| Some(Number(at.counters.control.lost)));
+        Counter "emulation_frames": "Frames on the emulated link, by outcome.",
+            each_port_by("result", |at| {
+                let link = at.emulation.as_ref()?;
+                Some([
+                    ("delivered", link.delivered),
+                    ("lost", link.lost),
+                    ("duplicated", link.duplicated),
+                    ("reordered", link.reordered),
+                    ("overflowed", link.overflowed),
+                ])
+            });
+        Gauge "emulation_in_flight_frames": "Frames currently on the emulated link.",
+            each_port(|at| Some(Number(at.emulation.as_ref()?.in_flight)));
+    }
+}
+
+fn volumes(at: &WirePortReport, read: fn(Count) -> u64) -> Option<[Part; 2]> {
+    Some([("receive", read(at.port.arrived)), ("transmit", read(at.port.out))])
+}
+
+/// Every reason has a sample from the start, so that the first drop shows as an increase.
+fn drops(at: &WirePortReport) -> Vec<Sample<'_>> {
+    let places = [("receive", &at.port.dropped_at_ingress), ("transmit", &at.port.dropped_at_egress)];
+    let samples = places.into_iter().flat_map(|(direction, dropped)| {
+        DropReason::ALL.map(DropReason::name).map(|reason| {
+            let labels = vec![("direction", direction.into()), ("reason", reason.into())];
+            (labels, Number(frames(dropped, reason)))
+        })
+    });
+    samples.collect()
+}
+
+fn frames(counts: &ByReason, name: &str) -> u64 {
+    counts.get(name).map_or(0, |count| count.frames)
 }

@@ -1,152 +1,50 @@
-//! Metrics of the gateway as a whole.
+//! Metrics of the gateway as a whole, of its workers and of its pools.
 
-use super::kind::{Kind, Measure};
-use super::metric::Metric;
-use super::samples::Value;
-use crate::snapshot::{Snapshot, WorkerReport};
+use super::metric::metrics;
+use super::readers::{Part, each_worker, of_gateway, of_gateway_by};
+use super::samples::Value::{Delay, Info, Number};
+use crate::snapshot::Snapshot;
 use report::PoolReport;
 
-pub static METRICS: &[Metric] = &[
-    Metric {
-        kind: Kind::Info,
-        name: "gateway",
-        measure: Measure::Number,
-        help: "Name of the gateway and version of Longspan.",
-        read: |it, out| out.add([("name", &it.gateway), ("version", &it.version)], Value::Info),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "start_time",
-        measure: Measure::Seconds,
-        help: "When the gateway started, in Unix time.",
-        read: |it, out| out.add([], Value::Nanos(it.at_ns.saturating_sub(it.uptime_ns))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "reloads",
-        measure: Measure::Number,
-        help: "Configuration reloads that were applied or refused.",
-        read: |it, out| {
-            out.add([("result", "applied")], Value::Whole(it.reloads.applied));
-            out.add([("result", "refused")], Value::Whole(it.reloads.refused));
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "worker_turns",
-        measure: Measure::Number,
-        help: "Completed turns of the worker.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.turns))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "worker_busy_turns",
-        measure: Measure::Number,
-        help: "Turns in which the worker received or sent a frame.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.busy_turns))),
-    },
-    Metric {
-        kind: Kind::Histogram,
-        name: "worker_turn",
-        measure: Measure::Seconds,
-        help: "Duration of the worker's turns.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Delay(&at.turn))),
-    },
-    Metric {
-        kind: Kind::Histogram,
-        name: "worker_lateness",
-        measure: Measure::Seconds,
-        help: "How late the worker served deadlines of the switch.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Delay(&at.lateness))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "worker_covered_lateness",
-        measure: Measure::Seconds,
-        help: "Longest turn that the buffer covers; a longer one can lose lossless frames of the worker's ports.",
-        read: |it, out| {
-            for worker in &it.workers {
-                if let Some(covered) = worker.covered_lateness_ns {
-                    out.add_of_core(worker.core, Value::Nanos(covered));
-                }
-            }
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "worker_late_turns",
-        measure: Measure::Number,
-        help: "Turns that took longer than the buffer covers.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.late_turns))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "worker_held_back_frames",
-        measure: Measure::Number,
-        help: "Frames that waited because another worker had fallen behind.",
-        read: |it, out| workers(it).for_each(|(core, at)| out.add_of_core(core, Value::Whole(at.held_back))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "mbufs",
-        measure: Measure::Number,
-        help: "Total number of packet buffers.",
-        read: |it, out| out.add([], Value::Whole(it.memory.mbufs)),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "mbufs_in_use",
-        measure: Measure::Number,
-        help: "Packet buffers that hold a frame or wait in a receive ring.",
-        read: |it, out| out.add([], Value::Whole(it.memory.mbufs_in_use)),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "mbuf_memory",
-        measure: Measure::Bytes,
-        help: "Memory used by all packet buffers.",
-        read: |it, out| out.add([], Value::Whole(it.memory.size_bytes)),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "pool_held",
-        measure: Measure::Bytes,
-        help: "Bytes currently held in a buffer pool.",
-        read: |it, out| {
-            for (name, pool) in pools(it) {
-                out.add([("pool", name)], Value::Whole(pool.held_bytes));
-            }
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "pool_watermark",
-        measure: Measure::Bytes,
-        help: "Most bytes held in a buffer pool since the start.",
-        read: |it, out| {
-            for (name, pool) in pools(it) {
-                out.add([("pool", name)], Value::Whole(pool.watermark_bytes));
-            }
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "pool_size",
-        measure: Measure::Bytes,
-        help: "Size of a buffer pool.",
-        read: |it, out| {
-            for (name, pool) in pools(it) {
-                out.add([("pool", name)], Value::Whole(pool.size_bytes));
-            }
-        },
-    },
-];
-
-fn workers(snapshot: &Snapshot) -> impl Iterator<Item = (usize, &WorkerReport)> {
-    snapshot.workers.iter().map(|worker| (worker.core, worker))
+metrics! {
+    /// Metrics of the gateway as a whole.
+    metrics {
+        Info "gateway": "Name of the gateway and version of Longspan.",
+            Box::new(|it| vec![(vec![("name", (&*it.gateway).into()), ("version", (&*it.version).into())], Info)]);
+        Gauge "start_time" in Nanos: "When the gateway started, in Unix time.",
+            of_gateway(|it| it.at_ns.saturating_sub(it.uptime_ns));
+        Counter "reloads": "Configuration reloads that were applied or refused.",
+            of_gateway_by("result", |it| [("applied", it.reloads.applied), ("refused", it.reloads.refused)]);
+        Counter "worker_turns": "Completed turns of the worker.",
+            each_worker(|at| Some(Number(at.turns)));
+        Counter "worker_busy_turns": "Turns in which the worker received or sent a frame.",
+            each_worker(|at| Some(Number(at.busy_turns)));
+        Histogram "worker_turn" in Nanos: "Duration of the worker's turns.",
+            each_worker(|at| Some(Delay(&at.turn)));
+        Histogram "worker_lateness" in Nanos: "How late the worker served deadlines of the switch.",
+            each_worker(|at| Some(Delay(&at.lateness)));
+        Gauge "worker_covered_lateness" in Nanos:
+            "Longest turn that the buffer covers; a longer one can lose lossless frames of the worker's ports.",
+            each_worker(|at| at.covered_lateness_ns.map(Number));
+        Counter "worker_late_turns": "Turns that took longer than the buffer covers.",
+            each_worker(|at| Some(Number(at.late_turns)));
+        Counter "worker_held_back_frames": "Frames that waited because another worker had fallen behind.",
+            each_worker(|at| Some(Number(at.held_back)));
+        Gauge "mbufs": "Total number of packet buffers.", of_gateway(|it| it.memory.mbufs);
+        Gauge "mbufs_in_use": "Packet buffers that hold a frame or wait in a receive ring.",
+            of_gateway(|it| it.memory.mbufs_in_use);
+        Gauge "mbuf_memory" in Bytes: "Memory used by all packet buffers.", of_gateway(|it| it.memory.size_bytes);
+        Gauge "pool_held" in Bytes: "Bytes currently held in a buffer pool.",
+            of_gateway_by("pool", |it| pools(it, |pool| pool.held_bytes));
+        Gauge "pool_watermark" in Bytes: "Most bytes held in a buffer pool since the start.",
+            of_gateway_by("pool", |it| pools(it, |pool| pool.watermark_bytes));
+        Gauge "pool_size" in Bytes: "Size of a buffer pool.",
+            of_gateway_by("pool", |it| pools(it, |pool| pool.size_bytes));
+    }
 }
 
-fn pools(snapshot: &Snapshot) -> [(&'static str, &PoolReport); 3] {
+fn pools(snapshot: &Snapshot, read: fn(&PoolReport) -> u64) -> [Part; 3] {
     let pools = &snapshot.pools;
     [("shared", &pools.shared), ("headroom", &pools.headroom), ("egress_lossy", &pools.egress_lossy)]
+        .map(|(name, pool)| (name, read(pool)))
 }

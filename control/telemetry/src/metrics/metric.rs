@@ -1,35 +1,38 @@
-//! What a metric is.
+//! Metrics and how they are declared.
 
-use super::kind::{Kind, Measure};
-use super::samples::Samples;
+use super::kind::Kind;
+use super::samples::{Sample, encode};
 use crate::snapshot::Snapshot;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
+use prometheus_client::registry;
+use switch::figure::Unit;
 
-/// What begins the name of every metric.
+/// The prefix of every metric name.
 pub(super) const PREFIX: &str = "longspan";
 
-/// One metric. A table of metrics has functions that read it.
-pub struct Metric<R = for<'a> fn(&'a Snapshot, &mut Samples<'a>)> {
+/// One metric.
+pub struct Metric {
     pub(super) kind: Kind,
     pub(super) name: &'static str,
-    pub(super) measure: Measure,
+    /// The unit of the values that `read` returns. Prometheus gets seconds and bytes per second.
+    pub(super) unit: Unit,
     pub(super) help: &'static str,
-    pub(super) read: R,
+    pub(super) read: Reader,
 }
 
-/// What reads a metric, wherever it stands.
-pub(super) type Reader = Box<dyn for<'a> Fn(&'a Snapshot, &mut Samples<'a>)>;
+/// Reads the samples of a metric.
+pub(super) type Reader = Box<dyn for<'a> Fn(&'a Snapshot) -> Vec<Sample<'a>>>;
 
-impl<R: for<'a> Fn(&'a Snapshot, &mut Samples<'a>)> Metric<R> {
+impl Metric {
     /// The name of the family, with its unit and without the suffix of its samples.
     pub fn family(&self) -> String {
-        let unit = self.measure.unit().map_or_else(String::new, |unit| format!("_{}", unit.as_str()));
+        let unit = self.unit().map_or_else(String::new, |unit| format!("_{}", unit.as_str()));
         format!("{PREFIX}_{}{unit}", self.name)
     }
 
-    /// The name of its samples, as it is queried; those of a histogram go on with `_bucket`, `_sum` and
-    /// `_count`.
+    /// The name of its samples, as it is queried. The samples of a histogram have the further suffixes `_bucket`,
+    /// `_sum` and `_count`.
     pub fn full_name(&self) -> String {
         let suffix = match self.kind {
             Kind::Counter => "_total",
@@ -44,13 +47,21 @@ impl<R: for<'a> Fn(&'a Snapshot, &mut Samples<'a>)> Metric<R> {
         self.kind
     }
 
+    fn unit(&self) -> Option<registry::Unit> {
+        match self.unit {
+            Unit::Number => None,
+            Unit::Nanos => Some(registry::Unit::Seconds),
+            Unit::Bytes => Some(registry::Unit::Bytes),
+            Unit::BitsPerSecond => Some(registry::Unit::Other("bytes_per_second".into())),
+        }
+    }
+
     pub(super) fn encode(
         &self,
         snapshot: &Snapshot,
         encoder: &mut DescriptorEncoder<'_>,
     ) -> core::fmt::Result {
-        let mut samples = Samples::default();
-        (self.read)(snapshot, &mut samples);
+        let samples = (self.read)(snapshot);
         if samples.is_empty() {
             return Ok(());
         }
@@ -60,8 +71,27 @@ impl<R: for<'a> Fn(&'a Snapshot, &mut Samples<'a>)> Metric<R> {
             Kind::Histogram => MetricType::Histogram,
             Kind::Info => MetricType::Info,
         };
-        let unit = self.measure.unit();
+        let unit = self.unit();
         let mut family = encoder.encode_descriptor(self.name, self.help, unit.as_ref(), kind)?;
-        samples.encode(self.kind, &mut family)
+        encode(&samples, self.kind, self.unit, &mut family)
     }
 }
+
+/// Declares metrics as `Kind "name" in Unit: "help", reader;`, and a function that makes them. The unit of a plain
+/// number is left out.
+macro_rules! metrics {
+    (@unit) => { switch::figure::Unit::Number };
+    (@unit $unit:ident) => { switch::figure::Unit::$unit };
+    ($(#[doc = $about:literal])+ $function:ident {
+        $($kind:ident $name:literal $(in $unit:ident)?: $help:literal, $read:expr;)+
+    }) => {
+        $(#[doc = $about])+
+        pub fn $function() -> Vec<crate::metrics::metric::Metric> {
+            use crate::metrics::kind::Kind;
+            use crate::metrics::metric::{Metric, metrics};
+            vec![$(Metric { kind: Kind::$kind, name: $name, unit: metrics!(@unit $($unit)?), help: $help, read: $read }),+]
+        }
+    };
+}
+
+pub(super) use metrics;

@@ -1,248 +1,94 @@
 //! Metrics of the priorities of a port.
 
-use super::kind::{Kind, Measure};
-use super::metric::Metric;
-use super::samples::{Samples, Value};
-use crate::snapshot::{LevelsReport, Snapshot};
+use super::metric::metrics;
+use super::readers::{by, each_direction, each_priority, each_priority_with};
+use super::samples::Sample;
+use super::samples::Value::{Delay, Number};
 use report::PriorityReport;
 
-pub static METRICS: &[Metric] = &[
-    Metric {
-        kind: Kind::Counter,
-        name: "priority_frames",
-        measure: Measure::Number,
-        help: "Frames received for forwarding, and frames sent.",
-        read: |it, out| {
-            out.each_direction(it, |at| {
-                [Value::Whole(at.ingress.received.frames), Value::Whole(at.egress.transmitted.frames)]
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "priority",
-        measure: Measure::Bytes,
-        help: "Bytes of frames received for forwarding and of frames sent, without FCS.",
-        read: |it, out| {
-            out.each_direction(it, |at| {
-                [Value::Whole(at.ingress.received.bytes), Value::Whole(at.egress.transmitted.bytes)]
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "priority_dropped_frames",
-        measure: Measure::Number,
-        help: "Dropped frames by priority and reason; only reasons that occurred.",
-        read: drops,
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "priority_group",
-        measure: Measure::Bytes,
-        help: "Occupancy of the priority group, headroom included.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.ingress.occupancy_bytes))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "priority_group_watermark",
-        measure: Measure::Bytes,
-        help: "Highest occupancy of the priority group in reserved and shared bytes.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.ingress.watermark_bytes))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "headroom",
-        measure: Measure::Bytes,
-        help: "Headroom that a lossless priority group currently uses.",
-        read: |it, out| {
-            levels(it, out, |at, now| at.ingress.lossless.then_some(Value::Whole(now.headroom_bytes)));
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "headroom_watermark",
-        measure: Measure::Bytes,
-        help: "Most headroom that a lossless priority group has used.",
-        read: |it, out| {
-            out.each_priority(it, |at| {
-                at.ingress.lossless.then_some(Value::Whole(at.ingress.headroom_watermark_bytes))
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "headroom_size",
-        measure: Measure::Bytes,
-        help: "Headroom available to a lossless priority group.",
-        read: |it, out| {
-            out.each_priority(it, |at| Some(Value::Whole(at.ingress.limits.as_ref()?.headroom_bytes)));
-        },
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "queue",
-        measure: Measure::Bytes,
-        help: "Bytes waiting in the egress queue.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.queued.bytes))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "queue_watermark",
-        measure: Measure::Bytes,
-        help: "Most bytes that have waited in the egress queue.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watermark_bytes))),
-    },
-    Metric {
-        kind: Kind::Histogram,
-        name: "queue_delay",
-        measure: Measure::Seconds,
-        help: "Time that frames waited in the egress queue.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Delay(&at.egress.delay))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "ecn_marked_frames",
-        measure: Measure::Number,
-        help: "Frames that the gateway marked Congestion Experienced (CE).",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.ecn_marked))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "ecn_already_marked_frames",
-        measure: Measure::Number,
-        help: "Frames due to be marked that were already marked on arrival.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.ecn_already_marked))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "pfc_frames",
-        measure: Measure::Number,
-        help: "PFC frames for the priority, by kind.",
-        read: pfc_frames,
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "pfc_pause",
-        measure: Measure::Seconds,
-        help: "Time for which the peer paused the queue (receive) or was paused by the gateway (transmit).",
-        read: |it, out| {
-            out.each_direction(it, |at| {
-                [Value::Nanos(at.pauses_received.paused_ns), Value::Nanos(at.pauses_sent.paused_ns)]
-            });
-        },
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "pfc_pause_cause",
-        measure: Measure::Seconds,
-        help: "Time for which the gateway paused the peer, by cause.",
-        read: pause_causes,
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "pfc_paused",
-        measure: Measure::Number,
-        help: "Whether the peer pauses the queue (receive) or the gateway pauses the peer (transmit), 1 or 0.",
-        read: paused,
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "pfc_storms",
-        measure: Measure::Number,
-        help: "Pause storms that the watchdog has detected on the queue.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.storms))),
-    },
-    Metric {
-        kind: Kind::Counter,
-        name: "pfc_storms_restored",
-        measure: Measure::Number,
-        help: "Pause storms that have ended.",
-        read: |it, out| out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.restored))),
-    },
-    Metric {
-        kind: Kind::Gauge,
-        name: "pfc_stormed",
-        measure: Measure::Number,
-        help: "Whether a pause storm is in progress on the queue, 1 or 0.",
-        read: |it, out| {
-            out.each_priority(it, |at| Some(Value::Whole(at.egress.watchdog.as_ref()?.stormed.into())));
-        },
-    },
-];
-
-fn drops<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>) {
-    for port in &snapshot.ports {
-        for at in &port.port.priorities {
-            let places = [("receive", &at.ingress.dropped), ("transmit", &at.egress.dropped)];
-            for (direction, dropped) in places {
-                for (reason, count) in dropped {
-                    let labels = [("direction", direction), ("reason", reason.as_ref())];
-                    out.add_of_priority(port, at.priority, labels, Value::Whole(count.frames));
-                }
-            }
-        }
+metrics! {
+    /// Metrics of the priorities of each port.
+    metrics {
+        Counter "priority_frames": "Frames received for forwarding, and frames sent.",
+            each_direction(|at, _| [at.ingress.received.frames, at.egress.transmitted.frames]);
+        Counter "priority" in Bytes: "Bytes of frames received for forwarding and of frames sent, without FCS.",
+            each_direction(|at, _| [at.ingress.received.bytes, at.egress.transmitted.bytes]);
+        Counter "priority_dropped_frames": "Dropped frames by priority and reason; only reasons that occurred.",
+            each_priority_with(|at, _| drops(at));
+        Gauge "priority_group" in Bytes: "Occupancy of the priority group, headroom included.",
+            each_priority(|at, _| Some(Number(at.ingress.occupancy_bytes)));
+        Gauge "priority_group_watermark" in Bytes:
+            "Highest occupancy of the priority group in reserved and shared bytes.",
+            each_priority(|at, _| Some(Number(at.ingress.watermark_bytes)));
+        Gauge "headroom" in Bytes: "Headroom that a lossless priority group currently uses.",
+            each_priority(|at, now| at.ingress.lossless.then_some(Number(now.headroom_bytes)));
+        Gauge "headroom_watermark" in Bytes: "Most headroom that a lossless priority group has used.",
+            each_priority(|at, _| at.ingress.lossless.then_some(Number(at.ingress.headroom_watermark_bytes)));
+        Gauge "headroom_size" in Bytes: "Headroom available to a lossless priority group.",
+            each_priority(|at, _| Some(Number(at.ingress.limits.as_ref()?.headroom_bytes)));
+        Gauge "queue" in Bytes: "Bytes waiting in the egress queue.",
+            each_priority(|at, _| Some(Number(at.egress.queued.bytes)));
+        Gauge "queue_watermark" in Bytes: "Most bytes that have waited in the egress queue.",
+            each_priority(|at, _| Some(Number(at.egress.watermark_bytes)));
+        Histogram "queue_delay" in Nanos: "Time that frames waited in the egress queue.",
+            each_priority(|at, _| Some(Delay(&at.egress.delay)));
+        Counter "ecn_marked_frames": "Frames that the gateway marked Congestion Experienced (CE).",
+            each_priority(|at, _| Some(Number(at.egress.ecn_marked)));
+        Counter "ecn_already_marked_frames": "Frames due to be marked that were already marked on arrival.",
+            each_priority(|at, _| Some(Number(at.egress.ecn_already_marked)));
+        Counter "pfc_frames": "PFC frames for the priority, by kind.", each_priority_with(|at, _| pfc_frames(at));
+        Counter "pfc_pause" in Nanos:
+            "Time for which the peer paused the queue (receive) or was paused by the gateway (transmit).",
+            each_direction(|at, _| [at.pauses_received.paused_ns, at.pauses_sent.paused_ns]);
+        Counter "pfc_pause_cause" in Nanos: "Time for which the gateway paused the peer, by cause.",
+            each_priority_with(|at, _| pause_causes(at));
+        Gauge "pfc_paused":
+            "Whether the peer pauses the queue (receive) or the gateway pauses the peer (transmit), 1 or 0.",
+            each_direction(|_, now| [now.paused_by_peer.into(), now.pauses_peer.into()]);
+        Counter "pfc_storms": "Pause storms that the watchdog has detected on the queue.",
+            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.storms)));
+        Counter "pfc_storms_restored": "Pause storms that have ended.",
+            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.restored)));
+        Gauge "pfc_stormed": "Whether a pause storm is in progress on the queue, 1 or 0.",
+            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.stormed.into())));
     }
 }
 
-fn levels<'a>(
-    snapshot: &'a Snapshot,
-    out: &mut Samples<'a>,
-    read: impl Fn(&'a PriorityReport, &'a LevelsReport) -> Option<Value<'a>>,
-) {
-    for port in &snapshot.ports {
-        for (at, now) in port.port.priorities.iter().zip(&port.levels) {
-            if let Some(value) = read(at, now) {
-                out.add_of_priority(port, at.priority, [], value);
-            }
-        }
-    }
+fn drops(at: &PriorityReport) -> Vec<Sample<'_>> {
+    let places = [("receive", &at.ingress.dropped), ("transmit", &at.egress.dropped)];
+    let samples = places.into_iter().flat_map(|(direction, dropped)| {
+        dropped.iter().map(move |(reason, count)| {
+            let labels = vec![("direction", direction.into()), ("reason", reason.as_ref().into())];
+            (labels, Number(count.frames))
+        })
+    });
+    samples.collect()
 }
 
-fn pfc_frames<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>) {
-    for port in &snapshot.ports {
-        for at in &port.port.priorities {
-            let (received, sent) = (&at.pauses_received, &at.pauses_sent);
-            let frames = [
-                ("receive", "xoff", received.xoff),
-                ("receive", "xon", received.xon),
-                ("receive", "ignored", received.ignored),
-                ("transmit", "xoff", sent.xoff),
-                ("transmit", "refresh", sent.refresh),
-                ("transmit", "xon", sent.xon),
-                ("transmit", "slot", sent.slot),
-            ];
-            for (direction, kind, frames) in frames {
-                let labels = [("direction", direction), ("kind", kind)];
-                out.add_of_priority(port, at.priority, labels, Value::Whole(frames));
-            }
-        }
-    }
+fn pfc_frames(at: &PriorityReport) -> Vec<Sample<'_>> {
+    let (received, sent) = (&at.pauses_received, &at.pauses_sent);
+    let frames = [
+        ("receive", "xoff", received.xoff),
+        ("receive", "xon", received.xon),
+        ("receive", "ignored", received.ignored),
+        ("transmit", "xoff", sent.xoff),
+        ("transmit", "refresh", sent.refresh),
+        ("transmit", "xon", sent.xon),
+        ("transmit", "slot", sent.slot),
+    ];
+    let sample = |(direction, kind, frames): (&'static str, &'static str, _)| {
+        (vec![("direction", direction.into()), ("kind", kind.into())], Number(frames))
+    };
+    frames.map(sample).into()
 }
 
-fn pause_causes<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>) {
-    for port in &snapshot.ports {
-        for at in port.port.priorities.iter().filter(|at| at.ingress.lossless) {
-            let times = &at.pauses_sent.paused_by_cause_ns;
-            for (cause, time) in [
-                ("threshold", times.threshold),
-                ("pool_full", times.pool_full),
-                ("slot", times.slot),
-                ("memory_low", times.memory_low),
-            ] {
-                out.add_of_priority(port, at.priority, [("cause", cause)], Value::Nanos(time));
-            }
-        }
-    }
-}
-
-fn paused<'a>(snapshot: &'a Snapshot, out: &mut Samples<'a>) {
-    for port in &snapshot.ports {
-        for now in &port.levels {
-            for (direction, paused) in [("receive", now.paused_by_peer), ("transmit", now.pauses_peer)] {
-                let value = Value::Whole(paused.into());
-                out.add_of_priority(port, now.priority, [("direction", direction)], value);
-            }
-        }
-    }
+fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {
+    let times = &at.pauses_sent.paused_by_cause_ns;
+    let causes = at.ingress.lossless.then_some([
+        ("threshold", times.threshold),
+        ("pool_full", times.pool_full),
+        ("slot", times.slot),
+        ("memory_low", times.memory_low),
+    ]);
+    by("cause", causes.into_iter().flatten())
 }

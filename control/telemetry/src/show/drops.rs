@@ -2,7 +2,6 @@
 
 use super::shown::Shown;
 use crate::table::{Table, bytes, section, thousands};
-use report::ByReason;
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_switch(page, shown);
@@ -15,9 +14,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 fn write_switch(page: &mut String, shown: &Shown<'_>) {
     let mut table = Table::new(4, ["port", "prio", "at", "reason", "frames", "bytes"]);
     for (port, priority, _) in shown.priorities() {
-        let places: [(&str, &ByReason); 2] =
-            [("in", &priority.ingress.dropped), ("out", &priority.egress.dropped)];
-        for (place, reasons) in places {
+        for (place, reasons) in [("in", &priority.ingress.dropped), ("out", &priority.egress.dropped)] {
             for (reason, count) in reasons {
                 table.row([
                     port.port.name.clone(),
@@ -33,7 +30,7 @@ fn write_switch(page: &mut String, shown: &Shown<'_>) {
     section(page, "DROPS by reason (docs/drops.md explains each)", &table);
 }
 
-/// What was lost outside the switch.
+/// Writes the frames that were lost outside the switch.
 fn write_devices(page: &mut String, shown: &Shown<'_>) {
     let mut table = Table::new(2, ["port", "reason", "frames"]);
     for port in &shown.ports {

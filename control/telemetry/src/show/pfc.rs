@@ -1,10 +1,12 @@
 //! `show pfc`.
 
 use super::shown::{Shown, yes_or_no};
-use crate::table::{Table, duration, nanos, section, thousands};
-use report::{WatchdogChangeReport, WatchdogEventReport};
+use crate::table::{Columns, Table, duration, nanos, section, thousands};
+use report::{
+    PausesReceivedReport, PausesSentReport, WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport,
+};
 
-/// The events of the watchdogs that are shown: the latest.
+/// How many events of the watchdogs are shown.
 const EVENTS_SHOWN: usize = 16;
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
@@ -18,96 +20,71 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_sent(page: &mut String, shown: &Shown<'_>) {
-    let headings = [
-        "port",
-        "prio",
-        "XOFF",
-        "refresh",
-        "XON",
-        "slot",
-        "paused for",
-        "threshold",
-        "pool",
-        "memory",
-        "now",
+    let columns: Columns<'_, (&PausesSentReport, bool)> = &[
+        ("XOFF", |(pauses, _)| thousands(pauses.xoff)),
+        ("refresh", |(pauses, _)| thousands(pauses.refresh)),
+        ("XON", |(pauses, _)| thousands(pauses.xon)),
+        ("slot", |(pauses, _)| thousands(pauses.slot)),
+        ("paused for", |(pauses, _)| nanos(pauses.paused_ns)),
+        ("threshold", |(pauses, _)| nanos(pauses.paused_by_cause_ns.threshold)),
+        ("pool", |(pauses, _)| nanos(pauses.paused_by_cause_ns.pool_full)),
+        ("memory", |(pauses, _)| nanos(pauses.paused_by_cause_ns.memory_low)),
+        ("now", |(_, pauses_peer)| yes_or_no(*pauses_peer)),
     ];
-    let mut table = Table::new(2, headings);
-    for (port, priority, now) in shown.priorities() {
+    let title = "PFC SENT: how often and for how long the gateway paused the peer";
+    shown.write_priorities(page, title, "prio", columns, |priority, now| {
         let pauses = &priority.pauses_sent;
-        if !priority.ingress.lossless && pauses.paused_ns == 0 {
-            continue;
-        }
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            thousands(pauses.xoff),
-            thousands(pauses.refresh),
-            thousands(pauses.xon),
-            thousands(pauses.slot),
-            nanos(pauses.paused_ns),
-            nanos(pauses.paused_by_cause_ns.threshold),
-            nanos(pauses.paused_by_cause_ns.pool_full),
-            nanos(pauses.paused_by_cause_ns.memory_low),
-            yes_or_no(now.pauses_peer),
-        ]);
-    }
-    section(page, "PFC SENT: how often and for how long the gateway paused the peer", &table);
+        let is_shown = priority.ingress.lossless || pauses.paused_ns > 0;
+        is_shown.then_some((pauses, now.pauses_peer))
+    });
 }
 
 fn write_received(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(2, ["port", "prio", "XOFF", "XON", "ignored", "paused for", "now"]);
-    for (port, priority, now) in shown.priorities() {
+    let columns: Columns<'_, (&PausesReceivedReport, bool)> = &[
+        ("XOFF", |(pauses, _)| thousands(pauses.xoff)),
+        ("XON", |(pauses, _)| thousands(pauses.xon)),
+        ("ignored", |(pauses, _)| thousands(pauses.ignored)),
+        ("paused for", |(pauses, _)| nanos(pauses.paused_ns)),
+        ("now", |(_, paused_by_peer)| yes_or_no(*paused_by_peer)),
+    ];
+    let title = "PFC RECEIVED: how often and for how long the peer paused a queue";
+    shown.write_priorities(page, title, "prio", columns, |priority, now| {
         let pauses = &priority.pauses_received;
-        if pauses.xoff + pauses.xon + pauses.ignored == 0 {
-            continue;
-        }
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            thousands(pauses.xoff),
-            thousands(pauses.xon),
-            thousands(pauses.ignored),
-            nanos(pauses.paused_ns),
-            yes_or_no(now.paused_by_peer),
-        ]);
-    }
-    section(page, "PFC RECEIVED: how often and for how long the peer paused a queue", &table);
+        let any = pauses.xoff + pauses.xon + pauses.ignored > 0;
+        any.then_some((pauses, now.paused_by_peer))
+    });
 }
 
 fn write_storms(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(2, ["port", "prio", "detected", "restored", "status"]);
-    for (port, priority, _) in shown.priorities() {
-        let Some(watchdog) = &priority.egress.watchdog else { continue };
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            thousands(watchdog.storms),
-            thousands(watchdog.restored),
-            if watchdog.stormed { "stormed".into() } else { "operational".into() },
-        ]);
-    }
-    section(page, "PFC WATCHDOG: pause storms by queue", &table);
+    let columns: Columns<'_, &WatchdogQueueReport> = &[
+        ("detected", |it| thousands(it.storms)),
+        ("restored", |it| thousands(it.restored)),
+        ("status", |it| if it.stormed { "stormed".into() } else { "operational".into() }),
+    ];
+    let title = "PFC WATCHDOG: pause storms by queue";
+    shown.write_priorities(page, title, "prio", columns, |priority, _| priority.egress.watchdog.as_ref());
 }
 
 fn write_events(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(5, ["ago", "port", "prio", "event", "action or cause", "queued frames"]);
+    let columns: Columns<'_, (u64, &WatchdogEventReport)> = &[
+        ("ago", |(at_ns, event)| duration(at_ns.saturating_sub(event.at_ns))),
+        ("port", |(_, event)| event.port.clone()),
+        ("prio", |(_, event)| event.priority.to_string()),
+        ("event", |(_, event)| match event.change {
+            WatchdogChangeReport::Detected { .. } => "detected".into(),
+            WatchdogChangeReport::Restored { .. } => "restored".into(),
+        }),
+        ("action or cause", |(_, event)| match &event.change {
+            WatchdogChangeReport::Detected { action: by, .. }
+            | WatchdogChangeReport::Restored { cause: by, .. } => by.to_string(),
+        }),
+        ("queued frames", |(_, event)| match event.change {
+            WatchdogChangeReport::Detected { waiting, .. } => thousands(waiting.frames),
+            WatchdogChangeReport::Restored { .. } => String::new(),
+        }),
+    ];
     let is_shown = |event: &&WatchdogEventReport| shown.ports.iter().any(|it| it.port.name == event.port);
-    let events: Vec<_> = shown.snapshot.watchdog.events.iter().filter(is_shown).collect();
-    for event in events.iter().rev().take(EVENTS_SHOWN) {
-        let (what, by, waited) = match &event.change {
-            WatchdogChangeReport::Detected { action, waiting, .. } => {
-                ("detected", action, thousands(waiting.frames))
-            }
-            WatchdogChangeReport::Restored { cause, .. } => ("restored", cause, String::new()),
-        };
-        table.row([
-            duration(shown.snapshot.at_ns.saturating_sub(event.at_ns)),
-            event.port.clone(),
-            event.priority.to_string(),
-            what.into(),
-            by.to_string(),
-            waited,
-        ]);
-    }
-    section(page, "STORMS, latest first", &table);
+    let events = shown.snapshot.watchdog.events.iter().rev().filter(is_shown).take(EVENTS_SHOWN);
+    let rows = events.map(|event| (shown.snapshot.at_ns, event));
+    section(page, "STORMS, latest first", &Table::of(5, columns, rows));
 }

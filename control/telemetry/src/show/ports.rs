@@ -1,9 +1,10 @@
 //! `show ports`.
 
 use super::shown::{Shown, View, write_listed};
-use crate::snapshot::{Passage, PfcPassage};
-use crate::table::{Table, bytes, duration, nanos, rate, section, thousands};
+use crate::snapshot::{EmulationReport, Passage, PfcPassage, WirePortReport, WorkerReport};
+use crate::table::{Columns, Table, bytes, duration, nanos, rate, section, thousands};
 use core::fmt::Write;
+use report::PoolReport;
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     if !shown.filtered {
@@ -15,6 +16,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_emulation(page, shown);
     if !shown.filtered {
         write_workers(page, shown);
+        write_late_turns(page, shown);
         write_pools(page, shown);
     }
 }
@@ -22,7 +24,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 fn write_heading(page: &mut String, shown: &Shown<'_>) {
     let it = shown.snapshot;
     let (mbufs, in_use) = (thousands(it.memory.mbufs), thousands(it.memory.mbufs_in_use));
-    // A string takes all that is written to it.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         page,
         "Gateway \"{}\", Longspan {}, up for {}\n{in_use} of {mbufs} packet buffers in use, {} in total\n\
@@ -37,128 +39,105 @@ fn write_heading(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_traffic(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "link", "rate", "in frames", "in bytes", "out frames", "out bytes", "control", "dropped"];
-    let mut table = Table::new(2, headings);
-    for wire in &shown.ports {
-        let port = &wire.port;
-        let dropped: u64 = port.drops().map(|(.., count)| count.frames).sum();
-        table.row([
-            port.name.clone(),
-            if wire.device.link_up { "up".into() } else { "down".into() },
-            rate(port.rate_bits_per_second),
-            thousands(port.arrived.frames),
-            bytes(port.arrived.bytes),
-            thousands(port.out.frames),
-            bytes(port.out.bytes),
-            thousands(port.control_out.frames),
-            thousands(dropped),
-        ]);
-    }
-    section(page, "PORTS", &table);
+    let columns: Columns<'_, &WirePortReport> = &[
+        ("port", |it| it.port.name.clone()),
+        ("link", |it| if it.device.link_up { "up".into() } else { "down".into() }),
+        ("rate", |it| rate(it.port.rate_bits_per_second)),
+        ("in frames", |it| thousands(it.port.arrived.frames)),
+        ("in bytes", |it| bytes(it.port.arrived.bytes)),
+        ("out frames", |it| thousands(it.port.out.frames)),
+        ("out bytes", |it| bytes(it.port.out.bytes)),
+        ("control", |it| thousands(it.port.control_out.frames)),
+        ("dropped", |it| thousands(it.port.drops().map(|(.., count)| count.frames).sum())),
+    ];
+    section(page, "PORTS", &Table::of(2, columns, shown.ports.iter().copied()));
 }
 
 fn write_devices(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "device", "driver", "PFC", "received", "sent", "missed", "no mbuf", "errors", "full"];
-    let mut table = Table::new(4, headings);
-    for port in &shown.ports {
-        let (device, counters) = (&port.device, &port.counters);
-        let hardware = &counters.hardware;
-        table.row([
-            port.port.name.clone(),
-            device.name.clone(),
-            device.driver.clone(),
-            pfc(device.pfc),
-            thousands(counters.received),
-            thousands(counters.sent + counters.control.sent),
-            thousands(hardware.missed),
-            thousands(hardware.no_mbuf),
-            thousands(hardware.receive_errors + hardware.transmit_errors),
-            thousands(counters.full),
-        ]);
-    }
+    let columns: Columns<'_, &WirePortReport> = &[
+        ("port", |it| it.port.name.clone()),
+        ("device", |it| it.device.name.clone()),
+        ("driver", |it| it.device.driver.clone()),
+        ("PFC", |it| pfc(it.device.pfc).into()),
+        ("received", |it| thousands(it.counters.received)),
+        ("sent", |it| thousands(it.counters.sent + it.counters.control.sent)),
+        ("missed", |it| thousands(it.counters.hardware.missed)),
+        ("no mbuf", |it| thousands(it.counters.hardware.no_mbuf)),
+        ("errors", |it| {
+            thousands(it.counters.hardware.receive_errors + it.counters.hardware.transmit_errors)
+        }),
+        ("full", |it| thousands(it.counters.full)),
+    ];
+    let table = Table::of(4, columns, shown.ports.iter().copied());
     section(page, "DEVICES: which PFC frames they pass, and their counters", &table);
 }
 
-fn pfc(passage: PfcPassage) -> String {
+fn pfc(passage: PfcPassage) -> &'static str {
     match (passage.receive, passage.transmit) {
-        (Passage::Yes, Passage::Yes) => "both".into(),
-        (Passage::Yes, Passage::No) => "receives".into(),
-        (Passage::No, Passage::Yes) => "transmits".into(),
-        (Passage::No, Passage::No) => "none".into(),
-        _ => "unknown".into(),
+        (Passage::Yes, Passage::Yes) => "both",
+        (Passage::Yes, Passage::No) => "receives",
+        (Passage::No, Passage::Yes) => "transmits",
+        (Passage::No, Passage::No) => "none",
+        _ => "unknown",
     }
 }
 
 fn write_emulation(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "in flight", "peak", "delivered", "lost", "duplicated", "reordered", "overflowed"];
-    let mut table = Table::new(1, headings);
-    for port in &shown.ports {
-        let Some(link) = &port.emulation else { continue };
-        table.row([
-            port.port.name.clone(),
-            thousands(link.in_flight),
-            thousands(link.peak_in_flight),
-            thousands(link.delivered),
-            thousands(link.lost),
-            thousands(link.duplicated),
-            thousands(link.reordered),
-            thousands(link.overflowed),
-        ]);
-    }
-    section(page, "EMULATED LINKS, in frames", &table);
+    let columns: Columns<'_, (&str, &EmulationReport)> = &[
+        ("port", |(port, _)| (*port).to_owned()),
+        ("in flight", |(_, link)| thousands(link.in_flight)),
+        ("peak", |(_, link)| thousands(link.peak_in_flight)),
+        ("delivered", |(_, link)| thousands(link.delivered)),
+        ("lost", |(_, link)| thousands(link.lost)),
+        ("duplicated", |(_, link)| thousands(link.duplicated)),
+        ("reordered", |(_, link)| thousands(link.reordered)),
+        ("overflowed", |(_, link)| thousands(link.overflowed)),
+    ];
+    let links = shown.ports.iter().filter_map(|it| Some((it.port.name.as_str(), it.emulation.as_ref()?)));
+    section(page, "EMULATED LINKS, in frames", &Table::of(1, columns, links));
 }
 
 fn write_workers(page: &mut String, shown: &Shown<'_>) {
-    let headings = [
-        "core", "ports", "stage", "turns", "busy", "turn p50", "turn p99", "turn max", "late p50",
-        "late p99", "late max",
+    let columns: Columns<'_, &WorkerReport> = &[
+        ("core", |it| it.core.to_string()),
+        ("ports", |it| it.ports.join(" ")),
+        ("stage", |it| match &it.stage.port {
+            Some(port) => format!("{} {port}", it.stage.name),
+            None => it.stage.name.to_string(),
+        }),
+        ("turns", |it| thousands(it.turns)),
+        ("busy", |it| format!("{:.1} %", it.busy_share * 100.0)),
+        ("turn p50", |it| nanos(it.turn.p50_ns)),
+        ("turn p99", |it| nanos(it.turn.p99_ns)),
+        ("turn max", |it| nanos(it.turn.max_ns)),
+        ("late p50", |it| nanos(it.lateness.p50_ns)),
+        ("late p99", |it| nanos(it.lateness.p99_ns)),
+        ("late max", |it| nanos(it.lateness.max_ns)),
     ];
-    let mut table = Table::new(3, headings);
-    for worker in &shown.snapshot.workers {
-        let stage = &worker.stage;
-        let place = stage.port.as_ref().map_or_else(String::new, |port| format!(" {port}"));
-        table.row([
-            worker.core.to_string(),
-            worker.ports.join(" "),
-            format!("{}{place}", stage.name),
-            thousands(worker.turns),
-            format!("{:.1} %", worker.busy_share * 100.0),
-            nanos(worker.turn.p50_ns),
-            nanos(worker.turn.p99_ns),
-            nanos(worker.turn.max_ns),
-            nanos(worker.lateness.p50_ns),
-            nanos(worker.lateness.p99_ns),
-            nanos(worker.lateness.max_ns),
-        ]);
-    }
+    let table = Table::of(3, columns, &shown.snapshot.workers);
     section(page, "WORKERS: duration of turns, and lateness of deadlines", &table);
-    write_late_turns(page, shown);
 }
 
 fn write_late_turns(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(1, ["core", "covered", "late turns", "turn max"]);
-    for worker in &shown.snapshot.workers {
-        let Some(covered) = worker.covered_lateness_ns else { continue };
-        table.row([
-            worker.core.to_string(),
-            nanos(covered),
-            thousands(worker.late_turns),
-            nanos(worker.turn.max_ns),
-        ]);
-    }
+    let columns: Columns<'_, (u64, &WorkerReport)> = &[
+        ("core", |(_, it)| it.core.to_string()),
+        ("covered", |(covered_ns, _)| nanos(*covered_ns)),
+        ("late turns", |(_, it)| thousands(it.late_turns)),
+        ("turn max", |(_, it)| nanos(it.turn.max_ns)),
+    ];
+    let lossless = shown.snapshot.workers.iter().filter_map(|it| Some((it.covered_lateness_ns?, it)));
+    let table = Table::of(1, columns, lossless);
     section(page, "LATE TURNS: turns that took longer than the buffer covers", &table);
 }
 
 fn write_pools(page: &mut String, shown: &Shown<'_>) {
+    let columns: Columns<'_, (&str, PoolReport)> = &[
+        ("pool", |(name, _)| (*name).to_owned()),
+        ("held", |(_, pool)| bytes(pool.held_bytes)),
+        ("watermark", |(_, pool)| bytes(pool.watermark_bytes)),
+        ("size", |(_, pool)| bytes(pool.size_bytes)),
+    ];
     let pools = &shown.snapshot.pools;
-    let mut table = Table::new(1, ["pool", "held", "watermark", "size"]);
-    let named =
-        [("shared", pools.shared), ("headroom", pools.headroom), ("egress lossy", pools.egress_lossy)];
-    for (name, pool) in named {
-        table.row([name.into(), bytes(pool.held_bytes), bytes(pool.watermark_bytes), bytes(pool.size_bytes)]);
-    }
-    section(page, "POOLS", &table);
+    let rows = [("shared", pools.shared), ("headroom", pools.headroom), ("egress lossy", pools.egress_lossy)];
+    section(page, "POOLS", &Table::of(1, columns, rows));
 }

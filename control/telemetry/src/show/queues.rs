@@ -1,10 +1,13 @@
 //! `show queues`.
 
 use super::shown::Shown;
-use crate::table::{Table, bytes, nanos, section, thousands};
+use crate::snapshot::LevelsReport;
+use crate::table::{Columns, bytes, nanos, thousands};
 use crate::tables::threshold;
+use report::{DelayReport, GroupReport, LimitsReport, QueueReport};
 
-/// Watermarks are since they were last cleared; those called persistent, since the start.
+/// Writes groups and queues. A watermark covers the time since it was last cleared, a persistent one the time since
+/// the start.
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_groups(page, shown);
     write_headroom(page, shown);
@@ -16,95 +19,61 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 }
 
 fn write_groups(page: &mut String, shown: &Shown<'_>) {
-    let headings =
-        ["port", "PG", "frames in", "dropped", "occupancy", "watermark", "persistent", "XOFF", "XON"];
-    let mut table = Table::new(2, headings);
-    for (port, priority, now) in shown.priorities() {
+    let columns: Columns<'_, (&GroupReport, &LevelsReport)> = &[
+        ("frames in", |(group, _)| thousands(group.received.frames)),
+        ("dropped", |(group, _)| thousands(group.dropped.values().map(|count| count.frames).sum())),
+        ("occupancy", |(group, _)| bytes(group.occupancy_bytes)),
+        ("watermark", |(_, now)| bytes(now.group_watermark_bytes)),
+        ("persistent", |(group, _)| bytes(group.watermark_bytes)),
+        ("XOFF", |(group, _)| group.limits.as_ref().map_or_else(|| "lossy".into(), threshold)),
+        ("XON", |(group, _)| {
+            group.limits.as_ref().map_or_else(String::new, |limits| bytes(limits.xon_bytes))
+        }),
+    ];
+    shown.write_priorities(page, "PRIORITY GROUPS", "PG", columns, |priority, now| {
         let group = &priority.ingress;
-        if !group.lossless && group.received.frames == 0 {
-            continue;
-        }
-        let limits = group.limits.as_ref();
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            thousands(group.received.frames),
-            thousands(group.dropped.values().map(|count| count.frames).sum()),
-            bytes(group.occupancy_bytes),
-            bytes(now.group_watermark_bytes),
-            bytes(group.watermark_bytes),
-            limits.map_or_else(|| "lossy".into(), threshold),
-            limits.map_or_else(String::new, |limits| bytes(limits.xon_bytes)),
-        ]);
-    }
-    section(page, "PRIORITY GROUPS", &table);
+        (group.lossless || group.received.frames > 0).then_some((group, now))
+    });
 }
 
 fn write_headroom(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(2, ["port", "PG", "occupancy", "watermark", "persistent", "size"]);
-    for (port, priority, now) in shown.priorities() {
+    let columns: Columns<'_, (&GroupReport, &LimitsReport, &LevelsReport)> = &[
+        ("occupancy", |(.., now)| bytes(now.headroom_bytes)),
+        ("watermark", |(.., now)| bytes(now.headroom_watermark_bytes)),
+        ("persistent", |(group, ..)| bytes(group.headroom_watermark_bytes)),
+        ("size", |(_, limits, _)| bytes(limits.headroom_bytes)),
+    ];
+    shown.write_priorities(page, "HEADROOM of lossless priority groups", "PG", columns, |priority, now| {
         let group = &priority.ingress;
-        let Some(limits) = &group.limits else { continue };
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            bytes(now.headroom_bytes),
-            bytes(now.headroom_watermark_bytes),
-            bytes(group.headroom_watermark_bytes),
-            bytes(limits.headroom_bytes),
-        ]);
-    }
-    section(page, "HEADROOM of lossless priority groups", &table);
+        Some((group, group.limits.as_ref()?, now))
+    });
 }
 
 fn write_queues(page: &mut String, shown: &Shown<'_>) {
-    let headings = [
-        "port",
-        "queue",
-        "frames out",
-        "bytes out",
-        "queued",
-        "watermark",
-        "persistent",
-        "ECN marked",
-        "dropped",
+    let columns: Columns<'_, (&QueueReport, &LevelsReport)> = &[
+        ("frames out", |(queue, _)| thousands(queue.transmitted.frames)),
+        ("bytes out", |(queue, _)| bytes(queue.transmitted.bytes)),
+        ("queued", |(queue, _)| bytes(queue.queued.bytes)),
+        ("watermark", |(_, now)| bytes(now.queue_watermark_bytes)),
+        ("persistent", |(queue, _)| bytes(queue.watermark_bytes)),
+        ("ECN marked", |(queue, _)| thousands(queue.ecn_marked)),
+        ("dropped", |(queue, _)| thousands(queue.dropped.values().map(|count| count.frames).sum())),
     ];
-    let mut table = Table::new(2, headings);
-    for (port, priority, now) in shown.priorities() {
+    shown.write_priorities(page, "QUEUES", "queue", columns, |priority, now| {
         let queue = &priority.egress;
-        if queue.transmitted.frames == 0 && queue.queued.frames == 0 && queue.dropped.is_empty() {
-            continue;
-        }
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            thousands(queue.transmitted.frames),
-            bytes(queue.transmitted.bytes),
-            bytes(queue.queued.bytes),
-            bytes(now.queue_watermark_bytes),
-            bytes(queue.watermark_bytes),
-            thousands(queue.ecn_marked),
-            thousands(queue.dropped.values().map(|count| count.frames).sum()),
-        ]);
-    }
-    section(page, "QUEUES", &table);
+        let used = queue.transmitted.frames > 0 || queue.queued.frames > 0 || !queue.dropped.is_empty();
+        used.then_some((queue, now))
+    });
 }
 
 fn write_delays(page: &mut String, shown: &Shown<'_>) {
-    let mut table = Table::new(2, ["port", "queue", "p50", "p99", "p99.9", "max"]);
-    for (port, priority, _) in shown.priorities() {
-        let delay = &priority.egress.delay;
-        if priority.egress.transmitted.frames == 0 {
-            continue;
-        }
-        table.row([
-            port.port.name.clone(),
-            priority.priority.to_string(),
-            nanos(delay.p50_ns),
-            nanos(delay.p99_ns),
-            nanos(delay.p999_ns),
-            nanos(delay.max_ns),
-        ]);
-    }
-    section(page, "QUEUE DELAY", &table);
+    let columns: Columns<'_, &DelayReport> = &[
+        ("p50", |delay| nanos(delay.p50_ns)),
+        ("p99", |delay| nanos(delay.p99_ns)),
+        ("p99.9", |delay| nanos(delay.p999_ns)),
+        ("max", |delay| nanos(delay.max_ns)),
+    ];
+    shown.write_priorities(page, "QUEUE DELAY", "queue", columns, |priority, _| {
+        (priority.egress.transmitted.frames > 0).then_some(&priority.egress.delay)
+    });
 }

@@ -1,6 +1,7 @@
 //! What there is to show, and what the views of it share.
 
 use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
+use crate::table::{Columns, Table, section};
 use crate::tables;
 use report::PriorityReport;
 use switch::figure::LISTS;
@@ -85,13 +86,35 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// Writes a table with a row for each priority of which `read` finds something: the port, the priority under
+    /// `heading`, and `columns`.
+    pub fn write_priorities<R>(
+        &self,
+        page: &mut String,
+        title: &str,
+        heading: &str,
+        columns: Columns<'_, R>,
+        read: impl Fn(&'a PriorityReport, &'a LevelsReport) -> Option<R>,
+    ) {
+        let headings = columns.iter().map(|(heading, _)| *heading);
+        let mut table = Table::new(2, ["port", heading].into_iter().chain(headings));
+        for (port, priority, now) in self.priorities() {
+            if let Some(row) = read(priority, now) {
+                let place = [port.port.name.clone(), priority.priority.to_string()];
+                table.row(place.into_iter().chain(columns.iter().map(|(_, cell)| cell(&row))));
+            }
+        }
+        section(page, title, &table);
+    }
+
     /// Every priority of every port.
     pub fn priorities(
         &self,
     ) -> impl Iterator<Item = (&'a WirePortReport, &'a PriorityReport, &'a LevelsReport)> {
-        self.ports
-            .iter()
-            .flat_map(|port| port.port.priorities.iter().zip(&port.levels).map(|(it, now)| (*port, it, now)))
+        self.ports.iter().flat_map(|port| {
+            let priorities = port.port.priorities.iter().zip(&port.levels);
+            priorities.map(|(priority, now)| (*port, priority, now))
+        })
     }
 }
 
