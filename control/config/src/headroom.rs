@@ -1,9 +1,7 @@
-//! How much headroom a lossless priority group needs: what still arrives after its threshold is
-//! crossed.
+//! The headroom of a lossless priority group: the bytes that still arrive after the group has crossed its threshold.
 //!
-//! The formula is the one by which SONiC computes headroom (`buffer_headroom_*.lua` of
-//! sonic-swss, after IEEE 802.1Q annex N), with two terms that only a software gateway has
-//! (`tx_window` and `interface_delay`):
+//! The formula is that of SONiC (`buffer_headroom_*.lua` of sonic-swss, after IEEE 802.1Q annex N), with two terms
+//! that only a software gateway has (`tx_window` and `interface_delay`):
 //!
 //! ```text
 //! peer frame + cell occupancy x (own frame + cable + waiting + interfaces + response)
@@ -13,7 +11,7 @@ use core::fmt;
 
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 
-/// What the headroom of a port depends on.
+/// The terms of a port's headroom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadroomTerms {
     /// Rate of the link.
@@ -22,39 +20,38 @@ pub struct HeadroomTerms {
     pub distance: Distance,
     /// Longest frame, in bytes without FCS.
     pub max_frame: Bytes,
-    /// How far ahead of the link frames are handed to the device: a pause frame may wait that
-    /// long behind them.
+    /// How far ahead of the link the port hands frames to the device. A pause frame may wait that long behind them.
     pub tx_window: Interval,
-    /// Delays of NICs, PHYs and worker turns between the arrival of a frame and the departure of
-    /// the pause that it causes, both ends together.
+    /// Delays of NICs, PHYs and worker turns from the arrival of a frame to the departure of its pause, both ends
+    /// together.
     pub interface_delay: Interval,
-    /// Buffer that a byte may occupy, 1 or more.
+    /// Bytes of buffer that a byte may occupy, 1 or more.
     pub cell_occupancy: f64,
 }
 
 /// The headroom of a port, term by term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadroomSum {
-    /// A frame that the peer has begun when the pause reaches it, in whole cells.
+    /// A frame that the peer has begun to send when the pause reaches it, in whole cells.
     pub peer_frame: Bytes,
-    /// A frame that this port has begun when the pause is due.
+    /// A frame that this port has begun to send when the pause is due.
     pub own_frame: Bytes,
-    /// What the fibre holds: the pause travels one way while frames travel the other, so
-    /// `2 x distance x rate / (8 x 198,000,000 m/s)`, rounded up.
+    /// Bytes in the fibre. The pause travels one way while frames travel the other, so this is `2 x distance x rate /
+    /// (8 x 198,000,000 m/s)`, rounded up.
     pub cable: Bytes,
-    /// Arrivals during `tx_window`.
+    /// Bytes that arrive during `tx_window`.
     pub waiting: Bytes,
-    /// Arrivals during `interface_delay`.
+    /// Bytes that arrive during `interface_delay`.
     pub interfaces: Bytes,
-    /// Arrivals until the peer has acted: 64 bytes for each quantum that it is allowed, or what it
-    /// hands to its device ahead of the link, if it is such a gateway as this one and that is more.
+    /// Bytes that arrive until the peer has stopped: 64 bytes for each quantum that it is allowed, or those of its
+    /// `tx_window`, if it is a gateway like this one, whichever is more.
     pub response: Bytes,
-    /// Factor on all but the first.
+    /// Factor of all terms but the first.
     pub cell_occupancy: f64,
 }
 
 impl HeadroomSum {
-    /// The sum for a port.
+    /// Computes the headroom of a port.
     pub fn new(terms: &HeadroomTerms) -> Self {
         let rate = terms.rate;
         let during = |time: Interval| {
@@ -86,9 +83,8 @@ fn saturate(bytes: u128) -> Bytes {
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// Quanta in which a device must have stopped after it received a pause (IEEE 802.3 clause
-/// 31B.3.7, as SONiC tabulates it: 394 at 100G). Rates between two of the table take the higher
-/// one; beyond 400G the time of 400G is kept.
+/// Quanta within which a device must stop after it receives a pause (IEEE 802.3 clause 31B.3.7, as SONiC tabulates
+/// it: 394 at 100G). A rate between two rows takes the higher row. Above 400G the time is that of 400G.
 pub fn response_quanta(rate: BitRate) -> u64 {
     const TABLE: [(u64, u64); 9] = [
         (100, 1),
@@ -125,20 +121,15 @@ impl fmt::Display for HeadroomSum {
     }
 }
 
-/// `10,101,011`.
+/// Formats with separators: `10,101,011`.
 pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    if number < 1_000 {
+        return number.to_string();
     }
-    text
+    format!("{},{:03}", grouped(number / 1_000), number % 1_000)
 }
 
-/// The time that the longest frame takes on the link, with preamble, FCS and gap.
+/// The time of the longest frame on the link, with preamble, FCS and gap.
 pub(crate) fn frame_time(rate: BitRate, max_frame: Bytes) -> Interval {
     rate.serialization().time_of(WireBytes::of_frame(max_frame))
 }

@@ -1,4 +1,4 @@
-//! From a file to a gateway.
+//! Reads a file, builds its gateway and checks it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::refused;
 use crate::section::Section;
 use crate::value::Name;
 
-/// Reads the gateway that the file at `path` describes, and the key files that it names, whose
-/// paths begin in the directory of the file.
+/// Reads the gateway in the file at `path`, and the key files that it names. Their paths begin in the directory of
+/// the file.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`] where the file is not there, is no regular file, has more than 4 MiB or is no UTF-8;
-/// [`ConfigError::Invalid`] with everything that is wrong with it.
+/// [`ConfigError::Unreadable`] if the file does not exist, is not a regular file, is longer than 4 MiB or is not
+/// UTF-8; [`ConfigError::Invalid`] with all problems if it is not valid.
 pub fn load(path: impl AsRef<Path>) -> Result<Gateway, ConfigError> {
     let path = path.as_ref();
     let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
@@ -31,12 +31,11 @@ pub fn load(path: impl AsRef<Path>) -> Result<Gateway, ConfigError> {
     gateway(&text, &path.display().to_string(), path.parent())
 }
 
-/// Reads the gateway that `text` describes. `name` stands for the file in messages, and without
-/// its directory and ending for the gateway where `text` has no name for it. No file is read, so a
-/// key must be in the text.
+/// Reads the gateway in `text`. `name` stands for the file in messages; without directory and ending it is also the
+/// default name of the gateway. No file is read, so keys must be in the text.
 ///
 /// # Errors
-/// [`ConfigError::Invalid`] with everything that is wrong with it.
+/// [`ConfigError::Invalid`] with all problems if the text is not valid.
 pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
     gateway(text, name, None)
 }
@@ -44,15 +43,11 @@ pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
 fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
     let problems = Problems::new(name, text);
     let gateway = read(text, name, directory, &problems);
-    let valid = !problems.has_errors();
-    let warnings = problems.into_sorted();
-    match gateway {
-        Some(gateway) if valid => Ok(Gateway { warnings, ..gateway }),
-        _ => Err(ConfigError::Invalid { problems: warnings }),
-    }
+    let (gateway, warnings) = problems.finish(gateway)?;
+    Ok(Gateway { warnings, ..gateway })
 }
 
-/// Reads, builds and checks; what is wrong is in `problems`.
+/// Reads, builds and checks a gateway, and notes its problems.
 fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Gateway> {
     let table = table(text, problems)?;
     let mut section = Section::document(&table, problems);
@@ -66,7 +61,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
     refused::check(&built, &document, problems);
     physics::check(&built, &document, problems);
     let program = Program::new(built.settings).map_err(|error| {
-        // The checks above miss only what depends on several ports at once.
+        // The checks above miss only errors that depend on several ports at once.
         if built.forwarding_resolved {
             problems.error(&refused::place(&error, &document), error);
         }
@@ -82,7 +77,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
     })
 }
 
-/// The document; `None` where it is no TOML, which has been said.
+/// Parses a document. Returns `None` and notes the errors if it is not TOML.
 pub(crate) fn table<'i>(text: &'i str, problems: &Problems<'_>) -> Option<DeTable<'i>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for (kind, span) in errors.iter().map(problem::syntax) {
@@ -91,7 +86,7 @@ pub(crate) fn table<'i>(text: &'i str, problems: &Problems<'_>) -> Option<DeTabl
     (!problems.has_errors()).then(|| table.into_inner())
 }
 
-/// The name that stands for a file in messages, without its directory and ending.
+/// The name of a file without its directory and ending, as a valid name.
 pub(crate) fn stem(name: &str) -> String {
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if stem.is_empty() { "gateway".into() } else { Name::from_any(stem).0 }

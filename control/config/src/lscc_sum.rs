@@ -1,5 +1,5 @@
-//! What the settings of LSCC on a port amount to, by the formulas of [`Lscc`], with what the guide in
-//! section III-C of the paper leaves open filled in.
+//! Figures that follow from the settings of LSCC on a port, by the formulas of [`Lscc`]. Where the guide in section
+//! III-C of the paper leaves a value open, this file chooses it.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -11,10 +11,10 @@ use crate::headroom::grouped;
 use crate::link::Link;
 use crate::thresholds::highest_xoff;
 
-/// What the queue of a port with LSCC may do, and what it costs.
+/// The behaviour of the queue of a port with LSCC, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LsccSum {
-    /// Between which addresses feedback travels: from, to.
+    /// The addresses of the feedback: from, to.
     pub addresses: (Ipv4Addr, Ipv4Addr),
     /// Whether feedback carries a tag.
     pub signed: bool,
@@ -22,80 +22,79 @@ pub struct LsccSum {
     pub interval: Interval,
     /// 2D.
     pub round_trip: Interval,
-    /// N: how many rates are on their way at a time.
+    /// N: the number of rates in flight at a time.
     pub rates_in_flight: usize,
     /// Qref, in bytes on the wire.
     pub reference: Bytes,
-    /// How much the bottleneck may gain within 2D + T before the queue runs dry: Qref over that
-    /// time, in bits per second, rounded up.
+    /// How much the rate of the bottleneck may rise within 2D + T before the queue runs dry: Qref over that time, in
+    /// bits per second, rounded up.
     pub tolerated: u64,
     /// Delta R.
     pub step: Option<BitRate>,
-    /// Between what it should be.
+    /// The bounds that the step should be between.
     pub bounds: StepBounds,
-    /// How far the queue passes Qref where the bottleneck falls to half of the rate: see
-    /// [`Lscc::longest_queue`].
+    /// How far the queue exceeds Qref when the bottleneck falls to half of the rate; see [`Lscc::longest_queue`].
     pub halved: Bytes,
-    /// How long the rate takes to follow there, round trip included.
+    /// How long the rate takes to follow that fall, including the round trip.
     pub follows: Interval,
-    /// What holds the queue where LSCC does not.
+    /// The protection against loss where LSCC is too slow.
     pub beneath: Protection,
-    /// How many flows are known at once.
+    /// The number of flows that the port knows at once.
     pub flows: u32,
 }
 
-/// Between which rates Delta R should be: equation (12), with what it leaves open filled in.
+/// The bounds of Delta R by equation (12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepBounds {
-    /// [`Lscc::least_step`] for a dQ of a hundredth of Qref, in bits per second. The paper does not say what dQ is; with Qref itself, its own 50 Mb/s and 1 Gb/s would
-    /// be far below the bound, and with a hundredth of it they hold.
+    /// [`Lscc::least_step`] for a dQ of a hundredth of Qref, in bits per second. The paper does not define dQ. Its
+    /// own steps of 50 Mb/s and 1 Gb/s are far below the bound for dQ = Qref, and above it for a hundredth of Qref.
     pub above: u64,
     /// [`Lscc::most_step`] for M flows, in bits per second, with R_AI = 40 Mb/s and T_i = 55 us of DCQCN.
     pub below: u64,
-    /// M: how many flows of 25 Gb/s fill the link. More can follow a larger step.
+    /// M: the number of flows of 25 Gb/s that fill the link. More flows can follow a larger step.
     pub flows: u32,
 }
 
-/// What stands beneath LSCC, which alone is not lossless.
+/// The flow control beneath LSCC, which is not lossless by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// Bifrost, which grants nothing beyond its buffer.
+    /// Bifrost, which never grants more than its buffer holds.
     Bifrost {
-        /// H.
+        /// H, in bytes on the wire.
         buffer: Bytes,
     },
     /// PFC with headroom for the link.
     Pfc {
         /// The group that pauses first.
         priority: Priority,
-        /// Where it pauses, when it is alone.
+        /// Its XOFF when no other group uses the pool.
         xoff: Bytes,
     },
-    /// PFC with less headroom than the link holds.
+    /// PFC with less headroom than the bytes in flight on the link.
     Short {
-        /// The group that has least.
+        /// The group with the least headroom.
         priority: Priority,
-        /// What it has.
+        /// Its headroom.
         headroom: Bytes,
     },
 }
 
 /// Additive increase of DCQCN, R_AI.
 const ADDITIVE_INCREASE: u64 = 40_000_000;
-/// How often it takes place, T_i.
+/// Interval of the additive increase, T_i.
 const INCREASE_TIMER: Interval = Interval::from_micros(55);
-/// Rate of a sender of which M fill the link.
+/// Rate of each of the M senders that fill the link.
 const SENDER: BitRate = BitRate::gigabits(25);
-/// In this time the rate can go from nothing to the link's. The paper's steps, 50 Mb/s at 10G and
-/// 1 Gb/s at 200G, each every 200 us, both come to it.
+/// Time in which the rate can rise from zero to that of the link. It follows from the paper's steps, 50 Mb/s at 10G
+/// and 1 Gb/s at 200G, each every 200 us.
 const RAMP: Interval = Interval::from_millis(40);
 /// dBR_max as a part of the rate: "in our configuration, it is set to 0.1 of the link bandwidth".
 const CHANGE: u64 = 10;
 /// dQ as a part of Qref.
 const CORRECTION: u64 = 100;
-/// Bytes of memory per flow: the cache line that every packet needs, the rest of the entry, and LSCC's own entry.
+/// Bytes of memory per flow: the cache line that every packet needs, the rest of the entry, and the entry of LSCC.
 const FLOW: u64 = 64 + 48 + 12;
-/// A word of its index, which has two for each flow, and as many as a power of two.
+/// Bytes of a word of the index, which has two words for each flow, rounded up to a power of two.
 const INDEX_WORD: u64 = 4;
 
 /// A part of `rate`, rounded up.
@@ -107,12 +106,12 @@ fn bits(rate: Option<BitRate>) -> u64 {
     rate.map_or(0, BitRate::bits_per_second)
 }
 
-/// Qref by the guide, which has a tenth of `rate` as the most that the bottleneck changes.
+/// Qref by the guide, which assumes that the bottleneck changes by a tenth of `rate` at most.
 pub(crate) fn guided_reference(lscc: &Lscc, rate: BitRate) -> WireBytes {
     lscc.least_reference(part(rate, CHANGE))
 }
 
-/// Delta R where none is stated: the paper's, kept between the bounds if there is room. Qref is known.
+/// The default of Delta R: that of the paper, moved between the bounds if they leave room. Qref must be set.
 pub(crate) fn guided_step(lscc: &Lscc, rate: BitRate) -> BitRate {
     let step = u128::from(rate.bits_per_second()) * u128::from(lscc.interval.0) / u128::from(RAMP.0);
     let step = u64::try_from(step).unwrap_or(u64::MAX);
@@ -123,7 +122,7 @@ pub(crate) fn guided_step(lscc: &Lscc, rate: BitRate) -> BitRate {
 }
 
 impl StepBounds {
-    /// Those on a link of `rate`.
+    /// The bounds on a link of `rate`.
     fn new(lscc: &Lscc, rate: BitRate) -> Self {
         let correction = WireBytes(lscc.calculation.reference.0.div_ceil(CORRECTION));
         let flows = rate.bits_per_second().div_ceil(SENDER.bits_per_second());
@@ -136,14 +135,14 @@ impl StepBounds {
         }
     }
 
-    /// Whether `step` is between them.
+    /// Whether `step` is between the bounds.
     pub fn allow(&self, step: BitRate) -> bool {
         self.above < step.bits_per_second() && step.bits_per_second() < self.below
     }
 }
 
 impl LsccSum {
-    /// The sum for a port; `None` where it has no LSCC.
+    /// The sum of a port; `None` if the port has no LSCC.
     pub fn new(port: &PortSettings, link: &Link, buffer: &BufferSettings) -> Option<Self> {
         let lscc = port.lscc.as_ref()?;
         let reference = lscc.calculation.reference;
@@ -157,7 +156,7 @@ impl LsccSum {
             round_trip: lscc.round_trip,
             rates_in_flight: lscc.rates_in_flight(),
             reference: Bytes(reference.0),
-            // Both are a queue over 2D + T.
+            // Like the least step, this is a queue over 2D + T.
             tolerated: bits(lscc.least_step(reference)),
             step: lscc.calculation.step,
             bounds: StepBounds::new(lscc, port.rate),
@@ -168,7 +167,7 @@ impl LsccSum {
         })
     }
 
-    /// What the flow table takes.
+    /// The memory of the flow table.
     pub fn flow_table(&self) -> Bytes {
         let flows = u64::from(self.flows);
         Bytes(FLOW * flows + INDEX_WORD * (2 * flows).next_power_of_two())
@@ -193,81 +192,69 @@ fn protection(lscc: &Lscc, port: &PortSettings, link: &Link, buffer: &BufferSett
     }
 }
 
-/// A rate in four figures, for people.
+/// A rate rounded to four digits.
 pub(crate) fn rounded(bits_per_second: u64) -> String {
     let unit = 10_u64.pow(bits_per_second.max(1).ilog10().saturating_sub(3));
     let rounded = bits_per_second.saturating_add(unit / 2) / unit * unit;
     BitRate::new(rounded).map_or_else(|| "0".into(), |rate| rate.to_string())
 }
 
-/// Who speaks to whom, and one line per figure.
+/// The two ends, and one line per figure.
 impl fmt::Display for LsccSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = self.addresses;
         let signed = if self.signed { "with" } else { "without" };
         write!(f, "LSCC from {from} to {to}, {signed} a key")?;
-        let lines = [self.flight(), self.aim(), self.stride(), self.fall(), self.held(), self.table()];
-        lines.into_iter().try_for_each(|(figure, what)| write!(f, "\n  {figure:>14} {what}"))
-    }
-}
-
-/// The lines: a figure, and what it is.
-impl LsccSum {
-    fn flight(&self) -> (String, String) {
-        let what = format!(
-            "rates on their way: one every {}, in a round trip of {}",
-            self.interval, self.round_trip
-        );
-        (self.rates_in_flight.to_string(), what)
-    }
-
-    fn aim(&self) -> (String, String) {
-        let (gain, span) = (rounded(self.tolerated), self.round_trip + self.interval);
-        let what = format!(
+        let Self { interval, round_trip, .. } = self;
+        let rates = format!("rates on their way: one every {interval}, in a round trip of {round_trip}");
+        let (gain, span) = (rounded(self.tolerated), *round_trip + *interval);
+        let aim = format!(
             "bytes of queue aimed at (Qref), not empty while the bottleneck gains up to {gain} in {span}"
         );
-        (grouped(self.reference.0), what)
-    }
-
-    fn stride(&self) -> (String, String) {
         let StepBounds { above, below, flows } = self.bounds;
         let (above, below) = (rounded(above), rounded(below));
-        let what = format!(
+        let stride = format!(
             "from one rate to the next (dR); by equation (12) above {above}, and below {below} for M = {flows}"
         );
-        (self.step.map_or_else(|| "any".into(), |step| step.to_string()), what)
-    }
-
-    fn fall(&self) -> (String, String) {
         let follows = match self.follows.0 / 1_000 {
             micros @ ..10_000 => format!("{micros}us"),
             micros => format!("{}ms", micros / 1_000),
         };
-        let what = format!(
+        let fall = format!(
             "bytes above Qref at most where the bottleneck falls to half of the rate, followed in {follows}"
         );
-        (grouped(self.halved.0), what)
+        let (held, protection) = self.held();
+        let lines = [
+            (self.rates_in_flight.to_string(), rates),
+            (grouped(self.reference.0), aim),
+            (self.step.map_or_else(|| "any".into(), |step| step.to_string()), stride),
+            (grouped(self.halved.0), fall),
+            (grouped(held.0), protection),
+            (
+                grouped(self.flow_table().0),
+                format!("bytes of table for {} flows", grouped(self.flows.into())),
+            ),
+        ];
+        lines.into_iter().try_for_each(|(figure, what)| write!(f, "\n  {figure:>14} {what}"))
     }
+}
 
-    /// What is beneath, and whether it acts at the peak.
-    fn held(&self) -> (String, String) {
+impl LsccSum {
+    /// What the protection beneath holds, and whether that is enough for the longest queue.
+    fn held(&self) -> (Bytes, String) {
         let (held, what) = match self.beneath {
             Protection::Bifrost { buffer } => (buffer, "bytes of Bifrost's buffer beneath"),
             Protection::Pfc { xoff, .. } => (xoff, "bytes until PFC beneath pauses the link"),
             Protection::Short { headroom, .. } => {
                 let what = "bytes of headroom beneath: less than the link holds, so frames are lost";
-                return (grouped(headroom.0), what.into());
+                return (headroom, what.into());
             }
         };
         let then = match held < self.reference + self.halved {
             true => "less than that, so it holds the link back meanwhile, and nothing is lost",
             false => "enough for that",
         };
-        (grouped(held.0), format!("{what}: {then}"))
-    }
-
-    fn table(&self) -> (String, String) {
-        (grouped(self.flow_table().0), format!("bytes of table for {} flows", grouped(self.flows.into())))
+        (held, format!("{what}: {then}"))
     }
 }
 

@@ -1,17 +1,17 @@
-//! Collecting everything that is wrong with one text.
+//! Collects all problems of a text.
 
 use core::cell::RefCell;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::place::{Location, Place};
-use crate::problem::{Problem, ProblemKind, Severity};
+use crate::problem::{ConfigError, Problem, ProblemKind, Severity};
 
-/// Collects what is wrong with one text.
+/// The problems of a text.
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
-    /// Additions behind the text: the offset at which each begins, and the place that it comes from.
+    /// Additions behind the text: the offset at which each begins, and its origin.
     additions: Vec<(usize, Location)>,
     found: RefCell<Vec<(usize, Problem)>>,
 }
@@ -21,13 +21,13 @@ impl<'a> Problems<'a> {
         Self::with_additions(file, text, Vec::new())
     }
 
-    /// Of a text to which values were added that are not in it: offsets from each addition on, in rising order
-    /// and beyond the text, are at its location.
+    /// For a text with added values. Each addition begins at an offset beyond the text, in rising order, and is
+    /// reported at its own location.
     pub fn with_additions(file: &'a str, text: &'a str, additions: Vec<(usize, Location)>) -> Self {
         Self { file, text, additions, found: RefCell::default() }
     }
 
-    /// Where `place` is.
+    /// The location of `place`.
     pub fn locate(&self, place: &Place) -> Location {
         let addition = self.additions.iter().rev().find(|(start, _)| *start <= place.offset);
         match addition {
@@ -44,10 +44,9 @@ impl<'a> Problems<'a> {
         self.note(place, Severity::Warning, kind.into());
     }
 
-    /// Notes an error or a warning about a generated switch. A place gets only the first note of each kind, because
-    /// further switches would repeat it.
-    pub fn of_switch(&self, place: &Place, is_error: bool, kind: ProblemKind) {
-        let severity = if is_error { Severity::Error } else { Severity::Warning };
+    /// Notes a problem of a generated switch. A place gets only the first problem of each kind, because further
+    /// switches would repeat it.
+    pub fn of_switch(&self, place: &Place, severity: Severity, kind: ProblemKind) {
         let location = self.locate(place);
         let alike = |known: &Problem| {
             known.location == location && known.severity == severity && known.kind.same_in_switch(&kind)
@@ -57,7 +56,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// The same complaint about the same place is made once.
+    /// Notes a problem, unless the same one was noted at the same place.
     fn note(&self, place: &Place, severity: Severity, kind: ProblemKind) {
         let location = self.locate(place);
         let problem = Problem { location, key: place.key.clone(), severity, kind };
@@ -67,7 +66,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// Complains about everything that stands a second time: names in words, each with its place.
+    /// Reports an error for each name that appears a second time.
     pub fn refuse_second<'p>(&self, stated: impl IntoIterator<Item = (&'p Place, String)>) {
         let mut known: BTreeMap<String, &Place> = BTreeMap::new();
         for (place, what) in stated {
@@ -90,15 +89,20 @@ impl<'a> Problems<'a> {
         self.found.borrow().iter().any(|(_, problem)| problem.severity == Severity::Error)
     }
 
-    /// Whether something was noted at `key` in `span` of the text.
+    /// Whether a problem was noted at `key` within `span` of the text.
     pub fn has_any_at(&self, key: &str, span: &Range<usize>) -> bool {
         self.found.borrow().iter().any(|(offset, it)| it.key == key && span.contains(offset))
     }
 
-    /// Everything, in the order of the text.
-    pub fn into_sorted(self) -> Vec<Problem> {
+    /// Returns `made` with the warnings, or everything that was noted if there is an error; in the order of the text.
+    pub fn finish<T>(self, made: Option<T>) -> Result<(T, Vec<Problem>), ConfigError> {
+        let valid = !self.has_errors();
         let mut found = self.found.into_inner();
         found.sort_by_key(|(offset, _)| *offset);
-        found.into_iter().map(|(_, problem)| problem).collect()
+        let problems: Vec<_> = found.into_iter().map(|(_, problem)| problem).collect();
+        match made {
+            Some(made) if valid => Ok((made, problems)),
+            _ => Err(ConfigError::Invalid { problems }),
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! Reading TOML tables, with every problem noted and its place kept.
+//! Reads TOML tables, and notes every problem with its place.
 //!
-//! A derived deserializer stops at the first error and forgets the key's path. Here reading goes
-//! on, so that one run names all that is wrong, and the keys that a section is asked for are the
-//! keys that it has: schema and complaint about an unknown key cannot drift apart.
+//! A derived deserializer stops at the first error and forgets the path of the key. Here reading goes on, so one run
+//! reports all problems. A section knows the keys that it was asked for, so unknown keys are reported against the
+//! schema itself.
 
 use core::fmt::Display;
 use core::ops::RangeInclusive;
@@ -13,18 +13,18 @@ use toml::de::{DeTable, DeValue};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::{ProblemKind, nearest};
-use crate::value::{Value, Written, described, in_words};
+use crate::value::{Value, Written, in_words, wrong_type};
 
 /// A table that is being read.
 pub(crate) struct Section<'a, 'i> {
     table: &'a DeTable<'i>,
-    /// Where it begins, and its path.
+    /// The path of the table, and where it begins.
     pub place: Place,
     pub problems: &'a Problems<'a>,
     asked: Vec<&'static str>,
-    /// Whether somebody else judges the keys that nobody asked for.
+    /// Whether keys that nobody asked for are left to another reader.
     open: bool,
-    /// Whether it is a profile, which lacks some keys.
+    /// Whether it is a profile, which cannot have all keys.
     pub is_profile: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'a, 'i> Section<'a, 'i> {
         Self { table, place, problems, asked: Vec::new(), open: false, is_profile: false }
     }
 
-    /// What nobody asked for before, with names; no such key is an error.
+    /// Returns all keys that were not asked for, with their names. None of them is an error from now on.
     pub fn rest(&mut self) -> Vec<(&'a str, Place, &'a Spanned<DeValue<'i>>)> {
         self.open = true;
         let entries = self.table.iter().map(|(name, value)| (name.get_ref().as_ref(), name, value));
@@ -46,10 +46,10 @@ impl<'a, 'i> Section<'a, 'i> {
         unasked.map(|(name, key, value)| (name, self.place_of(name, key.span().start), value)).collect()
     }
 
-    /// Reads the table at `key` of which every key must be known to `read`.
+    /// Reads the table at `key`. A key that `read` does not ask for is an error.
     pub fn table<T>(&mut self, key: &'static str, read: impl FnOnce(&mut Section<'a, 'i>) -> T) -> Option<T> {
-        let value = self.find(key)?;
-        self.section(key, value).map(|section| section.read(read))
+        let (place, value) = self.find(key)?;
+        self.section(place, value).map(|section| section.read(read))
     }
 
     /// Reads each table of the array at `key`.
@@ -58,57 +58,47 @@ impl<'a, 'i> Section<'a, 'i> {
         key: &'static str,
         mut read: impl FnMut(&mut Section<'a, 'i>) -> T,
     ) -> Option<Vec<T>> {
-        let value = self.find(key)?;
-        let DeValue::Array(elements) = value.get_ref() else {
-            self.wrong_type(key, value, "an array of tables");
-            return None;
-        };
-        let sections = elements.iter().filter_map(|element| self.section(key, element));
+        let elements = self.elements(key, "an array of tables")?;
+        let sections = elements.into_iter().filter_map(|(place, value)| self.section(place, value));
         Some(sections.map(|section| section.read(&mut read)).collect())
     }
 
-    /// Reads the table at `key`, whose keys are names that the writer chose.
+    /// Reads the tables in the table at `key`, whose keys are names that the user chose.
     pub fn named<T>(
         &mut self,
         key: &'static str,
         mut read: impl FnMut(&mut Section<'a, 'i>) -> T,
     ) -> Vec<(String, T)> {
         let entries = self.entries(key);
-        let sections = entries.into_iter().filter_map(|(name, place, value)| {
-            let DeValue::Table(table) = value else {
-                let kind = ProblemKind::WrongType { got: described(value), want: "a table" };
-                self.problems.error(&place, kind);
-                return None;
-            };
-            Some((name.to_owned(), Section::new(table, place, self.problems)))
-        });
-        sections.map(|(name, section)| (name, section.read(&mut read))).collect()
+        let sections = entries.into_iter().map(|(name, place, value)| (name, self.section(place, value)));
+        sections.filter_map(|(name, section)| Some((name.to_owned(), section?.read(&mut read)))).collect()
     }
 
-    /// The entries of the table at `key`, whose keys are free; nothing where it is absent.
+    /// The entries of the table at `key`, whose keys the user chose; none if it is absent.
     pub fn entries(&mut self, key: &'static str) -> Vec<(&'a str, Place, &'a DeValue<'i>)> {
-        let Some(value) = self.find(key) else { return Vec::new() };
-        let Some(section) = self.section(key, value) else { return Vec::new() };
-        let entries = section.table.iter().map(|(name, value)| {
-            let place = section.place_of(name.get_ref(), value.span().start);
-            (name.get_ref().as_ref(), place, value.get_ref())
+        let section = self.find(key).and_then(|(place, value)| self.section(place, value));
+        let entries = section.iter().flat_map(|section| {
+            section.table.iter().map(|(name, value)| {
+                let place = section.place_of(name.get_ref(), value.span().start);
+                (name.get_ref().as_ref(), place, value.get_ref())
+            })
         });
         entries.collect()
     }
 
-    /// The value at `key`, if it is there and valid.
+    /// The value at `key`, if it is present and valid.
     pub fn optional<T: Value>(&mut self, key: &'static str) -> Option<At<T>> {
-        let value = self.find(key)?;
-        self.value(key, value)
+        let (place, value) = self.find(key)?;
+        self.value(place, value)
     }
 
-    /// The value at `key`, if it is valid; that it is absent is an error.
+    /// The value at `key`, if it is valid. A missing key is an error.
     pub fn required<T: Value>(&mut self, key: &'static str, example: &'static str) -> Option<At<T>> {
         self.expect(key, example);
         self.optional(key)
     }
 
-    /// Complains where `key` is absent.
+    /// Reports an error if `key` is missing.
     pub fn expect(&self, key: &str, example: &'static str) {
         if !self.contains(key) {
             let place = self.place_of(key, self.place.offset);
@@ -118,16 +108,12 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// The valid values of the array at `key`.
     pub fn list<T: Value>(&mut self, key: &'static str) -> Option<At<Vec<At<T>>>> {
-        let value = self.find(key)?;
-        let DeValue::Array(elements) = value.get_ref() else {
-            self.wrong_type(key, value, T::LIST);
-            return None;
-        };
-        let values = elements.iter().filter_map(|element| self.value(key, element)).collect();
-        Some(At { value: values, place: self.place_of(key, value.span().start) })
+        let elements = self.elements(key, T::LIST)?;
+        let values = elements.into_iter().filter_map(|(place, value)| self.value(place, value)).collect();
+        Some(At { value: values, place: self.place_of_key(key) })
     }
 
-    /// Whether `at` is in `range`; complains where it is not.
+    /// Whether `at` is in `range`. Reports an error if not.
     pub fn is_within<T: PartialOrd + Display + Default>(
         &self,
         at: &At<T>,
@@ -140,7 +126,7 @@ impl<'a, 'i> Section<'a, 'i> {
         valid
     }
 
-    /// Complains where `key` stands beside the first of `others` that is there.
+    /// Reports an error if `key` stands beside one of `others`.
     pub fn refuse_beside(&self, key: &str, others: &[&'static str]) {
         let others = others.iter().map(|other| other.trim_start_matches("r#"));
         if let Some(other) = others.into_iter().find(|other| self.contains(other) && self.contains(key)) {
@@ -148,14 +134,14 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// Complains where `key` stands without `other`.
+    /// Reports an error if `key` stands without `other`.
     pub fn refuse_without(&self, key: &str, other: &'static str) {
         if self.contains(key) && !self.contains(other) {
             self.problems.error(&self.place_of_key(key), ProblemKind::Alone { other });
         }
     }
 
-    /// Complains where `key` is there and `refused` says that `word`, which holds at `selector`, does not allow it.
+    /// Reports an error if `key` is present although `word`, the value of `selector`, does not allow it.
     pub fn refuse_with<T: Written>(&self, key: &str, selector: &str, word: T, refused: impl Fn(T) -> bool) {
         let with = format!("{selector} = {}", word.write());
         if self.contains(key) && refused(word) {
@@ -163,12 +149,12 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// Whether there is anything at `key`.
+    /// Whether `key` is present.
     pub fn contains(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// Whether there is a value at `key` that is no table.
+    /// Whether `key` has a value that is not a table.
     pub fn is_single(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| !value.get_ref().is_table())
     }
@@ -179,7 +165,7 @@ impl<'a, 'i> Section<'a, 'i> {
         value
     }
 
-    /// Complains about every key that nobody asked for.
+    /// Reports an error for every key that nobody asked for.
     pub fn finish(&self) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
@@ -191,39 +177,35 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    fn find(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'i>>> {
+    fn find(&mut self, key: &'static str) -> Option<(Place, &'a DeValue<'i>)> {
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }
-        self.table.get(key)
+        self.table.get(key).map(|value| (self.place_of_key(key), value.get_ref()))
     }
 
-    fn value<T: Value>(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<At<T>> {
-        let place = self.place_of(key, value.span().start);
-        match T::read(value.get_ref()) {
-            Ok(value) => Some(At { value, place }),
-            Err(kind) => {
-                self.problems.error(&place, kind);
-                None
-            }
-        }
+    fn elements(&mut self, key: &'static str, want: &'static str) -> Option<Vec<(Place, &'a DeValue<'i>)>> {
+        let (place, value) = self.find(key)?;
+        let elements = self.valid(&place, value.as_array().ok_or_else(|| wrong_type(value, want)))?;
+        let placed = elements.iter().map(|it| (self.place_of(key, it.span().start), it.get_ref()));
+        Some(placed.collect())
     }
 
-    fn section(&self, key: &str, value: &'a Spanned<DeValue<'i>>) -> Option<Section<'a, 'i>> {
-        let DeValue::Table(table) = value.get_ref() else {
-            self.wrong_type(key, value, "a table");
-            return None;
-        };
-        let place = self.place_of(key, value.span().start);
+    fn value<T: Value>(&self, place: Place, value: &DeValue<'_>) -> Option<At<T>> {
+        self.valid(&place, T::read(value)).map(|value| At { value, place })
+    }
+
+    fn section(&self, place: Place, value: &'a DeValue<'i>) -> Option<Section<'a, 'i>> {
+        let table = self.valid(&place, value.as_table().ok_or_else(|| wrong_type(value, "a table")))?;
         Some(Section::new(table, place, self.problems))
     }
 
-    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, want: &'static str) {
-        let place = self.place_of(key, value.span().start);
-        self.problems.error(&place, ProblemKind::WrongType { got: described(value.get_ref()), want });
+    /// Returns what was read, or notes the error at `place`.
+    fn valid<T>(&self, place: &Place, read: Result<T, ProblemKind>) -> Option<T> {
+        read.map_err(|kind| self.problems.error(place, kind)).ok()
     }
 
-    /// The place of the value at `key`, which is there.
+    /// The place of the value at `key`, or of this section if it is absent.
     pub fn place_of_key(&self, key: &str) -> Place {
         let offset = self.table.get(key).map_or(self.place.offset, |value| value.span().start);
         self.place_of(key, offset)

@@ -1,5 +1,6 @@
-//! How keys are declared: once, in a [`table!`]. The reader, the places in messages, profiles, the text of a gateway,
-//! the changes of a reload and the reference in `docs/configuration.md` all follow from the declaration.
+//! Declarations of keys. Each key is declared once, in a [`table!`]. The reader, places in messages, profiles, the
+//! text of a gateway, the diff of a reload and the reference in `docs/configuration.md` all follow from the
+//! declaration.
 
 use core::fmt::Display;
 use core::ops::RangeInclusive;
@@ -12,16 +13,16 @@ use crate::value::{Value, Written, in_words};
 /// A key, as its table declares it.
 pub(crate) struct Key {
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
     /// Type, unit and range.
     pub kind: String,
-    /// What holds without it; empty where that is nothing.
+    /// Its default, in words; empty if there is none.
     pub without: String,
-    /// Whether a change needs a new start.
+    /// Whether a change requires a restart.
     pub is_restart: bool,
     pub is_secret: bool,
-    /// Keys that say what it would.
+    /// Keys that it cannot be combined with.
     pub instead_of: Vec<&'static str>,
 }
 
@@ -33,27 +34,27 @@ impl Key {
         Self { name, about, kind, without, is_restart: false, is_secret: false, instead_of }
     }
 
-    /// `default(value)`: what holds without it. The declaration gets a method of the key's name.
+    /// `default(value)`: the default. The table gets a method with the name of the key.
     pub fn default(self, value: impl Written) -> Self {
         Self { without: format!("`{}`", value.write()), ..self }
     }
 
-    /// `auto("text")`: what holds without it depends on others, and whoever builds works it out.
+    /// `auto("text")`: the default depends on other keys, and is computed where the value is used.
     pub fn auto(self, without: &str) -> Self {
         Self { without: without.into(), ..self }
     }
 
-    /// `required("example")`: it must be there.
+    /// `required("example")`: the key is required.
     pub fn required(self, _example: &str) -> Self {
         self.auto("required")
     }
 
-    /// `within(range)`: what it may be.
+    /// `within(range)`: the valid range.
     pub fn within<T: Display + Default + PartialEq>(self, range: RangeInclusive<T>) -> Self {
         Self { kind: format!("{}, {}", self.kind, in_words(&range)), ..self }
     }
 
-    /// `instead_of(others)`: one of them says what the others would.
+    /// `instead_of(others)`: only one of these keys may be given.
     pub fn instead_of(self, others: &[&'static str]) -> Self {
         let instead_of: Vec<_> = others.iter().map(|other| other.trim_start_matches("r#")).collect();
         Self {
@@ -63,65 +64,65 @@ impl Key {
         }
     }
 
-    /// `needs(other)`: it has no meaning without that key.
+    /// `needs(other)`: the key applies only together with `other`.
     pub fn needs(self, other: &str) -> Self {
         Self { kind: format!("{}, with `{other}`", self.kind), ..self }
     }
 
-    /// `of(selector, words)`: it has no meaning with another word at the key `selector`.
+    /// `of(selector, words)`: the key applies only if `selector` has one of `words`.
     pub fn of(self, selector: &str, words: &[impl Written]) -> Self {
         let words: Vec<_> = words.iter().map(Written::write).collect();
         Self { kind: format!("{}, with `{selector} = {}`", self.kind, words.join("` or `")), ..self }
     }
 
-    /// `only(selector, word)`: it needs that word at the key `selector`, which has a default.
+    /// `only(selector, word)`: the key applies only if `selector`, which has a default, is `word`.
     pub fn only(self, selector: &str, word: impl Written) -> Self {
         Self { kind: format!("{}, with `{selector} = {}`", self.kind, word.write()), ..self }
     }
 
-    /// `unless(selector, word)`: it has no meaning with that word at the key `selector`.
+    /// `unless(selector, word)`: the key does not apply if `selector` is `word`.
     pub fn unless(self, selector: &str, word: impl Written) -> Self {
         Self { kind: format!("{}, not with `{selector} = {}`", self.kind, word.write()), ..self }
     }
 
-    /// `restart`: it cannot change while the gateway runs.
+    /// `restart`: the key cannot change while the gateway runs.
     pub fn restart(self) -> Self {
         Self { is_restart: true, ..self }
     }
 
-    /// `secret`: its value is not shown.
+    /// `secret`: the value is never shown.
     pub fn secret(self) -> Self {
         Self { is_secret: true, ..self }
     }
 }
 
-/// What a declared table can do.
+/// A declared table.
 pub(crate) trait Table: Sized {
-    /// Its keys, in their order.
+    /// Its keys, in order.
     fn keys() -> &'static [Key];
-    /// An empty one, for `key`.
+    /// An empty table for `key`.
     fn absent(key: &str) -> Self;
-    /// Reads it, and notes what is wrong.
+    /// Reads the table, and notes its problems.
     fn read(section: &mut Section<'_, '_>) -> Self;
-    /// Key by key, its own value, or that of the profile `below`.
+    /// Fills keys that are absent with those of the profile `below`.
     fn over(self, below: Self) -> Self;
-    /// What is stated.
+    /// The keys that are present.
     fn nodes(&self) -> Vec<Node>;
-    /// The place of `key`, where it is stated.
+    /// The place of `key`, if it is present.
     fn place_of(&self, key: &str) -> Option<&Place>;
-    /// The place of the first of `keys` that is stated, or its own.
+    /// The place of the first of `keys` that is present, or of the table.
     fn first(&self, keys: &[&str]) -> &Place;
-    /// The keys of the tables in it.
+    /// Adds its keys, and those of the tables in it, to `found`.
     fn describe(path: &str, found: &mut Vec<(String, &'static [Key])>);
 }
 
-/// A stated key.
+/// A key that is present.
 pub(crate) struct Node {
     pub key: &'static Key,
     pub item: Item,
 }
 
-/// What stands at a key.
+/// The value of a key.
 pub(crate) enum Item {
     /// A value as TOML.
     Value(String),
@@ -132,11 +133,11 @@ pub(crate) enum Item {
 /// A type that a key may have.
 pub(crate) trait Shape: Sized {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self>;
-    /// As it is written; nothing for what is never written again.
+    /// The value as it is written; an empty table if it is never written.
     fn item(&self) -> Item {
         Item::Table(Vec::new())
     }
-    /// Where it stands, if that is one place.
+    /// Its place, if there is only one.
     fn place(&self) -> Option<&Place> {
         None
     }
@@ -144,7 +145,7 @@ pub(crate) trait Shape: Sized {
     fn kind() -> String {
         "table".into()
     }
-    /// The keys of the table that it is.
+    /// Adds the keys of the table to `found`, if it is one.
     fn describe(_path: &str, _found: &mut Vec<(String, &'static [Key])>) {}
 }
 
@@ -215,12 +216,12 @@ impl<T: Table> Shape for Profiles<T> {
     }
 }
 
-/// A value that is in force, and stands nowhere.
+/// A value in force, without a place in a file.
 pub(crate) fn at<T>(value: T) -> Option<At<T>> {
     Some(At { value, place: Place::default() })
 }
 
-/// The same for a list.
+/// A list of values in force, without a place in a file.
 pub(crate) fn list<T>(values: impl IntoIterator<Item = T>) -> Option<List<T>> {
     at(values.into_iter().filter_map(at).collect())
 }
@@ -230,25 +231,26 @@ pub(crate) fn values<T>(list: &Option<List<T>>) -> impl DoubleEndedIterator<Item
     list.iter().flat_map(|list| &list.value)
 }
 
-/// `value`'s, or `default`.
+/// The stated value, or `default`.
 pub(crate) fn or<T: Copy>(value: &Option<At<T>>, default: T) -> T {
     value.as_ref().map_or(default, |at| at.value)
 }
 
 /// Declares tables of keys, as `name: Type, attribute, attribute(arguments);` with the meaning as documentation. The
-/// attributes are those of [`Key`], `own` where no profile may have the key, `absent` where its table has a method of
-/// the key's name, which yields an empty table where there is none, and `merged` where a table goes over that of a
-/// profile key by key. A table that names a `check` has a method of that name, which sees what was read. The keys of
-/// `Table => Settings` are fields of these, with their defaults, and the table has a method `settings`.
+/// attributes are those of [`Key`] and three more: `own` if no profile may have the key, `absent` if the table gets a
+/// method with the name of the key that returns an empty table where there is none, and `merged` if a table is merged
+/// with that of a profile key by key. A table that names a `check` has a method of that name, which checks what was
+/// read. The keys of `Table => Settings` are fields of the settings and take their defaults from them, and the table
+/// has a method `settings`.
 macro_rules! table {
     (@accessor default ($default:expr) $key:ident $type:ty) => {
-        /// What is stated, or the default.
+        /// The stated value, or the default.
         pub fn $key(&self) -> <$type as crate::table::Single>::Value {
             self.$key.as_ref().map_or_else(|| $default, |at| at.value.clone())
         }
     };
     (@accessor absent () $key:ident $type:ty) => {
-        /// What is stated, or an empty table.
+        /// The stated table, or an empty one.
         pub fn $key(&self) -> &$type {
             static ABSENT: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
                 <$type as crate::table::Table>::absent(stringify!($key))
@@ -327,7 +329,7 @@ macro_rules! table {
             /// The stated values, with defaults for the rest.
             pub fn settings(&self) -> $settings {
                 let mut settings = $settings::default();
-                $( if let Some(at) = &self.$key { settings.$key = at.value.into() } )+
+                $( if let Some(at) = &self.$key { settings.$key = at.value.clone().into() } )+
                 settings
             }
         }

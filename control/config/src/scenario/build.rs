@@ -1,4 +1,4 @@
-//! From the file with its overrides to what runs.
+//! Builds a scenario from its file and overrides.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,10 +24,10 @@ use crate::notes::Problems;
 use crate::section::Section;
 use crate::table::{Shape, Table, or, values};
 
-/// More ports of switches are not recorded unless somebody asks for them.
+/// Maximum number of switch ports that are recorded by default.
 const PORTS: usize = 16;
 
-/// What is written, before there is a network.
+/// The parts of the file that are read before the network is built.
 struct Written {
     run: RunDecl,
     network: NetworkDecl,
@@ -39,14 +39,14 @@ struct Written {
     nodes: Vec<(Vec<usize>, NodeDecl)>,
 }
 
-/// Builds the scenario; `None` where it cannot be, which has been said.
+/// Builds the scenario. Returns `None` and notes errors if that fails.
 pub(super) fn build(
     table: &DeTable<'_>,
     file: (&str, Option<&Path>),
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
     let mut document = Section::document(table, problems);
-    // What there is to be run, beside the scenario itself, was read before.
+    // Variants and claims were read before.
     let skip = |section: &mut Section<'_, '_>| drop(section.rest());
     document.tables("variant", skip);
     document.tables("claim", skip);
@@ -56,7 +56,7 @@ pub(super) fn build(
     let mut plan = plan?;
     document.tables("link", |it| topology::change_links(it, &mut plan));
     document.tables("route", |it| topology::route(it, &mut plan));
-    // What could not be read may be what is missing.
+    // A missing part may be one that could not be read.
     let whole = !problems.has_errors();
     let written = read(&mut document, &plan);
     let topology = if whole { finish(plan, &document, problems) } else { None };
@@ -107,12 +107,11 @@ fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Op
                 | E::RouteLoop { .. }
         )
     };
-    plan.finish()
-        .map_err(|error| {
-            let key = if of_routes(&error) { "route" } else { "topology" };
-            problems.error(&document.place_of_key(key), error);
-        })
-        .ok()
+    let refuse = |error| {
+        let key = if of_routes(&error) { "route" } else { "topology" };
+        problems.error(&document.place_of_key(key), error);
+    };
+    plan.finish().map_err(refuse).ok()
 }
 
 fn assemble(
@@ -164,7 +163,7 @@ fn assemble(
     })
 }
 
-/// A host with what was wished for it; neither at a switch.
+/// The wishes and settings of a host; `None` for a switch.
 type MadeHost<'a> = (Option<&'a HostDecl>, Option<Arc<HostSettings>>);
 
 fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
@@ -173,14 +172,21 @@ fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
 
 /// The hosts, in the order of nodes.
 fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
-    let made = ids(topology).zip(host_wishes(written, topology)).map(|(id, wish)| {
-        let settings = wish.map(|wish| Arc::new(of_host(wish, id, topology, written)));
-        (wish, settings)
-    });
+    let plain = |role| (role == Role::Host).then_some(&written.host);
+    let mut wishes: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
+    for (places, decl) in &written.nodes {
+        for &place in places {
+            if let (Some(own), Some(wish)) = (&decl.host, &mut wishes[place]) {
+                *wish = own;
+            }
+        }
+    }
+    let made = ids(topology).zip(wishes);
+    let made = made.map(|(id, wish)| (wish, wish.map(|wish| Arc::new(of_host(wish, id, topology, written)))));
     made.collect()
 }
 
-/// The switches, in the order of nodes; what is wrong with them is said.
+/// Makes the switches, in the order of nodes, and notes their problems.
 fn switches(
     (_, directory): (&str, Option<&Path>),
     written: &Written,
@@ -216,22 +222,8 @@ fn switches(
     ids(topology).map(make).collect()
 }
 
-/// How each host sends; none at switches.
-fn host_wishes<'a>(written: &'a Written, topology: &Topology) -> Vec<Option<&'a HostDecl>> {
-    let plain = |role| (role == Role::Host).then_some(&written.host);
-    let mut hosts: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
-    for (places, decl) in &written.nodes {
-        for &place in places {
-            if let (Some(own), Some(host)) = (&decl.host, &mut hosts[place]) {
-                *host = own;
-            }
-        }
-    }
-    hosts
-}
-
 fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {
-    // A host has one port.
+    // Every host has one port.
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
     let station = Station { mac: port.mac, address: port.address };
@@ -239,7 +231,7 @@ fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) 
     host.settings(station, peer.mac, rate, &written.network)
 }
 
-/// What is recorded: what the scenario says, or the ports of a small network and the long links of a large one.
+/// The figures to record: as stated, or all ports of a small network and the long-haul links of a large one.
 fn sampling(
     written: &Written,
     topology: &Topology,

@@ -1,10 +1,9 @@
-//! Scenarios: a network, what its hosts send, and what is compared.
+//! Scenarios of the simulator: a network, the traffic of its hosts, and the variants and claims to compare.
 //!
-//! A [`ScenarioFile`] is one TOML file with its variants and claims. [`ScenarioFile::build`] makes of it, with values
-//! put over those of the file, a [`Scenario`] that is ready to run: whatever it asks for was checked, down to the
-//! configuration of each switch.
+//! A [`ScenarioFile`] is a TOML file with variants and claims. [`ScenarioFile::build`] applies overrides and returns
+//! a [`Scenario`] that is ready to run. It has checked everything, down to the configuration of each switch.
 //!
-//! Every key is described in `docs/scenarios.md`.
+//! `docs/scenarios.md` describes every key.
 
 mod build;
 mod host;
@@ -41,38 +40,38 @@ use crate::table::Table;
 use crate::value::Name;
 use overlay::Overlay;
 
-/// A scenario, as it is written.
+/// A scenario as its file describes it.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
     /// The name of the file without its ending.
     pub name: String,
-    /// What is compared, in the order of the file; none where there is only one way to run it.
+    /// The variants to compare, in the order of the file; empty if there is only one way to run the scenario.
     pub variants: Vec<Variant>,
-    /// What it claims, in the order of the file.
+    /// Its claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// What makes it quick.
+    /// The overrides of a quick run.
     pub quick: Vec<Override>,
     file: String,
     text: String,
     directory: Option<PathBuf>,
 }
 
-/// One of the ways to run a scenario.
+/// A way to run a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// Its name.
     pub name: String,
-    /// What is different.
+    /// The overrides that distinguish it.
     pub overrides: Vec<Override>,
 }
 
 impl ScenarioFile {
-    /// Reads the scenario that the file at `path` describes. Files that it names are read when it is built; their
-    /// paths begin in its directory.
+    /// Reads the scenario in the file at `path`. Files that it names are read when it is built; their paths begin in
+    /// its directory.
     ///
     /// # Errors
-    /// [`ConfigError::Unreadable`] where the file is not there, is no regular file, has more than 4 MiB or is no
-    /// UTF-8; [`ConfigError::Invalid`] where it is no TOML, or its variants and claims do not hold.
+    /// [`ConfigError::Unreadable`] if the file does not exist, is not a regular file, is longer than 4 MiB or is not
+    /// UTF-8; [`ConfigError::Invalid`] if it is not TOML, or if its variants or claims are not valid.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
@@ -80,11 +79,11 @@ impl ScenarioFile {
         Self::read(text, path.display().to_string(), path.parent().map(Into::into))
     }
 
-    /// Reads the scenario that `text` describes. `name` stands for the file in messages, and without its directory
-    /// and ending for the scenario. No file is read.
+    /// Reads the scenario in `text`. `name` stands for the file in messages; without directory and ending it is also
+    /// the name of the scenario. No file is read.
     ///
     /// # Errors
-    /// As [`ScenarioFile::load`].
+    /// [`ConfigError::Invalid`] as for [`ScenarioFile::load`].
     pub fn parse(text: &str, name: &str) -> Result<Self, ConfigError> {
         Self::read(text.into(), name.into(), None)
     }
@@ -95,26 +94,21 @@ impl ScenarioFile {
             let mut section = Section::document(&table, &problems);
             Parts::read(&mut section, &|offset| Location::new(&file, &text, offset))
         });
-        let valid = !problems.has_errors();
-        let noted = problems.into_sorted();
-        match parts {
-            Some(Parts { variants, claims, quick }) if valid => {
-                Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, directory })
-            }
-            _ => Err(ConfigError::Invalid { problems: noted }),
-        }
+        let (Parts { variants, claims, quick }, _) = problems.finish(parts)?;
+        Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, directory })
     }
 
-    /// Whether the file, as it is, describes a scenario: a gateway's file has no `[topology]`.
+    /// Whether `text` describes a scenario and not a gateway, which has no `[topology]`.
     pub fn is_scenario(text: &str) -> bool {
         let (table, _) = DeTable::parse_recoverable(text);
         table.get_ref().contains_key("topology")
     }
 
-    /// The scenario with `overrides` put over the values of the file; of two for a key the later one holds.
+    /// Builds the scenario with `overrides` applied to the file. The last override of a key wins.
     ///
     /// # Errors
-    /// [`ConfigError::Invalid`] with everything that is wrong with it. What is wrong with an override is said of it.
+    /// [`ConfigError::Invalid`] with all problems if the scenario is not valid. Problems of an override are reported
+    /// at the override.
     pub fn build(&self, overrides: &[Override]) -> Result<Scenario, ConfigError> {
         let overlay = Overlay::new(self.text.len(), overrides);
         let problems = Problems::with_additions(&self.file, &self.text, overlay.additions());
@@ -122,24 +116,19 @@ impl ScenarioFile {
             overlay.apply(&mut table, &problems);
             build::build(&table, (&self.name, self.directory.as_deref()), &problems)
         });
-        let valid = !problems.has_errors();
-        let noted = problems.into_sorted();
-        match built {
-            Some(scenario) if valid => Ok(Scenario { warnings: noted, ..scenario }),
-            _ => Err(ConfigError::Invalid { problems: noted }),
-        }
+        let (scenario, warnings) = problems.finish(built)?;
+        Ok(Scenario { warnings, ..scenario })
     }
 
-    /// Builds it in each of its ways, quick and not, and gives back what may surprise in any of them.
+    /// Builds all variants, with and without the overrides of a quick run, and returns all warnings.
     ///
     /// # Errors
-    /// [`ConfigError::Invalid`] with everything that is wrong with any of them.
+    /// [`ConfigError::Invalid`] with all problems of all variants if one of them is not valid.
     pub fn check(&self) -> Result<Vec<Problem>, ConfigError> {
         let mut found: Vec<Problem> = Vec::new();
-        let plain = Variant { name: String::new(), overrides: Vec::new() };
-        for variant in if self.variants.is_empty() { std::slice::from_ref(&plain) } else { &self.variants } {
-            let quick = [variant.overrides.as_slice(), &self.quick].concat();
-            for overrides in [&variant.overrides, &quick] {
+        let plain = self.variants.is_empty().then(Vec::new);
+        for overrides in self.variants.iter().map(|variant| &variant.overrides).chain(&plain) {
+            for overrides in [overrides, &[overrides.as_slice(), &self.quick].concat()] {
                 let problems = match self.build(overrides) {
                     Ok(scenario) => scenario.warnings,
                     Err(ConfigError::Invalid { problems }) => problems,
@@ -156,7 +145,7 @@ impl ScenarioFile {
     }
 }
 
-/// The keys of each table of a scenario, as those of [`crate::reference`]. `docs/scenarios.md` holds them.
+/// The reference of `docs/scenarios.md`, in the form of [`crate::reference`].
 pub fn reference() -> Vec<(String, String)> {
     let mut tables = Vec::new();
     run::RunDecl::describe("scenario", &mut tables);
@@ -171,7 +160,7 @@ pub fn reference() -> Vec<(String, String)> {
     in_markdown(tables, false)
 }
 
-/// What is there to be run, beside the scenario itself.
+/// The ways to run a scenario, and its claims.
 struct Parts {
     variants: Vec<Variant>,
     claims: Vec<Claim>,
@@ -192,16 +181,14 @@ impl Parts {
             let overrides = variant.table("set", leaves).unwrap_or_default();
             Some((name?, overrides))
         });
-        let variants: Vec<_> = variants.into_iter().flatten().flatten().collect();
-        let called =
-            variants.iter().map(|(at, _)| (&at.place, format!("a variant called \"{}\"", at.value.0)));
+        let named: Vec<_> = variants.into_iter().flatten().flatten().collect();
+        let called = named.iter().map(|(at, _)| (&at.place, format!("a variant called \"{}\"", at.value.0)));
         document.problems.refuse_second(called);
-        let variants =
-            variants.into_iter().map(|(name, overrides)| Variant { name: name.value.0, overrides });
-        let known: Vec<Variant> = variants.collect();
-        let names: Vec<String> = known.iter().map(|variant| variant.name.clone()).collect();
-        let claims = document.tables("claim", |claim| run::claim(claim, &names));
+        let named = named.into_iter().map(|(name, overrides)| Variant { name: name.value.0, overrides });
+        let variants: Vec<_> = named.collect();
+        let names = variants.iter().map(|variant| variant.name.as_str());
+        let claims = document.tables("claim", |claim| run::claim(claim, names.clone()));
         let quick = document.table("quick", leaves).unwrap_or_default();
-        Self { variants: known, claims: claims.into_iter().flatten().flatten().collect(), quick }
+        Self { variants, claims: claims.into_iter().flatten().flatten().collect(), quick }
     }
 }

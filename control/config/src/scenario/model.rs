@@ -1,4 +1,4 @@
-//! What a scenario comes to.
+//! A scenario that is ready to run.
 
 use simulation::topology::Topology;
 use simulation::workload::{Flows, Workload};
@@ -12,21 +12,21 @@ use crate::problem::Problem;
 pub struct Scenario {
     /// The name of its file without its ending.
     pub name: String,
-    /// What it is about, if it says so.
+    /// Its title, if it has one.
     pub title: Option<String>,
-    /// Of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// Flows that would start later are not started.
+    /// No flow starts later than this.
     pub until: Nanos,
-    /// It ends here, whatever is under way.
+    /// The run ends at this instant, whatever is under way.
     pub limit: Nanos,
-    /// A network in which nothing arrives for so long is stuck.
+    /// A network in which nothing arrives for this long is stuck.
     pub stall: Interval,
     /// Whether switches may drop lossless frames.
     pub tolerate_loss: bool,
     /// The network.
     pub network: NetworkSpec,
-    /// The names of its nodes, ports and links, in the order of `network`, and which links are long.
+    /// The names of its nodes, ports and links, in the order of `network`, and the long-haul links.
     pub topology: Topology,
     /// The names of the groups of flows.
     pub groups: Vec<String>,
@@ -36,18 +36,18 @@ pub struct Scenario {
     pub sampling: Sampling,
     /// The switches whose frames are captured.
     pub taps: Vec<NodeId>,
-    /// What holds, and may surprise.
+    /// All warnings.
     pub warnings: Vec<Problem>,
-    /// The switches by name, each with its whole configuration, in the order of nodes.
+    /// The name and the complete configuration of each switch, in the order of nodes.
     pub switches: Vec<(String, String)>,
 }
 
 /// The samples of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
-    /// How often, to begin with.
+    /// The interval at first.
     pub interval: Interval,
-    /// Rows of a series at most; beyond, the interval is doubled.
+    /// Maximum number of rows of a series. When it is reached, the interval doubles.
     pub rows: u32,
     /// The ports of switches.
     pub ports: Vec<(NodeId, PortId)>,
@@ -56,12 +56,12 @@ pub struct Sampling {
 }
 
 impl Scenario {
-    /// Its flows, in the order of their start, with the random choices of its seed.
+    /// Its flows in the order of their starts. The seed determines all random choices.
     pub fn flows(&self) -> Flows {
         self.traffic.flows(self.seed, self.until)
     }
 
-    /// How it is to be run.
+    /// The options of a run.
     pub fn options(&self) -> Options {
         Options {
             seed: self.seed,

@@ -1,21 +1,25 @@
-//! Nodes and ports by name, several at once: `h[0-15]`, `east-*`.
-
-use toml::de::DeValue;
+//! Names of nodes and ports that may stand for several: `h[0-15]`, `east-*`.
 
 use crate::notes::Problems;
 use crate::place::At;
 use crate::problem::{ProblemKind, nearest};
-use crate::value::{Value, quoted, texts, written};
+use crate::value::{parsed, quoted, texts, value_types};
 
-/// One name or several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Names(pub String);
-
-/// More are not written out.
+/// Maximum number of names that a pattern expands to.
 const MOST: usize = 100_000;
 
 impl Names {
-    /// The names that it stands for, `[0-3]` written out; without end where there is a `*`, which is kept.
+    fn is_valid(&self) -> bool {
+        let text = &self.0;
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.:/*[]".contains(c);
+        let plain =
+            (1..=64).contains(&text.len()) && text.chars().all(allowed) && text.matches('*').count() <= 1;
+        let ranges = text.matches('[').count();
+        let closed = ranges == text.matches(']').count() && ranges <= 2;
+        plain && closed && self.expanded().iter().all(|name| !name.contains(['[', ']']))
+    }
+
+    /// The names that it stands for, with `[0-3]` expanded. A `*` is kept.
     pub fn expanded(&self) -> Vec<String> {
         let mut whole = vec![String::new()];
         let mut rest = self.0.as_str();
@@ -34,7 +38,7 @@ impl Names {
         whole.into_iter().map(|name| name + rest).collect()
     }
 
-    /// The places of those of `known` that it means, in its order; complains where a name means none.
+    /// The indices of the `known` names that it stands for. Reports an error if a name matches none.
     pub fn find<'k>(
         at: &At<Self>,
         what: &'static str,
@@ -79,30 +83,17 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-written! {
-    Names: "name", |it| quoted(&it.0);
-}
-
-impl Value for Names {
-    const LIST: &'static str = "an array of names such as [\"h0\", \"h[4-7]\", \"east-*\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str =
-            "a name of letters, digits, - and _, with [0-15] for numbers and one * for anything";
-        let got = crate::value::text(value, WANT)?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/*[]".contains(c);
-        let valid = (1..=64).contains(&got.len()) && got.chars().all(plain) && got.matches('*').count() <= 1;
-        let ranges = got.matches('[').count();
-        let closed = ranges == got.matches(']').count() && ranges <= 2 && {
-            let expanded = Self(got.into()).expanded();
-            expanded.iter().all(|name| !name.contains(['[', ']']))
-        };
-        if valid && closed {
-            Ok(Self(got.into()))
-        } else {
-            Err(ProblemKind::Malformed { got: got.into(), want: WANT })
-        }
-    }
+value_types! {
+    /// A name, or several: `[0-3]` stands for numbers, `*` for anything.
+    struct Names(String): "name" in "an array of names such as [\"h0\", \"h[4-7]\", \"east-*\"]",
+        |it| {
+            const WANT: &str = "a name of letters, digits, - and _, with [0-15] for numbers and one * for anything";
+            parsed(it, WANT, |got| {
+                let names = Self(got.into());
+                names.is_valid().then_some(names)
+            })
+        },
+        |it| quoted(&it.0);
 }
 
 texts! {

@@ -1,4 +1,4 @@
-//! `[network]`: what all switches and hosts have to agree on.
+//! `[network]`: settings that all switches and hosts share.
 
 use units::{Priority, PrioritySet};
 use wire::ip::Dscp;
@@ -19,23 +19,24 @@ table! {
 }
 
 impl NetworkDecl {
-    /// What PFC protects.
+    /// The priorities that PFC protects.
     pub fn lossless(&self) -> PrioritySet {
         let stated = values(&self.lossless).map(|at| at.value).fold(PrioritySet::EMPTY, PrioritySet::with);
         if self.lossless.is_some() { stated } else { stated.with(Priority::from_low_bits(3)) }
     }
 
-    /// What a host writes for each priority.
+    /// The code point that hosts write for each priority.
     pub fn dscp(&self) -> [Dscp; Priority::COUNT] {
         self.dscp.clone().unwrap_or_default().0
     }
 }
 
-/// What a host writes for each priority.
+/// The code point that hosts write for each priority.
 #[derive(Clone, Debug)]
 pub(super) struct CodePoints(pub [Dscp; Priority::COUNT]);
 
-/// The class selector and 2 for data, so that RDMA on priority 3 has DSCP 26; 48 and 56 for the network itself.
+/// Data has the class selector plus 2, so that RDMA on priority 3 has DSCP 26. The network's own priorities have 48
+/// and 56.
 impl Default for CodePoints {
     fn default() -> Self {
         Self([0, 10, 18, 26, 34, 42, 48, 56].map(Dscp::from_low_bits))

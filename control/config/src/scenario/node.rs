@@ -30,7 +30,7 @@ table! {
 }
 
 impl NodeDecl {
-    /// Complains where a host is told what only a switch can be, or the other way round.
+    /// Reports wishes for hosts that apply only to switches, and the other way round.
     pub fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
         let refuse = |key: &str, role, with: &str| {
             if section.contains(key) && places.iter().any(|place| plan.nodes[*place].role == role) {
@@ -49,7 +49,7 @@ impl NodeDecl {
         self.port.iter().flat_map(|ports| &ports.0)
     }
 
-    /// Complains about ports that a node has not.
+    /// Reports wishes for ports that a node does not have.
     pub fn check_ports(&self, places: &[usize], topology: &Topology, problems: &Problems<'_>) {
         for &place in places {
             let node = &topology.nodes[place];

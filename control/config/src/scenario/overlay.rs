@@ -1,4 +1,4 @@
-//! Values that go before those of the file: `--set`, variants, quick runs.
+//! Values that override those of the file: `--set`, variants, quick runs.
 
 use core::fmt;
 use core::str::FromStr;
@@ -13,19 +13,19 @@ use crate::place::Location;
 use crate::place::Place;
 use crate::problem::{ProblemKind, nearest};
 
-/// A value that goes before that of the file.
+/// A value that overrides that of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Which key: its tables and its name, with dots between. An element of an array is named by its number from 0
-    /// or by its `name`, `group` or `id`.
+    /// The key with its tables, separated by dots. An element of an array is identified by its index from 0, or by
+    /// its `name`, `group` or `id`.
     pub key: String,
-    /// The value in TOML; what is no TOML is a string.
+    /// The value in TOML. Text that is not TOML is a string.
     pub value: String,
-    /// Where it is written, if that is in the scenario.
+    /// Its place, if it is part of the scenario.
     location: Option<Location>,
 }
 
-/// Why a text is no override.
+/// A text is not an override.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not of the form key=value, for example traffic.0.load=0.7")]
 pub struct ParseOverrideError {
@@ -46,7 +46,7 @@ impl FromStr for Override {
     }
 }
 
-/// As it is written on the command line.
+/// The form on the command line.
 impl fmt::Display for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.key, self.value)
@@ -54,12 +54,12 @@ impl fmt::Display for Override {
 }
 
 impl Override {
-    /// `key` with `value`, a TOML value or a bare word.
+    /// Overrides `key` with `value`, a TOML value or a bare word.
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), location: None }
     }
 
-    /// The values of `table`, each with its path; tables without entries and arrays are values.
+    /// Adds each value in `value`, with its path, to `found`. Empty tables and arrays count as values.
     pub(super) fn leaves(
         path: &str,
         value: &Spanned<DeValue<'_>>,
@@ -86,10 +86,10 @@ impl Override {
     }
 }
 
-/// The text of each override, so placed that its offsets lie beyond those of the file and of those before.
+/// The text of each override, at offsets beyond those of the file and of earlier overrides.
 pub(super) struct Overlay<'a> {
     overrides: &'a [Override],
-    /// Each as a document of one key, after so many line feeds as there is text before it.
+    /// Each override as a document with one key, after as many line feeds as there are bytes before it.
     texts: Vec<(usize, String)>,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Overlay<'a> {
 const KEY: &str = "value";
 
 impl<'a> Overlay<'a> {
-    /// For a file of `length` bytes.
+    /// Overrides for a file of `length` bytes.
     pub fn new(length: usize, overrides: &'a [Override]) -> Self {
         let mut start = length + 1;
         let texts = overrides.iter().map(|it| {
@@ -114,16 +114,16 @@ impl<'a> Overlay<'a> {
         Self { overrides, texts: texts.collect() }
     }
 
-    /// Where each begins, and where it comes from.
+    /// The offset at which each override begins, and its origin.
     pub fn additions(&self) -> Vec<(usize, Location)> {
         let starts = self.texts.iter().map(|(start, _)| *start);
         starts.zip(self.overrides.iter().map(Override::location)).collect()
     }
 
-    /// Puts them into the file, in their order.
+    /// Applies the overrides to the file, in order.
     pub fn apply<'i>(&'i self, table: &mut DeTable<'i>, problems: &Problems<'_>) {
         for (it, (start, text)) in self.overrides.iter().zip(&self.texts) {
-            // It was parsed before, and line feeds change nothing.
+            // It was parsed before, and line feeds make no difference.
             let Ok(parsed) = DeTable::parse(text) else { continue };
             let Some((_, value)) = parsed.into_inner().into_iter().next() else { continue };
             let path: Vec<&str> = it.key.split('.').collect();
@@ -147,7 +147,7 @@ fn put<'i>(
     let key = if before.is_empty() { (*name).to_owned() } else { format!("{before}.{name}") };
     let spanned = || Spanned::new(at..at, Cow::Owned((*name).to_owned()));
     if rest.is_empty() {
-        // The key itself is taken from where the value is, in case that nobody knows it.
+        // The key gets the offset of the override, in case it is unknown.
         table.remove(*name);
         table.insert(spanned(), value);
         return Ok(());
@@ -199,7 +199,7 @@ fn put_inside<'i>(
     }
 }
 
-/// What an element of an array may be called by.
+/// The name that identifies an element of an array.
 fn name_of<'a>(element: &'a DeValue<'_>) -> Option<&'a str> {
     let table = element.as_table()?;
     ["name", "group", "id"].into_iter().find_map(|key| table.get(key)?.get_ref().as_str())

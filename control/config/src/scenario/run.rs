@@ -9,17 +9,17 @@ use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Table, or, table};
-use crate::value::{Value, written};
+use crate::value::{Value, value_types};
 
-/// The longest simulation.
+/// Longest duration of a simulation.
 pub(super) const MOST: Interval = Interval::from_secs(3_600);
-/// More than nothing.
+/// Shortest duration that is not zero.
 pub(super) const SOME: Interval = Interval(1);
-/// How many packets or steps there may be of a kind.
+/// Valid counts of packets or steps.
 pub(super) const COUNT: core::ops::RangeInclusive<u32> = 1..=16_777_216;
 
 table! {
-    /// How long a simulation goes on.
+    /// Duration and seed of a run.
     RunDecl, check {
         /// What the scenario is about
         title: At<String>, auto("none");
@@ -44,7 +44,7 @@ impl RunDecl {
         }
     }
 
-    /// When it ends.
+    /// The instant at which the run ends.
     pub fn limit_or_default(&self) -> Interval {
         or(&self.limit, (self.until() * 10 + Interval::from_secs(1)).min(MOST))
     }
@@ -66,21 +66,21 @@ table! {
     }
 }
 
-/// What a paper says of a figure.
+/// The value of a figure in a paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Paper {
-    /// One figure.
+    /// A single value.
     Figure {
-        /// It.
+        /// The value.
         value: f64,
-        /// By which share of it another may differ and still be the same.
+        /// The share of it by which another value may differ and still reproduce it.
         tolerance: f64,
     },
-    /// A range. What lies in it is the paper's, and nothing else.
+    /// A range. Only a value within it reproduces the paper.
     Range {
         /// The least.
         low: f64,
-        /// The most, no less than that.
+        /// The most, at least `low`.
         high: f64,
     },
 }
@@ -90,26 +90,25 @@ pub enum Paper {
 pub struct Claim {
     /// Its name.
     pub id: String,
-    /// What is claimed.
+    /// The statement.
     pub text: String,
-    /// The figure that it is about, by its name among the metrics of a run.
+    /// The name of the metric that it is about.
     pub metric: String,
-    /// The variant whose figure it is.
+    /// The variant whose figure is judged.
     pub of: String,
-    /// The variant that it is compared with; without one the figure itself is claimed.
+    /// The variant to compare with. Without one, the claim is about the figure itself.
     pub against: Option<String>,
-    /// What the paper says: a relative change (-0.18 is 18 % less) where there is something to compare with,
-    /// otherwise the figure itself.
+    /// The value in the paper: with `against`, a relative change (-0.18 is 18 % less), otherwise the figure itself.
     pub paper: Paper,
-    /// Which way the figure gets better, where that is said.
+    /// The direction in which the figure improves, if stated.
     pub better: Option<Better>,
 }
 
-/// How much another figure may differ where nothing is said.
+/// The default tolerance.
 const TOLERANCE: f64 = 0.3;
 
 table! {
-    /// A claim, as it is written.
+    /// A claim as the file states it.
     ClaimDecl, check {
         /// Its name
         id: At<String>, required("id = \"fct\"");
@@ -139,13 +138,15 @@ impl ClaimDecl {
     }
 }
 
-/// Reads a claim; `variants` are the names that there are.
-pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Option<Claim> {
+/// Reads a claim of a scenario whose variants have the `known` names.
+pub(super) fn claim<'n>(
+    section: &mut Section<'_, '_>,
+    known: impl Iterator<Item = &'n str> + Clone,
+) -> Option<Claim> {
     let decl: ClaimDecl = Table::read(section);
-    for variant in [&decl.of, &decl.against].into_iter().flatten() {
-        if !variants.contains(&variant.value) {
-            let known = variants.iter().map(String::as_str);
-            section.problems.error(&variant.place, ProblemKind::undefined("variant", &variant.value, known));
+    for At { value: name, place } in [&decl.of, &decl.against].into_iter().flatten() {
+        if known.clone().all(|known| known != name) {
+            section.problems.error(place, ProblemKind::undefined("variant", name, known.clone()));
         }
     }
     let tolerance = decl.tolerance();
@@ -163,31 +164,25 @@ pub(super) fn claim(section: &mut Section<'_, '_>, variants: &[String]) -> Optio
     })
 }
 
-/// A single figure has its tolerance at a key of its own.
-impl Value for Paper {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        let DeValue::Array(ends) = value else {
-            return finite(value).map(|value| Self::Figure { value, tolerance: TOLERANCE });
+value_types! {
+    // The tolerance of a single value has a key of its own.
+    Paper: "number, or range of two",
+        |it| {
+            let DeValue::Array(ends) = it else {
+                return finite(it).map(|value| Self::Figure { value, tolerance: TOLERANCE });
+            };
+            let ends: Vec<_> = ends.iter().map(|end| finite(end.get_ref())).collect::<Result<_, _>>()?;
+            let got = match ends[..] {
+                [low, high] if low <= high => return Ok(Self::Range { low, high }),
+                [low, high] => format!("[{low}, {high}]"),
+                _ => format!("an array of {}", ends.len()),
+            };
+            Err(ProblemKind::out_of_range(got, "[least, most]"))
+        },
+        |it| match it {
+            Self::Figure { value, .. } => value.write(),
+            Self::Range { low, high } => format!("[{}, {}]", low.write(), high.write()),
         };
-        let out_of_range = |got: String| ProblemKind::out_of_range(got, "[least, most]");
-        let ends: Vec<_> = ends.iter().collect();
-        let [low, high] = ends.as_slice() else {
-            return Err(out_of_range(format!("an array of {}", ends.len())));
-        };
-        let (low, high) = (finite(low.get_ref())?, finite(high.get_ref())?);
-        if low <= high {
-            Ok(Self::Range { low, high })
-        } else {
-            Err(out_of_range(format!("[{low}, {high}]")))
-        }
-    }
-}
-
-written! {
-    Paper: "number, or range of two", |it| match it {
-        Paper::Figure { value, .. } => value.write(),
-        Paper::Range { low, high } => format!("[{}, {}]", low.write(), high.write()),
-    };
 }
 
 fn finite(value: &DeValue<'_>) -> Result<f64, ProblemKind> {

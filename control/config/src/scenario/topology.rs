@@ -1,4 +1,4 @@
-//! `[topology]`, `[[link]]` and `[[route]]`: from a template or from nodes and links to a plan.
+//! `[topology]`, `[[link]]` and `[[route]]`: plans a network from a template, or from nodes and links.
 
 use simulation::Faults;
 use simulation::topology::{
@@ -18,12 +18,12 @@ use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Key, List, Table, or, table, values};
-use crate::value::{Value, described, written};
+use crate::value::{Value, value_types, wrong_type};
 
-/// A link of a data center where nothing is said: 200 m of fibre.
+/// The default link of a data center, with 200 m of fibre.
 const RATE: BitRate = BitRate::gigabits(100);
 const DELAY: Interval = Interval::from_micros(1);
-/// Light takes 0.4 ms.
+/// The default length of a long-haul link. Light takes 0.4 ms.
 const LONG_DISTANCE: Distance = Distance(80_000);
 
 table! {
@@ -115,7 +115,7 @@ table! {
         hosts: At<u16>, default(4_u16);
     }
 
-    /// The nodes of a network that no template draws.
+    /// The nodes of a network without a template.
     FreeDecl {
         /// Names of hosts
         hosts: List<Names>;
@@ -133,7 +133,7 @@ table! {
         long: At<bool>, auto("`false`");
     }
 
-    /// What is changed of links that are there.
+    /// Changes of existing links.
     ChangeDecl {
         /// The nodes that they join
         between: List<Names>, required("between = [\"h0\", \"s0\"]");
@@ -167,7 +167,7 @@ table! {
         control_loss: At<Probability>;
     }
 
-    /// A route that goes before those that follow from the links.
+    /// A route that overrides those that follow from the links.
     RouteDecl {
         /// The switch that has the route; several by `[0-3]` or `*`
         node: At<Names>, required("node = \"s0\"");
@@ -178,7 +178,7 @@ table! {
     }
 }
 
-/// The keys of the tables here.
+/// Adds the keys of the tables in this file to `found`.
 pub(super) fn describe(found: &mut Vec<(String, &'static [Key])>) {
     TopologyDecl::describe("topology", found);
     LinkDecl::describe("links", found);
@@ -205,7 +205,7 @@ impl LinkDecl {
     }
 }
 
-/// The plan that `[topology]` draws; `None` where it draws none, which has been said.
+/// Plans the network of `[topology]`. Returns `None` and notes an error if that fails.
 pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
     let Some(At { value: template, .. }) = TopologyDecl::read(section).template else {
         section.rest();
@@ -219,7 +219,7 @@ pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
     let plan = match template {
         TemplateWord::Incast => {
             let decl = IncastDecl::read(section);
-            let (senders, receivers) = (decl.senders().into(), decl.receivers().into());
+            let [senders, receivers] = [decl.senders(), decl.receivers()].map(usize::from);
             Incast { senders, receivers, link, receiver_link: decl.receiver().on(link) }.plan()
         }
         TemplateWord::Dumbbell => {
@@ -241,7 +241,7 @@ pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
     plan.map_err(|error| refuse(section, error)).ok()
 }
 
-/// Says where the count stands that a template cannot have.
+/// Notes an error of a template at the key with the invalid count.
 fn refuse(section: &Section<'_, '_>, error: PlanError) {
     let key = error.key().filter(|key| section.contains(key)).unwrap_or("template");
     section.problems.error(&section.place_of_key(key), error);
@@ -291,11 +291,8 @@ fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
     for (list, role) in [(&decl.hosts, Role::Host), (&decl.switches, Role::Switch)] {
         for names in values(list) {
             for name in names.value.expanded() {
-                let valid = NodeName::read(&DeValue::String(name.as_str().into()));
-                match valid {
-                    Ok(NodeName(name)) => {
-                        plan.add(name, role);
-                    }
+                match NodeName::read(&DeValue::String(name.as_str().into())) {
+                    Ok(NodeName(name)) => drop(plan.add(name, role)),
                     Err(kind) => section.problems.error(&names.place, kind),
                 }
             }
@@ -307,7 +304,7 @@ fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
     joined.map(|_| plan)
 }
 
-/// `[[topology.link]]`: a link from each of the first names to each of the second.
+/// Reads a `[[topology.link]]`: a link from each of the first names to each of the second.
 fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
     let (decl, link) = (JoinDecl::read(section), LinkDecl::read(section));
     let count = usize::from(decl.count()).min(64);
@@ -324,7 +321,7 @@ fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
     }
 }
 
-/// The nodes that `between` names.
+/// The nodes at both ends of `between`.
 fn between(list: &Option<List<Names>>, section: &Section<'_, '_>, plan: &Plan) -> Option<[Vec<usize>; 2]> {
     let list = list.as_ref()?;
     let [one, other] = list.value.as_slice() else {
@@ -339,11 +336,11 @@ fn between(list: &Option<List<Names>>, section: &Section<'_, '_>, plan: &Plan) -
     found.iter().all(|nodes| !nodes.is_empty()).then_some(found)
 }
 
-/// `[[link]]`: changes links that are there.
+/// Reads a `[[link]]`, which changes existing links.
 pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
     let (decl, change) = (ChangeDecl::read(section), LinkDecl::read(section));
     let Some([ones, others]) = between(&decl.between, section, plan) else { return };
-    // Whether it is meant, and if so, which end the first name is.
+    // The end of the link that the first name stands for, if the link is meant.
     let meant = |link: &PlannedLink| {
         let [one, other] = link.between;
         match () {
@@ -376,7 +373,7 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
     }
 }
 
-/// `[[route]]`.
+/// Reads a `[[route]]`.
 pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut Plan) {
     let decl = RouteDecl::read(section);
     let problems = section.problems;
@@ -405,21 +402,15 @@ impl FaultsDecl {
     }
 }
 
-/// `["1ms", "2ms"]`: from when to when.
-impl Value for (Nanos, Nanos) {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "two times, the second later, such as [\"1ms\", \"2ms\"]";
-        let wrong = || ProblemKind::WrongType { got: described(value), want: WANT };
-        let elements = value.as_array().ok_or_else(wrong)?;
-        let times: Vec<Interval> =
-            elements.iter().map(|element| Interval::read(element.get_ref())).collect::<Result<_, _>>()?;
-        match times.as_slice() {
-            [from, to] if from < to => Ok((Nanos(from.0), Nanos(to.0))),
-            _ => Err(wrong()),
-        }
-    }
-}
-
-written! {
-    (Nanos, Nanos): "two times", |(from, to)| format!("[{}, {}]", Interval(from.0).write(), Interval(to.0).write());
+value_types! {
+    (Nanos, Nanos): "two times",
+        |it| {
+            let wrong = || wrong_type(it, "two times, the second later, such as [\"1ms\", \"2ms\"]");
+            let times = it.as_array().ok_or_else(wrong)?.iter().map(|time| Interval::read(time.get_ref()));
+            match times.collect::<Result<Vec<_>, _>>()?[..] {
+                [from, to] if from < to => Ok((Nanos(from.0), Nanos(to.0))),
+                _ => Err(wrong()),
+            }
+        },
+        |(from, to)| format!("[{}, {}]", Interval(from.0).write(), Interval(to.0).write());
 }

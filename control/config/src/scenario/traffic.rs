@@ -1,6 +1,6 @@
-//! `[[traffic]]`: who sends what to whom.
+//! `[[traffic]]`: reads which hosts send which flows to which others.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use simulation::NodeId;
@@ -17,16 +17,19 @@ use super::run::{MOST, SOME};
 use super::words::{LoadWord, PatternWord as Word};
 use crate::file::read_text;
 use crate::machine::Probability;
-use crate::place::{At, Place};
+use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Table, table};
-use crate::value::{LARGEST, Name, Value, described, written};
+use crate::value::{LARGEST, Name, value_types, wrong_type};
 
-/// Of RDMA, in most networks.
+/// The priority of RDMA in most networks.
 const PRIORITY: Priority = Priority::from_low_bits(3);
 
-/// The distributions that need no file.
+/// The reason for which a file that a scenario names cannot be found.
+pub(super) const NO_DIRECTORY: &str = "a scenario that is not a file has no directory to find it in";
+
+/// The distributions that are built in.
 const KNOWN: [(&str, &str); 4] = [
     ("websearch", include_str!("../../../../config/workloads/websearch.cdf")),
     ("fb-hadoop", include_str!("../../../../config/workloads/fb-hadoop.cdf")),
@@ -97,7 +100,7 @@ impl TrafficDecl {
         }
     }
 
-    /// Start and stop.
+    /// The start of the first flows, and the end of new ones if stated.
     fn span(&self) -> (Nanos, Option<Nanos>) {
         (Nanos(self.start().0), self.stop.as_ref().map(|stop| Nanos(stop.value.0)))
     }
@@ -110,16 +113,16 @@ pub(super) struct Traffic {
     pub groups: Vec<String>,
 }
 
-/// Where the hosts are that traffic names.
+/// Reads traffic between the hosts of a topology.
 pub(super) struct Reader<'a> {
     pub topology: &'a Topology,
     pub directory: Option<&'a Path>,
-    /// Nothing starts later.
+    /// No flow starts later.
     pub until: Nanos,
 }
 
 impl Traffic {
-    /// The priorities with which something is sent.
+    /// The priorities of all flows.
     pub fn priorities(&self) -> impl Iterator<Item = Priority> {
         self.workload.parts.iter().flat_map(|part| match &part.arrivals {
             Arrivals::Listed(rows) => rows.iter().map(|row| row.priority).collect(),
@@ -153,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The hosts that `list`, at `key`, names; all where it is absent.
+    /// The hosts in `list`, at `key`; all hosts if it is absent.
     fn hosts(&self, section: &Section<'_, '_>, key: &str, list: &Option<List<Names>>) -> Option<Vec<NodeId>> {
         let hosts: Vec<NodeId> = self.topology.hosts().collect();
         let Some(list) = list else {
@@ -171,7 +174,7 @@ impl Reader<'_> {
         Some(found)
     }
 
-    /// The hosts that send, and those that receive.
+    /// The sources and the destinations.
     fn ends(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
         let sources = self.hosts(section, "sources", &decl.sources);
         sources.zip(self.hosts(section, "destinations", &decl.destinations))
@@ -186,36 +189,28 @@ impl Reader<'_> {
             section.problems.error(&place, PoissonError::Endless);
             return None;
         };
-        let long: f64 = self.long_rates().sum();
+        let long = self.topology.links.iter().filter(|link| link.wish.long);
         let of = match decl.load_of() {
             LoadWord::Hosts => LoadOf::Hosts,
-            LoadWord::Long => LoadOf::Long(long),
+            LoadWord::Long => LoadOf::Long(long.map(|it| it.wish.rate.bits_per_second() as f64).sum()),
         };
         let places = |hosts: Vec<NodeId>| hosts.into_iter().map(|host| self.place(host)).collect::<Vec<_>>();
         let (sources, destinations) = ends?;
         let (sources, destinations) = (places(sources), places(destinations));
         let inter = decl.inter.as_ref().map(|share| share.value.0);
         let poisson = Poisson::new(&sources, &destinations, inter, sizes, (load.value, of), decl.span());
-        poisson.map_err(|error| section.problems.error(&section.place, self.named(error))).ok()
-    }
-
-    fn named(&self, error: PoissonError) -> ProblemKind {
-        match error {
+        let named = |error| match error {
             PoissonError::Alone { source_node, place } => {
                 ProblemKind::NoDestination { host: self.topology.node(source_node).name.clone(), place }
             }
             other => other.into(),
-        }
-    }
-
-    fn long_rates(&self) -> impl Iterator<Item = f64> {
-        let long = self.topology.links.iter().filter(|link| link.wish.long);
-        long.map(|link| link.wish.rate.bits_per_second() as f64)
+        };
+        poisson.map_err(|error| section.problems.error(&section.place, named(error))).ok()
     }
 
     fn place(&self, host: NodeId) -> HostPlace {
         let node = self.topology.node(host);
-        // A host of a network has one port.
+        // Every host has one port.
         let rate = self.topology.links[node.ports[0].link].wish.rate;
         (host, node.site, rate)
     }
@@ -248,7 +243,7 @@ impl Reader<'_> {
             flows: decl.flows(),
             start,
             stagger: decl.stagger(),
-            // A flow without end must end some time, or the simulation would not.
+            // A flow without end must be stopped, or the simulation would not end.
             stop: stop.or(endless.then_some(self.until)),
             on: decl.on.as_ref().map(|on| on.value),
             again: decl.every.as_ref().map(|every| Again { every: every.value, times }),
@@ -256,12 +251,11 @@ impl Reader<'_> {
         })
     }
 
-    /// From `size` or `distribution`; nothing inside where neither is there, nothing where it is wrong.
+    /// The sizes by `size` or `distribution`; `Some(None)` if neither is present, `None` if they are not valid.
     fn sizes(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<Option<Sizes>> {
         match (&decl.size, &decl.distribution) {
-            (Some(At { value: SizeOrRange(Bytes(size), None), .. }), _) => Some(Some(Sizes::Fixed(*size))),
-            (Some(At { value: SizeOrRange(least, Some(most)), .. }), _) => {
-                Some(Some(Sizes::Uniform(least.0, most.0)))
+            (Some(At { value: SizeOrRange((least, most)), .. }), _) => {
+                Some(Some(most.map_or(Sizes::Fixed(least.0), |most| Sizes::Uniform(least.0, most.0))))
             }
             (None, Some(name)) => self.distribution(section, name).map(|cdf| Some(Sizes::Cdf(Arc::new(cdf)))),
             (None, None) => (!section.contains("size") && !section.contains("distribution")).then_some(None),
@@ -269,8 +263,7 @@ impl Reader<'_> {
     }
 
     fn distribution(&self, section: &Section<'_, '_>, name: &At<String>) -> Option<Cdf> {
-        let known = KNOWN.iter().find(|(known, _)| *known == name.value);
-        let text = match known {
+        let text = match KNOWN.iter().find(|(known, _)| *known == name.value) {
             Some((_, text)) => (*text).to_owned(),
             None if name.value.ends_with(".cdf") => self.file(section, name)?,
             None => {
@@ -280,80 +273,62 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let refuse = |reason: String| file_problem(section, &name.place, &name.value, reason);
-        Cdf::parse(&text).map_err(|error| refuse(error.to_string())).ok()
+        Cdf::parse(&text).map_err(|error| file_problem(section, name, error)).ok()
     }
 
     fn list(&self, section: &Section<'_, '_>, decl: &TrafficDecl) -> Option<Arc<[Listed]>> {
         let file = decl.file.as_ref()?;
         let text = self.file(section, file)?;
         let host = |name: &str| self.topology.hosts().find(|host| self.topology.node(*host).name == name);
-        match read_csv(&text, host) {
-            Ok(rows) => Some(rows.into()),
-            Err(error) => {
-                file_problem(section, &file.place, &file.value, error.to_string());
-                None
-            }
-        }
+        let rows = read_csv(&text, host).map_err(|error| file_problem(section, file, error)).ok()?;
+        Some(rows.into())
     }
 
+    /// The text of a file whose path begins in the directory of the scenario.
     fn file(&self, section: &Section<'_, '_>, name: &At<String>) -> Option<String> {
-        read_file(self.directory, &name.value)
-            .map_err(|reason| file_problem(section, &name.place, &name.value, reason))
-            .ok()
+        let directory = self.directory.ok_or_else(|| NO_DIRECTORY.to_owned());
+        let text =
+            directory.and_then(|it| read_text(&it.join(&name.value)).map_err(|error| error.to_string()));
+        text.map_err(|reason| file_problem(section, name, reason)).ok()
     }
 }
 
-/// The text of a file whose path begins in the directory of the scenario, or why there is none.
-pub(super) fn read_file(directory: Option<&Path>, name: &str) -> Result<String, String> {
-    let directory = directory.ok_or("a scenario that is not a file has no directory to find it in")?;
-    let path: PathBuf = directory.join(name);
-    read_text(&path).map_err(|error| error.to_string())
-}
-
-/// Whether there are so few pairs that each can be kept.
+/// Whether there are few enough pairs to store each of them. Reports an error if not.
 fn countable(section: &Section<'_, '_>, (sources, destinations): &(Vec<NodeId>, Vec<NodeId>)) -> bool {
-    const VALID: &str = "up to 1000000 from a source to a destination";
     let pairs = sources.len().saturating_mul(destinations.len());
-    let valid = pairs <= 1_000_000;
-    if !valid {
-        let kind = ProblemKind::out_of_range(format!("{pairs} pairs"), VALID);
-        section.problems.error(&section.place, kind);
+    if pairs <= 1_000_000 {
+        return true;
     }
-    valid
+    let valid = "up to 1000000 from a source to a destination";
+    section.problems.error(&section.place, ProblemKind::out_of_range(format!("{pairs} pairs"), valid));
+    false
 }
 
-fn file_problem(section: &Section<'_, '_>, place: &Place, path: &str, reason: String) {
-    section.problems.error(place, ProblemKind::File { path: path.into(), reason });
+fn file_problem(section: &Section<'_, '_>, file: &At<String>, reason: impl ToString) {
+    let (path, reason) = (file.value.clone(), reason.to_string());
+    section.problems.error(&file.place, ProblemKind::File { path, reason });
 }
 
-/// `"64kB"`, or `["64kB", "4MB"]` for anything between.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SizeOrRange(Bytes, Option<Bytes>);
-
-impl Value for SizeOrRange {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        const WANT: &str = "a size such as \"64kB\", or a range such as [\"64kB\", \"4MB\"]";
-        const VALID: &str = "1B to 1024GiB, in rising order";
-        let one = |value: &DeValue<'_>| -> Result<Bytes, ProblemKind> {
-            let size = Bytes::read(value)?;
-            let valid = (Bytes(1)..=LARGEST).contains(&size);
-            if valid { Ok(size) } else { Err(ProblemKind::out_of_range(size, VALID)) }
+value_types! {
+    /// `"64kB"`, or any size in `["64kB", "4MB"]`.
+    struct SizeOrRange((Bytes, Option<Bytes>)): "size, or range of two",
+        |it| {
+            const WANT: &str = "a size such as \"64kB\", or a range such as [\"64kB\", \"4MB\"]";
+            const VALID: &str = "1B to 1024GiB, in ascending order";
+            let one = |value: &DeValue<'_>| match Bytes::read(value)? {
+                size if (Bytes(1)..=LARGEST).contains(&size) => Ok(size),
+                size => Err(ProblemKind::out_of_range(size, VALID)),
+            };
+            let Some(elements) = it.as_array() else { return one(it).map(|size| Self((size, None))) };
+            let sizes: Vec<_> = elements.iter().map(|element| one(element.get_ref())).collect::<Result<_, _>>()?;
+            match sizes[..] {
+                [least, most] if least <= most => Ok(Self((least, Some(most)))),
+                [_, _] => Err(ProblemKind::out_of_range("this range", VALID)),
+                _ => Err(wrong_type(it, WANT)),
+            }
+        },
+        |it| match it.0 {
+            (least, None) => least.write(),
+            (least, Some(most)) => format!("[{}, {}]", least.write(), most.write()),
         };
-        let Some(elements) = value.as_array() else { return one(value).map(|size| Self(size, None)) };
-        let sizes: Vec<Bytes> =
-            elements.iter().map(|element| one(element.get_ref())).collect::<Result<_, _>>()?;
-        match sizes.as_slice() {
-            [least, most] if least <= most => Ok(Self(*least, Some(*most))),
-            [_, _] => Err(ProblemKind::out_of_range("this range", VALID)),
-            _ => Err(ProblemKind::WrongType { got: described(value), want: WANT }),
-        }
-    }
-}
-
-written! {
-    SizeOrRange: "size, or range of two", |SizeOrRange(least, most)| match most {
-        None => least.write(),
-        Some(most) => format!("[{}, {}]", least.write(), most.write()),
-    };
 }

@@ -1,5 +1,6 @@
-//! TOML that is put together from several places, each value with where it comes from.
+//! TOML that is merged from several places. Each value keeps its origin.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use crate::keys::document::Document;
 use crate::place::Place;
 use crate::table::Table as _;
 
-/// A value with its origin: where in the scenario it is written; none where it was made up.
+/// A value and its origin: its place in the scenario, or none if the value is generated.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub tree: Tree,
@@ -24,7 +25,7 @@ pub(super) enum Tree {
     Table(BTreeMap<String, Node>),
 }
 
-/// Keys of which one says what the other would: whichever is put in last remains.
+/// Pairs of keys that exclude each other. When trees are merged, the later key replaces the other.
 static ALTERNATIVES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let mut tables = Vec::new();
     Document::describe("", &mut tables);
@@ -32,38 +33,38 @@ static ALTERNATIVES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     keys.flat_map(|key| key.instead_of.iter().map(|other| (key.name, *other))).collect()
 });
 
-/// The value without its places.
+/// The value without places.
 pub(super) fn plain(value: &DeValue<'_>) -> Value {
     Node::read(value, &Place { key: String::new(), offset: 0 }).value()
 }
 
 impl Node {
-    /// A table without entries.
-    pub fn table() -> Self {
-        Self { tree: Tree::Table(BTreeMap::new()), origin: None }
+    /// A generated table.
+    pub fn table<const N: usize>(entries: [(&str, Self); N]) -> Self {
+        let entries = entries.into_iter().map(|(key, node)| (key.to_owned(), node));
+        Self { tree: Tree::Table(entries.collect()), origin: None }
     }
 
-    /// An array that was made up.
+    /// A generated value.
+    pub fn leaf(value: impl Into<Value>) -> Self {
+        Self { tree: Tree::Leaf(value.into()), origin: None }
+    }
+
+    /// A generated array.
     pub fn array(elements: Vec<Self>) -> Self {
         Self { tree: Tree::Array(elements), origin: None }
     }
 
-    /// A value of the scenario that stands at `place`.
+    /// The value at `place` of the scenario.
     pub fn read(value: &DeValue<'_>, place: &Place) -> Self {
         let tree = match value {
-            DeValue::Table(table) => Tree::Table(
-                table
-                    .iter()
-                    .map(|(key, value)| {
-                        let name: &str = key.get_ref().as_ref();
-                        let key = format!("{}.{name}", place.key);
-                        (
-                            name.to_owned(),
-                            Self::read(value.get_ref(), &Place { key, offset: value.span().start }),
-                        )
-                    })
-                    .collect(),
-            ),
+            DeValue::Table(table) => {
+                let read = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                    let place = Place { offset: value.span().start, ..place.of_key(name.get_ref()) };
+                    (name.get_ref().to_string(), Self::read(value.get_ref(), &place))
+                };
+                Tree::Table(table.iter().map(read).collect())
+            }
             DeValue::Array(elements) => {
                 let read = |element: &Spanned<DeValue<'_>>| {
                     Self::read(element.get_ref(), &Place { offset: element.span().start, ..place.clone() })
@@ -76,7 +77,7 @@ impl Node {
             DeValue::Float(number) => {
                 Tree::Leaf(number.as_str().parse().map_or(Value::Float(0.0), Value::Float))
             }
-            // What does not fit stays a text, which the reader of the whole refuses.
+            // An integer that does not fit becomes a text, which is refused later.
             DeValue::Integer(number) => Tree::Leaf(
                 i64::from_str_radix(number.as_str(), number.radix())
                     .map_or_else(|_| Value::String(number.to_string()), Value::Integer),
@@ -85,31 +86,29 @@ impl Node {
         Self { tree, origin: Some(place.clone()) }
     }
 
-    /// Its entries; none where it is no table.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &Self)> {
-        let table = match &self.tree {
-            Tree::Table(table) => Some(table),
-            _ => None,
-        };
-        table.into_iter().flatten().map(|(key, node)| (key.as_str(), node))
-    }
-
-    /// What stands at `key`.
+    /// The node at `key`, if this is a table.
     pub fn get(&self, key: &str) -> Option<&Self> {
-        self.entries().find(|(name, _)| *name == key).map(|(_, node)| node)
+        if let Tree::Table(table) = &self.tree { table.get(key) } else { None }
     }
 
-    /// Takes out what stands at `key`.
+    /// The node at `key`, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        if let Tree::Table(table) = &mut self.tree { table.get_mut(key) } else { None }
+    }
+
+    /// Whether `key` has the text `value`.
+    pub fn is(&self, key: &str, value: &str) -> bool {
+        self.get(key).is_some_and(|node| node.tree == Tree::Leaf(value.into()))
+    }
+
+    /// Removes the node at `key` and returns it.
     pub fn take(&mut self, key: &str) -> Option<Self> {
-        match &mut self.tree {
-            Tree::Table(table) => table.remove(key),
-            _ => None,
-        }
+        if let Tree::Table(table) = &mut self.tree { table.remove(key) } else { None }
     }
 
-    /// Puts a made-up value at `key`.
+    /// Puts a generated value at `key`.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
-        self.put(key, Self { tree: Tree::Leaf(value.into()), origin: None });
+        self.put(key, Self::leaf(value));
     }
 
     /// Puts `node` at `key`.
@@ -119,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Puts `over` on top: tables entry by entry, everything else as a whole.
+    /// Merges `over` into the node: tables entry by entry, everything else as a whole.
     pub fn merge(&mut self, over: Self) {
         let (table, entries) = match (&mut self.tree, over) {
             (Tree::Table(table), Self { tree: Tree::Table(entries), origin }) => {
@@ -150,7 +149,7 @@ impl Node {
         }
     }
 
-    /// Puts `over` on each table of an array, or in its place where it is an array itself.
+    /// Merges `over` into each table of an array, or replaces the array if `over` is not a table.
     pub fn merge_each(&mut self, over: Self) {
         match (&mut self.tree, &over.tree) {
             (Tree::Array(elements), Tree::Table(_)) => {
@@ -171,7 +170,7 @@ impl Node {
         }
     }
 
-    /// As a document.
+    /// The text of the document.
     pub fn text(&self) -> String {
         match self.value() {
             Value::Table(table) => Table::to_string(&table),
@@ -179,8 +178,8 @@ impl Node {
         }
     }
 
-    /// Where the value comes from that stands at byte `offset` of [`Node::text`], which is `written`: its own
-    /// origin, or that of the nearest table around it which has one.
+    /// The origin of the value at byte `offset` of [`Node::text`], which `written` is parsed from: its own, or that
+    /// of the nearest table around it that has one.
     pub fn origin_at(&self, written: &DeTable<'_>, offset: usize) -> Option<Place> {
         self.search_table(written, offset).unwrap_or_default()
     }
@@ -199,7 +198,7 @@ impl Node {
     fn search(&self, value: &Spanned<DeValue<'_>>, offset: usize) -> Option<Option<Place>> {
         let here = value.span().start == offset || value.span().contains(&offset);
         let inside = match (&self.tree, value.get_ref()) {
-            // The span of a table is its header, and its entries are elsewhere.
+            // The span of a table covers its header only, not its entries.
             (Tree::Table(_), DeValue::Table(table)) => self.search_table(table, offset),
             (Tree::Array(nodes), DeValue::Array(elements)) => {
                 nodes.iter().zip(elements.iter()).find_map(|(node, element)| node.search(element, offset))

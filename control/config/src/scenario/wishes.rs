@@ -1,4 +1,4 @@
-//! Wishes of a scenario for switches and their ports. They go over the configuration that the plan gives.
+//! Wishes of a scenario for switches and their ports. They are merged into the generated configurations.
 
 use units::{BitRate, Bytes};
 
@@ -8,12 +8,12 @@ use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Shape, Table, table};
 
-/// The rate of the port for which ECN is meant where nothing is said.
+/// The rate for which the default thresholds of ECN are meant.
 const ECN_AT: BitRate = BitRate::gigabits(100);
 
 table! {
-    /// Where queues of data mark; where nothing is said as in HPCC ("HPCC: High Precision Congestion Control", section
-    /// 5.1), which is in proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
+    /// Marking of data queues. The defaults are those of HPCC ("HPCC: High Precision Congestion Control", section
+    /// 5.1), in proportion to the rate: 100 kB and 400 kB at 25G, and Pmax 0.2.
     EcnDecl {
         /// Whether the queues mark
         on: At<bool>, default(true);
@@ -29,7 +29,7 @@ table! {
 }
 
 impl EcnDecl {
-    /// On top of `below`. Thresholds that are stated hold at any rate, unless it is stated too.
+    /// Merges these wishes over `below`. Stated thresholds hold at any rate, unless `at` is stated too.
     pub fn on_top_of(&self, mut below: Self) -> Self {
         below.at = below.at.filter(|_| !self.has_thresholds());
         self.clone().over(below)
@@ -39,7 +39,7 @@ impl EcnDecl {
         self.kmin.is_some() || self.kmax.is_some()
     }
 
-    /// `size` at a port of `rate`.
+    /// `size` scaled to a port of `rate`.
     pub fn scaled(&self, size: Bytes, rate: BitRate) -> Bytes {
         let default = (!self.has_thresholds()).then_some(ECN_AT);
         let Some(at) = self.at.as_ref().map(|at| at.value).or(default) else { return size };
@@ -48,8 +48,8 @@ impl EcnDecl {
     }
 }
 
-/// Wishes for ports: keys of `[[port]]`, but `lossless` and `queue` may be tables, which are then for those
-/// that are generated, and `ecn`.
+/// Wishes for ports: the keys of `[[port]]` and `ecn`. If `lossless` or `queue` is a table, it applies to all that
+/// are generated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortWish {
     pub ecn: EcnDecl,
@@ -59,7 +59,7 @@ pub(super) struct PortWish {
 }
 
 impl PortWish {
-    /// Reads the wishes of a table.
+    /// Reads the wishes in a table.
     pub fn of(section: &mut Section<'_, '_>) -> Self {
         let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut rest = rest(section);
@@ -74,8 +74,8 @@ impl Shape for PortWish {
     }
 }
 
-/// Wishes for a switch: keys of a gateway's file, but `port` is a table for all of its ports, and `lossless`,
-/// `queue` and `ecn` are parts of that.
+/// Wishes for a switch: the keys of a gateway's file. `port` is one table for all ports, and `lossless`, `queue` and
+/// `ecn` belong to that table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchWish {
     pub document: Option<Node>,
@@ -95,7 +95,7 @@ impl Shape for SwitchWish {
 }
 
 fn rest(section: &mut Section<'_, '_>) -> Node {
-    let mut table = Node::table();
+    let mut table = Node::table([]);
     for (name, place, value) in section.rest() {
         table.put(name, Node::read(value.get_ref(), &Place { offset: value.span().start, ..place }));
     }

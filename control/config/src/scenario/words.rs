@@ -1,18 +1,16 @@
-//! The words of a scenario.
+//! Words that are values of a scenario's keys.
 
-use toml::de::DeValue;
 use units::Priority;
 
-use crate::problem::ProblemKind;
-use crate::value::{Value, quoted, words, written};
+use crate::value::{quoted, value_types, words, wrong_type};
 
 words! {
-    /// What a network is drawn by.
+    /// Template of a network.
     pub(super) enum TemplateWord {
         "incast" => Incast, "dumbbell" => Dumbbell, "linear" => Linear, "leaf-spine" => LeafSpine,
         "fat-tree" => FatTree, "two-data-centers" => TwoDataCenters, "free" => Free,
     }
-    /// What stands at an end of a long link.
+    /// Template of the network at an end of a long link.
     pub(super) enum SiteWord {
         "hosts" => Hosts, "star" => Star, "leaf-spine" => LeafSpine, "fat-tree" => FatTree,
     }
@@ -23,38 +21,28 @@ words! {
         "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,
         "list" => List,
     }
-    /// What a load is a share of.
+    /// The capacity that a load is a share of.
     pub(super) enum LoadWord { "hosts" => Hosts, "long" => Long }
-    /// How fast hosts send.
+    /// Congestion control of hosts.
     pub(super) enum ControlWord { "none" => None, "dcqcn" => Dcqcn, "timely" => Timely, "hpcc" => Hpcc }
-    /// How hosts send again what is lost.
+    /// Transport of hosts, which retransmits what is lost.
     pub(super) enum TransportWord { "go-back-n" => GoBackN, "irn" => Irn, "new-reno" => NewReno }
-    /// Which way a figure gets better.
+    /// The direction in which a figure improves.
     pub enum Better {
-        /// As it falls.
+        /// Less is better.
         "less" => Less,
-        /// As it rises.
+        /// More is better.
         "more" => More,
     }
 }
 
-written! {
-    ControlPriority: "priority, 0 to 7, or `\"data\"`", |it| it.0.map_or_else(|| quoted("data"), |it| it.write());
-}
-
-/// The priority of acknowledgements and CNPs: a number, or that of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ControlPriority(pub Option<Priority>);
-
-impl Value for ControlPriority {
-    fn read(value: &DeValue<'_>) -> Result<Self, ProblemKind> {
-        match value.as_str() {
+value_types! {
+    /// The priority of acknowledgements and CNPs; `None` is that of the data.
+    struct ControlPriority(Option<Priority>): "priority, 0 to 7, or `\"data\"`",
+        |it| match it.as_str() {
             Some("data") => Ok(Self(None)),
-            Some(_) => {
-                let want = "a priority, 0 to 7, or \"data\"";
-                Err(ProblemKind::WrongType { got: crate::value::described(value), want })
-            }
-            None => Priority::read(value).map(|priority| Self(Some(priority))),
-        }
-    }
+            Some(_) => Err(wrong_type(it, "a priority, 0 to 7, or \"data\"")),
+            None => Priority::read(it).map(|priority| Self(Some(priority))),
+        },
+        |it| it.0.map_or_else(|| quoted("data"), |it| it.write());
 }

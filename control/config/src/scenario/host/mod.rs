@@ -14,7 +14,7 @@ use super::words::{ControlPriority, ControlWord, TransportWord};
 use crate::place::At;
 use crate::table::{or, table};
 
-/// N of DCQCN, where nothing is said.
+/// The default of DCQCN's N.
 const CNP_INTERVAL: Interval = Interval::from_micros(50);
 
 table! {
@@ -54,7 +54,7 @@ impl HostDecl {
         network: &NetworkDecl,
     ) -> HostSettings {
         let control = self.congestion_control();
-        // Nobody else listens to notifications.
+        // Only DCQCN reacts to CNPs.
         let notified = (control == ControlWord::Dcqcn).then_some(CNP_INTERVAL);
         HostSettings {
             station,

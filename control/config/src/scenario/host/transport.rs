@@ -1,4 +1,4 @@
-//! `[host.go_back_n]`, `[host.irn]`, `[host.new_reno]`: how a host sends again what is lost.
+//! `[host.go_back_n]`, `[host.irn]`, `[host.new_reno]`: how a host retransmits what is lost.
 
 use core::num::NonZeroU32;
 
