@@ -1,4 +1,4 @@
-//! Bifrost on a port: what follows from its link, and the room that its groups need.
+//! Builds Bifrost on a port and the groups beneath it, and checks them against the link.
 
 use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold, VirtualIncoming};
 use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
@@ -14,8 +14,7 @@ use crate::problem::ProblemKind;
 use crate::table::{Table, at, or};
 use crate::value::{SizeWish, VirtualIncomingWord, in_words};
 
-/// What `decl` asks for on a port that is not built further than this; `None` where the round trip
-/// is not known, which has been said.
+/// Builds Bifrost on a port that is not complete yet. Returns `None` and notes an error if the round trip is unknown.
 pub(crate) fn build(
     decl: &BifrostDecl,
     port: &PortSettings,
@@ -44,14 +43,14 @@ pub(crate) fn build(
         Some(SizeWish::Given(Bytes(size))) => WireBytes(size),
         Some(SizeWish::Auto) | None => {
             let least = bifrost.buffer_terms(port.rate, port.max_frame).total();
-            // The least would do. The paper's own deployments have a third slot (section IV-C.2).
+            // The least would be enough. The paper's own deployments have a third slot (section IV-C.2).
             least + WireBytes(port.rate.bytes_in(slot))
         }
     };
     Some(bifrost)
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same Bifrost.
 pub(crate) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     let (word, jitter) = match bifrost.virtual_incoming {
         VirtualIncoming::Counter => (VirtualIncomingWord::Counter, None),
@@ -70,8 +69,8 @@ pub(crate) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     }
 }
 
-/// The round trip that follows from the distance, for the table at `place`; `None` without a
-/// distance, which has been said. One that is too long to be stated is an error too.
+/// The round trip that follows from the distance, for the table at `place`. Returns `None` and notes an error without
+/// a distance. A round trip that is too long is an error too.
 pub(crate) fn round_trip(
     port: &PortSettings,
     link: &Link,
@@ -93,34 +92,34 @@ pub(crate) fn round_trip(
     known
 }
 
-/// From the end of a slot until the first byte that it granted arrives; `None` without a distance.
+/// The time from the end of a slot until its first granted byte arrives; `None` without a distance.
 ///
-/// The pause waits for what was handed to the device (`tx_window`) and for a frame that has begun,
-/// travels, and acts on a peer that is allowed a time for it (IEEE 802.3 clause 31B.3.7) and may
-/// have begun a frame; what it then sends travels back, and all passes NICs and PHYs.
+/// The pause waits for frames that were handed to the device (`tx_window`) and for a frame that has begun. It
+/// travels, and the peer obeys it within the allowed time (IEEE 802.3 clause 31B.3.7) and after a frame that it has
+/// begun. The peer's frames then travel back. All of them pass NICs and PHYs.
 pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
     let frame = frame_time(port.rate, port.max_frame);
     let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
     Some(link.distance?.propagation() * 2 + ends)
 }
 
-/// The time that a device is allowed until a received pause acts, rounded up.
+/// The time within which a device must obey a received pause, rounded up.
 fn response_time(rate: BitRate) -> Interval {
     let bytes = response_quanta(rate).saturating_mul(64);
     rate.serialization().time_of(WireBytes(bytes))
 }
 
-/// What all lossless frames of the port may hold while its upstream obeys, of whatever lengths they are: the buffer,
-/// and what comes of the frames that have begun when a pause arrives.
+/// The most that lossless frames of any length can occupy while the upstream obeys: the buffer, and the rest of
+/// frames that have begun when a pause arrives.
 pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> Bytes {
     Cells::of_any_mix(bifrost.buffer + bifrost.overrun(rate, max_frame)).bytes()
 }
 
-/// The group of a port with Bifrost: PFC beneath it acts where Bifrost has failed, so XOFF is at
-/// what Bifrost lets in, all of it reserved but the last frame, which is the pool's.
+/// The group of a port with Bifrost. PFC beneath acts only if Bifrost has failed, so XOFF is the most that Bifrost
+/// lets in. All of that but one frame is reserved; the last frame comes from the pool.
 ///
-/// Nothing depends on the distance here: what is on its way when XOFF is reached was granted, and
-/// a grant is never more than the buffer has room for.
+/// The distance does not matter here. Frames in flight when XOFF is reached were granted, and grants never exceed the
+/// room in the buffer.
 pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
     let max_frame = port.max_frame;
     let most = most_held(bifrost, port.rate, max_frame);
@@ -145,7 +144,7 @@ pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings)
     }
 }
 
-/// Notes where the slots of a port do not suit its link.
+/// Warns if the slot of a port does not suit its link.
 pub(crate) fn check_slot(
     bifrost: &Bifrost,
     port: &PortSettings,
@@ -165,7 +164,7 @@ pub(crate) fn check_slot(
     }
 }
 
-/// Notes where a group pauses before Bifrost does, or has no room for what Bifrost lets in.
+/// Reports an error if a group pauses before Bifrost does, and warns if it has no room for what Bifrost lets in.
 pub(crate) fn check_group(
     bifrost: &Bifrost,
     port: &PortSettings,

@@ -1,4 +1,4 @@
-//! A port: from its keys to its settings, and back.
+//! Builds the settings of a port from its keys, and the keys from the settings.
 
 use std::path::Path;
 
@@ -28,13 +28,12 @@ use crate::{bifrost, defaults, emulation, lscc, watchdog};
 pub(crate) struct Builder<'a> {
     pub problems: &'a Problems<'a>,
     pub cell_occupancy: f64,
-    /// Where paths of key files begin.
+    /// The directory in which paths of key files begin.
     pub directory: Option<&'a Path>,
 }
 
 impl Builder<'_> {
-    /// The port's link and its emulation. An emulated delay without a `distance` counts as the distance wherever one is
-    /// needed.
+    /// The port's link and its emulation. Without a `distance`, the emulated delay determines one.
     pub fn link(&self, decl: &PortDecl) -> Option<(Link, Option<Emulation>)> {
         let stated = decl.distance.as_ref().map(|distance| distance.value);
         let emulation = match &decl.emulation {
@@ -45,7 +44,7 @@ impl Builder<'_> {
         Some((Link { distance, interface_delay: decl.interface_delay() }, emulation))
     }
 
-    /// The port, and what is wrong with it.
+    /// Builds the port, and notes its problems.
     pub fn port(&self, index: usize, decl: &PortDecl, link: &Link) -> Option<PortSettings> {
         let rate = decl.rate.as_ref()?.value;
         let max_frame = decl.longest_frame();
@@ -154,7 +153,7 @@ impl Builder<'_> {
     }
 }
 
-/// One frame, so that a group always takes one; less where a fixed XOFF leaves no room for it.
+/// One frame, so that a group can always take one; less if a fixed XOFF leaves no room for it.
 fn reserved_below(xoff: Threshold, max_frame: Bytes) -> Bytes {
     match xoff {
         Threshold::Static(level) if level <= max_frame => Bytes(level.0 / 2),
@@ -202,7 +201,7 @@ fn classification(decl: &ClassifyDecl) -> Classification {
     classification
 }
 
-/// The keys with which [`Builder::port`] makes the same; but for its device and its emulated link.
+/// The keys from which [`Builder::port`] builds the same port, without its device and its emulated link.
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
     let lossless =
         |priority: Priority| Some(group_in_force(priority, port.groups[priority.index()].lossless()?));
@@ -253,7 +252,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
     }
 }
 
-/// The keys of a fixed level and of a share.
+/// The keys of a threshold: a fixed level, or a share of the pool.
 fn threshold_in_force(threshold: Threshold) -> (Option<At<Bytes>>, Option<At<DynamicThreshold>>) {
     match threshold {
         Threshold::Static(level) => (at(level), None),
@@ -268,7 +267,7 @@ fn group_in_force(priority: Priority, group: &LosslessGroup) -> LosslessDecl {
         profile: None,
         reserved: at(group.reserved),
         xon: at(group.xon),
-        // A fixed level knows none.
+        // A fixed level has no offset.
         xon_offset: dynamic_th.as_ref().and_then(|_| at(group.xon_offset)),
         xoff,
         dynamic_th,

@@ -53,7 +53,7 @@ impl<const N: usize> Codes<N> {
         "a PCP, 0 to 7, or a range such as \"0-3\""
     };
 
-    /// All of them, in runs of the same priority.
+    /// All code points, in runs of the same priority.
     pub fn new(priorities: &[Priority; N]) -> Self {
         let mut first = 0;
         let runs = priorities.chunk_by(|one, other| one == other).map(|run| {
@@ -64,7 +64,7 @@ impl<const N: usize> Codes<N> {
         Self { entries: runs.collect(), place: Place::default() }
     }
 
-    /// Writes them over `priorities`, a narrower range over a wider one.
+    /// Writes the entries to `priorities`. A narrower range overrides a wider one.
     pub fn apply(&self, priorities: &mut [Priority; N]) {
         for entry in &self.entries {
             priorities[entry.codes.clone()].fill(entry.priority);
@@ -84,7 +84,7 @@ impl<const N: usize> Codes<N> {
 }
 
 impl<const N: usize> Shape for Codes<N> {
-    /// The entries, the widest first. Two of the same width for one code point are an error.
+    /// Reads the entries, widest first. Two entries of the same width for one code point are an error.
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         let problems = section.problems;
         let mut entries: Vec<Entry> = Vec::new();

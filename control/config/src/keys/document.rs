@@ -10,9 +10,10 @@ use crate::section::Section;
 use crate::table::{Table, table, values};
 use crate::value::{LARGEST, Name};
 
-/// What cells may take more than the link, at the least: 96 bytes for 89 ([`units::Cells`]), rounded up.
+/// The least factor between bytes in cells and bytes on the link: 96 bytes for 89 ([`units::Cells`]), rounded up.
 const CELL_OCCUPANCY_LEAST: f64 = 1.08;
-/// As SONiC has it. The gateway's own cells need no more than 96 bytes of buffer for 89 on the wire; the rest is margin.
+/// The value of SONiC. The gateway's own cells need no more than 96 bytes of buffer for 89 on the wire; the rest is
+/// margin.
 const CELL_OCCUPANCY: f64 = 1.125;
 
 table! {
@@ -59,7 +60,7 @@ impl Document {
         section.problems.refuse_second(addresses);
     }
 
-    /// The document, with what its profiles say.
+    /// Reads the document, and applies its profiles.
     pub fn read_whole(section: &mut Section<'_, '_>) -> Self {
         let mut document = <Self as Table>::read(section);
         let problems = section.problems;

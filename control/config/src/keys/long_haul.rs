@@ -1,4 +1,4 @@
-//! What runs on long links: `[port.bifrost]`, `[port.lscc]`, and the watchdog of a port.
+//! Schemes of long links: `[port.bifrost]`, `[port.lscc]`, and the watchdog of a port.
 
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
@@ -20,9 +20,9 @@ pub(crate) const LONGEST: Interval = Interval::from_secs(1);
 /// A slot or a round trip. A clock of nanoseconds and a pause frame of 84 wire bytes set the lower limit.
 pub(crate) const SPANS: RangeInclusive<Interval> = Interval::from_micros(1)..=LONGEST;
 const UP_TO_LONGEST: RangeInclusive<Interval> = Interval::ZERO..=LONGEST;
-/// CNPs and feedback go with the network's own protocols.
+/// CNPs and feedback share the code point of the network's own protocols.
 const NETWORK_DSCP: Dscp = Dscp::from_low_bits(48);
-/// The same where a frame has no DSCP but a tag.
+/// The same for a tag.
 const NETWORK_PRIORITY: Priority = Priority::from_low_bits(6);
 
 table! {
@@ -96,7 +96,7 @@ impl LsccDecl {
         }
     }
 
-    /// Where the key stands, or its file.
+    /// The place of the key, or of its file.
     pub fn place_of_key(&self) -> &Place {
         self.first(&["key", "key_file"])
     }
@@ -125,7 +125,7 @@ table! {
 /// The PFC watchdog of a port, or none.
 #[derive(Clone, Debug)]
 pub(crate) enum WatchdogWish {
-    /// There shall be none.
+    /// No watchdog.
     Off(Place),
     On(WatchdogDecl),
 }

@@ -18,11 +18,11 @@ use crate::section::Section;
 use crate::table::{List, Profiles, Table, table, values};
 use crate::value::{FlowControlWord, Length, Name};
 
-/// Header and one VLAN tag: what a frame is longer than its MTU.
+/// Header and one VLAN tag, which a frame has beyond its MTU.
 const MTU_OVERHEAD: Bytes = Bytes(18);
 /// SONiC's default MTU of 9100 and a VLAN tag.
 const MAX_FRAME: Bytes = Bytes(9_118);
-/// Around the equator.
+/// The length of the equator, rounded.
 pub(crate) const FARTHEST: Distance = Distance(40_000_000);
 
 table! {
@@ -75,7 +75,7 @@ impl PortDecl {
         section.problems.refuse_second(queues.map(|at| (&at.place, priority(at))));
     }
 
-    /// With what its profiles say where it says nothing.
+    /// The port, with absent keys taken from its profiles.
     pub(super) fn resolved(self, profiles: &AllProfiles, problems: &Problems<'_>) -> Self {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
@@ -91,7 +91,7 @@ impl PortDecl {
         }
         for queue in port.queue.iter_mut().flatten() {
             if let Some(mut profile) = find("queue profile", &queue.profile, &profiles.queue, problems) {
-                // Both say one thing.
+                // Both keys say one thing.
                 if queue.scheduling.is_some() || queue.weight.is_some() {
                     (profile.scheduling, profile.weight) = (None, None);
                 }
@@ -101,7 +101,8 @@ impl PortDecl {
         port
     }
 
-    /// Complains of what it lacks, its profiles included. `span` is its text: what is wrong there is not missing.
+    /// Reports keys that are missing even with its profiles. A key with a problem in `span`, the text of the port, is
+    /// not missing.
     pub(super) fn check_whole(&self, span: &Range<usize>, problems: &Problems<'_>) {
         if self.rate.is_none() && !problems.has_any_at("port.rate", span) {
             problems.error(&self.place.of_key("rate"), ProblemKind::Missing { example: "rate = \"100G\"" });
@@ -113,7 +114,7 @@ impl PortDecl {
         }
     }
 
-    /// Its table of Bifrost, or an empty one, where it speaks Bifrost.
+    /// Its table of Bifrost, or an empty one, if its flow control is Bifrost.
     pub fn chosen_bifrost(&self) -> Option<BifrostDecl> {
         let place = self.flow_control.as_ref().map_or(&self.place, |word| &word.place);
         let empty = || BifrostDecl {
@@ -123,7 +124,7 @@ impl PortDecl {
         (self.flow_control() == FlowControlWord::Bifrost).then(|| self.bifrost.clone().unwrap_or_else(empty))
     }
 
-    /// The longest frame that it passes.
+    /// The longest frame, without FCS.
     pub fn longest_frame(&self) -> Bytes {
         let of_mtu = self.mtu.as_ref().map(|mtu| mtu.value.0 + MTU_OVERHEAD);
         of_mtu.or(self.max_frame.as_ref().map(|frame| frame.value.0)).unwrap_or(MAX_FRAME)
@@ -141,7 +142,7 @@ impl PortDecl {
         queues.find(|queue| values(&queue.priorities).any(|it| it.value == priority))
     }
 
-    /// Its name; empty where it has none, which is an error of its own.
+    /// Its name; empty if it has none, which is an error elsewhere.
     pub fn name(&self) -> &str {
         self.name.as_ref().map_or("", |name| name.value.0.as_str())
     }
@@ -156,7 +157,7 @@ table! {
     }
 }
 
-/// The profile of that name; complains where there is none.
+/// The profile of that name. Reports an error if there is none.
 fn find<T: Clone>(
     what: &'static str,
     name: &Option<At<String>>,

@@ -1,4 +1,4 @@
-//! What only a running gateway needs: `[dpdk]`, `[control]`, `[process]`, `[port.device]`, `[port.emulation]`.
+//! Tables that only a running gateway needs: `[dpdk]`, `[control]`, `[process]`, `[port.device]`, `[port.emulation]`.
 
 use core::net::{Ipv4Addr, SocketAddr};
 
@@ -14,11 +14,11 @@ use crate::section::Section;
 use crate::table::{List, Table, table, values};
 use crate::value::Length;
 
-/// On this machine only; the port is the first that OpenTelemetry gives to Prometheus exporters.
+/// Reachable on this machine only. The port is the default of OpenTelemetry's Prometheus exporter.
 const METRICS: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9_464);
-/// Of a ring of a device: 10 us of 60-byte frames at 100G are 1,488.
+/// The size of a device's rings. 10 us of 60-byte frames at 100G are 1,488 frames.
 const DESCRIPTORS: RingSize = RingSize(1_024);
-/// What light needs for the longest `distance` is a little more.
+/// Slightly less than light needs for the longest `distance`.
 pub(crate) const LONGEST_DELAY: Interval = Interval::from_millis(200);
 const MINUTE: Interval = Interval::from_secs(60);
 const DAY: Interval = Interval::from_secs(86_400);
@@ -112,7 +112,7 @@ impl DeviceDecl {
         }
     }
 
-    /// Where it says what it is.
+    /// The place of the key that says what the device is.
     pub fn place_of_kind(&self) -> &Place {
         self.first(&Self::KINDS)
     }
