@@ -1,5 +1,5 @@
-//! A gateway: from the file as it is written to its settings, and back. Names become numbers, and defaults fill what is
-//! not there.
+//! Builds the settings of a gateway from its file, and the file from the settings. Names become numbers, and missing
+//! keys get defaults.
 
 use std::path::Path;
 
@@ -21,19 +21,19 @@ use crate::table::{at, list, or, values};
 use crate::value::{Mode, Name};
 use crate::{defaults, device, emulation, memory, runtime};
 
-/// What a file asks for.
+/// The settings that a file describes.
 pub(crate) struct Built {
     pub settings: Settings,
     pub links: Vec<Link>,
     pub cell_occupancy: f64,
     pub seed_stated: bool,
     pub runtime: Runtime,
-    /// Whether all ports that forwarding names exist.
+    /// Whether all ports in `[forwarding]` exist.
     pub forwarding_resolved: bool,
 }
 
-/// Builds the gateway called `name` that `document` describes, which stands in `directory`; `None`
-/// where a port could not be built, which has been said.
+/// Builds the gateway called `name` from `document`, a file in `directory`. Returns `None` and notes an error if a
+/// port cannot be built.
 pub(crate) fn build(
     document: &Document,
     name: &str,
@@ -142,7 +142,7 @@ impl Names<'_> {
     }
 }
 
-/// The file that says all of `gateway`: every key, with the value in force.
+/// The file of `gateway` with every key, at the value in force.
 pub(crate) fn in_force(gateway: &Gateway) -> Document {
     let settings = gateway.program.settings();
     let (runtime, buffer) = (&gateway.runtime, &settings.buffer);

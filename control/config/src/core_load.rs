@@ -1,4 +1,4 @@
-//! Whether a core can take what its ports bring.
+//! The load of a core, and whether the core can carry it.
 
 use core::fmt;
 
@@ -7,19 +7,19 @@ use units::{BitRate, Bytes, WireBytes};
 
 use crate::headroom::grouped;
 
-/// What a core is taken to carry, in frames per second whatever their length: with everything on, 65,536 flows and
-/// frames of 128 bytes it was 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone carries more, a
-/// million flows less.
+/// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
+/// 128 bytes, a measured core carried 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone
+/// carries more, and a million flows less.
 pub const FRAMES_PER_SECOND: u64 = 5_000_000;
 
 /// The path MTUs of RDMA (InfiniBand Architecture Specification, volume 1, section 9.2, PMTU), in bytes of payload.
 const PATH_MTUS: [u64; 5] = [4_096, 2_048, 1_024, 512, 256];
-/// What RoCEv2 over IPv4 adds to the payload, without FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
+/// Headers of RoCEv2 over IPv4, without FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
 const HEADERS: u64 = 58;
-/// What the longest packet of a message has beyond that: RETH 16, and a VLAN tag of 4.
+/// Further headers of the longest packet of a message: RETH 16, and a VLAN tag of 4.
 const EXTENSIONS: u64 = 16 + 4;
 
-/// A core as far as a file tells.
+/// A core, as far as a file determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Core {
     /// The file names it.
@@ -28,25 +28,25 @@ pub(crate) enum Core {
     Chosen(usize),
 }
 
-/// The ports of a core, and what they bring.
+/// The ports of a core, and their load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreLoad {
-    /// The core; `None` where the gateway chooses it when it starts.
+    /// The core; `None` if the gateway chooses it when it starts.
     pub core: Option<usize>,
     /// The names of its ports.
     pub ports: Vec<String>,
-    /// Their rates, added up; saturates.
+    /// The sum of their rates; saturates.
     pub rate: BitRate,
-    /// How many frames a second they bring at least while RDMA fills them: with the largest path MTU that fits each.
+    /// The fewest frames per second with which RDMA fills its ports, using the largest path MTU that fits each.
     pub fewest_frames: u64,
     /// The number of its first port.
     pub(crate) first: usize,
-    /// Whether a larger MTU would make frames longer.
+    /// Whether a larger MTU would allow longer frames.
     longer_frames: bool,
 }
 
 impl CoreLoad {
-    /// With its first port.
+    /// The load of `core` with its first port.
     pub(crate) fn new(core: Core, first: usize, port: &PortSettings) -> Self {
         let core = match core {
             Core::Named(core) => Some(core),
@@ -62,7 +62,7 @@ impl CoreLoad {
         }
     }
 
-    /// And another port.
+    /// Adds another port.
     pub(crate) fn add(&mut self, port: &PortSettings) {
         self.ports.push(port.name.clone());
         let sum = self.rate.bits_per_second().saturating_add(port.rate.bits_per_second());
@@ -71,12 +71,12 @@ impl CoreLoad {
         self.longer_frames |= path_mtu(port.max_frame) != Some(PATH_MTUS[0]);
     }
 
-    /// The mean length from which on the core keeps up with its ports, if it takes [`FRAMES_PER_SECOND`]; rounded up.
+    /// The shortest mean frame length on the wire at which the core keeps up, at [`FRAMES_PER_SECOND`]; rounded up.
     pub fn least_mean(&self) -> WireBytes {
         WireBytes(self.rate.bits_per_second().div_ceil(8 * FRAMES_PER_SECOND))
     }
 
-    /// Whether it keeps up with RDMA whose packets are as long as its ports let them be.
+    /// Whether it keeps up with RDMA whose packets are as long as its ports allow.
     pub fn keeps_up(&self) -> bool {
         self.fewest_frames <= FRAMES_PER_SECOND
     }
@@ -86,7 +86,7 @@ impl CoreLoad {
         self.core.map_or_else(|| "a core that the gateway chooses".into(), |core| format!("core {core}"))
     }
 
-    /// Says of a core that does not keep up by how much, and what to change.
+    /// The warning about a core that does not keep up: by how much, and what to change.
     pub(crate) fn behind(&self) -> String {
         format!(
             "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
@@ -111,7 +111,7 @@ impl CoreLoad {
     }
 }
 
-/// One line: the core, its ports, their rate, and the frames with which it keeps up.
+/// One line: the core, its ports, their rate, and the frame lengths with which it keeps up.
 impl fmt::Display for CoreLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}, {}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
@@ -124,17 +124,17 @@ impl fmt::Display for CoreLoad {
     }
 }
 
-/// The largest path MTU whose packets a port with frames of up to `max_frame` carries.
+/// The largest path MTU whose packets fit frames of up to `max_frame`.
 fn path_mtu(max_frame: Bytes) -> Option<u64> {
     PATH_MTUS.into_iter().find(|payload| Bytes(payload + HEADERS + EXTENSIONS) <= max_frame)
 }
 
-/// What a full packet of that path MTU takes on the wire; where none fits, the longest frame.
+/// The length on the wire of a full packet of that path MTU, or of the longest frame if no path MTU fits.
 fn packet(max_frame: Bytes) -> WireBytes {
     WireBytes::of_frame(path_mtu(max_frame).map_or(max_frame, |payload| Bytes(payload + HEADERS)))
 }
 
-/// Frames of this length a second at this rate, rounded up.
+/// Frames per second of `length` at `rate`, rounded up.
 fn frames(rate: BitRate, length: WireBytes) -> u64 {
     rate.bits_per_second().div_ceil(8 * length.0)
 }

@@ -1,7 +1,7 @@
-//! Which core runs which port, and whether it can take what comes.
+//! Assigns ports to cores, and computes the load of each core.
 //!
-//! A worker runs to completion over the ports of its core. What comes faster than it takes, the device misses, and
-//! no pause protects that: the switch never sees it.
+//! A worker serves all ports of its core. If frames arrive faster than it can take them, the device misses some. No
+//! pause protects against that, because the switch never sees those frames.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,14 @@ use crate::runtime::Runtime;
 
 pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
 
-/// Where a port's worker is to run. `C` names a core.
+/// The core that a port should run on. `C` identifies a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish<C = usize> {
     /// The core that the configuration names.
     pub core: Option<C>,
-    /// The rate of the port, by which ports are spread.
+    /// The rate of the port. Ports are spread by rate.
     pub rate: BitRate,
-    /// The port that this one is patched to, by its place among the wishes: what comes in through one leaves
-    /// through the other.
+    /// The index, among the wishes, of the port that this one is patched to.
     pub peer: Option<usize>,
 }
 
@@ -41,12 +40,11 @@ fn peer_of(forwarding: &ForwardingSettings, port: usize) -> Option<usize> {
     both_ways.find(|(from, _)| from.index() == port).map(|(_, to)| to.index())
 }
 
-/// The core of each port: that of its wish; of the others the fastest first, each to the core of its peer, so
-/// that no frame has to cross between caches, or else to the core of `cores` that has the least to carry so
-/// far.
+/// Assigns a core to each port. A port gets the core of its wish. The other ports follow, fastest first: each gets
+/// the core of its peer, which keeps frames in one cache, or else the least loaded of `cores`.
 ///
 /// # Panics
-/// Where `cores` is empty, and neither a wish nor a port before names one.
+/// If `cores` is empty, and neither a wish nor an earlier port names a core.
 pub fn assign<C: Copy + Ord>(wishes: &[Wish<C>], cores: &[C]) -> Vec<C> {
     let mut load: BTreeMap<C, u64> = cores.iter().map(|core| (*core, 0)).collect();
     let mut assigned: Vec<Option<C>> = wishes.iter().map(|wish| wish.core).collect();
@@ -72,8 +70,8 @@ fn add<C: Ord>(load: &mut BTreeMap<C, u64>, core: C, rate: BitRate) {
     *carried = carried.saturating_add(rate.bits_per_second());
 }
 
-/// The loads of all cores that have ports, in the order of cores, then of the first port where the gateway chooses.
-/// Where the file does not name the cores, there are taken to be as many as ports.
+/// The loads of all cores that have ports: first the cores that the file names, in order, then those that the gateway
+/// chooses, in the order of their first ports. If the file does not name the cores, there is one for each port.
 pub(crate) fn loads(settings: &Settings, runtime: &Runtime) -> Vec<CoreLoad> {
     let named = |wish: Wish| {
         let Wish { core, rate, peer } = wish;

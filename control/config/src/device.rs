@@ -1,4 +1,4 @@
-//! Devices of ports: how DPDK spells them, and that no two are the same.
+//! Builds the devices of ports as DPDK names them, and refuses conflicting ones.
 
 use switch::program::PortSettings;
 use units::Bytes;
@@ -44,7 +44,7 @@ fn device(index: usize, decl: &DeviceDecl, port: &PortSettings) -> Option<Device
     })
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same device.
 pub(crate) fn in_force(device: &Device) -> DeviceDecl {
     let (pci, vdev) = match &device.kind {
         DeviceKind::Pci(address) => (at(PciAddress(address.clone())), None),
@@ -61,7 +61,7 @@ pub(crate) fn in_force(device: &Device) -> DeviceDecl {
     }
 }
 
-/// As DPDK has it. Its own devices are named after the number of the port.
+/// The device in DPDK's notation. Devices that DPDK creates are named after the number of the port.
 fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKind> {
     let descriptors = decl.receive_descriptors().0;
     if let Some(address) = &decl.pci {
@@ -73,9 +73,9 @@ fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKi
     let interface = decl.interface.as_ref().map(|interface| &interface.value.0);
     Some(DeviceKind::Virtual(match (interface, decl.driver()) {
         (Some(interface), Driver::AfPacket) => {
-            // Its default of 2 KiB truncates longer frames.
+            // The default slot of 2 KiB truncates longer frames.
             let slot = memory::packet_slot(max_frame);
-            // The least that both slots and pages fill.
+            // The smallest block of whole slots and whole pages.
             let block = slot << memory::PAGE.0.trailing_zeros().saturating_sub(slot.trailing_zeros());
             format!(
                 "net_af_packet{index},iface={interface},framesz={slot},blocksz={block},framecnt={descriptors}"
@@ -88,7 +88,7 @@ fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKi
                 MemifRole::Server => "server",
                 MemifRole::Client => "client",
             };
-            // It takes the size of its rings as an exponent, up to 14.
+            // The driver takes the size of its rings as an exponent, up to 14.
             let ring = descriptors.ilog2().min(14);
             let buffer = memory::segment(max_frame);
             format!(
@@ -99,12 +99,12 @@ fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKi
     }))
 }
 
-/// Its socket, its role and its number.
+/// The socket, role and number of a memif.
 fn memif(decl: &MemifDecl) -> Option<(String, MemifRole, u32)> {
     Some((decl.socket.as_ref()?.value.0.display().to_string(), decl.role.as_ref()?.value, decl.id()))
 }
 
-/// What a device must not share with another, in words.
+/// The resources, in words, that no other device may use.
 fn identities(index: usize, decl: &DeviceDecl) -> Vec<String> {
     let vdev = |name: &str| format!("the device {name}");
     if let Some(address) = &decl.pci {
@@ -135,7 +135,7 @@ fn refuse_second_devices(document: &Document, problems: &Problems<'_>) {
     problems.refuse_second(identified);
 }
 
-/// AF_XDP keeps a whole mbuf in one page, and all ports share a pool of mbufs.
+/// Refuses mbufs that are too long for AF_XDP, which keeps each in one page. All ports share a pool of mbufs.
 fn refuse_long_mbufs(
     document: &Document,
     devices: &[Option<Device>],

@@ -1,4 +1,4 @@
-//! What another configuration changes, key by key, and what of that a running gateway cannot take.
+//! Compares two configurations key by key, and finds the changes that a running gateway cannot make.
 
 use core::fmt;
 
@@ -10,15 +10,15 @@ use crate::memory;
 use crate::table::{Item, Node, Table};
 use crate::thresholds::capacity;
 
-/// A key that has another value.
+/// A key whose value changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The key with its tables: ports by their names, groups and queues by their priorities, routes by
-    /// their prefixes and neighbours by their addresses, as in `port.lh0.lossless.3.xoff`.
+    /// The key with its tables, such as `port.lh0.lossless.3.xoff`. Ports are identified by name, groups and queues
+    /// by priority, routes by prefix, and neighbours by address.
     pub key: String,
-    /// Its value as TOML; `None` where it was not there. A secret is never shown.
+    /// The old value as TOML; `None` if the key is new. A secret is never shown.
     pub old: Option<String>,
-    /// The same of what it is to be.
+    /// The new value as TOML; `None` if the key goes away.
     pub new: Option<String>,
 }
 
@@ -29,24 +29,24 @@ impl fmt::Display for Change {
     }
 }
 
-/// What `new` changes of `old`, in the order of `new`, then what it leaves out.
+/// The changes from `old` to `new`, in the order of `new`, followed by the keys that go away.
 pub fn diff(old: &Gateway, new: &Gateway) -> Vec<Change> {
     differences(old, new).into_iter().map(Difference::shown).collect()
 }
 
-/// Changes of `wanted` that a gateway which runs `running`, and has the memory of `started`, cannot make without a new
-/// start, beside those that [`switch::program::Program::can_replace`] names: its devices, its memory and its sockets.
-/// Empty where it can make all of them.
+/// The changes from `running` to `wanted` that need a restart, because they concern devices, memory or sockets. The
+/// gateway has the memory of `started`. [`switch::program::Program::can_replace`] reports further changes that need a
+/// restart.
 pub fn not_live(started: &Gateway, running: &Gateway, wanted: &Gateway) -> Vec<Change> {
-    // Which ports there are, and their names, is for the program to refuse.
+    // The program itself refuses other ports, or other names of ports.
     let is_name =
         |it: &Difference| matches!(&it.path[..], [table, _, key] if table == "port" && key == "name");
     let needs_start = |it: &Difference| (it.is_restart && !is_name(it)) || grows(it, started, wanted);
     differences(running, wanted).into_iter().filter(needs_start).map(Difference::shown).collect()
 }
 
-/// The `buffer.shared` with which `wanted` needs no more memory for its buffer than `started` has, where it needs more
-/// as it is, perhaps because headroom follows from a rate or a distance. `None` where it fits, or no size makes it fit.
+/// The `buffer.shared` with which the buffer of `wanted` fits the memory of `started`, if it does not fit as it is,
+/// perhaps because a rate or a distance needs more headroom. `None` if it fits, or if no size makes it fit.
 pub fn shared_that_fits(started: &Gateway, wanted: &Gateway) -> Option<Bytes> {
     let there = waiting_mbufs(started, started);
     if waiting_mbufs(started, wanted) <= there {
@@ -58,7 +58,7 @@ pub fn shared_that_fits(started: &Gateway, wanted: &Gateway) -> Option<Bytes> {
     });
     let mut settings = wanted.program.settings().clone();
     let shared = settings.buffer.shared.0.checked_sub(needs.0.checked_sub(has.0)?)?;
-    // In whole cells, as it is counted.
+    // The pool is counted in whole cells.
     settings.buffer.shared = Cells::within(shared).bytes();
     settings.buffer.egress_lossy = settings.buffer.egress_lossy.min(settings.buffer.shared);
     let fits = memory::packing(&settings.buffer, &settings.ports, &started.runtime).frames <= there;
@@ -66,7 +66,7 @@ pub fn shared_that_fits(started: &Gateway, wanted: &Gateway) -> Option<Bytes> {
     (fits && wanted.program.with_settings(settings).is_ok()).then_some(shared)
 }
 
-/// Whether the mbufs of `started` are too short, or too few, for what `difference` changes.
+/// Whether the mbufs of `started` are too short or too few for `difference`.
 fn grows(difference: &Difference, started: &Gateway, wanted: &Gateway) -> bool {
     let path: Vec<_> = difference.path.iter().map(String::as_str).collect();
     if let ["buffer", "shared" | "headroom"] | ["port", _, "lossless", _, "reserved"] = path[..] {
@@ -85,17 +85,17 @@ fn grows(difference: &Difference, started: &Gateway, wanted: &Gateway) -> bool {
     }
 }
 
-/// The mbufs that frames in the buffer of `settings` take on the devices of `running`.
+/// The mbufs of frames in the buffer of `settings`, on the devices of `running`.
 fn waiting_mbufs(running: &Gateway, settings: &Gateway) -> usize {
     let settings = settings.program.settings();
     memory::packing(&settings.buffer, &settings.ports, &running.runtime).frames
 }
 
-/// A key with the tables that lead to it, and its two values.
+/// A key with its tables, and its two values.
 struct Difference {
     path: Vec<String>,
     is_secret: bool,
-    /// Whether it is of what is made once, when the gateway starts.
+    /// Whether it takes effect only when the gateway starts.
     is_restart: bool,
     old: Option<String>,
     new: Option<String>,
@@ -121,14 +121,14 @@ fn differences(old: &Gateway, new: &Gateway) -> Vec<Difference> {
     new
 }
 
-/// Every key of a gateway, as what is new.
+/// Every key of a gateway, with its value as the new one.
 fn stated(gateway: &Gateway) -> Vec<Difference> {
     let mut stated = Vec::new();
     add(&mut stated, &[], build::in_force(gateway).nodes(), false);
     stated
 }
 
-/// The first key of a table of an array says which of them it is.
+/// Adds `nodes` to `stated`. The first key of a table in an array identifies the table.
 fn add(stated: &mut Vec<Difference>, path: &[String], nodes: Vec<Node>, is_restart: bool) {
     for Node { key, item } in nodes {
         let is_restart = is_restart || key.is_restart;

@@ -1,4 +1,4 @@
-//! An emulated link behind a port: its delay, and what that says of the distance.
+//! Builds the emulated link behind a port, and derives a distance from its delay.
 
 use units::{Distance, Interval};
 
@@ -10,8 +10,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{at, or};
 
-/// What `decl` asks for on a port of that `distance`; `None` where the delay is not known, which has
-/// been said.
+/// Builds the emulated link of a port of that `distance`. Returns `None` and notes an error if the delay is unknown.
 pub(crate) fn build(
     decl: &EmulationDecl,
     distance: Option<Distance>,
@@ -30,7 +29,7 @@ pub(crate) fn build(
         problems
             .error(&stated.place, ProblemKind::DelayBeyondDistance { delay, distance, propagation, least });
     }
-    // So that later frames do overtake.
+    // Long enough for later frames to overtake.
     let reorder_by = Interval(delay.0 / 10).max(Interval::from_micros(10));
     Some(Emulation {
         delay,
@@ -42,7 +41,7 @@ pub(crate) fn build(
     })
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same link.
 pub(crate) fn in_force(emulation: &Emulation) -> EmulationDecl {
     let Emulation { delay, loss, duplicate, reorder, reorder_by, control } = *emulation;
     EmulationDecl {

@@ -1,7 +1,7 @@
-//! Files that somebody names: configurations, keys, workloads.
+//! Reads files that a user names: configurations, keys, workloads.
 //!
-//! A FIFO, a terminal or a device in place of a file would keep whoever reads it waiting, and a file without end
-//! would take all memory. A gateway reads its configuration again while it runs, so both are refused by name.
+//! A FIFO, a terminal or a device in place of a file could block its reader, and an endless file would take all
+//! memory. A gateway reloads its configuration while it runs, so both are refused by name.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -11,42 +11,42 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use units::Bytes;
 
-/// The most that a configuration, a scenario or a workload may have: far more than anybody writes.
+/// Maximum size of a configuration, a scenario or a workload, far above any real one.
 pub(crate) const TEXT: Bytes = Bytes(4 << 20);
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is a FIFO, a directory, a device or a socket.
+    /// The path is a FIFO, a directory, a device or a socket.
     #[error("it is not a regular file")]
     NotRegular,
-    /// It is longer than it may be.
+    /// The file is too long.
     #[error("it is longer than {most}")]
     TooLong {
-        /// What it may have.
+        /// The maximum size.
         most: Bytes,
     },
-    /// The system does not give it, or it is no UTF-8.
+    /// The system cannot read the file, or it is not UTF-8.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// The text of a configuration or of a scenario. Reading never waits for anybody.
+/// Reads the text of a configuration or a scenario. Never blocks on another process.
 ///
 /// # Errors
-/// [`FileError`] where it is not a regular file, has more than 4 MiB, is no UTF-8, or cannot be read.
+/// [`FileError`] if it is not a regular file, is longer than 4 MiB, is not UTF-8, or cannot be read.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     read_at_most(TEXT, path)
 }
 
-/// The text of a file of at most so many bytes.
+/// Reads the text of a file of up to `most` bytes.
 pub(crate) fn read_at_most(most: Bytes, path: &Path) -> Result<String, FileError> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
         return Err(FileError::NotRegular);
     }
     let mut text = String::new();
-    // Files of the kernel say that they are empty, and others may grow: what counts is what comes.
+    // The kernel's own files claim to be empty, and other files may grow, so only the bytes that arrive count.
     file.take(most.0 + 1).read_to_string(&mut text)?;
     if text.len() as u64 > most.0 {
         return Err(FileError::TooLong { most });
@@ -54,13 +54,13 @@ pub(crate) fn read_at_most(most: Bytes, path: &Path) -> Result<String, FileError
     Ok(text)
 }
 
-/// Opens without waiting for the other end of a FIFO, and without taking a terminal.
+/// Opens a file without waiting for the other end of a FIFO, and without acquiring a terminal.
 fn open(path: &Path) -> Result<File, FileError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     // The flags fit the C library's type; the cast keeps all bits.
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     opened.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        // A socket, or a device whose driver is not there.
+        // A socket, or a device without a driver.
         Some(rustix::io::Errno::NXIO | rustix::io::Errno::NODEV) => FileError::NotRegular,
         _ => FileError::System(error),
     })

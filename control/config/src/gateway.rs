@@ -1,4 +1,4 @@
-//! What a file yields.
+//! The gateway that a file describes.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::runtime::Runtime;
 /// One gateway, ready to run.
 #[derive(Clone, Debug)]
 pub struct Gateway {
-    /// Its name: what the file says, or the file's own name without its ending.
+    /// Its name: the one in the file, or the file's own name without its ending.
     pub name: String,
-    /// Whether the file has a `gateway.seed`, or the program has the default one.
+    /// Whether the file has a `gateway.seed`. Otherwise the program has the default seed.
     pub seed_stated: bool,
-    /// Its switch. The names of the ports are in it.
+    /// Its switch, with the names of the ports.
     pub program: Arc<Program>,
-    /// What is known of each port's link that the switch need not know, in the order of ports.
+    /// The link of each port, in the order of ports.
     pub links: Vec<Link>,
-    /// Buffer that a byte is taken to occupy when headroom is computed, 1 to 4.
+    /// Factor for cell occupancy in the headroom formula, 1.08 to 4.
     pub cell_occupancy: f64,
-    /// What only a running gateway needs.
+    /// Settings that only a running gateway needs.
     pub runtime: Runtime,
-    /// What holds, and may surprise: to be shown to whoever starts the gateway.
+    /// Warnings, to be shown when the gateway starts.
     pub warnings: Vec<Problem>,
 }
 
@@ -44,13 +44,13 @@ impl Gateway {
         self.program.settings().ports.iter().map(|port| port.name.as_str())
     }
 
-    /// The memory of its devices; `None` where no port has one.
+    /// The memory of its devices; `None` if no port has a device.
     pub fn memory(&self) -> Option<MemorySum> {
         let any = self.runtime.devices.iter().any(Option::is_some);
         any.then(|| MemorySum::new(self.program.settings(), &self.runtime))
     }
 
-    /// What the ports of each core bring, in the order of cores; nothing where no port has a device.
+    /// The load of each core, in the order of cores; empty if no port has a device.
     pub fn cores(&self) -> Vec<CoreLoad> {
         if self.runtime.devices.iter().all(Option::is_none) {
             return Vec::new();
@@ -58,7 +58,7 @@ impl Gateway {
         cores::loads(self.program.settings(), &self.runtime)
     }
 
-    /// What LSCC amounts to on each port that has it, with the port's name.
+    /// The sum of LSCC on each port that has it, with the name of the port.
     pub fn lscc(&self) -> impl Iterator<Item = (&str, LsccSum)> {
         let settings = self.program.settings();
         let ports = settings.ports.iter().zip(&self.links);

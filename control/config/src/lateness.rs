@@ -1,9 +1,9 @@
-//! How late a worker may be before lossless frames are lost, and how a gateway covers workers that are later.
+//! How late a worker may be before lossless frames are lost, and how a gateway makes room for later workers.
 //!
-//! While a worker is away, its upstreams are told nothing, and what they send meanwhile must have room. Under Bifrost
-//! that is `lateness`, otherwise `interface_delay` and what the headroom has beyond its formula: the buffer is made for it.
-//! A machine may turn out to be slower than its configuration says. Then the gateway takes the room out of the
-//! shared pool, so that it holds what it promises and only its queues are shorter. The memory stays as large as it is.
+//! While a worker is suspended, it pauses nobody, so the buffer must hold all that arrives. The configuration states
+//! for how long: under Bifrost by `lateness`, otherwise by `interface_delay` and any headroom beyond the formula. If
+//! a machine turns out to be slower, the gateway takes the room out of the shared pool. Lossless frames stay safe,
+//! queues get shorter, and the memory stays the same.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::headroom::{HeadroomSum, frame_time};
 use crate::keys::long_haul::LONGEST;
 use crate::link::Link;
 
-/// How exactly a level of lateness is found for which there is room.
+/// The precision with which a level of lateness that fits is found.
 const RESOLUTION: Interval = Interval::from_micros(1);
 
 impl Gateway {
-    /// For how long the worker of `port` may be away before lossless frames are lost; `None` where nothing is lossless.
-    /// Where the port has no `distance`, its headroom is taken to be made for `interface_delay` and no more.
+    /// How long the worker of `port` may be suspended before lossless frames are lost; `None` if nothing is lossless.
+    /// Without a `distance`, the headroom is assumed to cover `interface_delay` and no more.
     pub fn covered_lateness(&self, port: PortId) -> Option<Interval> {
         self.covered(port.index())
     }
 
-    /// What [`Gateway::covered_lateness`] becomes at most when workers turn out later: each lossless port with its name,
-    /// what it covers, and what it can, if all others need as much.
+    /// For each lossless port: its name, the lateness that it covers, and the most that it can cover if all other
+    /// ports need as much.
     pub fn lateness(&self) -> impl Iterator<Item = (&str, Interval, Interval)> {
         let ports = self.links.len();
         let most = self.covering(&vec![LONGEST; ports], &vec![Interval::ZERO; ports]);
@@ -37,13 +37,13 @@ impl Gateway {
         })
     }
 
-    /// For how long a worker may be away that has all of `ports`; `None` where none of them is lossless.
+    /// How long a worker with all of `ports` may be suspended; `None` if none of them is lossless.
     pub fn covered_by(&self, ports: impl IntoIterator<Item = PortId>) -> Option<Interval> {
         ports.into_iter().filter_map(|port| self.covered_lateness(port)).min()
     }
 
-    /// The keys that make `port` cover `lateness` from the start, as they stand in a file; less where no pause frame asks
-    /// for so long, or no file may say it.
+    /// The keys, as written in a file, that make `port` cover `lateness` from the start, or as much of it as a pause
+    /// frame can ask for and a file can state.
     pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
         let settings = self.program.port(port);
         let lateness = lateness.min(most_covered(settings)).min(LONGEST);
@@ -56,15 +56,15 @@ impl Gateway {
         }
     }
 
-    /// Whether a larger buffer could make `port` cover `lateness`: no pause frame asks for longer otherwise.
+    /// Whether a larger buffer could make `port` cover `lateness`. If not, no pause frame lasts long enough.
     pub fn can_cover(&self, port: PortId, lateness: Interval) -> bool {
         lateness <= most_covered(self.program.port(port))
     }
 
-    /// The same gateway that covers workers which are as late as `wanted` says, port by port, as far as half of the
-    /// shared pool and the longest pause reach. Where they do not, the ports that want least come first: all get up to a
-    /// common level. None gets less than it has in `held`, unless even that has no room. The buffer is as
-    /// large as before.
+    /// This gateway with room for workers as late as `wanted`, port by port, as far as half of the shared pool and
+    /// the longest pause allow. If the room is short, all ports are covered up to a common level, so those that want
+    /// least get all they want. No port gets less than in `held`, unless even that does not fit. The size of the
+    /// buffer does not change.
     #[must_use]
     pub fn covering(&self, wanted: &[Interval], held: &[Interval]) -> Self {
         let settings = self.program.settings();
@@ -85,7 +85,7 @@ impl Gateway {
         self.covering_more(&self.lacking(wanted, held, level))
     }
 
-    /// The same gateway with the shared pool of `other`, which may be smaller.
+    /// This gateway with the shared pool of `other`, which may be smaller.
     #[must_use]
     pub fn with_shared_pool_of(&self, other: &Self) -> Self {
         let mut settings = self.program.settings().clone();
@@ -99,7 +99,7 @@ impl Gateway {
         covered(settings, &self.links[port], self.cell_occupancy)
     }
 
-    /// By how much more each port is to cover: what it wants up to `level`, and what it has of that in `held`.
+    /// How much more each port is to cover to reach what it wants, up to `level` or its value in `held`.
     fn lacking(&self, wanted: &[Interval], held: &[Interval], level: Interval) -> Vec<Interval> {
         let ports = self.program.settings().ports.iter().zip(wanted.iter().zip(held)).enumerate();
         let lacks = |(index, (port, (wanted, held))): (usize, (&PortSettings, (&Interval, &Interval)))| {
@@ -110,7 +110,7 @@ impl Gateway {
         ports.map(|port| lacks(port).unwrap_or_default()).collect()
     }
 
-    /// What it takes of the shared pool that each port covers so much `more`.
+    /// The part of the shared pool that covering so much `more` per port takes.
     fn taken(&self, more: &[Interval]) -> Bytes {
         let ports = self.program.settings().ports.iter().zip(more);
         let taken = |(port, more): (&PortSettings, &Interval)| {
@@ -120,7 +120,7 @@ impl Gateway {
         ports.map(taken).sum()
     }
 
-    /// The same gateway in which each port covers so much `more`, which has room.
+    /// This gateway with each port covering so much `more`, which must fit.
     fn covering_more(&self, more: &[Interval]) -> Self {
         let taken = self.taken(more);
         let mut settings = self.program.settings().clone();
@@ -131,14 +131,13 @@ impl Gateway {
         }
         let before = buffer.shared;
         buffer.shared = before.saturating_sub(taken);
-        // Lossy frames keep their share of it.
+        // Lossy frames keep their share of the pool.
         let lossy = u128::from(buffer.egress_lossy.0) * u128::from(buffer.shared.0);
         buffer.egress_lossy = Bytes((lossy / u128::from(before.0.max(1))) as u64);
         self.with(settings, links)
     }
 
-    /// The same gateway with other settings. Whoever asks has kept to what a program must hold; if not, it stays as it is,
-    /// and covers what it did.
+    /// This gateway with other settings. The callers keep them valid; invalid settings would change nothing.
     fn with(&self, settings: Settings, links: Vec<Link>) -> Self {
         match self.program.with_settings(settings) {
             Ok(program) => Self { program: Arc::new(program), links, ..self.clone() },
@@ -147,7 +146,7 @@ impl Gateway {
     }
 }
 
-/// What of the shared pool stays shared: half of it, and what the fixed thresholds reach into it.
+/// The part of the shared pool that stays shared: half of it, or as much as fixed thresholds need.
 fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
     let fixed = groups.filter_map(|group| match group.xoff {
@@ -157,7 +156,7 @@ fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
     fixed.fold(Bytes(buffer.shared.0.div_ceil(2)), Bytes::max)
 }
 
-/// What `port` on `link` covers.
+/// The lateness that `port` on `link` covers.
 fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
     let least = port.groups.iter().filter_map(GroupSettings::lossless).map(|group| group.headroom).min()?;
     if let Some(bifrost) = port.bifrost() {
@@ -165,16 +164,16 @@ fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Inte
     }
     let stated = link.interface_delay;
     let Some(terms) = link.terms(port, cell_occupancy) else { return Some(stated) };
-    // Headroom beyond the formula is time, too, as far as pauses last until they are refreshed.
+    // Headroom beyond the formula covers time too, as long as pauses last until they are refreshed.
     let beyond = least.saturating_sub(HeadroomSum::new(&terms).total()).0 as f64 / cell_occupancy;
     let beyond = port.rate.serialization().time_within(WireBytes(beyond as u64));
-    // In whole microseconds: what rounding up left over is no promise.
+    // In whole microseconds, because a remainder of rounding up covers nothing.
     let beyond = Interval(beyond.0 / 1_000 * 1_000);
     Some(stated.max((stated + beyond).min(refreshed_within(port, port.pfc.pause))))
 }
 
-/// The most that `port` can cover however large the buffer is. A pause must last until it is refreshed at half of its
-/// time, or a sender that was stopped goes on while the worker is away. Grants of Bifrost need no refresh.
+/// The most that `port` can cover with any buffer. A pause must last until it is refreshed at half of its time, or a
+/// paused sender would resume while the worker is suspended. Grants of Bifrost need no refresh.
 fn most_covered(port: &PortSettings) -> Interval {
     match port.flow_control {
         FlowControl::Bifrost(_) => Interval(u64::MAX),
@@ -182,27 +181,27 @@ fn most_covered(port: &PortSettings) -> Interval {
     }
 }
 
-/// How late a worker may be that refreshes `pause` at half of its time.
+/// How late a worker that refreshes `pause` at half of its time may be.
 fn refreshed_within(port: &PortSettings, pause: PauseQuanta) -> Interval {
     Interval(pause.interval_at(port.rate).0 / 2) - refresh_waits(port)
 }
 
-/// What a refresh waits for at the port itself.
+/// How long a refresh may wait at the port itself.
 fn refresh_waits(port: &PortSettings) -> Interval {
     frame_time(port.rate, port.max_frame) + port.tx_window
 }
 
-/// The longest holdover: a pause frame cannot ask for more than a slot and that.
+/// The longest holdover. A pause frame must be able to ask for a slot and the holdover.
 fn longest_holdover(bifrost: &Bifrost, port: &PortSettings) -> Interval {
     PauseQuanta::MAX.interval_at(port.rate) - bifrost.slot
 }
 
-/// What arrives while a worker is later by `more`.
+/// The bytes that arrive while a worker is late by `more`.
 fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
     WireBytes(port.rate.bytes_in(more) + u64::from(more > Interval::ZERO))
 }
 
-/// The room that each lossless group of `port` needs for that.
+/// The room that each lossless group of `port` needs for a worker that is late by `more`.
 fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
     let arriving = arriving(port, more);
     match port.flow_control {
@@ -211,7 +210,7 @@ fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
     }
 }
 
-/// Makes room for a worker that is later by `more`.
+/// Makes room for a worker that is late by `more`.
 fn cover(
     port: &mut PortSettings,
     link: &mut Link,
@@ -225,7 +224,7 @@ fn cover(
         FlowControl::Bifrost(mut bifrost) => {
             bifrost.lateness += more;
             bifrost.buffer = bifrost.buffer + arriving;
-            // The pause of a slot without a grant lasts until a late slot ends.
+            // The pause of a slot without a grant must last until a late slot ends.
             let holdover = bifrost.lateness.min(longest_holdover(&bifrost, port));
             bifrost.holdover = bifrost.holdover.max(holdover);
             port.flow_control = FlowControl::Bifrost(bifrost);

@@ -1,12 +1,11 @@
-//! Configuration: the TOML schema of a gateway, its validation, and the program it yields.
+//! The configuration of a gateway: its TOML schema, its validation, and the program that it yields.
 //!
-//! [`load`] and [`parse`] read one file that describes one gateway. Everything that is wrong with
-//! it is found in one run, as far as one thing does not hide another, and shown with file, line,
-//! column, key, the value it got and what would be valid. What they return holds: structure and
-//! order were checked by [`switch::program::Program::new`], physics (headroom against distance,
-//! pauses against refreshes, thresholds against pools) here.
+//! [`load`] and [`parse`] read a file that describes one gateway. They report all problems at once, unless one hides
+//! another, each with file, line, column, key, the value it got and what would be valid. A gateway that they return
+//! is valid: [`switch::program::Program::new`] has checked structure and order, and this crate has checked the
+//! physics, such as headroom against distance, pauses against refreshes and thresholds against pools.
 //!
-//! Every key is described in `docs/configuration.md`.
+//! `docs/configuration.md` describes every key.
 
 mod bifrost;
 mod build;

@@ -5,17 +5,17 @@ use units::{Distance, Interval};
 
 use crate::headroom::HeadroomTerms;
 
-/// A link as far as headroom depends on it.
+/// The properties of a link that headroom depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Length of the fibre, one way, where it was stated.
+    /// Length of the fibre, one way, if it is known.
     pub distance: Option<Distance>,
     /// Delays of NICs, PHYs and worker turns, both ends together.
     pub interface_delay: Interval,
 }
 
 impl Link {
-    /// What the headroom of `port` on this link depends on; `None` where the distance is unknown.
+    /// The terms of the headroom of `port` on this link; `None` if the distance is unknown.
     pub fn terms(&self, port: &PortSettings, cell_occupancy: f64) -> Option<HeadroomTerms> {
         Some(HeadroomTerms {
             rate: port.rate,

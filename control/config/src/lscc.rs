@@ -1,4 +1,4 @@
-//! LSCC on a port: what follows from its link, and what stands beneath it.
+//! Builds LSCC on a port, and checks it against the link and the flow control beneath it.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ use crate::value::{KEY, SizeWish, Spacing, hexadecimal};
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
-/// What `decl` asks for on a port of which Bifrost is known; `None` where the round trip is not
-/// known, which has been said. Key files are looked for from `directory` on.
+/// Builds LSCC on a port whose Bifrost is known. Paths of key files begin in `directory`. Returns `None` and notes an
+/// error if the round trip is unknown.
 pub(crate) fn build(
     decl: &LsccDecl,
     port: &PortSettings,
@@ -71,7 +71,7 @@ fn limiting(decl: &LsccDecl) -> RateLimiting {
     }
 }
 
-/// Adds what is calculated from the rest where it is not stated.
+/// Adds the values that depend on others: as stated, or calculated.
 fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate) {
     let reference = size(&decl.reference).unwrap_or_else(|| guided_reference(lscc, rate));
     lscc.calculation.reference = reference;
@@ -95,7 +95,7 @@ fn key(decl: &LsccDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Op
     key.map_err(|kind| problems.error(place, kind)).ok()
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same LSCC.
 pub(crate) fn in_force(lscc: &Lscc) -> LsccDecl {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
     let size = |WireBytes(size)| at(SizeWish::Given(Bytes(size)));
@@ -126,9 +126,9 @@ pub(crate) fn in_force(lscc: &Lscc) -> LsccDecl {
     }
 }
 
-/// The key in a file of which empty lines and comments (`#`) do not count.
+/// Reads the key in a file, which may also have empty lines and comments (`#`).
 fn read_key(path: &Path) -> Result<Key, ProblemKind> {
-    /// More than any comment needs; less than a wrong file may have.
+    /// Enough for any comment, and a limit for a wrong file.
     const MOST: Bytes = Bytes(4_096);
     let shown = || path.display().to_string();
     let unreadable = |error: FileError| ProblemKind::KeyFile { path: shown(), reason: error.to_string() };
@@ -142,7 +142,7 @@ fn read_key(path: &Path) -> Result<Key, ProblemKind> {
     })
 }
 
-/// Notes where LSCC on a port would not do what it is there for.
+/// Warns if LSCC on a port would fail its purpose.
 pub(crate) fn check(
     lscc: &Lscc,
     port: &PortSettings,
@@ -152,7 +152,7 @@ pub(crate) fn check(
 ) {
     let place = declared.place_of_key();
     match lscc.feedback.key {
-        // A file without a key is an error of its own.
+        // A file without a key is an error elsewhere.
         None if declared.key.is_some() => {
             problems.warning(place, ProblemKind::LsccUnsigned { peer: lscc.feedback.peer });
         }
@@ -188,7 +188,7 @@ fn check_step(sum: &LsccSum, declared: &LsccDecl, problems: &Problems<'_>) {
     }
 }
 
-/// Whether the queue that LSCC aims at can stand without what is beneath acting on it.
+/// Warns if the flow control beneath would act before the queue that LSCC aims at builds up.
 fn check_reference(
     lscc: &Lscc,
     port: &PortSettings,
@@ -212,8 +212,8 @@ fn check_reference(
     }
 }
 
-/// Adds Qref to a buffer of Bifrost that is not stated: what LSCC keeps there is not granted, and
-/// the link needs all that is.
+/// Adds Qref to a computed buffer of Bifrost. LSCC's queue takes buffer that cannot be granted, and the link needs
+/// all of the rest.
 pub(crate) fn make_room(bifrost: &mut Bifrost, lscc: &Lscc, decl: &BifrostDecl) {
     if decl.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto) {
         bifrost.buffer = bifrost.buffer + lscc.calculation.reference;

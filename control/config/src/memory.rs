@@ -1,4 +1,4 @@
-//! How much memory the devices of a gateway need: mbufs, and where they are.
+//! The memory of a gateway's devices: how many mbufs they need, and how large these are.
 
 use core::fmt;
 
@@ -10,51 +10,52 @@ use crate::headroom::grouped;
 use crate::runtime::{Device, Emulation, Runtime};
 use crate::thresholds::capacity;
 
-/// What DPDK leaves free in front of a frame.
+/// Bytes that DPDK leaves free in front of a frame.
 const MBUF_HEADROOM: u64 = 128;
-/// What else an mbuf costs: 128 bytes of its own, 64 of the pool, and up to 64 by which DPDK spreads them
-/// over the channels of the memory.
+/// Further bytes of an mbuf: 128 of its own, 64 of the pool, and up to 64 of padding that spreads mbufs over memory
+/// channels.
 const MBUF_OVERHEAD: u64 = 128 + 64 + 64;
-/// The longest control frame.
+/// Bytes of the longest control frame.
 const CONTROL: u64 = ControlFrame::CAPACITY as u64;
-/// What drivers count to the longest frame: FCS, two VLAN tags, and the 16 bytes of virtio's header.
+/// Bytes that drivers add to the longest frame: FCS, two VLAN tags, and virtio's header of 16 bytes.
 const DRIVER_ROOM: u64 = 4 + 2 * 4 + 16;
-/// To whole such steps ice and i40e round the room down before they use it.
+/// The drivers ice and i40e round the room down to a multiple of this.
 const DRIVER_STEP: u64 = 128;
-/// The least that DPDK's drivers expect behind the headroom.
+/// The least room that DPDK's drivers expect behind the mbuf's headroom.
 const LEAST_SEGMENT: u64 = 2_048;
-/// What the kernel leaves free in front of a frame in memory that it shares.
+/// Bytes that the kernel leaves free in front of a frame in shared memory.
 const XDP_HEADROOM: u64 = 256;
-/// The page in which AF_XDP wants a whole mbuf.
+/// The page that must hold a whole mbuf for AF_XDP.
 pub(crate) const PAGE: Bytes = Bytes(4_096);
-/// What of a slot of af_packet its driver does not want to fit an mbuf.
+/// Bytes of a slot of af_packet that need not fit into an mbuf.
 const SLOT_HEADER: u64 = 32;
-/// What a pool knows of an mbuf that nobody holds.
+/// Bytes that a pool's ring needs for each mbuf.
 const RING_ENTRY: u64 = 8;
-/// Mbufs that a core may keep in its cache of a pool, and two bursts of them in its hands.
+/// Mbufs that a core may keep in its cache of a pool, and two bursts that it is working on.
 const PER_CORE: u64 = 512 + 64;
-/// Frames of a worker that wait in mbufs of their own before short ones share them: some 90 us of 1,082-byte frames
-/// at 100G, so that queues which are no longer copy nothing.
+/// Frames of a worker that wait in mbufs of their own before short frames share mbufs: some 90 us of 1,082-byte
+/// frames at 100G. Shorter queues copy nothing.
 const WHOLE: usize = 1_024;
-/// Handoffs on their way from one worker to another: the ring between them, and the outbox in front of it.
+/// Frames in flight from one worker to another: in the ring between them, and in the outbox in front of it.
 const HANDED_OVER: u64 = 1_024 + 256;
-/// Frames that a worker takes from a port at once.
+/// Frames that a worker takes from a port in a burst.
 const BURST: u64 = 32;
-/// Mbufs of each device that are kept free, so that its receive ring is refilled: some bursts. Where there are fewer,
+/// Mbufs that are kept free for each device, a few bursts, so that its receive ring can be refilled. With fewer,
 /// memory is low.
 const KEPT_FREE: u64 = 256;
-/// An emulated link is taken to carry one control frame in this time at most.
+/// The assumed least time between two control frames on an emulated link.
 const CONTROL_SPACING: Interval = Interval::from_micros(1);
-/// By so much a worker comes late to an emulated link that has a core to itself, and twice what one sleeps that shares it.
+/// The assumed lateness of a worker at an emulated link, on a core of its own. It is twice the sleep of a worker that
+/// shares its core.
 const LATE: Interval = Interval::from_micros(100);
 
-/// What holds frames of up to `max_frame` in one piece, with what drivers want beside the frame.
+/// The size of a segment that holds a frame of up to `max_frame` and what drivers need beside it.
 pub(crate) fn segment(max_frame: Bytes) -> Bytes {
     Bytes((max_frame.0 + DRIVER_ROOM).next_multiple_of(DRIVER_STEP).max(LEAST_SEGMENT))
 }
 
-/// A slot of a ring of af_packet for frames of up to `max_frame`, behind up to 128 bytes of what the kernel
-/// says of them. Whole slots fill a block, and a block whole pages.
+/// The slot size of af_packet for frames of up to `max_frame`, behind up to 128 bytes of the kernel's own data. A
+/// block consists of whole slots and whole pages.
 pub(crate) fn packet_slot(max_frame: Bytes) -> u64 {
     (max_frame.0 + 128).next_multiple_of(512).max(LEAST_SEGMENT)
 }
@@ -62,7 +63,7 @@ pub(crate) fn packet_slot(max_frame: Bytes) -> u64 {
 /// The mbufs of data frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// What is left free in front of a frame.
+    /// Bytes left free in front of a frame.
     front: Bytes,
     /// Room for a frame.
     segment: Bytes,
@@ -77,20 +78,20 @@ impl Layout {
         Self { front: Bytes(MBUF_HEADROOM + kernel), segment: segment(longest.max(Bytes(slot))) }
     }
 
-    /// The cells that packed frames fill of one.
+    /// The cells of an mbuf that packed frames can fill.
     fn cells(self) -> Cells {
         Cells::within(self.segment.0)
     }
 
-    /// What one takes in a pool.
+    /// The memory of an mbuf in its pool.
     pub fn whole(self) -> Bytes {
         self.front + self.segment + Bytes(MBUF_OVERHEAD)
     }
 }
 
-/// How long a frame is that keeps its mbuf, where many wait: as stated, or three quarters of what an mbuf takes, so that
-/// a byte of buffer never takes more than a third beyond itself of the memory. Whatever an mbuf cannot hold together
-/// with what is to be remembered of it keeps one in any case.
+/// The length from which a frame keeps its own mbuf while many wait: as stated, or three quarters of the memory of an
+/// mbuf, so that a byte of buffer takes at most a third more memory. A frame that would not fit into an mbuf together
+/// with its record keeps its own in any case.
 fn pack_below(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
     let layout = Layout::new(ports, &runtime.devices);
     let default = Bytes(layout.whole().0 * 3 / 4);
@@ -98,12 +99,12 @@ fn pack_below(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
     runtime.dpdk.pack_below.unwrap_or(default).min(most)
 }
 
-/// How frames share mbufs while they wait, and how many mbufs that takes: as many as the buffer has room for long
-/// frames, since short ones take no more, and what each worker and each queue holds beside them.
+/// How waiting frames share mbufs, and how many mbufs that takes: as many as the buffer has room for long frames,
+/// since short ones take no more, and those that each worker and each queue holds beside them.
 pub(crate) fn packing(buffer: &BufferSettings, ports: &[PortSettings], runtime: &Runtime) -> Packing {
     let (cores, below) = (cores(runtime), pack_below(ports, runtime));
     let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
-    // What other workers may admit before one of them sees it.
+    // Frames that other workers may admit before a worker sees them.
     let unseen = Cells((cores - 1) * BURST * Cells::of_frame(longest).0);
     let held = Cells(capacity(buffer, ports).0.div_ceil(Cells::SIZE)) + unseen;
     let queues = (ports.len() * Priority::COUNT) as u64 + cores * cores;
@@ -114,32 +115,33 @@ pub(crate) fn packing(buffer: &BufferSettings, ports: &[PortSettings], runtime: 
     Packing { whole: WHOLE, below, frames: frames as usize }
 }
 
-/// Worker cores; where they are not stated, one for each device, one at least.
+/// The number of worker cores. If they are not stated, one for each device, at least one.
 fn cores(runtime: &Runtime) -> u64 {
     let stated = runtime.dpdk.cores.len();
     let devices = runtime.devices.iter().flatten().count();
     (if stated > 0 { stated.min(devices) } else { devices }).max(1) as u64
 }
 
-/// The mbufs of a gateway, by where they may all be at once, and what they take.
+/// The mbufs of a gateway, by the places that may all hold some at once, and their memory.
 ///
-/// A frame comes in one mbuf, in one segment that holds the longest frame of any port, as there is one pool: some
-/// drivers know no chains of them. Where many frames wait, short ones share mbufs ([`Packing`]).
+/// A frame arrives in one mbuf with a single segment, because some drivers cannot chain mbufs. All ports share a
+/// pool, so a segment holds the longest frame of any port. While many frames wait, short ones share mbufs
+/// ([`Packing`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySum {
-    /// Of frames in the buffer.
+    /// Mbufs of frames in the buffer.
     pub waiting: u64,
-    /// The buffer itself.
+    /// The capacity of the buffer.
     pub buffer: Bytes,
-    /// Kept free, so that receive rings are refilled. Where there are fewer, memory is low.
+    /// Mbufs kept free to refill receive rings. With fewer, memory is low.
     pub kept_free: u64,
-    /// In receive rings, of all ports.
+    /// Mbufs in the receive rings of all ports.
     pub receive_rings: u64,
-    /// In transmit rings, of all ports: as many of data as of control frames.
+    /// Mbufs in the transmit rings of all ports: this many of data frames, and as many of control frames.
     pub transmit_rings: u64,
-    /// On each emulated link.
+    /// Mbufs on each emulated link.
     pub links: Vec<OnLink>,
-    /// Worker cores; where they are not stated, one for each device.
+    /// The number of worker cores. If they are not stated, one for each device.
     pub cores: u64,
     layout: Layout,
 }
@@ -147,21 +149,22 @@ pub struct MemorySum {
 /// Frames on an emulated link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnLink {
-    /// Behind which port.
+    /// The port in front of the link.
     pub port: PortId,
     /// Its name.
     pub name: String,
-    /// Data frames: the shortest at the rate of the port, so that the link never overflows.
+    /// Data frames, if all have minimum length, so that the link never overflows.
     pub data: u64,
     /// Control frames, one a microsecond.
     pub control: u64,
-    /// Data, in bytes on the wire: what the link holds at its rate, and what a worker lets gather there that comes late.
+    /// Data in bytes on the wire: those in flight at the rate of the link, and those that gather while its worker is
+    /// late.
     pub bytes: WireBytes,
 }
 
 impl OnLink {
-    /// What is on the link behind `port`: what leaves within the delay, and what was handed over before
-    /// its time.
+    /// The frames on the link behind `port`: those that leave within the delay, and those that were handed over
+    /// early.
     fn new(id: PortId, port: &PortSettings, emulation: &Emulation) -> Self {
         let held_back = if emulation.reorder > 0.0 { emulation.reorder_by } else { Interval::ZERO };
         let time = emulation.delay + held_back + port.tx_window;
@@ -174,7 +177,7 @@ impl OnLink {
         Self {
             port: id,
             name: port.name.clone(),
-            // A burst more, for it comes as a whole.
+            // One burst more, because bursts arrive as a whole.
             data: once * twice + 32,
             control: time.0.div_ceil(CONTROL_SPACING.0) * twice_control + 32,
             bytes: WireBytes(port.rate.bytes_in(time + LATE) * twice),
@@ -209,13 +212,14 @@ impl MemorySum {
         self.waiting + self.kept_free + self.receive_rings + self.transmit_rings + links + self.in_hand()
     }
 
-    /// Mbufs of control frames, which have a pool of their own, so that a full buffer can still say stop.
+    /// Mbufs of control frames. They have a pool of their own, so that a gateway with a full buffer can still send
+    /// pauses.
     pub fn control_mbufs(&self) -> u64 {
         let links: u64 = self.links.iter().map(|link| link.control).sum();
         self.transmit_rings + links + self.in_hand()
     }
 
-    /// Room of an mbuf for a control frame, with the same in front of it.
+    /// Room of an mbuf for a control frame, including the room in front of it.
     pub fn control_room(&self) -> Bytes {
         self.layout.front + Bytes(CONTROL)
     }
@@ -225,28 +229,28 @@ impl MemorySum {
         self.layout.segment - Bytes(DRIVER_ROOM)
     }
 
-    /// Room of an mbuf for a frame, with what is left free in front of it: 128 bytes, and with AF_XDP 256
-    /// for the kernel.
+    /// Room of an mbuf for a data frame, including the room in front of it: 128 bytes, and 256 more for the kernel
+    /// with AF_XDP.
     pub fn data_room(&self) -> Bytes {
         self.layout.front + self.layout.segment
     }
 
-    /// What an mbuf of data takes.
+    /// The memory of an mbuf for a data frame.
     pub fn mbuf(&self) -> Bytes {
         self.layout.whole()
     }
 
-    /// What an mbuf of a control frame takes.
+    /// The memory of an mbuf for a control frame.
     pub fn control_mbuf(&self) -> Bytes {
         self.control_room() + Bytes(MBUF_OVERHEAD)
     }
 
-    /// All of it. What DPDK needs for itself is not in it.
+    /// The memory of all mbufs, without what DPDK needs for itself.
     pub fn total(&self) -> Bytes {
         self.data() + self.control()
     }
 
-    /// What is on the emulated link behind `port`: nothing where there is none.
+    /// The frames on the emulated link behind `port`, if there is one.
     pub fn on_link(&self, port: PortId) -> Option<&OnLink> {
         self.links.iter().find(|link| link.port == port)
     }
@@ -264,7 +268,7 @@ impl MemorySum {
     }
 }
 
-/// Mbufs, and the ring in which a pool keeps them.
+/// The memory of mbufs, and of the ring in which their pool keeps them.
 fn pool(mbufs: u64, each: Bytes) -> Bytes {
     Bytes(mbufs * each.0 + (mbufs + 1).next_power_of_two() * RING_ENTRY)
 }

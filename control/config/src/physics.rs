@@ -1,4 +1,4 @@
-//! Checks that need rates, distances and the whole of the file: what would run, and fail its
+//! Checks that need rates, distances and the whole file. They find configurations that would run but fail their
 //! purpose.
 
 use switch::ForwardingSettings;
@@ -26,7 +26,7 @@ use crate::thresholds::{alone, capacity, highest_xoff};
 use crate::value::SizeWish;
 use crate::watchdog;
 
-/// Notes what physics has to say to a gateway.
+/// Notes the errors and warnings of all checks.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
     check_cores(&built.settings, &built.runtime, document, problems);
@@ -59,7 +59,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     }
 }
 
-/// Warns of each core whose ports bring more than it takes, however long the frames are.
+/// Warns about each core that cannot carry its ports at any frame length.
 fn check_cores(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
     if runtime.devices.iter().all(Option::is_none) {
         return;
@@ -70,7 +70,7 @@ fn check_cores(settings: &Settings, runtime: &Runtime, document: &Document, prob
     }
 }
 
-/// Where it is said on which core port `first` is: with its device, with the cores, or not at all.
+/// The key that puts port `first` on its core: that of its device, the list of cores, or none.
 fn place_of_core(first: usize, document: &Document) -> Place {
     let port = document.ports().get(first);
     let device = port.and_then(|port| port.device.as_ref());
@@ -93,15 +93,15 @@ impl Check<'_> {
             || self.settings.ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
         let sum: Bytes = groups().map(|group| group.headroom).sum();
         let pool = self.settings.buffer.headroom;
-        // A group that does not fit by itself is an error of its own.
+        // A single group that does not fit is an error elsewhere.
         if sum > pool && !groups().any(|group| group.headroom > pool) {
             let place = self.document.buffer().first(&["headroom"]);
             self.problems.warning(place, ProblemKind::HeadroomOversubscribed { sum, pool });
         }
     }
 
-    /// A pause is refreshed when half of it has passed. How far the peer is does not matter, for
-    /// every frame takes the same time; what may hold a refresh back at this end does.
+    /// A pause is refreshed when half of it has passed. The distance does not matter, because it delays every frame
+    /// equally; delays of the refresh at this end do.
     fn pause(&self, index: usize, port: &PortSettings, decl: &PortDecl) {
         let given = port.pfc.pause.interval_at(port.rate);
         let waits =
@@ -113,7 +113,7 @@ impl Check<'_> {
         }
     }
 
-    /// A lossless priority that no frame gets was probably meant to be another.
+    /// A lossless priority that no frame can get is probably a mistake.
     fn classes(&self, port: &PortSettings, decl: &PortDecl) {
         let class = &port.classification;
         let by_dscp = class.trust == Trust::Dscp;
@@ -129,8 +129,8 @@ impl Check<'_> {
         }
     }
 
-    /// A priority that is lossless on its way in and ignores its next hop's pauses on its way out
-    /// loses its frames there. A port that promises nothing at all is taken to mean that.
+    /// A priority that is lossless at its ingress port loses frames at an egress port that ignores pauses for it. An
+    /// egress port without any lossless priority is taken to be meant that way.
     fn obedience(&self, ingress: usize, decl: &PortDecl) {
         let ports = &self.settings.ports;
         for declared in decl.lossless.iter().flatten().flat_map(|group| values(&group.priorities)) {
@@ -221,7 +221,7 @@ impl Check<'_> {
         }
     }
 
-    /// ECN should slow senders down before PFC stops them, or a full queue drops their frames.
+    /// ECN should slow senders down before PFC pauses them, or before a full queue drops their frames.
     fn kmin(&self, egress: usize, priority: Priority, red: &Red, place: &Place) {
         let kmin = red.kmin;
         for ingress in self.ingress_of(egress) {
@@ -274,7 +274,7 @@ impl Check<'_> {
 }
 
 impl Built {
-    /// The headroom that port `index` needs, where its distance is known.
+    /// The distance of port `index` and the headroom that it needs, if the distance is known.
     fn headroom_sum(&self, index: usize) -> Option<(units::Distance, HeadroomSum)> {
         let link = &self.links[index];
         let terms = link.terms(&self.settings.ports[index], self.cell_occupancy)?;

@@ -1,20 +1,20 @@
-//! Where a value stands.
+//! Places of values in a file.
 
 use core::fmt;
 
 /// A place in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The file, or whatever name the text was given.
+    /// The file, or the name that the text was given.
     pub file: String,
-    /// Line, from 1; zero where `file` is no file but an argument.
+    /// Line, from 1; zero if `file` is an argument of the command line.
     pub line: usize,
-    /// Column in characters, from 1; zero with the line.
+    /// Column in characters, from 1; zero if the line is zero.
     pub column: usize,
 }
 
 impl Location {
-    /// The place of byte `offset` of `text`; its end where the offset lies beyond.
+    /// The place of byte `offset` of `text`, or its end if the offset lies beyond.
     pub(crate) fn new(file: &str, text: &str, offset: usize) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {
@@ -45,23 +45,23 @@ impl fmt::Display for Location {
     }
 }
 
-/// Where something stands.
+/// The place of a key or value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Place {
-    /// The key with its tables.
+    /// The key with its tables, separated by dots.
     pub key: String,
     /// Byte offset in the text.
     pub offset: usize,
 }
 
 impl Place {
-    /// Where `key` of this table would stand.
+    /// The place of `key` in this table, at the offset of the table.
     pub fn of_key(&self, key: &str) -> Self {
         Self { key: format!("{}.{key}", self.key), offset: self.offset }
     }
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct At<T> {
     pub value: T,

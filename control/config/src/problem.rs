@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, and where.
+//! Problems of a configuration, and their places.
 
 use core::fmt;
 use core::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use crate::headroom::HeadroomSum;
 use crate::lscc_sum::rounded;
 use crate::place::Location;
 
-/// Why there is no gateway.
+/// Why a configuration does not yield a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -24,14 +24,14 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: FileError,
     },
-    /// It can, and does not hold. One line per problem, errors and warnings, in the order of the
-    /// file; at least one is an error.
+    /// The file was read but is not valid. The message has one line per problem, errors and warnings, in the order of
+    /// the file; at least one of them is an error.
     #[error("{}", lines(problems))]
     Invalid {
-        /// Everything that was found.
+        /// All problems.
         problems: Vec<Problem>,
     },
 }
@@ -40,28 +40,26 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a gateway can run with it.
+/// Whether a gateway can run in spite of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It can, though not as well as somebody may have hoped.
+    /// It can, but perhaps not as intended.
     Warning,
-    /// It cannot.
+    /// It cannot run.
     Error,
 }
 
-/// Something that is wrong, or may be. Shown as one line
-/// `file:line:column: [warning: ]key: what is wrong; what would be valid`; a sum follows on lines
-/// of its own.
+/// An error or a warning, shown as one line: `file:line:column: [warning: ]key: what is wrong; what would be valid`.
+/// A sum follows on further lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where.
+    /// The place.
     pub location: Location,
-    /// The key at fault with the tables it stands in, such as `port.lossless.xoff`. Empty where
-    /// the text is no TOML.
+    /// The key at fault with its tables, such as `port.lossless.xoff`; empty if the text is not TOML.
     pub key: String,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What it is.
+    /// The problem itself.
     pub kind: ProblemKind,
 }
 
@@ -78,7 +76,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong.
+/// The kind of a problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message names its fields")]
 pub enum ProblemKind {
@@ -290,17 +288,17 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// A value that is none of those that are `valid`.
+    /// The error for a value that is not among the `valid` ones.
     pub(crate) fn out_of_range(got: impl ToString, valid: impl Into<String>) -> Self {
         Self::OutOfRange { got: got.to_string(), valid: valid.into() }
     }
 
-    /// A word that is none of those that are `valid`.
+    /// The error for a word that is not among the `valid` ones.
     pub(crate) fn word(got: &str, valid: &[&str]) -> Self {
         Self::Word { got: got.into(), nearest: nearest(got, valid.iter().copied()), valid: valid.join(", ") }
     }
 
-    /// A name that is none of those that are defined.
+    /// The error for a name that is not among the `known` ones.
     pub(crate) fn undefined<'a>(
         what: &'static str,
         got: &str,
@@ -310,7 +308,7 @@ impl ProblemKind {
         Self::Undefined { what, got: got.into(), nearest, valid: known.map(Into::into).collect() }
     }
 
-    /// Whether both say the same of the same key of a switch, each perhaps of its own switch and port.
+    /// Whether both report the same kind of problem for the same key, perhaps of different switches and ports.
     pub(crate) fn same_in_switch(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::InSwitch { key, kind, .. }, Self::InSwitch { key: other_key, kind: other, .. }) => {
@@ -329,9 +327,9 @@ fn defined(names: &[String]) -> String {
     if names.is_empty() { "none is defined".into() } else { format!("valid names are {}", names.join(", ")) }
 }
 
-/// The one of `candidates` that somebody who wrote `got` may have meant.
+/// The candidate that `got` is probably a misspelling of.
 pub(crate) fn nearest<'a>(got: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // A long text is no slip of the pen, and the distance costs its length times the candidate's.
+    // A long text is not a typo, and the distance costs its length times that of the candidate.
     if got.len() > 64 {
         return None;
     }
@@ -343,7 +341,7 @@ pub(crate) fn nearest<'a>(got: &str, candidates: impl IntoIterator<Item = &'a st
         .map(|(_, candidate)| candidate.into())
 }
 
-/// A syntax error of the TOML parser on one line, without the excerpt it draws.
+/// A syntax error of the TOML parser on one line, without the parser's excerpt.
 pub(crate) fn syntax(error: &toml::de::Error) -> (ProblemKind, Range<usize>) {
     let message = error.message().trim().replace('\n', "; ");
     (ProblemKind::Syntax(message), error.span().unwrap_or(0..0))

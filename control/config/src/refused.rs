@@ -1,4 +1,4 @@
-//! What the switch itself refuses, and the key that asked for it.
+//! Finds the keys behind the errors of the switch's own checks.
 
 use switch::ForwardingSettings;
 use switch::program::{
@@ -15,8 +15,7 @@ use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::{Table, values};
 
-/// Checks `settings`, and notes what does not hold: the first error of the buffer, of each port,
-/// and of forwarding.
+/// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let settings = &built.settings;
     let note = |result: Result<Program, ProgramError>| {
@@ -25,8 +24,8 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             problems.error(&place, error);
         }
     };
-    // Program::new stops at the first error. Each port by itself, and forwarding with ports that
-    // promise nothing, show one from each.
+    // Program::new stops at the first error. Checking each port by itself, and forwarding with ports that have
+    // nothing lossless, shows an error of each.
     let Settings { buffer, seed, .. } = *settings;
     for port in &settings.ports {
         let forwarding = ForwardingSettings::Patch(Vec::new());
@@ -49,7 +48,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     note(Program::new(plain));
 }
 
-/// Where the key at fault stands.
+/// The place of the key at fault.
 pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
     use ProgramError as E;
     let found = match error {
@@ -60,7 +59,7 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
     found.unwrap_or_else(|| document.forwarding().place.clone())
 }
 
-/// The key of a port: the first that is stated of those at fault, or their table.
+/// The key of a port: the first stated key among those at fault, or their table.
 fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     use ProgramError as E;
     let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
@@ -123,7 +122,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     }
 }
 
-/// Where the port says that it obeys pauses of `priority`.
+/// The place where the port lists `priority` in `obey`.
 fn obeyed(port: &PortDecl, priority: Priority) -> Place {
     let stated = values(&port.pfc().obey).find(|it| it.value == priority);
     stated.map_or(&port.place, |it| &it.place).clone()

@@ -1,4 +1,4 @@
-//! A gateway as TOML, with every key written out, and the reference of the keys.
+//! Writes a gateway as TOML with every key, and the reference of all keys.
 
 use core::fmt::Write;
 
@@ -7,15 +7,14 @@ use crate::gateway::Gateway;
 use crate::keys::document::Document;
 use crate::table::{Item, Key, Node, Table};
 
-/// The TOML text that [`crate::parse`] reads as the same gateway, LSCC's secret keys in clear.
+/// The TOML text that [`crate::parse`] reads as the same gateway, with LSCC's secret keys.
 ///
-/// Every key is written, whatever its default, so that it shows what is in force and stays valid when a
-/// default changes.
+/// It has every key, so that it shows what is in force and does not depend on defaults.
 pub fn render(gateway: &Gateway) -> String {
     rendered(gateway, false)
 }
 
-/// The same text for others to see: each secret key is `"(hidden)"`, which [`crate::parse`] refuses.
+/// The same text without secrets: each secret key is `"(hidden)"`, which [`crate::parse`] refuses.
 pub fn render_without_keys(gateway: &Gateway) -> String {
     rendered(gateway, true)
 }
@@ -26,7 +25,7 @@ fn rendered(gateway: &Gateway, hides: bool) -> String {
     text.trim_start().into()
 }
 
-/// Values first: whatever stands behind the header of a table is of that.
+/// Writes values first, because everything below the header of a table belongs to that table.
 fn write_table(out: &mut String, path: &str, nodes: &[Node], hides: bool) {
     for Node { key, item } in nodes {
         if let Item::Value(value) = item {
@@ -51,19 +50,19 @@ fn write_table(out: &mut String, path: &str, nodes: &[Node], hides: bool) {
     }
 }
 
-/// The keys of each table of a gateway's file, as a table in Markdown, with the path of that table: `port.lossless`.
-/// `docs/configuration.md` holds them.
+/// The reference of `docs/configuration.md`: the path of each table of a gateway's file, such as `port.lossless`, and
+/// its keys as a table in Markdown.
 pub fn reference() -> Vec<(String, String)> {
     let mut tables = Vec::new();
     Document::describe("", &mut tables);
     in_markdown(tables, true)
 }
 
-/// Tables of keys, each as a table in Markdown, which may say whether a change of a key needs a new start.
+/// Each table of keys as a table in Markdown, if wanted with a column that says which changes require a restart.
 pub(crate) fn in_markdown(tables: Vec<(String, &'static [Key])>, says_change: bool) -> Vec<(String, String)> {
     let [change, line] = if says_change { [" change |", "---|"] } else { ["", ""] };
     let header = format!("| key | value | default |{change} meaning |\n|---|---|---|{line}---|\n");
-    // A table in a table has rows of its own, at the first key where it stands.
+    // A table that appears in several places is written at the first one.
     let mut known = Vec::new();
     let mut written = Vec::new();
     for (path, keys) in tables {

@@ -1,4 +1,4 @@
-//! What `longspan run` needs beyond the switch: devices, cores, emulated links, the control socket.
+//! Settings of `longspan run` beside those of the switch: devices, cores, emulated links, the control socket.
 
 use core::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::value::Length;
 
 pub use crate::machine::{Hugepages, Idle, PfcFrames, Privileges};
 
-/// Everything in one file that only a running gateway needs.
+/// The settings of a file that only a running gateway needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
     /// `[dpdk]`.
@@ -24,7 +24,7 @@ pub struct Runtime {
     pub control: Control,
     /// `[process]`.
     pub process: Process,
-    /// `[port.device]` of each port; `None` where the port has none, and cannot run.
+    /// `[port.device]` of each port; `None` if the port has no device and cannot run.
     pub devices: Vec<Option<Device>>,
     /// `[port.emulation]` of each port.
     pub emulations: Vec<Option<Emulation>>,
@@ -33,33 +33,33 @@ pub struct Runtime {
 /// `[dpdk]`: the environment of all devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dpdk {
-    /// `hugepages`: where the memory comes from.
+    /// `hugepages`: the source of the memory.
     pub hugepages: Hugepages,
-    /// `cores`: the worker cores; empty: chosen by the gateway.
+    /// `cores`: the worker cores; if empty, the gateway chooses them.
     pub cores: Vec<usize>,
-    /// `idle`: what a worker does while nothing comes or goes.
+    /// `idle`: what an idle worker does.
     pub idle: Idle,
-    /// `file_prefix`: distinguishes processes; default: the gateway's name.
+    /// `file_prefix`: the prefix of DPDK's files, which distinguishes processes; by default the gateway's name.
     pub file_prefix: String,
-    /// `arguments`: further EAL arguments, as they are.
+    /// `arguments`: further arguments of EAL, passed on unchanged.
     pub arguments: Vec<String>,
-    /// `pack_below`: where many frames wait, those shorter than this, without FCS, share mbufs; default: three
-    /// quarters of what an mbuf takes. Longer ones stay in an mbuf of their own.
+    /// `pack_below`: while many frames wait, frames shorter than this share mbufs, and longer ones keep mbufs of
+    /// their own. In bytes without FCS; by default three quarters of the memory of an mbuf.
     pub pack_below: Option<Bytes>,
 }
 
 /// `[port.device]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What it is.
+    /// The device itself.
     pub kind: DeviceKind,
-    /// `core`: the worker core of the port; `None`: chosen by the gateway.
+    /// `core`: the worker core of the port; if `None`, the gateway chooses it.
     pub core: Option<usize>,
-    /// `receive_descriptors`: of its receive ring.
+    /// `receive_descriptors`: the number of descriptors of its receive ring.
     pub receive_descriptors: u16,
-    /// `transmit_descriptors`: of each of its transmit rings.
+    /// `transmit_descriptors`: the number of descriptors of each of its transmit rings.
     pub transmit_descriptors: u16,
-    /// `pfc_frames`: what to do where the device does not deliver or transmit PFC frames.
+    /// `pfc_frames`: what to do if the device does not deliver or transmit PFC frames.
     pub pfc_frames: PfcFrames,
 }
 
@@ -72,21 +72,20 @@ pub enum DeviceKind {
     Virtual(String),
 }
 
-/// `[port.emulation]`: a long link behind the port, for what leaves through it.
+/// `[port.emulation]`: an emulated long link for the frames that leave through the port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Emulation {
-    /// `delay`, or from the port's `distance`: one way.
+    /// `delay`: one way; by default that of the port's `distance`.
     pub delay: Interval,
-    /// `loss`: probability that a frame is lost, 0 to 1.
+    /// `loss`: the probability that a frame is lost, 0 to 1.
     pub loss: f64,
-    /// `duplicate`: probability that it is delivered twice.
+    /// `duplicate`: the probability that a frame is delivered twice, 0 to 1.
     pub duplicate: f64,
-    /// `reorder`: probability that it is held back.
+    /// `reorder`: the probability that a frame is held back, 0 to 1.
     pub reorder: f64,
-    /// `reorder_by`: for how long.
+    /// `reorder_by`: how long a frame is held back.
     pub reorder_by: Interval,
-    /// `control`: whether control frames are lost, duplicated and held back too. Delayed they always
-    /// are.
+    /// `control`: whether control frames are lost, duplicated and held back too. They are always delayed.
     pub control: bool,
 }
 
@@ -97,45 +96,45 @@ pub struct Control {
     pub socket: PathBuf,
     /// `mode`: its permissions; default 0o660.
     pub mode: u32,
-    /// `group`: the group that it belongs to; `None`: the gateway's own.
+    /// `group`: the group that owns the socket; if `None`, the gateway's own.
     pub group: Option<String>,
-    /// `metrics`: where Prometheus finds `/metrics`; `None`: nowhere.
+    /// `metrics`: the address that serves `/metrics` to Prometheus; `None` serves none.
     pub metrics: Option<SocketAddr>,
-    /// `stall`: a worker that ends no turn for so long is reported; default 100 ms.
+    /// `stall`: a worker that ends no turn for this long is reported; default 100 ms.
     pub stall: Interval,
-    /// `drain`: how long frames inside may still leave after SIGTERM; default 1 s.
+    /// `drain`: how long frames may still leave after SIGTERM; default 1 s.
     pub drain: Interval,
-    /// `repeat`: a port that does not cover a late worker is warned of again after so long; default 60 s.
+    /// `repeat`: the least time between two warnings about a port that does not cover its late worker; default 60 s.
     pub repeat: Interval,
 }
 
 /// `[process]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// `user`: the account that a gateway started as root goes on as; `None`: `longspan`, where there is one.
+    /// `user`: the account that a gateway started as root changes to; if `None`, `longspan` where it exists.
     pub user: Option<String>,
-    /// `privileges`: what becomes of those that only the start needs.
+    /// `privileges`: what happens to the privileges that only the start needs.
     pub privileges: Privileges,
 }
 
 impl Device {
-    /// Whether it is an interface of the kernel behind AF_XDP, which needs more of an mbuf.
+    /// Whether it is a kernel interface behind AF_XDP, which needs more room in each mbuf.
     pub(crate) fn is_af_xdp(&self) -> bool {
         self.vdev_of("net_af_xdp").is_some()
     }
 
-    /// The size of a slot of its rings, where it is an interface of the kernel behind af_packet.
+    /// The slot size of its rings in bytes, if it is a kernel interface behind af_packet.
     pub(crate) fn packet_slot(&self) -> Option<u64> {
-        /// Where it is not stated.
+        /// The default of DPDK's driver.
         const DEFAULT: u64 = 2_048;
         let mut arguments = self.vdev_of("net_af_packet")?.split(',');
         let slot = arguments.find_map(|argument| argument.strip_prefix("framesz="));
-        // One that is no size, or too large, DPDK refuses.
+        // DPDK refuses a slot that is not a size, or is too large.
         let valid = |slot: &u64| (DEFAULT..=1 << 16).contains(slot);
         Some(slot.and_then(|slot| slot.parse().ok()).filter(valid).unwrap_or(DEFAULT))
     }
 
-    /// The virtual device, if `driver` drives it.
+    /// The arguments of the virtual device, if `driver` drives it.
     fn vdev_of(&self, driver: &str) -> Option<&str> {
         match &self.kind {
             DeviceKind::Virtual(vdev) => Some(vdev.as_str()).filter(|vdev| vdev.starts_with(driver)),
@@ -144,7 +143,7 @@ impl Device {
     }
 }
 
-/// What `[dpdk]` asks for.
+/// Builds the settings of `[dpdk]`.
 pub(crate) fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
     let prefix = decl.file_prefix.as_ref().map(|prefix| prefix.value.clone());
     Dpdk {
@@ -157,7 +156,7 @@ pub(crate) fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
     }
 }
 
-/// The keys with which [`dpdk`] makes the same.
+/// The keys from which [`dpdk`] builds the same settings.
 pub(crate) fn dpdk_in_force(dpdk: &Dpdk) -> DpdkDecl {
     DpdkDecl {
         hugepages: at(dpdk.hugepages),
@@ -170,7 +169,7 @@ pub(crate) fn dpdk_in_force(dpdk: &Dpdk) -> DpdkDecl {
     }
 }
 
-/// What `[control]` asks for.
+/// Builds the settings of `[control]`.
 pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -> Control {
     if let Some(mode) = decl.mode.as_ref().filter(|mode| mode.value.0 & 0o002 != 0) {
         problems.warning(&mode.place, ProblemKind::OpenSocket { mode: mode.value.0 });
@@ -194,7 +193,7 @@ pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -
     }
 }
 
-/// The keys with which [`control`] makes the same.
+/// The keys from which [`control`] builds the same settings.
 pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
     ControlDecl {
         socket: at(SocketPath(control.socket.clone())),
@@ -208,7 +207,7 @@ pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
     }
 }
 
-/// What `[process]` asks for.
+/// Builds the settings of `[process]`.
 pub(crate) fn process(decl: &ProcessDecl, problems: &Problems<'_>) -> Process {
     let privileges = decl.privileges();
     if let (Privileges::Keep, Some(stated)) = (privileges, &decl.privileges) {
@@ -217,7 +216,7 @@ pub(crate) fn process(decl: &ProcessDecl, problems: &Problems<'_>) -> Process {
     Process { user: decl.user.as_ref().map(|user| user.value.0.clone()), privileges }
 }
 
-/// The keys with which [`process`] makes the same.
+/// The keys from which [`process`] builds the same settings.
 pub(crate) fn process_in_force(process: &Process) -> ProcessDecl {
     ProcessDecl {
         user: process.user.clone().and_then(|user| at(Account(user))),

@@ -1,17 +1,17 @@
-//! What buffers and groups hold at most.
+//! Maximum occupancy of buffers and groups.
 
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Threshold};
 use units::Bytes;
 
-/// All that the buffer can hold, in whole cells: pools, and what is reserved beside them.
+/// The capacity of the buffer in whole cells: its pools and all reserved bytes.
 pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
     let reserved: Bytes = groups.map(|group| group.reserved).sum();
     buffer.shared + buffer.headroom + reserved
 }
 
-/// The highest level at which a lone group is paused. A dynamic threshold leaves free what it
-/// does not hold, so a group alone gets `alpha / (1 + alpha)` of the pool.
+/// The highest occupancy at which a group is paused. With a dynamic threshold, a group that has the pool to itself
+/// gets `alpha / (1 + alpha)` of it.
 pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> Bytes {
     match group.xoff {
         Threshold::Static(level) => level,
@@ -19,7 +19,7 @@ pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> By
     }
 }
 
-/// The same for any dynamic threshold of a pool; a fixed one is what it is.
+/// The highest level of a threshold, in bytes: for a dynamic one, that of a single user of the pool.
 pub(crate) fn alone(threshold: Threshold, pool: Bytes) -> u64 {
     match threshold {
         Threshold::Static(level) => level.0,

@@ -1,4 +1,4 @@
-//! The PFC watchdog on a port: its defaults, and whether there is anything for it to watch.
+//! Builds the PFC watchdog of a port, and checks that it watches something.
 
 use switch::program::{PortSettings, Watchdog};
 use units::{Interval, PauseQuanta};
@@ -11,14 +11,14 @@ use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::table::at;
 
-/// The shortest detection time that is not stated, as `pfcwd start_default` of SONiC has it.
+/// The shortest default of the detection time, as in SONiC's `pfcwd start_default`.
 const LEAST_DETECTION: Interval = Interval::from_millis(200);
-/// In how many round trips a distant peer resumes what it paused, unless something is wrong with it: it has drained
-/// what was on its way, and that of those which paused it in turn.
+/// The number of round trips within which a distant peer normally resumes what it paused. By then it has drained the
+/// frames in flight, and so have the devices that paused it.
 const ROUND_TRIPS: u64 = 4;
 
-/// What `wish` asks for on a port whose pauses are known. Where nothing is said, a port that obeys pauses has a
-/// watchdog that changes nothing and tells.
+/// Builds the watchdog of a port whose pauses are known. By default, a port that obeys pauses has a watchdog that
+/// only reports.
 pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
     let unstated = WatchdogDecl::default();
     let decl = match wish {
@@ -34,7 +34,7 @@ pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Lin
     })
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same watchdog.
 pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
     match port.watchdog {
         None if port.pfc.obeyed().is_empty() => None,
@@ -48,8 +48,8 @@ pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
     }
 }
 
-/// The detection time of a watchdog that is told none. Neither a pause of a distant peer that does what it should
-/// nor a single pause frame is a storm.
+/// The default detection time. Neither the pause of a distant peer that works as it should nor a single pause frame
+/// counts as a storm.
 fn detection(port: &PortSettings, link: &Link) -> Interval {
     let stated = port.lscc.as_ref().map(|lscc| lscc.round_trip);
     let stated = stated.max(port.bifrost().map(|bifrost| bifrost.round_trip));
@@ -59,8 +59,8 @@ fn detection(port: &PortSettings, link: &Link) -> Interval {
     wanted.min(*Watchdog::DETECTION.end())
 }
 
-/// Notes where `port` has no watchdog, where that watches nothing, and where it takes a single pause frame for a
-/// storm.
+/// Warns if `port` has no watchdog, if its watchdog has nothing to watch, and if it would take a single pause frame
+/// for a storm.
 pub(crate) fn check(wish: &WatchdogWish, port: &PortSettings, problems: &Problems<'_>) {
     let (name, idle) = (|| port.name.clone(), port.pfc.obeyed().is_empty());
     let decl = match wish {
