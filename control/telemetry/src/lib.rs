@@ -1,9 +1,8 @@
-//! What a running gateway shows of itself.
+//! Snapshots of a running gateway, as tables and as Prometheus metrics.
 //!
-//! The control thread asks every worker what there is to see of its ports. A [`Snapshot`] holds all of
-//! that as plain data, with the types that the report of a replay has: it is made by [`Snapshot::new`] out
-//! of an [`Observation`], travels as JSON, and is shown as tables by [`render`] and to Prometheus by
-//! [`metrics::encode`]. Nothing here asks, waits or touches a file.
+//! The control thread asks every worker for the state of its ports. [`Snapshot::new`] turns these answers, an
+//! [`Observation`], into plain data with the types of a replay's report. A snapshot travels as JSON; [`render`] shows
+//! it as tables, and [`metrics::encode`] writes it for Prometheus. Nothing here asks, waits or touches a file.
 
 pub mod metrics;
 mod observation;

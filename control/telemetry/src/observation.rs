@@ -1,4 +1,4 @@
-//! What the control thread has seen, and the snapshot that it makes.
+//! Observations of the control thread, and the snapshot that it makes of them.
 
 use crate::snapshot::{
     ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
@@ -11,18 +11,18 @@ use switch::program::Settings;
 use units::{Nanos, PortId, Priority};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
-/// A look at all workers and their ports.
+/// All workers and their ports at one instant.
 #[derive(Clone, Debug)]
 pub struct Observation<'a> {
     /// The gateway in force.
     pub gateway: &'a Gateway,
-    /// The same as its file says it, without room for workers that are later than that.
+    /// The gateway as its file describes it, without the room that late workers have taken.
     pub configured: &'a Gateway,
-    /// When it was started.
+    /// When the gateway started.
     pub started: Nanos,
-    /// The instant of the look.
+    /// The instant of the observation.
     pub now: Nanos,
-    /// Changes of the configuration.
+    /// Reloads of the configuration.
     pub reloads: ReloadsReport,
     /// The packet pools.
     pub memory: MemoryReport,
@@ -50,23 +50,23 @@ pub struct ObservedWorker<'a> {
 /// One port.
 #[derive(Clone, Debug)]
 pub struct ObservedPort<'a> {
-    /// Which one.
+    /// The number of the port.
     pub port: PortId,
     /// The device behind it.
     pub device: WireDevice,
-    /// What the hardware has counted.
+    /// The hardware's own counters.
     pub hardware: HardwareReport,
-    /// Whether a link is emulated behind it.
+    /// Whether there is an emulated link behind it.
     pub emulated: bool,
-    /// What its worker answered.
+    /// The answer of its worker.
     pub inspection: &'a Inspection,
 }
 
 impl Snapshot {
-    /// The gateway as it was seen.
+    /// Takes a snapshot of an observed gateway.
     pub fn new(seen: &Observation<'_>) -> Self {
         let settings = seen.gateway.program.settings();
-        // What a shard has as a whole is in the inspection of each of its ports.
+        // The inspection of each port holds the figures of its whole shard.
         let shards = || seen.workers.iter().filter_map(|worker| Some(worker.ports.first()?.inspection));
         let mut ports: Vec<_> = seen.workers.iter().flat_map(|worker| &worker.ports).collect();
         ports.sort_by_key(|seen| seen.port);
@@ -130,7 +130,7 @@ fn port_report(settings: &Settings, seen: &ObservedPort<'_>) -> WirePortReport {
 }
 
 fn device_report(counters: &DeviceCounters, drained: u64, hardware: HardwareReport) -> DeviceReport {
-    // What waits matters where the gateway ends, which counts it among what is lost.
+    // Waiting frames matter only when the gateway ends, where they count as lost.
     let DeviceCounters { received, sent, waiting: _, control_sent, control_lost, full, unsendable } =
         *counters;
     let control = ControlReport { sent: control_sent, lost: control_lost };

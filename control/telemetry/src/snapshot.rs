@@ -1,47 +1,48 @@
-//! A running gateway at one instant, as data. `docs/show.md` explains every key.
+//! The state of a running gateway at one instant, as plain data. `docs/show.md` explains every key.
 
 use report::{DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, WatchdogReport};
 use serde::{Deserialize, Serialize};
 use switch::figure::FigureList;
 
-/// The version of the layout: it changes where a key changes its name or meaning, not where one is added.
+/// The version of the layout. It changes when a key changes its name or meaning, but not when a key is added.
 pub const FORMAT: u32 = 1;
 
-/// All that a running gateway shows.
+/// The state of a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// [`FORMAT`].
     pub format: u32,
     /// The name of the gateway.
     pub gateway: String,
-    /// The version of Longspan that runs it.
+    /// The version of Longspan.
     pub version: String,
-    /// When it was looked at, Unix time.
+    /// When the snapshot was taken, in Unix time.
     pub at_ns: u64,
-    /// How long it has been running.
+    /// How long the gateway has been running.
     pub uptime_ns: u64,
-    /// Changes of the configuration.
+    /// Reloads of the configuration.
     pub reloads: ReloadsReport,
-    /// The workers by core.
+    /// The workers, ordered by core.
     pub workers: Vec<WorkerReport>,
     /// The packet pools.
     pub memory: MemoryReport,
     /// The buffer, summed over the workers.
     pub pools: PoolsReport,
-    /// What the watchdogs of its ports have found.
+    /// Events of the ports' watchdogs.
     pub watchdog: WatchdogReport,
-    /// The ports in the order of the configuration.
+    /// The ports, in the order of the configuration.
     pub ports: Vec<WirePortReport>,
-    /// The configuration as TOML, secret keys hidden; without what late workers have taken out of the shared pool.
+    /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers have taken from
+    /// the shared pool.
     pub config: String,
 }
 
-/// How often the configuration was to be changed.
+/// Counts of reloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadsReport {
-    /// Changes that are in force, or were.
+    /// Reloads that took effect.
     pub applied: u64,
-    /// Files that were refused, and changed nothing.
+    /// Reloads that were refused and changed nothing.
     pub refused: u64,
 }
 
@@ -52,67 +53,68 @@ pub struct WorkerReport {
     pub core: usize,
     /// The names of its ports.
     pub ports: Vec<String>,
-    /// Turns that have ended.
+    /// Completed turns.
     pub turns: u64,
-    /// Turns in which a frame came or went.
+    /// Turns in which the worker received or sent a frame.
     pub busy_turns: u64,
     /// Their share of all turns, 0 to 1.
     pub busy_share: f64,
-    /// Where in its turn it is.
+    /// The stage of its current turn.
     pub stage: StageReport,
-    /// How long turns took.
+    /// Durations of turns.
     pub turn: DelayReport,
-    /// How late deadlines of the switch were served.
+    /// How late the worker served deadlines of the switch.
     pub lateness: DelayReport,
-    /// How long a turn may take before lossless frames are lost; `None` where it has no lossless port.
+    /// How long a turn may take before lossless frames are lost; `None` if the worker has no lossless port.
     pub covered_lateness_ns: Option<u64>,
-    /// Turns that took longer than that.
+    /// Turns that took longer than `covered_lateness_ns`.
     pub late_turns: u64,
-    /// Frames that waited because another worker was behind.
+    /// Frames that waited because another worker had fallen behind.
     pub held_back: u64,
 }
 
-/// Where in its turn a worker is.
+/// The stage of a worker's turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
     /// `idle`, `ingress`, `exchange`, `egress` or `command`.
     pub name: Name,
-    /// The port of `ingress` and `egress`.
+    /// The port, for `ingress` and `egress`.
     pub port: Option<String>,
 }
 
-/// The packet pools of all devices together.
+/// The packet pools of all devices, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReport {
     /// Packet buffers.
     pub mbufs: u64,
-    /// Those that hold a frame, or wait in a receive ring for one.
+    /// Packet buffers that hold a frame, or wait for one in a receive ring.
     pub mbufs_in_use: u64,
-    /// What all of them take, in bytes.
+    /// Memory of all packet buffers, in bytes.
     pub size_bytes: u64,
 }
 
 /// One port on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WirePortReport {
-    /// What the switch has done there; its keys stand among these.
+    /// The switch's report of the port. Its keys stand beside the others.
     #[serde(flatten)]
     pub port: PortReport,
     /// The device behind it.
     pub device: WireDevice,
-    /// What the device has counted.
+    /// The counters of the device.
     pub counters: DeviceReport,
-    /// What the emulated link behind it has done; `None` where there is none.
+    /// The counters of the emulated link behind the port, if there is one.
     pub emulation: Option<EmulationReport>,
-    /// What the lists of [`switch::figure::LISTS`] have of now, among these keys; null where its owner does not run.
+    /// The current figures of [`switch::figure::LISTS`], beside the other keys. A list whose owner does not run on
+    /// the port is null.
     #[serde(flatten, deserialize_with = "FiguresReport::read_now")]
     pub now: FiguresReport,
-    /// What holds now, for the eight priorities in order.
+    /// Current levels of the eight priorities, in order.
     pub levels: Vec<LevelsReport>,
 }
 
 impl WirePortReport {
-    /// The figures of `list`; `None` where its owner does not run here.
+    /// The figures of `list`; `None` if its owner does not run on this port.
     pub fn listed(&self, list: &FigureList) -> Option<Listed<'_>> {
         self.port.figures.of(list, Some(&self.now))
     }
@@ -127,87 +129,86 @@ pub struct WireDevice {
     pub driver: String,
     /// Whether its link is up.
     pub link_up: bool,
-    /// Whether PFC frames pass it.
+    /// Whether it passes PFC frames.
     pub pfc: PfcPassage,
 }
 
-/// Whether PFC frames pass a device.
+/// Whether a device passes PFC frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcPassage {
-    /// Whether it gives the gateway those that arrive.
+    /// Whether it passes received PFC frames to the gateway.
     pub receive: Passage,
-    /// Whether it sends those that the gateway makes.
+    /// Whether it sends the gateway's PFC frames.
     pub transmit: Passage,
 }
 
-/// Whether something passes.
+/// Whether frames pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// It does.
+    /// They do.
     Yes,
-    /// It does not.
+    /// They do not.
     No,
-    /// Nobody can say.
+    /// This cannot be determined.
     #[default]
     Unknown,
 }
 
-/// What a device has counted. The first seven are the worker's own counts, the others the hardware's.
+/// Counters of a device. The worker counts the first seven, the hardware the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReport {
     /// Frames received.
     pub received: u64,
-    /// Data frames that the hardware took.
+    /// Data frames that the hardware accepted.
     pub sent: u64,
-    /// Control frames that the hardware took.
+    /// Control frames.
     pub control: ControlReport,
-    /// Times that the hardware was full and frames had to wait.
+    /// How often the hardware was full and frames had to wait.
     pub full: u64,
-    /// Data frames that came while the gateway drained, and were dropped.
+    /// Data frames that were dropped because they arrived while the gateway was draining.
     pub drained: u64,
-    /// Data frames that were dropped, because they lay in several packet buffers and the device sends only
-    /// what lies in one.
+    /// Data frames that were dropped because they span several packet buffers and the device can send only one.
     pub unsendable: u64,
     /// The hardware's own counters.
     #[serde(flatten)]
     pub hardware: HardwareReport,
 }
 
-/// What became of control frames.
+/// Counters of control frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlReport {
-    /// The hardware took them.
+    /// Control frames that the hardware accepted.
     pub sent: u64,
-    /// They were lost, because there was no buffer or no room for long.
+    /// Control frames that were lost, because there was no packet buffer, or no room for too long.
     pub lost: u64,
 }
 
-/// What the hardware has counted itself.
+/// The hardware's own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardwareReport {
     /// Frames that found no room in the receive ring.
     pub missed: u64,
-    /// Frames for which there was no packet buffer.
+    /// Frames that were lost for lack of a packet buffer.
     pub no_mbuf: u64,
-    /// Frames that arrived broken.
+    /// Frames received with errors.
     pub receive_errors: u64,
     /// Frames that could not be sent.
     pub transmit_errors: u64,
 }
 
-/// What an emulated link has done.
+/// Counters of an emulated link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulationReport {
-    /// Frames that are on the link.
+    /// Frames currently on the link.
     pub in_flight: u64,
-    /// The most that were.
+    /// The most frames that were on the link at a time.
     pub peak_in_flight: u64,
     /// Frames that were put on the link.
     pub entered: u64,
     /// Frames that arrived at the far end.
     pub delivered: u64,
-    /// The most by which one arrived late.
+    /// The longest delay of an arrival beyond the link's own.
     pub max_lateness_ns: u64,
     /// Frames that were lost on purpose.
     pub lost: u64,
@@ -215,25 +216,25 @@ pub struct EmulationReport {
     pub duplicated: u64,
     /// Frames that were held back on purpose.
     pub reordered: u64,
-    /// Frames for which there was no room on the link.
+    /// Frames that were lost because the link was full.
     pub overflowed: u64,
 }
 
-/// One priority of a port now, and the watermarks since they were last cleared.
+/// Current levels of a priority of a port, and its watermarks since they were last cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelsReport {
     /// The priority.
     pub priority: u8,
-    /// Whether the peer was told to stop.
+    /// Whether the gateway pauses the peer.
     pub pauses_peer: bool,
-    /// Whether it is stopped by the peer.
+    /// Whether the peer pauses the queue.
     pub paused_by_peer: bool,
-    /// What its group holds of the headroom pool.
+    /// Headroom that its group uses.
     pub headroom_bytes: u64,
-    /// The most reserved and shared bytes that its group held.
+    /// Highest occupancy of its group, in reserved and shared bytes.
     pub group_watermark_bytes: u64,
-    /// The most headroom bytes that its group held.
+    /// Most headroom that its group has used.
     pub headroom_watermark_bytes: u64,
-    /// The most bytes that waited in its queue.
+    /// Most bytes that have waited in its queue.
     pub queue_watermark_bytes: u64,
 }

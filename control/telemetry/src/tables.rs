@@ -1,11 +1,11 @@
-//! The tables that a replay and a running gateway show alike.
+//! Tables that both a replay and a running gateway show.
 
 use crate::table::{self, bytes, nanos, rate, section, thousands};
 use core::iter::once;
 use report::{LimitsReport, Listed};
 use switch::figure::{FigureList, Table, Unit};
 
-/// The tables of `list` that `is_wanted`. Each of `ports` has a row, with its name, where the owner of the list runs.
+/// Writes the tables of `list` that `is_wanted` selects. A port has a row if the owner of the list runs on it.
 pub fn write_listed<'a>(
     page: &mut String,
     list: &FigureList,
@@ -25,7 +25,7 @@ pub fn write_listed<'a>(
     }
 }
 
-/// The sum of the figures with `paths`; empty where one of them means nothing.
+/// The sum of the figures at `paths`; empty if one of them has no value.
 fn cell(figures: &Listed<'_>, paths: &[String]) -> String {
     let sum = paths.iter().try_fold(0, |sum: u64, path| Some(sum.saturating_add(figures.number(path)?)));
     let show = match Unit::of(&paths[0]) {
@@ -37,7 +37,7 @@ fn cell(figures: &Listed<'_>, paths: &[String]) -> String {
     sum.map_or_else(String::new, show)
 }
 
-/// An XOFF threshold: bytes, or the share of the free pool that is dynamic.
+/// An XOFF threshold in bytes, or as a share of the free pool if it is dynamic.
 pub fn threshold(limits: &LimitsReport) -> String {
     match (limits.xoff_bytes, limits.xoff_dynamic_th) {
         (Some(xoff), _) => bytes(xoff),

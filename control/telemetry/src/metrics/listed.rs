@@ -8,7 +8,7 @@ use crate::snapshot::WirePortReport;
 use switch::figure::{self, FigureList, Samples, Unit};
 
 /// The value of the label, the path of a figure, and the paths of the figures that are subtracted from it.
-type Part = (&'static str, String, &'static [&'static str]);
+type Term = (&'static str, String, &'static [&'static str]);
 
 /// The metrics of `list`.
 pub fn metrics(list: &'static FigureList) -> impl Iterator<Item = Metric> {
@@ -32,7 +32,7 @@ fn metric(
     name: &'static str,
     help: &'static str,
     label: Option<&'static str>,
-    parts: Vec<Part>,
+    parts: Vec<Term>,
 ) -> Metric {
     let figure = list.figure(&parts[0].1).expect("a list names its own figures, as its test says");
     let (kind, unit) = match figure.kind {
@@ -41,13 +41,13 @@ fn metric(
         figure::Kind::Gauge => (Kind::Gauge, figure.unit()),
     };
     let read = each_port_with(move |port| {
-        let labels = |part: &Part| label.map(|label| (label, part.0.into())).into_iter().collect();
+        let labels = |part: &Term| label.map(|label| (label, part.0.into())).into_iter().collect();
         parts.iter().filter_map(|part| Some((labels(part), value(port, list, part)?))).collect()
     });
     Metric { kind, name, unit, help, read }
 }
 
-fn value<'a>(port: &'a WirePortReport, list: &FigureList, (_, of, less): &Part) -> Option<Value<'a>> {
+fn value<'a>(port: &'a WirePortReport, list: &FigureList, (_, of, less): &Term) -> Option<Value<'a>> {
     let figures = port.listed(list)?;
     if let Some(delay) = figures.delay(of) {
         return Some(Value::Delay(delay));

@@ -1,4 +1,4 @@
-//! A snapshot as tables for a person.
+//! A snapshot as tables for people.
 
 mod drops;
 mod pfc;
@@ -11,11 +11,11 @@ pub use shown::{NoSuchPort, View, of_port};
 use crate::snapshot::Snapshot;
 use shown::{Shown, write_listed};
 
-/// `view` of `snapshot` in plain ASCII, of the port called `port` or of all. The configuration is always
-/// shown whole.
+/// Shows `view` of `snapshot` in plain ASCII, for the port called `port` or for all ports. The configuration is
+/// always shown whole.
 ///
 /// # Errors
-/// [`NoSuchPort`].
+/// [`NoSuchPort`] if the gateway has no port of that name.
 pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<String, NoSuchPort> {
     let shown = Shown::new(snapshot, port)?;
     let mut page = String::new();

@@ -1,4 +1,4 @@
-//! What there is to show, and what the views of it share.
+//! The views of a snapshot, and what they share.
 
 use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
 use crate::table::{Columns, Table, section};
@@ -7,7 +7,7 @@ use report::PriorityReport;
 use switch::figure::LISTS;
 use thiserror::Error;
 
-/// What `longspan show` can show.
+/// A view of `longspan show`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Ports, devices, workers, pools.
@@ -27,11 +27,11 @@ pub enum View {
 }
 
 impl View {
-    /// All of them.
+    /// All views.
     pub const ALL: [Self; 7] =
         [Self::Ports, Self::Queues, Self::Pfc, Self::Flows, Self::Drops, Self::Slots, Self::Config];
 
-    /// The name on the command line; stable.
+    /// The name on the command line. It is stable.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ports => "ports",
@@ -45,31 +45,31 @@ impl View {
     }
 }
 
-/// A port was asked for that the gateway does not have.
+/// The gateway has no port of the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the gateway has no port \"{name}\"; its ports are {}", .ports.join(", "))]
 pub struct NoSuchPort {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The ports that there are.
+    /// The names of its ports.
     pub ports: Vec<String>,
 }
 
-/// `snapshot` with one port alone, the one called `port`; all of it where none is named.
+/// `snapshot` with the port called `port` alone, or with all ports if no name is given.
 ///
 /// # Errors
-/// [`NoSuchPort`].
+/// [`NoSuchPort`] if the gateway has no port of that name.
 pub fn of_port(mut snapshot: Snapshot, port: Option<&str>) -> Result<Snapshot, NoSuchPort> {
     Shown::new(&snapshot, port)?;
     snapshot.ports.retain(|it| port.is_none_or(|name| it.port.name == name));
     Ok(snapshot)
 }
 
-/// What is to be shown of a snapshot.
+/// The part of a snapshot that is shown.
 pub struct Shown<'a> {
     pub snapshot: &'a Snapshot,
     pub ports: Vec<&'a WirePortReport>,
-    /// Whether a port was asked for: what concerns the gateway as a whole is left out.
+    /// Whether a single port is shown. If so, figures of the gateway as a whole are left out.
     pub filtered: bool,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Shown<'a> {
         section(page, title, &table);
     }
 
-    /// Every priority of every port.
+    /// Every priority of every shown port, with its current levels.
     pub fn priorities(
         &self,
     ) -> impl Iterator<Item = (&'a WirePortReport, &'a PriorityReport, &'a LevelsReport)> {
@@ -118,7 +118,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The tables of the figures that are listed for `view`, or `otherwise` where there is none.
+/// Writes the tables of the figures that are listed for `view`, or `otherwise` if there are none.
 pub fn write_listed(page: &mut String, shown: &Shown<'_>, view: View, otherwise: &str) {
     for list in LISTS.into_iter().filter(|list| list.view == view.name()) {
         let ports: Vec<_> =
