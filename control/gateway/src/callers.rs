@@ -4,12 +4,14 @@
 //! longest-connected idle caller is disconnected to make room for the next one.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{Shutdown, shutdown};
 
 /// [`Limits::answer`] of all callers: less than the timeout of `longspan show`.
 pub const ANSWER: Duration = Duration::from_secs(9);
@@ -62,7 +64,7 @@ enum Stage {
     Evicted,
 }
 
-impl<S: Connection> Caller<S> {
+impl<S: AsFd> Caller<S> {
     fn new(stream: S) -> Self {
         Self { stream, stage: AtomicU8::new(Stage::KeepsUsWaiting as u8) }
     }
@@ -88,7 +90,7 @@ impl<S: Connection> Caller<S> {
     /// Evicts the caller if it is idle: hangs up, so that its thread's next use of the connection ends.
     fn evict(&self) -> bool {
         let evicted = self.step(Stage::KeepsUsWaiting, Stage::Evicted);
-        if evicted && let Err(error) = self.stream.hang_up() {
+        if evicted && let Err(error) = shutdown(&self.stream, Shutdown::Both) {
             tracing::debug!("an evicted connection was already closed: {error}");
         }
         evicted
@@ -99,7 +101,7 @@ impl<S: Connection> Caller<S> {
     }
 }
 
-impl<S: Connection> Door<S> {
+impl<S: AsFd + Send + Sync + 'static> Door<S> {
     /// A door to `name` without callers, for at most `at_once` at a time.
     pub fn new(name: &'static str, at_once: usize) -> Self {
         Self { name, at_once, inside: Vec::new(), evicted: 0, turned_away: 0 }
@@ -168,41 +170,6 @@ impl<S: Connection> Door<S> {
     }
 }
 
-/// A connection of a caller.
-pub trait Connection: Send + Sync + 'static {
-    /// Limits the next read and the next write to `limit`, which is not zero.
-    ///
-    /// # Errors
-    /// What the system says.
-    fn limit(&self, limit: Duration) -> io::Result<()>;
-
-    /// Shuts it down in both directions, which also wakes a thread that waits on it.
-    ///
-    /// # Errors
-    /// What the system says.
-    fn hang_up(&self) -> io::Result<()>;
-}
-
-impl Connection for TcpStream {
-    fn limit(&self, limit: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(limit)).and_then(|()| self.set_write_timeout(Some(limit)))
-    }
-
-    fn hang_up(&self) -> io::Result<()> {
-        self.shutdown(Shutdown::Both)
-    }
-}
-
-impl Connection for UnixStream {
-    fn limit(&self, limit: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(limit)).and_then(|()| self.set_write_timeout(Some(limit)))
-    }
-
-    fn hang_up(&self) -> io::Result<()> {
-        self.shutdown(Shutdown::Both)
-    }
-}
-
 /// A connection with a deadline for all reads and writes together.
 #[derive(Debug)]
 pub struct Until<'a, S> {
@@ -210,7 +177,7 @@ pub struct Until<'a, S> {
     end: Instant,
 }
 
-impl<'a, S: Connection> Until<'a, S> {
+impl<'a, S: AsFd> Until<'a, S> {
     /// Wraps `stream`, with a deadline `patience` from now.
     pub fn new(stream: &'a S, patience: Duration) -> Self {
         Self { stream, end: Instant::now() + patience }
@@ -221,11 +188,12 @@ impl<'a, S: Connection> Until<'a, S> {
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.stream.limit(left)
+        set_socket_timeout(self.stream, Timeout::Recv, Some(left))?;
+        Ok(set_socket_timeout(self.stream, Timeout::Send, Some(left))?)
     }
 }
 
-impl<'a, S: Connection> Read for Until<'a, S>
+impl<'a, S: AsFd> Read for Until<'a, S>
 where
     &'a S: Read,
 {
@@ -235,7 +203,7 @@ where
     }
 }
 
-impl<'a, S: Connection> Write for Until<'a, S>
+impl<'a, S: AsFd> Write for Until<'a, S>
 where
     &'a S: Write,
 {
@@ -276,6 +244,7 @@ pub fn read_to(end: &[u8], most: usize, from: &mut impl Read) -> io::Result<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixStream;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// Reads the caller's request, and then lets it wait until `gate` is dropped.

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
 use switch::{HashKey, Ledger};
-use telemetry::{MemoryReport, ReloadsReport, Snapshot};
+use telemetry::{MemoryReport, Observation, ReloadsReport, Snapshot};
 use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
@@ -17,7 +17,7 @@ use crate::crew::Crew;
 use crate::event::Event;
 use crate::lateness::{Late, Lateness};
 use crate::line::Line;
-use crate::look::{Circumstances, Looks};
+use crate::look::Looks;
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
@@ -140,14 +140,12 @@ impl<L: Line> Control<L> {
                     successor.changes
                 },
             );
+        let count = if result.is_ok() { &mut self.reloads.applied } else { &mut self.reloads.refused };
+        *count += 1;
         match &result {
             Ok(changes) if changes.is_empty() => tracing::info!("reloaded: no changes"),
             Ok(changes) => tracing::info!("reloaded: {}", changes.join("; ")),
             Err(reasons) => tracing::error!("reload refused: {}", reasons.join("; ")),
-        }
-        match &result {
-            Ok(_) => self.reloads.applied += 1,
-            Err(_) => self.reloads.refused += 1,
         }
         notify::ready(&self.gateway.name);
         result
@@ -165,13 +163,14 @@ impl<L: Line> Control<L> {
     }
 
     fn look(&mut self) -> Snapshot {
-        let about = Circumstances {
+        let about = Observation {
             gateway: &self.gateway,
             configured: &self.configured,
             started: self.started,
             now: unix_time(),
             reloads: self.reloads,
             memory: (self.memory)(),
+            workers: Vec::new(),
         };
         self.looks.take(&mut self.crew, &self.lines, about)
     }

@@ -1,22 +1,18 @@
 //! The choice of cores for the ports of a gateway.
 
-use core::fmt;
 use std::collections::BTreeSet;
 use std::fs;
 
 use config::cores::{self, Wish};
 
-/// Why ports cannot be assigned cores.
+/// This process may not run on a core that the configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CoreError {
-    /// This process may not run on the core.
-    #[error("core {core} is not available: this process may run only on {}", Cores(.allowed))]
-    NotAllowed {
-        /// The core.
-        core: usize,
-        /// The allowed cores.
-        allowed: Vec<usize>,
-    },
+#[error("core {core} is not available: this process may run only on cores {}", list(.allowed))]
+pub struct CoreError {
+    /// The core.
+    pub core: usize,
+    /// The allowed cores.
+    pub allowed: Vec<usize>,
 }
 
 /// The default cores if the configuration names none: those that the kernel isolates (`isolcpus`), or else
@@ -44,7 +40,7 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>,
 pub fn assign(wishes: &[Wish], cores: &[usize], allowed: &[usize]) -> Result<Vec<usize>, CoreError> {
     let named = wishes.iter().filter_map(|wish| wish.core);
     match cores.iter().copied().chain(named).find(|core| !allowed.contains(core)) {
-        Some(core) => Err(CoreError::NotAllowed { core, allowed: allowed.to_vec() }),
+        Some(core) => Err(CoreError { core, allowed: allowed.to_vec() }),
         None => Ok(cores::assign(wishes, cores)),
     }
 }
@@ -66,13 +62,8 @@ fn parse_list(list: &str) -> Vec<usize> {
 }
 
 /// A list of cores, formatted for messages.
-struct Cores<'a>(&'a [usize]);
-
-impl fmt::Display for Cores<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "cores {}", names.join(", "))
-    }
+fn list(cores: &[usize]) -> String {
+    cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

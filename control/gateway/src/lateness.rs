@@ -119,11 +119,11 @@ impl Lateness {
         for it in late {
             let told = &mut self.told[it.port.index()];
             let wanted = self.wanted[it.port.index()];
-            match Coverage::new(it, wanted, gateway) {
-                covered @ Coverage { enough: true, .. } => tracing::info!("{}", covered.text),
-                short if told.is_none_or(|told| now - told >= again) => {
+            match coverage(it, wanted, gateway) {
+                (true, text) => tracing::info!("{text}"),
+                (false, text) if told.is_none_or(|told| now - told >= again) => {
                     *told = Some(now);
-                    tracing::warn!("{}", short.text);
+                    tracing::warn!("{text}");
                 }
                 _ => {}
             }
@@ -138,34 +138,27 @@ fn with_margin(away: Interval) -> Interval {
 }
 
 /// Whether a port covers a late worker, and the message about it.
-struct Coverage {
-    enough: bool,
-    text: String,
-}
-
-impl Coverage {
-    fn new(late: &Late, wanted: Interval, gateway: &Gateway) -> Self {
-        let Late { core, port, away } = *late;
-        let covered = gateway.covered_lateness(port).unwrap_or_default();
-        let (name, enough) = (&gateway.program.port(port).name, covered >= away);
-        let keys = gateway.keys_for_lateness(port, wanted);
-        let text = if enough {
-            format!(
-                "core {core} was late by {away}: port {name} now covers {covered}, with room from the shared pool; set \
-                 {keys} to cover it from the start"
-            )
-        } else {
-            let remedy = match gateway.can_cover(port, away) {
-                true => format!(", or raise buffer.shared and set {keys}"),
-                false => "; a larger buffer cannot help, because no pause frame lasts longer".into(),
-            };
-            format!(
-                "core {core} was late by {away}, but port {name} covers only {covered}: lossless frames are lost when its \
-                 worker is later than that; give the worker a core of its own (dpdk.cores){remedy}"
-            )
+fn coverage(late: &Late, wanted: Interval, gateway: &Gateway) -> (bool, String) {
+    let Late { core, port, away } = *late;
+    let covered = gateway.covered_lateness(port).unwrap_or_default();
+    let (name, enough) = (&gateway.program.port(port).name, covered >= away);
+    let keys = gateway.keys_for_lateness(port, wanted);
+    let text = if enough {
+        format!(
+            "core {core} was late by {away}: port {name} now covers {covered}, with room from the shared pool; set \
+             {keys} to cover it from the start"
+        )
+    } else {
+        let remedy = match gateway.can_cover(port, away) {
+            true => format!(", or raise buffer.shared and set {keys}"),
+            false => "; a larger buffer cannot help, because no pause frame lasts longer".into(),
         };
-        Self { enough, text }
-    }
+        format!(
+            "core {core} was late by {away}, but port {name} covers only {covered}: lossless frames are lost when its \
+             worker is later than that; give the worker a core of its own (dpdk.cores){remedy}"
+        )
+    };
+    (enough, text)
 }
 
 #[cfg(test)]
@@ -196,21 +189,21 @@ mod tests {
         let covers = lateness.cover(&configured, &configured);
         assert_eq!(covers.covered_lateness(LH), Some(millis(6)));
         assert_eq!(lateness.see(5, &[LH, DC], millis(6), &covers), [], "it is covered now");
-        assert!(Coverage::new(&late[0], millis(6), &covers).enough);
+        assert!(coverage(&late[0], millis(6), &covers).0);
     }
 
     /// The coverage of port lh0 with this shared pool after its core was suspended for `away`.
-    fn told(shared: &str, away: Interval) -> Coverage {
+    fn told(shared: &str, away: Interval) -> (bool, String) {
         let configured = gateway(shared);
         let mut lateness = Lateness::new(2);
         let late = lateness.see(5, &[LH], away, &configured);
         let covers = lateness.cover(&configured, &configured);
-        Coverage::new(&late[0], with_margin(away), &covers)
+        coverage(&late[0], with_margin(away), &covers)
     }
 
     #[test]
     fn a_port_that_cannot_be_covered_is_named_with_what_to_do() {
-        let Coverage { enough, text } = told("128KiB", millis(4));
+        let (enough, text) = told("128KiB", millis(4));
         assert!(!enough);
         for part in ["core 5 was late by 4ms", "port lh0 covers only", "port.interface_delay = \"6ms\""] {
             assert!(text.contains(part), "{text}");
@@ -249,7 +242,7 @@ mod tests {
     #[test]
     fn a_pause_that_cannot_be_longer_is_named_as_the_limit() {
         // 65,535 quanta are 33.6 ms at 1G, and are refreshed at half of that.
-        let Coverage { enough, text } = told("64MiB", millis(50));
+        let (enough, text) = told("64MiB", millis(50));
         assert!(!enough && text.contains("no pause frame lasts longer"), "{text}");
     }
 

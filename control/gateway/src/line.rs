@@ -115,14 +115,12 @@ impl Line for DpdkLine {
 
     fn hardware(&self) -> HardwareReport {
         // A device without counters reports no losses.
-        self.port.statistics().map_or_else(
-            |_| HardwareReport::default(),
-            |counted| HardwareReport {
-                missed: counted.receive_missed,
-                no_mbuf: counted.receive_without_mbuf,
-                receive_errors: counted.receive_errors,
-                transmit_errors: counted.transmit_errors,
-            },
-        )
+        let counted = self.port.statistics().unwrap_or_default();
+        HardwareReport {
+            missed: counted.receive_missed,
+            no_mbuf: counted.receive_without_mbuf,
+            receive_errors: counted.receive_errors,
+            transmit_errors: counted.transmit_errors,
+        }
     }
 }

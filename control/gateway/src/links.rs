@@ -10,12 +10,8 @@ const INTERFACES: &str = "/sys/class/net";
 /// DPDK drivers always report the link as up.
 pub fn interface(vdev: &str) -> Option<&str> {
     let (driver, arguments) = vdev.split_once(',')?;
-    if !driver.starts_with("net_af_packet")
-        && !driver.starts_with("net_af_xdp")
-        && !driver.starts_with("eth_af_packet")
-    {
-        return None;
-    }
+    let of_the_kernel = ["net_af_packet", "net_af_xdp", "eth_af_packet"];
+    of_the_kernel.iter().find(|name| driver.starts_with(**name))?;
     arguments.split(',').find_map(|argument| argument.strip_prefix("iface="))
 }
 

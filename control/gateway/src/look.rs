@@ -1,8 +1,6 @@
 //! The observed state of the whole gateway.
 
-use config::Gateway;
-use telemetry::{MemoryReport, Observation, ObservedPort, ObservedWorker, ReloadsReport, Snapshot};
-use units::Nanos;
+use telemetry::{Observation, ObservedPort, ObservedWorker, Snapshot};
 use worker::Inspection;
 
 use crate::crew::Crew;
@@ -12,31 +10,14 @@ use crate::line::Line;
 /// the worker itself is always current.
 pub struct Looks(Vec<Box<Inspection>>);
 
-/// The inputs of a look besides the workers.
-#[derive(Clone, Copy, Debug)]
-pub struct Circumstances<'a> {
-    /// The configuration in force.
-    pub gateway: &'a Gateway,
-    /// The configuration as loaded from its file.
-    pub configured: &'a Gateway,
-    /// The start of the gateway, in Unix time.
-    pub started: Nanos,
-    /// The current Unix time.
-    pub now: Nanos,
-    /// The counts of reloads.
-    pub reloads: ReloadsReport,
-    /// The memory of frames.
-    pub memory: MemoryReport,
-}
-
 impl Looks {
     /// Empty inspections of `ports` ports.
     pub fn new(ports: usize) -> Self {
         Self((0..ports).map(|_| Box::default()).collect())
     }
 
-    /// Takes a snapshot of everything.
-    pub fn take(&mut self, crew: &mut Crew, lines: &[impl Line], about: Circumstances<'_>) -> Snapshot {
+    /// Takes a snapshot of everything: of what `about` knows, and of the workers, which are added to it.
+    pub fn take(&mut self, crew: &mut Crew, lines: &[impl Line], about: Observation<'_>) -> Snapshot {
         for (known, seen) in self.0.iter_mut().zip(crew.inspect()) {
             if let Some(seen) = seen {
                 *known = seen;
@@ -57,15 +38,6 @@ impl Looks {
             late_turns: member.monitor.late_turns(),
             ports: member.ports.iter().copied().map(port).collect(),
         });
-        let Circumstances { gateway, configured, started, now, reloads, memory } = about;
-        Snapshot::new(&Observation {
-            gateway,
-            configured,
-            started,
-            now,
-            reloads,
-            memory,
-            workers: workers.collect(),
-        })
+        Snapshot::new(&Observation { workers: workers.collect(), ..about })
     }
 }

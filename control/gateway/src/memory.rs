@@ -63,15 +63,11 @@ fn options(gateway: &Gateway, memory: Memory) -> EalOptions {
     EalOptions {
         memory,
         pci: cards.collect(),
-        telemetry: memory_is_huge(memory),
+        // DPDK's own telemetry socket is for operators of NICs.
+        telemetry: matches!(memory, Memory::Hugepages(_)),
         extra: dpdk.arguments.clone(),
         ..EalOptions::new(&dpdk.file_prefix)
     }
-}
-
-/// DPDK's own telemetry socket is for operators of NICs and is off without hugepages.
-fn memory_is_huge(memory: Memory) -> bool {
-    matches!(memory, Memory::Hugepages(_))
 }
 
 /// The memory available without swapping; `None` if the kernel does not report it.

@@ -4,34 +4,25 @@ use core::fmt;
 
 use rustix::thread::{CapabilitySet, capabilities};
 
-/// What the kernel asks of a process before it does something for it.
+/// A capability that a process may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capability {
-    /// Memory that stays where it is: hugepages, and memory for devices.
-    IpcLock,
+pub struct Capability(CapabilitySet);
+
+impl Capability {
+    /// Memory that stays in place: hugepages, and memory for devices.
+    pub const IPC_LOCK: Self = Self(CapabilitySet::IPC_LOCK);
     /// Interfaces: XDP sockets and programs, tap devices.
-    NetAdmin,
+    pub const NET_ADMIN: Self = Self(CapabilitySet::NET_ADMIN);
     /// Packet sockets.
-    NetRaw,
+    pub const NET_RAW: Self = Self(CapabilitySet::NET_RAW);
+
+    pub(crate) fn is_missing(self) -> bool {
+        capabilities(None).is_ok_and(|sets| !sets.effective.contains(self.0))
+    }
 }
 
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::IpcLock => "CAP_IPC_LOCK",
-            Self::NetAdmin => "CAP_NET_ADMIN",
-            Self::NetRaw => "CAP_NET_RAW",
-        })
-    }
-}
-
-impl Capability {
-    pub(crate) fn is_missing(self) -> bool {
-        let flag = match self {
-            Self::IpcLock => CapabilitySet::IPC_LOCK,
-            Self::NetAdmin => CapabilitySet::NET_ADMIN,
-            Self::NetRaw => CapabilitySet::NET_RAW,
-        };
-        capabilities(None).is_ok_and(|sets| !sets.effective.contains(flag))
+        self.0.iter_names().try_for_each(|(name, _)| write!(f, "CAP_{name}"))
     }
 }

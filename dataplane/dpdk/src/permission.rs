@@ -13,14 +13,14 @@ use crate::{EalOptions, Memory};
 
 /// What drivers need, by the beginning of a device's name.
 const NEEDED: [(&str, Capability); 4] = [
-    ("net_af_packet", Capability::NetRaw),
-    ("net_af_xdp", Capability::NetAdmin),
-    ("net_pcap", Capability::NetRaw),
-    ("net_tap", Capability::NetAdmin),
+    ("net_af_packet", Capability::NET_RAW),
+    ("net_af_xdp", Capability::NET_ADMIN),
+    ("net_pcap", Capability::NET_RAW),
+    ("net_tap", Capability::NET_ADMIN),
 ];
 
 pub(crate) fn why_not_started(options: &EalOptions, arguments: Vec<String>, source: io::Error) -> EalError {
-    let capability = Capability::IpcLock;
+    let capability = Capability::IPC_LOCK;
     if matches!(options.memory, Memory::Hugepages(_)) && capability.is_missing() {
         return EalError::NotPermitted { what: "memory in hugepages".to_owned(), capability };
     }
@@ -37,7 +37,7 @@ pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
     }
     if locks_too_much(device) {
         let what = format!("locking the rings of the device {device} exceeds the limit on locked memory and");
-        return EalError::NotPermitted { what, capability: Capability::IpcLock };
+        return EalError::NotPermitted { what, capability: Capability::IPC_LOCK };
     }
     // Many drivers return -1 for any failure; it does not mean EPERM.
     let source = if status == -1 { io::Error::other("its driver rejected it") } else { error_of(status) };
@@ -55,7 +55,7 @@ fn locks_too_much(device: &str) -> bool {
     let ring: u64 = argument("framesz", 2_048).saturating_mul(argument("framecnt", 512));
     let rings = ring.saturating_mul(2);
     let allowed = getrlimit(Resource::Memlock).current;
-    Capability::IpcLock.is_missing() && allowed.is_some_and(|allowed| rings > allowed)
+    Capability::IPC_LOCK.is_missing() && allowed.is_some_and(|allowed| rings > allowed)
 }
 
 /// Checks that a PCI device exists. The address may be followed by parameters.

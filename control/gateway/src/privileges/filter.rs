@@ -15,143 +15,47 @@ use seccompiler::{
 /// Why there is no filter.
 pub type FilterError = seccompiler::Error;
 
-/// Memory, threads and time.
-const SELF: &[i64] = &[
-    libc::SYS_brk,
-    libc::SYS_capget,
-    libc::SYS_capset,
-    libc::SYS_clock_getres,
-    libc::SYS_clock_gettime,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-    libc::SYS_futex,
-    libc::SYS_get_mempolicy,
-    libc::SYS_getcpu,
-    libc::SYS_getegid,
-    libc::SYS_geteuid,
-    libc::SYS_getgid,
-    libc::SYS_getpid,
-    libc::SYS_getrandom,
-    libc::SYS_getrusage,
-    libc::SYS_gettid,
-    libc::SYS_gettimeofday,
-    libc::SYS_getuid,
-    libc::SYS_madvise,
-    libc::SYS_mbind,
-    libc::SYS_membarrier,
-    libc::SYS_mlock,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
-    libc::SYS_mremap,
-    libc::SYS_munlock,
-    libc::SYS_munmap,
-    libc::SYS_nanosleep,
-    libc::SYS_prctl,
-    libc::SYS_prlimit64,
-    libc::SYS_restart_syscall,
-    libc::SYS_rseq,
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_sched_get_priority_max,
-    libc::SYS_sched_get_priority_min,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_sched_getparam,
-    libc::SYS_sched_getscheduler,
-    libc::SYS_sched_setaffinity,
-    libc::SYS_sched_setscheduler,
-    libc::SYS_sched_yield,
-    libc::SYS_set_mempolicy,
-    libc::SYS_set_robust_list,
-    libc::SYS_sigaltstack,
-    libc::SYS_sysinfo,
-    libc::SYS_tgkill,
-    libc::SYS_uname,
-];
+/// A list of system calls.
+macro_rules! calls {
+    ($($call:ident)*) => { &[$(libc::$call),*] };
+}
 
-/// Files and open descriptors, including devices.
-const FILES: &[i64] = &[
-    libc::SYS_close,
-    libc::SYS_dup,
-    libc::SYS_dup3,
-    libc::SYS_faccessat,
-    libc::SYS_fallocate,
-    libc::SYS_fcntl,
-    libc::SYS_flock,
-    libc::SYS_fstat,
-    libc::SYS_fstatfs,
-    libc::SYS_fsync,
-    libc::SYS_ftruncate,
-    libc::SYS_getcwd,
-    libc::SYS_getdents64,
-    libc::SYS_ioctl,
-    libc::SYS_lseek,
-    // A memif client creates its shared memory when it looks for its server again.
-    libc::SYS_memfd_create,
-    libc::SYS_newfstatat,
-    libc::SYS_openat,
-    libc::SYS_pread64,
-    libc::SYS_pwrite64,
-    libc::SYS_read,
-    libc::SYS_readlinkat,
-    libc::SYS_readv,
-    libc::SYS_statfs,
-    libc::SYS_statx,
-    libc::SYS_unlinkat,
-    libc::SYS_write,
-    libc::SYS_writev,
-];
+/// Memory, threads and time.
+const SELF: &[i64] = calls! {
+    SYS_brk SYS_capget SYS_capset SYS_clock_getres SYS_clock_gettime SYS_clock_nanosleep SYS_exit
+    SYS_exit_group SYS_futex SYS_get_mempolicy SYS_getcpu SYS_getegid SYS_geteuid SYS_getgid SYS_getpid
+    SYS_getrandom SYS_getrusage SYS_gettid SYS_gettimeofday SYS_getuid SYS_madvise SYS_mbind SYS_membarrier
+    SYS_mlock SYS_mmap SYS_mprotect SYS_mremap SYS_munlock SYS_munmap SYS_nanosleep SYS_prctl SYS_prlimit64
+    SYS_restart_syscall SYS_rseq SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn
+    SYS_sched_get_priority_max SYS_sched_get_priority_min SYS_sched_getaffinity SYS_sched_getparam
+    SYS_sched_getscheduler SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_yield SYS_set_mempolicy
+    SYS_set_robust_list SYS_sigaltstack SYS_sysinfo SYS_tgkill SYS_uname
+};
+
+/// Files and open descriptors, including devices. A memif client calls `memfd_create` when it looks for its server
+/// again.
+const FILES: &[i64] = calls! {
+    SYS_close SYS_dup SYS_dup3 SYS_faccessat SYS_fallocate SYS_fcntl SYS_flock SYS_fstat SYS_fstatfs SYS_fsync
+    SYS_ftruncate SYS_getcwd SYS_getdents64 SYS_ioctl SYS_lseek SYS_memfd_create SYS_newfstatat SYS_openat
+    SYS_pread64 SYS_pwrite64 SYS_read SYS_readlinkat SYS_readv SYS_statfs SYS_statx SYS_unlinkat SYS_write
+    SYS_writev
+};
 
 /// Sockets, and waiting for them.
-const SOCKETS: &[i64] = &[
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_bind,
-    libc::SYS_connect,
-    libc::SYS_epoll_create1,
-    libc::SYS_epoll_ctl,
-    libc::SYS_epoll_pwait,
-    libc::SYS_eventfd2,
-    libc::SYS_getpeername,
-    libc::SYS_getsockname,
-    libc::SYS_getsockopt,
-    libc::SYS_listen,
-    libc::SYS_pipe2,
-    libc::SYS_ppoll,
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_sendmsg,
-    libc::SYS_sendto,
-    libc::SYS_setsockopt,
-    libc::SYS_shutdown,
-    libc::SYS_socketpair,
-    libc::SYS_timerfd_create,
-    libc::SYS_timerfd_gettime,
-    libc::SYS_timerfd_settime,
-];
+const SOCKETS: &[i64] = calls! {
+    SYS_accept SYS_accept4 SYS_bind SYS_connect SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_eventfd2
+    SYS_getpeername SYS_getsockname SYS_getsockopt SYS_listen SYS_pipe2 SYS_ppoll SYS_recvfrom SYS_recvmsg
+    SYS_sendmmsg SYS_sendmsg SYS_sendto SYS_setsockopt SYS_shutdown SYS_socketpair SYS_timerfd_create
+    SYS_timerfd_gettime SYS_timerfd_settime
+};
 
-/// Older variants of the same calls, which exist only on some architectures.
+/// Older variants of the same calls, which exist only on some architectures. DPDK's interrupt thread calls
+/// `epoll_create` whenever its sources change.
 #[cfg(target_arch = "x86_64")]
-const OLDER: &[i64] = &[
-    libc::SYS_access,
-    libc::SYS_arch_prctl,
-    libc::SYS_dup2,
-    // DPDK's interrupt thread recreates its epoll instance whenever its sources change.
-    libc::SYS_epoll_create,
-    libc::SYS_epoll_wait,
-    libc::SYS_lstat,
-    libc::SYS_open,
-    libc::SYS_pipe,
-    libc::SYS_poll,
-    libc::SYS_readlink,
-    libc::SYS_rmdir,
-    libc::SYS_select,
-    libc::SYS_stat,
-    libc::SYS_time,
-    libc::SYS_unlink,
-];
+const OLDER: &[i64] = calls! {
+    SYS_access SYS_arch_prctl SYS_dup2 SYS_epoll_create SYS_epoll_wait SYS_lstat SYS_open SYS_pipe SYS_poll
+    SYS_readlink SYS_rmdir SYS_select SYS_stat SYS_time SYS_unlink
+};
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[i64] = &[];
 
