@@ -57,6 +57,8 @@ pub struct Figure {
     pub of_run: Option<&'static str>,
     /// Its column in a series, where it has one.
     pub sampled: Option<Sampled>,
+    /// The title of the plot of that column on the page of an experiment, where it has one.
+    pub plotted: Option<&'static str>,
     read: Read,
 }
 
@@ -210,19 +212,23 @@ impl Section {
 }
 
 impl Figure {
+    const fn new(key: &'static str, kind: Kind, read: Read) -> Self {
+        Self { key, kind, shown: None, of_run: None, sampled: None, plotted: None, read }
+    }
+
     /// A figure that never falls.
     pub(crate) const fn counter(key: &'static str, read: Read) -> Self {
-        Self { key, kind: Kind::Counter, shown: None, of_run: None, sampled: None, read }
+        Self::new(key, Kind::Counter, read)
     }
 
     /// A level, a maximum or a setting.
     pub(crate) const fn gauge(key: &'static str, read: Read) -> Self {
-        Self { key, kind: Kind::Gauge, shown: None, of_run: None, sampled: None, read }
+        Self::new(key, Kind::Gauge, read)
     }
 
     /// How long something took.
     pub(crate) const fn delay(key: &'static str, read: Read) -> Self {
-        Self { key, kind: Kind::Delay, shown: None, of_run: None, sampled: None, read }
+        Self::new(key, Kind::Delay, read)
     }
 
     /// The same with a metric and a column of its own.
@@ -238,6 +244,11 @@ impl Figure {
     /// The same with a column of a series.
     pub(crate) const fn sampled(self, name: &'static str, label: &'static str, kind: SeriesKind) -> Self {
         Self { sampled: Some(Sampled { name, label, kind }), ..self }
+    }
+
+    /// The same with a plot of that column on the page of an experiment.
+    pub(crate) const fn plotted(self, title: &'static str) -> Self {
+        Self { plotted: Some(title), ..self }
     }
 
     /// What it is measured in.

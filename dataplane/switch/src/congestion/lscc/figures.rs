@@ -20,11 +20,13 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 Figure::counter("clamped_by_step", |it| Some(lscc(it)?.rates.clamped_by_step.into())),
                 Figure::counter("clamped_to_min", |it| Some(lscc(it)?.rates.clamped_to_min.into())),
                 Figure::counter("clamped_to_max", |it| Some(lscc(it)?.rates.clamped_to_max.into())),
-                Figure::gauge("last_bits_per_second", |it| Some(lscc(it)?.rates.last_rate?.into())).sampled(
-                    "lscc_advertised_rate_bits_per_second",
-                    "advertised to the far end",
-                    SeriesKind::Rate,
-                ),
+                Figure::gauge("last_bits_per_second", |it| Some(lscc(it)?.rates.last_rate?.into()))
+                    .sampled(
+                        "lscc_advertised_rate_bits_per_second",
+                        "advertised to the far end",
+                        SeriesKind::Rate,
+                    )
+                    .plotted("LSCC advertised rate"),
                 Figure::gauge("last_bottleneck_bits_per_second", |it| {
                     Some(lscc(it)?.rates.last_bottleneck_rate?.into())
                 }),
@@ -49,11 +51,13 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 }),
                 Figure::counter("challenges_sent", |it| Some(lscc(it)?.feedback.challenges_sent.into())),
                 Figure::counter("lapsed", |it| Some(lscc(it)?.lapsed.into())),
-                Figure::gauge("last_bits_per_second", |it| Some(lscc(it)?.received_rate?.into())).sampled(
-                    "lscc_received_rate_bits_per_second",
-                    "received from the far end",
-                    SeriesKind::Rate,
-                ),
+                Figure::gauge("last_bits_per_second", |it| Some(lscc(it)?.received_rate?.into()))
+                    .sampled(
+                        "lscc_received_rate_bits_per_second",
+                        "received from the far end",
+                        SeriesKind::Rate,
+                    )
+                    .plotted("LSCC received rate"),
             ],
         },
         Section {
@@ -72,7 +76,8 @@ pub(crate) static FIGURES: FigureList = FigureList {
             figures: &[
                 Figure::counter("direct", |it| Some(lscc(it)?.limiter.direct_cnps.into()))
                     .of_run("direct_cnps")
-                    .sampled("lscc_direct_cnps_total", "direct CNPs since the start", SeriesKind::Count),
+                    .sampled("lscc_direct_cnps_total", "direct CNPs since the start", SeriesKind::Count)
+                    .plotted("LSCC direct CNPs"),
                 Figure::counter("marked_instead", |it| Some(lscc(it)?.limiter.marked_instead.into())),
                 Figure::counter("not_notified", |it| Some(lscc(it)?.limiter.not_notified.into())),
                 Figure::counter("marks_removed", |it| Some(lscc(it)?.limiter.marks_removed.into())),
@@ -103,7 +108,8 @@ pub(crate) static FIGURES: FigureList = FigureList {
     now: &[Section {
         name: "",
         figures: &[Figure::gauge("pseudo_queue_wire_bytes", |it| Some(lscc(it)?.pseudo_queue.into()))
-            .sampled("lscc_pseudo_queue_wire_bytes", "pseudo-queue (on the wire)", SeriesKind::Queue)],
+            .sampled("lscc_pseudo_queue_wire_bytes", "pseudo-queue (on the wire)", SeriesKind::Queue)
+            .plotted("LSCC pseudo-queue")],
     }],
     metrics: &METRICS,
     tables: &TABLES,

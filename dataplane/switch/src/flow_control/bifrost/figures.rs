@@ -40,16 +40,12 @@ pub(crate) static FIGURES: FigureList = FigureList {
         name: "slot",
         figures: &[
             Figure::gauge("queue_wire_bytes", |it| Some(last(it)?.queue.into())),
-            Figure::gauge("incoming_wire_bytes", |it| Some(last(it)?.incoming.into())).sampled(
-                "bifrost_virtual_incoming_wire_bytes",
-                "virtual incoming (F)",
-                SeriesKind::Slot,
-            ),
-            Figure::gauge("grant_wire_bytes", |it| Some(last(it)?.grant.into())).sampled(
-                "bifrost_granted_wire_bytes",
-                "granted per slot",
-                SeriesKind::Slot,
-            ),
+            Figure::gauge("incoming_wire_bytes", |it| Some(last(it)?.incoming.into()))
+                .sampled("bifrost_virtual_incoming_wire_bytes", "virtual incoming (F)", SeriesKind::Slot)
+                .plotted("Bifrost virtual incoming bytes"),
+            Figure::gauge("grant_wire_bytes", |it| Some(last(it)?.grant.into()))
+                .sampled("bifrost_granted_wire_bytes", "granted per slot", SeriesKind::Slot)
+                .plotted("Bifrost grant per slot"),
         ],
     }],
     metrics: &[
