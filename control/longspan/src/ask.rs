@@ -1,4 +1,4 @@
-//! `longspan show` and `longspan reload`: a gateway that runs is asked.
+//! `longspan show` and `longspan reload`, which ask a running gateway.
 
 use std::path::{Path, PathBuf};
 
@@ -8,31 +8,29 @@ use crate::cli::{ReloadArgs, ShowArgs, Whom};
 use crate::console;
 use crate::failure::Failure;
 
-/// Where gateways have their sockets by default.
+/// The default directory of control sockets.
 const SOCKETS: &str = "/run/longspan";
 
 /// Shows one view of a gateway.
 ///
 /// # Errors
-/// [`Failure::Ask`] where no gateway answers, [`Failure::Usage`] where it has no such port.
+/// [`Failure::Ask`] if no gateway answers, [`Failure::Port`] if it has no such port.
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let request = if args.clear { Request::ShowAndClear } else { Request::Show };
+    let port = args.port.as_deref();
     match socket::ask(&path(&args.whom)?, request)? {
         Response::Shown(snapshot) if args.json => {
-            console::print(&console::json(&console::of_port(*snapshot, args.port.as_deref())?))
+            console::print(&console::json(&telemetry::of_port(*snapshot, port)?))
         }
-        Response::Shown(snapshot) => {
-            console::print(&console::view(&snapshot, args.view.into(), args.port.as_deref())?)
-        }
+        Response::Shown(snapshot) => console::print(&telemetry::render(&snapshot, args.view, port)?),
         other => Err(Failure::unexpected(&other)),
     }
 }
 
-/// Has a gateway read its configuration again.
+/// Makes a gateway reload its configuration.
 ///
 /// # Errors
-/// [`Failure::Ask`] where no gateway answers, [`Failure::Refused`] where the configuration cannot be put in
-/// force.
+/// [`Failure::Ask`] if no gateway answers, [`Failure::Refused`] if it refuses the configuration.
 pub fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     let response = socket::ask(&path(&args.whom)?, Request::Reload)?;
     if args.json {
@@ -47,7 +45,7 @@ pub fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     }
 }
 
-/// The socket of the gateway that is meant.
+/// The control socket of the selected gateway.
 fn path(whom: &Whom) -> Result<PathBuf, Failure> {
     match whom {
         Whom { socket: Some(socket), .. } => Ok(socket.clone()),

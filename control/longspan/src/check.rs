@@ -7,30 +7,25 @@ use config::cores::{CoreLoad, FRAMES_PER_SECOND};
 use config::scenario::ScenarioFile;
 use config::{ConfigError, Gateway, LsccSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::Path;
 use switch::program::{PortSettings, Watchdog};
 use units::{BitRate, Interval, Priority};
 
-/// Looks at each file, and says what is wrong with it.
+/// Checks files, and prints a line or the problems for each.
 ///
 /// # Errors
-/// [`Failure::Check`] where a file does not hold.
+/// [`Failure::Check`] if a file is invalid.
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let results: Vec<_> = args.files.iter().map(|file| (file.as_path(), look(file))).collect();
     let wrong = results.iter().filter(|(_, result)| result.is_err()).count();
     if args.json {
-        let reports: Vec<_> = results.iter().map(|(file, result)| FileReport::new(file, result)).collect();
-        let text = serde_json::to_string_pretty(&reports)
-            .expect("a report has no map with keys other than strings, and nothing that fails");
-        console::print(&(text + "\n"))?;
+        let reports: Vec<_> = results.iter().map(|(file, result)| file_report(file, result)).collect();
+        console::print(&console::json(&reports))?;
     } else {
         for (file, result) in &results {
             match result {
-                Ok(Checked::Gateway(gateway)) => console::print(&approval(file, gateway))?,
-                Ok(Checked::Scenario { variants, warnings }) => {
-                    console::print(&approval_of_scenario(file, variants, warnings))?;
-                }
+                Ok(checked) => console::print(&approval(file, checked))?,
                 Err(error) => console::complain(error),
             }
         }
@@ -38,15 +33,22 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err(Failure::Check { wrong, files: args.files.len() }) }
 }
 
-/// What holds.
+/// A valid file.
 enum Checked {
-    /// A gateway.
     Gateway(Box<Gateway>),
-    /// A scenario.
     Scenario { variants: Vec<String>, warnings: Vec<Problem> },
 }
 
-/// A file with a `[topology]` is a scenario; every other one is a gateway, which also tells why it cannot be read.
+impl Checked {
+    fn warnings(&self) -> &[Problem] {
+        match self {
+            Self::Gateway(gateway) => &gateway.warnings,
+            Self::Scenario { warnings, .. } => warnings,
+        }
+    }
+}
+
+/// Reads a file. One with a `[topology]` is a scenario, any other a gateway, as is a file that cannot be read.
 fn look(file: &Path) -> Result<Checked, ConfigError> {
     match config::read_text(file) {
         Ok(text) if ScenarioFile::is_scenario(&text) => {
@@ -59,27 +61,28 @@ fn look(file: &Path) -> Result<Checked, ConfigError> {
     }
 }
 
-/// One line, and a line for each warning.
-fn approval_of_scenario(file: &Path, variants: &[String], warnings: &[Problem]) -> String {
-    let mut text = format!("{}: OK: scenario", file.display());
-    // A string takes all that is written to it.
-    if !variants.is_empty() {
-        let _ = write!(text, ", variants {}", variants.join(", "));
+/// A line for the file, further lines for a gateway, and a line for each warning.
+fn approval(file: &Path, checked: &Checked) -> String {
+    let mut text = format!("{}: OK: ", file.display());
+    match checked {
+        Checked::Gateway(gateway) => write_gateway(&mut text, gateway),
+        Checked::Scenario { variants, .. } if variants.is_empty() => text += "scenario\n",
+        Checked::Scenario { variants, .. } => {
+            text += &format!("scenario, variants {}\n", variants.join(", "))
+        }
     }
-    text.push('\n');
-    for warning in warnings {
-        let _ = writeln!(text, "{warning}");
+    for warning in checked.warnings() {
+        text += &format!("{warning}\n");
     }
     text
 }
 
-/// One line, what LSCC amounts to where a port has it, a line for each watchdog; where there are devices, a line for
-/// each lossless port and each core, and their memory; and a line for each warning.
-fn approval(file: &Path, gateway: &Gateway) -> String {
+/// The ports, the figures of LSCC, and the watchdogs. If there are devices, also the lateness that each lossless port
+/// covers, the load of each core, and the memory.
+fn write_gateway(text: &mut String, gateway: &Gateway) {
     let ports: Vec<_> = gateway.port_names().collect();
-    let name = &gateway.name;
-    let mut text = format!("{}: OK: gateway \"{name}\", ports {}\n", file.display(), ports.join(", "));
-    // A string takes all that is written to it.
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "gateway \"{}\", ports {}", gateway.name, ports.join(", "));
     for (port, sum) in gateway.lscc() {
         let _ = writeln!(text, "port {port}: {sum}");
     }
@@ -106,13 +109,9 @@ fn approval(file: &Path, gateway: &Gateway) -> String {
     if let Some(memory) = gateway.memory() {
         let _ = writeln!(text, "device memory:\n{memory}");
     }
-    for warning in &gateway.warnings {
-        let _ = writeln!(text, "{warning}");
-    }
-    text
 }
 
-/// How late the workers of a gateway with devices may be.
+/// The lateness that each lossless port covers, and that the shared pool can raise it to; only with devices.
 fn lateness(gateway: &Gateway) -> impl Iterator<Item = (&str, Interval, Interval)> {
     gateway.lateness().filter(|_| gateway.memory().is_some())
 }
@@ -122,226 +121,105 @@ fn watchdogs(gateway: &Gateway) -> impl Iterator<Item = (&PortSettings, &Watchdo
     gateway.program.settings().ports.iter().filter_map(|port| Some((port, port.watchdog.as_ref()?)))
 }
 
-/// One file in the output of `--json`.
-#[derive(Serialize)]
-struct FileReport {
-    file: String,
-    ok: bool,
-    /// `gateway` or `scenario`; `None` where the file does not hold.
-    kind: Option<&'static str>,
-    gateway: Option<String>,
-    /// Of a scenario.
-    variants: Vec<String>,
-    ports: Vec<String>,
-    lscc: Vec<LsccReport>,
-    watchdogs: Vec<WatchdogReport>,
-    lateness: Vec<LatenessReport>,
-    cores: Vec<CoreReport>,
-    memory: Option<MemoryReport>,
-    problems: Vec<ProblemReport>,
+/// A file in the output of `--json`. Keys that do not apply to it are null or empty lists.
+fn file_report(file: &Path, result: &Result<Checked, ConfigError>) -> Value {
+    let problems: Value = match result {
+        Ok(checked) => checked.warnings().iter().map(problem_report).collect(),
+        Err(ConfigError::Invalid { problems }) => problems.iter().map(problem_report).collect(),
+        Err(error) => json!([{
+            "severity": "error", "line": null, "column": null, "key": "", "message": error.to_string(),
+        }]),
+    };
+    let (kind, gateway, variants) = match result {
+        Ok(Checked::Gateway(gateway)) => (Some("gateway"), Some(gateway), &[][..]),
+        Ok(Checked::Scenario { variants, .. }) => (Some("scenario"), None, &variants[..]),
+        Err(_) => (None, None, &[][..]),
+    };
+    let gateways = || gateway.into_iter();
+    json!({
+        "file": file.display().to_string(),
+        "ok": result.is_ok(),
+        "kind": kind,
+        "gateway": gateway.map(|gateway| &gateway.name),
+        "variants": variants,
+        "ports": gateways().flat_map(|it| it.port_names()).collect::<Value>(),
+        "lscc": gateways().flat_map(|it| it.lscc()).map(lscc_report).collect::<Value>(),
+        "watchdogs": gateways().flat_map(|it| watchdogs(it)).map(watchdog_report).collect::<Value>(),
+        "lateness": gateways().flat_map(|it| lateness(it)).map(lateness_report).collect::<Value>(),
+        "cores": gateways().flat_map(|it| it.cores()).map(core_report).collect::<Value>(),
+        "memory": gateway.and_then(|gateway| gateway.memory()).map(|sum| memory_report(&sum)),
+        "problems": problems,
+    })
 }
 
-/// What LSCC on a port amounts to, in the output of `--json`. Rates are in bits per second.
-#[derive(Serialize)]
-struct LsccReport {
-    port: String,
-    signed: bool,
-    rates_in_flight: usize,
-    reference_bytes: u64,
-    tolerated_rate: u64,
-    step_rate: Option<u64>,
-    step_above_rate: u64,
-    step_below_rate: u64,
-    halved_peak_bytes: u64,
-    flow_table_bytes: u64,
+/// The figures of LSCC on a port. Rates are in bits per second.
+fn lscc_report((port, sum): (&str, LsccSum)) -> Value {
+    json!({
+        "port": port,
+        "signed": sum.signed,
+        "rates_in_flight": sum.rates_in_flight,
+        "reference_bytes": sum.reference.0,
+        "tolerated_rate": sum.tolerated,
+        "step_rate": sum.step.map(BitRate::bits_per_second),
+        "step_above_rate": sum.bounds.above,
+        "step_below_rate": sum.bounds.below,
+        "halved_peak_bytes": sum.halved.0,
+        "flow_table_bytes": sum.flow_table().0,
+    })
 }
 
-/// The watchdog of a port in the output of `--json`.
-#[derive(Serialize)]
-struct WatchdogReport {
-    port: String,
-    priorities: Vec<u8>,
-    detection_ns: u64,
-    restoration_ns: u64,
-    action: &'static str,
+fn watchdog_report((port, watchdog): (&PortSettings, &Watchdog)) -> Value {
+    json!({
+        "port": port.name,
+        "priorities": port.pfc.obeyed().iter().map(Priority::number).collect::<Value>(),
+        "detection_ns": watchdog.detection.0,
+        "restoration_ns": watchdog.restoration.0,
+        "action": watchdog.action.name(),
+    })
 }
 
-/// How late the worker of a lossless port may be, in the output of `--json`.
-#[derive(Serialize)]
-struct LatenessReport {
-    port: String,
-    covered_ns: u64,
-    /// What the shared pool can make of it while the gateway runs.
-    max_ns: u64,
+fn lateness_report((port, covered, most): (&str, Interval, Interval)) -> Value {
+    json!({ "port": port, "covered_ns": covered.0, "max_ns": most.0 })
 }
 
-/// The ports of a core in the output of `--json`. The rate is in bits per second.
-#[derive(Serialize)]
-struct CoreReport {
-    /// `None` where the gateway chooses it when it starts.
-    core: Option<usize>,
-    ports: Vec<String>,
-    rate: u64,
-    frames_per_second: u64,
-    min_mean_wire_bytes: u64,
-    keeps_up: bool,
+/// The ports of a core, which is null if the gateway chooses it when it starts. The rate is in bits per second.
+fn core_report(load: CoreLoad) -> Value {
+    json!({
+        "core": load.core,
+        "ports": load.ports,
+        "rate": load.rate.bits_per_second(),
+        "frames_per_second": FRAMES_PER_SECOND,
+        "min_mean_wire_bytes": load.least_mean().0,
+        "keeps_up": load.keeps_up(),
+    })
 }
 
-/// The memory of the devices in the output of `--json`.
-#[derive(Serialize)]
-struct MemoryReport {
-    buffer_frames: u64,
-    kept_free_frames: u64,
-    receive_ring_frames: u64,
-    transmit_ring_frames: u64,
-    links: Vec<LinkReport>,
-    cores: u64,
-    mbufs: u64,
-    mbuf_bytes: u64,
-    control_mbufs: u64,
-    total_bytes: u64,
+fn memory_report(sum: &MemorySum) -> Value {
+    let link = |link: &config::OnLink| json!({ "port": link.name, "data_frames": link.data, "control_frames": link.control });
+    json!({
+        "buffer_frames": sum.waiting,
+        "kept_free_frames": sum.kept_free,
+        "receive_ring_frames": sum.receive_rings,
+        "transmit_ring_frames": sum.transmit_rings,
+        "links": sum.links.iter().map(link).collect::<Value>(),
+        "cores": sum.cores,
+        "mbufs": sum.mbufs(),
+        "mbuf_bytes": sum.mbuf().0,
+        "control_mbufs": sum.control_mbufs(),
+        "total_bytes": sum.total().0,
+    })
 }
 
-/// An emulated link in the output of `--json`.
-#[derive(Serialize)]
-struct LinkReport {
-    port: String,
-    data_frames: u64,
-    control_frames: u64,
-}
-
-/// One problem in the output of `--json`.
-#[derive(Serialize)]
-struct ProblemReport {
-    severity: &'static str,
-    line: Option<usize>,
-    column: Option<usize>,
-    key: String,
-    message: String,
-}
-
-impl FileReport {
-    fn new(file: &Path, result: &Result<Checked, ConfigError>) -> Self {
-        let problems = match result {
-            Ok(Checked::Gateway(gateway)) => gateway.warnings.iter().map(ProblemReport::new).collect(),
-            Ok(Checked::Scenario { warnings, .. }) => warnings.iter().map(ProblemReport::new).collect(),
-            Err(ConfigError::Invalid { problems }) => problems.iter().map(ProblemReport::new).collect(),
-            Err(error) => vec![ProblemReport::unplaced(error.to_string())],
-        };
-        let (kind, gateway, variants) = match result {
-            Ok(Checked::Gateway(gateway)) => (Some("gateway"), Some(gateway), Vec::new()),
-            Ok(Checked::Scenario { variants, .. }) => (Some("scenario"), None, variants.clone()),
-            Err(_) => (None, None, Vec::new()),
-        };
-        Self {
-            file: file.display().to_string(),
-            ok: result.is_ok(),
-            kind,
-            variants,
-            gateway: gateway.map(|gateway| gateway.name.clone()),
-            ports: gateway.map_or_else(Vec::new, |gateway| gateway.port_names().map(str::to_owned).collect()),
-            lscc: gateway.map_or_else(Vec::new, |gateway| {
-                gateway.lscc().map(|(port, sum)| LsccReport::new(port, &sum)).collect()
-            }),
-            watchdogs: gateway.map_or_else(Vec::new, |gateway| {
-                watchdogs(gateway).map(|(port, watchdog)| WatchdogReport::new(port, watchdog)).collect()
-            }),
-            lateness: gateway
-                .map_or_else(Vec::new, |gateway| lateness(gateway).map(LatenessReport::new).collect()),
-            cores: gateway
-                .map_or_else(Vec::new, |gateway| gateway.cores().into_iter().map(CoreReport::new).collect()),
-            memory: gateway.and_then(|gateway| Some(MemoryReport::new(&gateway.memory()?))),
-            problems,
-        }
-    }
-}
-
-impl LsccReport {
-    fn new(port: &str, sum: &LsccSum) -> Self {
-        Self {
-            port: port.into(),
-            signed: sum.signed,
-            rates_in_flight: sum.rates_in_flight,
-            reference_bytes: sum.reference.0,
-            tolerated_rate: sum.tolerated,
-            step_rate: sum.step.map(BitRate::bits_per_second),
-            step_above_rate: sum.bounds.above,
-            step_below_rate: sum.bounds.below,
-            halved_peak_bytes: sum.halved.0,
-            flow_table_bytes: sum.flow_table().0,
-        }
-    }
-}
-
-impl WatchdogReport {
-    fn new(port: &PortSettings, watchdog: &Watchdog) -> Self {
-        Self {
-            port: port.name.clone(),
-            priorities: port.pfc.obeyed().iter().map(Priority::number).collect(),
-            detection_ns: watchdog.detection.0,
-            restoration_ns: watchdog.restoration.0,
-            action: watchdog.action.name(),
-        }
-    }
-}
-
-impl LatenessReport {
-    fn new((port, covered, most): (&str, Interval, Interval)) -> Self {
-        Self { port: port.into(), covered_ns: covered.0, max_ns: most.0 }
-    }
-}
-
-impl CoreReport {
-    fn new(load: CoreLoad) -> Self {
-        Self {
-            core: load.core,
-            rate: load.rate.bits_per_second(),
-            frames_per_second: FRAMES_PER_SECOND,
-            min_mean_wire_bytes: load.least_mean().0,
-            keeps_up: load.keeps_up(),
-            ports: load.ports,
-        }
-    }
-}
-
-impl MemoryReport {
-    fn new(sum: &MemorySum) -> Self {
-        let links = sum.links.iter().map(|link| LinkReport {
-            port: link.name.clone(),
-            data_frames: link.data,
-            control_frames: link.control,
-        });
-        Self {
-            buffer_frames: sum.waiting,
-            kept_free_frames: sum.kept_free,
-            receive_ring_frames: sum.receive_rings,
-            transmit_ring_frames: sum.transmit_rings,
-            links: links.collect(),
-            cores: sum.cores,
-            mbufs: sum.mbufs(),
-            mbuf_bytes: sum.mbuf().0,
-            control_mbufs: sum.control_mbufs(),
-            total_bytes: sum.total().0,
-        }
-    }
-}
-
-impl ProblemReport {
-    fn new(problem: &Problem) -> Self {
-        let severity = match problem.severity {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
-        Self {
-            severity,
-            line: Some(problem.location.line),
-            column: Some(problem.location.column),
-            key: problem.key.clone(),
-            message: problem.kind.to_string(),
-        }
-    }
-
-    fn unplaced(message: String) -> Self {
-        Self { severity: "error", line: None, column: None, key: String::new(), message }
-    }
+fn problem_report(problem: &Problem) -> Value {
+    let severity = match problem.severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    json!({
+        "severity": severity,
+        "line": problem.location.line,
+        "column": problem.location.column,
+        "key": problem.key,
+        "message": problem.kind.to_string(),
+    })
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use config::scenario::Override;
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::str::FromStr;
@@ -20,12 +21,12 @@ use units::{Interval, ParseQuantityError};
     after_help = "Exit status: 0 success, 1 failure while running, 2 wrong usage or configuration."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Validate gateway configurations and scenarios without running them
@@ -150,7 +151,7 @@ pub struct RunArgs {
     pub json: bool,
 }
 
-/// Which gateway is meant.
+/// The gateway to ask.
 #[derive(Args, Debug)]
 pub struct Whom {
     /// Control socket of the gateway. Default: the only socket in /run/longspan
@@ -164,7 +165,7 @@ pub struct Whom {
 /// `longspan reload`.
 #[derive(Args, Debug)]
 pub struct ReloadArgs {
-    /// Which gateway.
+    /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
     /// Print the changes, or the reasons for a refusal, as JSON
@@ -176,15 +177,15 @@ pub struct ReloadArgs {
 #[derive(Args, Debug)]
 pub struct ShowArgs {
     /// View to show
-    #[arg(value_enum)]
-    pub view: ViewArg,
+    #[arg(value_parser = views())]
+    pub view: View,
     /// Show only this port
     #[arg(long, value_name = "NAME")]
     pub port: Option<String>,
     /// Clear the user watermarks after reading them
     #[arg(long)]
     pub clear: bool,
-    /// Which gateway.
+    /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
     /// Print the whole snapshot as JSON
@@ -312,7 +313,7 @@ pub struct SimulateArgs {
 pub struct SweepArg {
     /// The key.
     pub key: String,
-    /// Its values, each once.
+    /// Its values, all different.
     pub values: Vec<String>,
 }
 
@@ -334,7 +335,7 @@ impl FromStr for SweepArg {
     }
 }
 
-/// The values of a list with commas between. Commas inside of brackets, braces and quotes are of the value.
+/// Splits a list at its commas, except those in brackets, braces and quotes.
 fn values(list: &str) -> Vec<&str> {
     let (mut depth, mut quote, mut start) = (0_usize, None, 0);
     let mut values = Vec::new();
@@ -383,7 +384,7 @@ impl FromStr for PortFile {
 pub struct PortSources {
     /// The name of the port.
     pub port: String,
-    /// Whose frames come in there.
+    /// The sources of its frames.
     pub sources: Vec<SourceMatch>,
 }
 
@@ -401,45 +402,29 @@ impl FromStr for PortSources {
     }
 }
 
-/// What of a running gateway is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ViewArg {
-    /// Traffic, links, devices, workers and buffer pools
-    Ports,
-    /// Priority groups and queues: occupancy, watermarks, ECN marks, delays
-    Queues,
-    /// PFC frames and pause times in both directions, and pause storms
-    Pfc,
-    /// LSCC: advertised and received rates, CNPs, flows
-    Flows,
-    /// Dropped frames by reason
-    Drops,
-    /// Bifrost: slots, grants and their lateness
-    Slots,
-    /// The configuration in force
-    Config,
+/// The views of a running gateway.
+fn views() -> impl TypedValueParser<Value = View> {
+    let help = |view| match view {
+        View::Ports => "Traffic, links, devices, workers and buffer pools",
+        View::Queues => "Priority groups and queues: occupancy, watermarks, ECN marks, delays",
+        View::Pfc => "PFC frames and pause times in both directions, and pause storms",
+        View::Flows => "LSCC: advertised and received rates, CNPs, flows",
+        View::Drops => "Dropped frames by reason",
+        View::Slots => "Bifrost: slots, grants and their lateness",
+        View::Config => "The configuration in force",
+    };
+    let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));
+    PossibleValuesParser::new(values).try_map(|name| {
+        View::ALL.into_iter().find(|view| view.name() == name).ok_or("not the name of a view")
+    })
 }
 
-impl From<ViewArg> for View {
-    fn from(view: ViewArg) -> Self {
-        match view {
-            ViewArg::Ports => Self::Ports,
-            ViewArg::Queues => Self::Queues,
-            ViewArg::Pfc => Self::Pfc,
-            ViewArg::Flows => Self::Flows,
-            ViewArg::Drops => Self::Drops,
-            ViewArg::Slots => Self::Slots,
-            ViewArg::Config => Self::Config,
-        }
-    }
-}
-
-/// How fast captures are played.
+/// A replay speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpeedArg {
-    /// So many times as fast as captured.
+    /// A multiple of the captured speed.
     Times(Speed),
-    /// As fast as the link can.
+    /// The rate of the link.
     LineRate,
 }
 
@@ -457,7 +442,7 @@ impl FromStr for SpeedArg {
     }
 }
 
-/// A length of time above zero.
+/// Parses a time above zero.
 fn interval(text: &str) -> Result<Interval, String> {
     match text.parse() {
         Ok(Interval::ZERO) => Err("expected a time above zero, such as 10us".into()),
@@ -465,7 +450,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     }
 }
 
-/// What clap has to say, in one line: its first paragraph, without "error:".
+/// An error of clap in one line: its first paragraph, without "error:".
 pub fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let paragraph = text.split("\n\n").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How a command fails, and with which exit status.
+//! Failures of commands, and their exit status.
 
 use crate::simulate::page::PageError;
 use config::ConfigError;
@@ -7,92 +7,96 @@ use replay::capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use telemetry::NoSuchPort;
 
-/// Why a command did not do what it was to do.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The command line asks for what cannot be.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A configuration that does not hold.
+    /// The gateway has no port of the name on the command line.
+    #[error("{0}")]
+    Port(#[from] NoSuchPort),
+    /// A configuration is invalid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// `check` found configurations that do not hold, and has said so.
+    /// `check` found invalid files.
     #[error("{wrong} of {files} files are invalid")]
     Check {
-        /// Files that do not hold.
+        /// Invalid files.
         wrong: usize,
-        /// Files that were looked at.
+        /// Checked files.
         files: usize,
     },
-    /// A capture that cannot be opened, read from its start, or created.
+    /// A capture cannot be opened, read from its start, or created.
     #[error("{0}")]
     Start(CaptureError),
-    /// A capture that broke while it was read or written.
+    /// Reading or writing a capture failed later.
     #[error("{0}")]
     Run(CaptureError),
-    /// A directory, a report, a series or a plot that cannot be written.
+    /// A file or directory cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
-        /// Whether the replay had begun.
+        /// Whether the replay or simulation had started.
         running: bool,
     },
-    /// The page of an experiment cannot be made. What was measured is written.
+    /// The page of an experiment cannot be created. The results are written.
     #[error("{0}")]
     Page(#[from] PageError),
-    /// An interrupt ended a replay. What was played is written.
+    /// An interrupt ended a replay. The output up to that point is written.
     #[error("interrupted after {frames} frames; the output up to that point is complete")]
     Interrupted {
-        /// Frames that were played.
+        /// Frames replayed.
         frames: u64,
     },
-    /// An interrupt ended a simulation. What is complete is not run again.
+    /// An interrupt ended a simulation. Complete runs will not be repeated.
     #[error("interrupted; {complete} of {planned} runs are complete; run the same command again to resume")]
     Unfinished {
-        /// Runs that are complete.
+        /// Complete runs.
         complete: usize,
-        /// Runs that were to be.
+        /// Planned runs.
         planned: usize,
     },
-    /// Runs of a simulation came to a bad end, each of which was told.
+    /// Runs of a simulation failed. Each was reported.
     #[error("{failed} of {planned} runs failed")]
     FailedRuns {
-        /// Runs that failed.
+        /// Failed runs.
         failed: usize,
-        /// Runs that were to be.
+        /// Planned runs.
         planned: usize,
     },
-    /// Signals cannot be heard.
+    /// Signal handlers cannot be installed.
     #[error("cannot install signal handlers: {0}")]
     Signal(io::Error),
-    /// No gateway answers.
+    /// No gateway answered.
     #[error("{0}")]
     Ask(#[from] ClientError),
-    /// A gateway has no time.
+    /// The gateway is busy.
     #[error("the gateway is busy, try again: {0}")]
     Busy(String),
-    /// A gateway answers something else than it was asked for.
+    /// The gateway's answer does not match the request.
     #[error("unexpected answer from the gateway: {0}")]
     Unexpected(String),
-    /// A running gateway refuses a configuration. Nothing has changed.
+    /// A running gateway refused a configuration. Nothing has changed.
     #[error("reload refused, nothing has changed:\n{}", .0.join("\n"))]
     Refused(Vec<String>),
-    /// A gateway cannot start.
+    /// The gateway cannot start.
     #[cfg(feature = "dpdk")]
     #[error("{0}")]
     Gateway(#[from] gateway::RunError),
-    /// A worker of a gateway ended by a panic: a mistake in Longspan.
+    /// A worker of the gateway panicked, which is a bug.
     #[cfg(feature = "dpdk")]
     #[error("internal error: the worker on core {core} panicked; please report the message above")]
     LostWorker {
         /// Its core.
         core: usize,
     },
-    /// A gateway ended with frames inside.
+    /// The gateway stopped with frames still queued.
     #[cfg(feature = "dpdk")]
     #[error("{frames} frames were still queued when the gateway stopped, and are lost")]
     LeftInside {
@@ -102,7 +106,7 @@ pub enum Failure {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Print(io::Error),
-    /// The gateway lost track of frames: a mistake in Longspan.
+    /// The gateway lost track of frames, which is a bug.
     #[error(
         "internal error: not every frame of {ports} is accounted for; see \"conservation\" in the report, \
          and please report this with your configuration"
@@ -114,12 +118,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A wrong command line.
+    /// The command line is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// An answer to something else than what was asked.
+    /// The failure of a request with this response.
     pub fn unexpected(response: &Response) -> Self {
         match response {
             Response::InvalidRequest(why) => Self::Unexpected(why.clone()),
@@ -128,36 +132,20 @@ impl Failure {
         }
     }
 
-    /// Whether everything was said already: of one file, what is wrong with it.
-    pub fn is_said(&self) -> bool {
+    /// Whether the problem is already printed: for a single file of `check`.
+    pub fn is_printed(&self) -> bool {
         matches!(self, Self::Check { files: 1, .. })
     }
 
-    /// 1 for what failed while running, 2 for a wrong usage or configuration.
+    /// 2 for wrong usage or configuration and for what keeps a command from starting, 1 for later failures.
     pub fn status(&self) -> ExitCode {
-        match self {
+        let is_early = match self {
             #[cfg(feature = "dpdk")]
-            Self::Gateway(_) => ExitCode::from(2),
-            #[cfg(feature = "dpdk")]
-            Self::LostWorker { .. } | Self::LeftInside { .. } => ExitCode::from(1),
-            Self::Usage(_)
-            | Self::Config(_)
-            | Self::Check { .. }
-            | Self::Start(_)
-            | Self::Refused(_)
-            | Self::Write { running: false, .. } => ExitCode::from(2),
-            Self::Run(_)
-            | Self::Write { running: true, .. }
-            | Self::Interrupted { .. }
-            | Self::Page(_)
-            | Self::Unfinished { .. }
-            | Self::FailedRuns { .. }
-            | Self::Signal(_)
-            | Self::Ask(_)
-            | Self::Unexpected(_)
-            | Self::Busy(_)
-            | Self::Print(_)
-            | Self::NotConserved { .. } => ExitCode::from(1),
-        }
+            Self::Gateway(_) => true,
+            Self::Usage(_) | Self::Port(_) | Self::Config(_) | Self::Check { .. } => true,
+            Self::Start(_) | Self::Refused(_) | Self::Write { running: false, .. } => true,
+            _ => false,
+        };
+        ExitCode::from(if is_early { 2 } else { 1 })
     }
 }

@@ -7,6 +7,7 @@ mod cli;
 mod console;
 mod failure;
 mod interrupt;
+mod progress;
 mod replay;
 mod run;
 mod simulate;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
         Err(error) if !error.use_stderr() => {
-            // Help and version. Whoever closed the pipe has read enough.
+            // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();
             Ok(())
         }
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !failure.is_said() {
+            if !failure.is_printed() {
                 console::complain(&failure);
             }
             failure.status()

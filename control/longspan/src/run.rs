@@ -3,7 +3,7 @@
 use crate::cli::RunArgs;
 use crate::failure::Failure;
 
-/// Without DPDK there is nothing to run on.
+/// Fails, because a gateway needs DPDK.
 ///
 /// # Errors
 /// [`Failure::Usage`], always.
@@ -30,14 +30,14 @@ mod with_dpdk {
     use super::{Failure, RunArgs};
     use crate::console;
 
-    /// How much is logged: `error`, `warn`, `info`, `debug`, `trace`.
+    /// The environment variable for the log level: `error`, `warn`, `info`, `debug`, `trace`.
     const LOG: &str = "LONGSPAN_LOG";
 
-    /// Runs a gateway until it is told to end, and says what happened.
+    /// Runs a gateway until it is stopped, and prints its final state.
     ///
     /// # Errors
-    /// [`Failure::Config`] and [`Failure::Gateway`] where it cannot start; [`Failure::LeftInside`] where frames
-    /// did not leave in time.
+    /// [`Failure::Config`] and [`Failure::Gateway`] if it cannot start, [`Failure::LeftInside`] if frames did not
+    /// leave in time.
     pub fn run(args: &RunArgs) -> Result<(), Failure> {
         start_log()?;
         let gateway = config::load(&args.config)?;
@@ -51,7 +51,7 @@ mod with_dpdk {
             console::print(&console::json(&snapshot))?;
         } else {
             for view in [View::Ports, View::Pfc, View::Drops] {
-                console::print(&console::view(&snapshot, view, None)?)?;
+                console::print(&telemetry::render(&snapshot, view, None)?)?;
             }
         }
         if let Some(core) = lost_worker {
@@ -60,7 +60,7 @@ mod with_dpdk {
         if left_inside == 0 { Ok(()) } else { Err(Failure::LeftInside { frames: left_inside }) }
     }
 
-    /// Logs to standard error from now on.
+    /// Starts logging to standard error.
     fn start_log() -> Result<(), Failure> {
         let level = match env::var(LOG) {
             Ok(level) => {
@@ -70,7 +70,7 @@ mod with_dpdk {
         };
         let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(io::stderr);
         let log = log.with_ansi(io::stderr().is_terminal());
-        // The journal has its own clock.
+        // The journal adds its own timestamps.
         if env::var_os("JOURNAL_STREAM").is_some() {
             log.without_time().init()
         } else {

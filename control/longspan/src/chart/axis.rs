@@ -1,16 +1,16 @@
-//! Axes of a plot: which figures stand where, and how they are said.
+//! Axes of a plot: the positions of values, and labels.
 
 use super::drawing::escaped;
 use super::scale::{BYTES, COUNTS, RATES, TIME, Unit, figure, round_step, unit_for};
 
-/// Intervals along a linear axis at most.
+/// The maximum number of intervals on a linear axis.
 const STEPS: u64 = 5;
-/// Decades of a logarithmic axis from which on powers of ten are labels enough.
+/// With more decades, a logarithmic axis has labels only at powers of ten.
 const DECADES_ENOUGH: f64 = 2.5;
-/// Decades of a logarithmic axis at most: labels of more run into each other.
+/// The maximum number of labels at powers of ten; more would overlap.
 const DECADES_MAX: usize = 8;
 
-/// What an axis or a metric counts.
+/// The quantity of an axis or metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Nanoseconds.
@@ -19,13 +19,13 @@ pub enum Quantity {
     Bytes,
     /// Bits per second.
     Rate,
-    /// Things.
+    /// A number of items.
     Count,
-    /// A number of no unit, such as a slowdown.
+    /// A number without a unit, such as a slowdown.
     Ratio,
 }
 
-/// From which figure to which an axis goes, and how.
+/// An axis: its range and scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     quantity: Quantity,
@@ -34,17 +34,17 @@ pub struct Axis {
     kind: Kind,
 }
 
-/// How figures stand along an axis.
+/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Linear,
     Logarithmic,
-    /// At equal distances, with names instead of figures, as they stand in HTML.
+    /// Equal distances, labelled with names, which are escaped for HTML.
     Named(Vec<String>),
 }
 
 impl Quantity {
-    /// What the metric or column `name` counts, told by its last word.
+    /// The quantity of the metric or column `name`, by its last word.
     pub fn of(name: &str) -> Self {
         let word = name.rsplit(['.', '_']).next().unwrap_or(name);
         match word {
@@ -66,7 +66,7 @@ impl Quantity {
         }
     }
 
-    /// `value` with three digits and its unit.
+    /// Formats `value` with three digits and its unit.
     pub fn say(self, value: f64) -> String {
         let (name, size) = unit_for(value.abs() as u64, self.units());
         let scaled = value / size as f64;
@@ -79,7 +79,7 @@ impl Quantity {
 }
 
 impl Axis {
-    /// An axis from zero up to a round figure that is no less than `most`.
+    /// An axis from zero to a round value that is not below `most`.
     pub fn linear(quantity: Quantity, most: f64) -> Self {
         let parts = parts(quantity);
         let most = ((most * parts).ceil() as u64).max(1);
@@ -87,13 +87,13 @@ impl Axis {
         Self { quantity, from: 0.0, to: to as f64 / parts, kind: Kind::Linear }
     }
 
-    /// An axis from zero to exactly `to`, such as of time.
+    /// An axis from zero to exactly `to`.
     pub fn exact(quantity: Quantity, to: f64) -> Self {
         Self { quantity, from: 0.0, to: to.max(1.0), kind: Kind::Linear }
     }
 
-    /// A logarithmic axis that holds all from `least` to `most`, which are above zero, and ends at 1, 2 or 5
-    /// times a power of ten.
+    /// A logarithmic axis that covers `least` to `most`, which are above zero, and ends at 1, 2 or 5 times a power of
+    /// ten.
     pub fn logarithmic(quantity: Quantity, least: f64, most: f64) -> Self {
         let least = least.max(1e-3);
         let (from, to) = (below(least), above(most.max(least)));
@@ -101,7 +101,7 @@ impl Axis {
         Self { quantity, from, to, kind: Kind::Logarithmic }
     }
 
-    /// Where `value` stands, from 0 at the start to 1 at the end; what is beyond an end stands there.
+    /// The position of `value`, from 0 at the start to 1 at the end. Values outside are moved to the nearer end.
     pub fn place(&self, value: f64) -> f64 {
         let place = match self.kind {
             Kind::Logarithmic => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
@@ -110,14 +110,14 @@ impl Axis {
         place.clamp(0.0, 1.0)
     }
 
-    /// An axis along which `names` stand in their order, the first at 0, with half a place before and behind.
-    pub fn named(names: impl Iterator<Item = String>) -> Self {
-        let names: Vec<_> = names.map(|name| escaped(&name)).collect();
+    /// An axis with `names` in order, the first at 0, and half a distance before the first and after the last.
+    pub fn named<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<_> = names.map(escaped).collect();
         let to = names.len() as f64 - 0.5;
         Self { quantity: Quantity::Count, from: -0.5, to, kind: Kind::Named(names) }
     }
 
-    /// The figures that are written at the axis, as they stand in HTML.
+    /// The values and texts of the labels. Texts are escaped for HTML.
     pub fn labels(&self) -> Vec<(f64, String)> {
         match &self.kind {
             Kind::Linear => self.steps(),
@@ -132,7 +132,7 @@ impl Axis {
         let parts = parts(self.quantity);
         let to = (self.to * parts).round() as u64;
         let step = round_step(to, STEPS);
-        // Figures of no unit are counted in thousandths, and said with the decimals that these have.
+        // Ratios are counted in thousandths, and have the decimals that these need.
         let unit = if self.quantity == Quantity::Ratio {
             ("", parts as u64)
         } else {
@@ -156,28 +156,28 @@ impl Axis {
         figures.filter(within).map(|value| (value, self.short(value))).collect()
     }
 
-    /// A round figure without needless decimals.
+    /// Formats a round value without unnecessary decimals.
     fn short(&self, value: f64) -> String {
         let (name, size) = unit_for(value.round() as u64, self.quantity.units());
-        // Of a sum of floating point as it was meant.
+        // Removes rounding errors of floating point.
         let scaled = (value / size as f64 * 1e6).round() / 1e6;
         if name.is_empty() { scaled.to_string() } else { format!("{scaled} {name}") }
     }
 }
 
-/// How finely figures along a linear axis are told apart, in parts of one.
+/// The number of parts of one that labels of a linear axis distinguish.
 fn parts(quantity: Quantity) -> f64 {
     if quantity == Quantity::Ratio { 1_000.0 } else { 1.0 }
 }
 
-/// The largest of 1, 2, 5, 10, ... that is no larger than `value`.
+/// The largest of 1, 2, 5, 10, ... that is not above `value`.
 fn below(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let factor = [5.0, 2.0].into_iter().find(|factor| factor * power <= value * (1.0 + 1e-9));
     factor.unwrap_or(1.0) * power
 }
 
-/// The smallest of 1, 2, 5, 10, ... that is no smaller than `value`.
+/// The smallest of 1, 2, 5, 10, ... that is not below `value`.
 fn above(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= value * (1.0 - 1e-9));

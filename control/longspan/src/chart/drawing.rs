@@ -1,36 +1,26 @@
-//! Elements of SVG. They have classes, and the picture or page that holds them says how these look: `g` for a grid,
-//! `f` for a frame, `l` for a line and `s` for a surface, both in the colour of their class `c0`, `c1`, ...
+//! SVG elements. The picture or page that contains them has styles for their classes: `g` for a grid, `f` for a
+//! frame, `l` for a line and `s` for a surface. Lines and surfaces have the colour of their class `c0`, `c1`, ...
 
 use core::fmt::{Arguments, Display, Write};
 
-/// Colours that a style has.
+/// The number of colours in a style.
 pub const COLOURS: usize = 8;
 
-/// Shades of a strip that are told apart.
+/// The number of shades in a strip.
 pub const SHADES: u64 = 4;
 
-/// `text` as it stands in HTML and SVG, in elements and in attributes.
+/// Escapes `text` for elements and attributes of HTML and SVG.
 pub fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            _ => safe.push(character),
-        }
-    }
-    safe
+    let characters = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    characters.into_iter().fold(text.to_owned(), |text, (character, safe)| text.replace(character, safe))
 }
 
-/// Elements, one a line. Coordinates are pixels of the picture.
+/// Elements, one per line. Coordinates are pixels of the picture.
 #[derive(Default)]
 pub struct Drawing(String);
 
 impl Drawing {
-    /// What was drawn.
+    /// The elements so far.
     pub fn elements(&self) -> &str {
         &self.0
     }
@@ -40,7 +30,7 @@ impl Drawing {
         writeln!(self.0, "{element}").expect("a string takes everything");
     }
 
-    /// A text that is escaped already. It begins at `x`, or has its `middle` or `end` there, as `anchor` says.
+    /// A text, already escaped. `anchor` determines what is at `x`: its `start`, `middle` or `end`.
     pub fn text(&mut self, x: impl Display, y: impl Display, anchor: &str, text: &str) {
         self.put(format_args!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
     }
@@ -67,12 +57,12 @@ impl Drawing {
         self.put(format_args!("<path class=\"l c{colour}{dashes}\" d=\"{path}\"/>"));
     }
 
-    /// A line in steps: from one corner to the next it goes along one axis.
+    /// A line in steps: each part is horizontal or vertical.
     pub fn steps(&mut self, colour: usize, corners: impl Iterator<Item = (i32, f64)>) {
         let mut path = String::new();
         let mut last: Option<(i32, i64)> = None;
         for (x, y) in corners {
-            // In tenths, and as differences: a page has many of these.
+            // In tenths and relative, to save space: a page has many of these.
             let y = (y * 10.0).round() as i64;
             match last {
                 None => write!(path, "M{x} {}", tenths(y)),
@@ -87,7 +77,7 @@ impl Drawing {
         self.line(colour, false, &path);
     }
 
-    /// A strip whose shade is the share, in `1 / SHADES`, of the stretches in `shares`: from where, to where, share.
+    /// A strip of the stretches in `shares`: start, end, and shade in units of `1 / SHADES`.
     pub fn strip(&mut self, colour: usize, (y, height): (f64, f64), shares: &[(i32, i32, u64)]) {
         for (from, to, share) in shares {
             let (colour, width, shade) = (colour % COLOURS, to - from, *share as f64 / SHADES as f64);
@@ -99,7 +89,7 @@ impl Drawing {
     }
 }
 
-/// A number of tenths, without needless characters.
+/// Formats a number of tenths, without a decimal if it is zero.
 fn tenths(value: i64) -> String {
     if value % 10 == 0 { (value / 10).to_string() } else { format!("{:.1}", value as f64 / 10.0) }
 }

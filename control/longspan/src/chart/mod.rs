@@ -1,4 +1,4 @@
-//! What charts are made of: the plot of a replay and the plots on the page of an experiment.
+//! The parts of charts: of the plot of a replay, and of the plots on the page of an experiment.
 
 pub mod axis;
 pub mod drawing;

@@ -1,19 +1,19 @@
-//! Round figures along an axis.
+//! Round values and their units.
 
-/// A unit and how many of the base unit it is.
+/// A unit, and its size in the base unit.
 pub type Unit = (&'static str, u64);
 
-/// Units of bytes.
+/// Units of data. The base unit is the byte.
 pub const BYTES: [Unit; 4] = [("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
-/// Units of rates, of bits per second.
+/// Units of rates. The base unit is one bit per second.
 pub const RATES: [Unit; 5] =
     [("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
-/// The one unit of what is counted.
+/// The unit of plain numbers.
 pub const COUNTS: [Unit; 1] = [("", 1)];
-/// Units of time, of nanoseconds.
+/// Units of time. The base unit is the nanosecond.
 pub const TIME: [Unit; 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// The smallest of 1, 2, 5, 10, 20, ... of which `count` reach up to `most`.
+/// The smallest of 1, 2, 5, 10, 20, ... of which `count` steps reach `most`.
 pub fn round_step(most: u64, count: u64) -> u64 {
     let least = most.div_ceil(count).max(1);
     let mut magnitude = 1_u64;
@@ -28,12 +28,12 @@ pub fn round_step(most: u64, count: u64) -> u64 {
     }
 }
 
-/// The largest unit that is no larger than `most`.
+/// The largest unit that is not larger than `most`.
 pub fn unit_for(most: u64, units: &'static [Unit]) -> Unit {
     *units.iter().rev().find(|(_, size)| most >= *size).unwrap_or(&units[0])
 }
 
-/// `value` in `unit`, with the decimals that multiples of `step` have.
+/// Formats `value` in `unit`, with the decimals that multiples of `step` need.
 pub fn figure(value: u64, step: u64, (name, size): Unit) -> String {
     let (whole, rest) = (value / size, value % size);
     let places = size.ilog10() as usize;

@@ -1,9 +1,9 @@
-//! A column as it is drawn: no more points than there are pixels to tell them apart.
+//! Reducing a column to as many points as there are pixels.
 
 use super::drawing::SHADES;
 use units::Interval;
 
-/// What a column comes to within one pixel.
+/// The values of a column within one pixel.
 struct Pixel {
     x: i32,
     least: u64,
@@ -11,8 +11,7 @@ struct Pixel {
     last: u64,
 }
 
-/// The corners of the steps through `values`, each at its pixel. Within one pixel the line covers all
-/// of them.
+/// The corners of the steps through `values`, each of which is at a pixel. Within a pixel, the line covers all values.
 pub fn corners(values: impl Iterator<Item = (i32, u64)>) -> Vec<(i32, u64)> {
     let mut corners = Vec::new();
     let mut pixel: Option<Pixel> = None;
@@ -22,7 +21,7 @@ pub fn corners(values: impl Iterator<Item = (i32, u64)>) -> Vec<(i32, u64)> {
                 Pixel { x, least: least.min(value), most: most.max(value), last: value }
             }
             Some(done) => {
-                // It stands until here.
+                // The last value applies until here.
                 let last = done.last;
                 corners.extend(done.corners());
                 corners.push((x, last));
@@ -42,19 +41,19 @@ impl Pixel {
     }
 }
 
-/// How much of the time of each pixel `values` are above zero: pixels from and to, and the share in `1 / SHADES`.
-/// They are pixels, instants and values, which rise, rise and hold until the next one.
+/// The share of each pixel's time in which `values` are above zero: first pixel, end, and share in units of
+/// `1 / SHADES`. `values` are pixels, instants and values, in order; each value applies until the next one.
 pub fn shares(values: &[(i32, Interval, u64)]) -> Vec<(i32, i32, u64)> {
     bars(&held_by_pixel(values))
 }
 
-/// For each pixel how long it is above zero, and how long the pixel lasts, in parts of a nanosecond.
+/// For each pixel, how long the value is above zero and how long the pixel lasts, in fractions of a nanosecond.
 fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
     let mut pixels: Vec<(i32, u128, u128)> = Vec::new();
     for pair in values.windows(2) {
         let ((first, from, value), (last, to, _)) = (pair[0], pair[1]);
-        // Of each pixel that it reaches into an equal part: exact where it is within one, and as
-        // good as one can see elsewhere.
+        // Each pixel that it touches gets an equal part. Within one pixel this is exact; otherwise the error is
+        // invisible.
         let each = (u128::from((to - from).0) << 16) / (last - first + 1) as u128;
         for x in first..=last {
             if pixels.last().is_none_or(|(newest, ..)| *newest < x) {
@@ -69,8 +68,7 @@ fn held_by_pixel(values: &[(i32, Interval, u64)]) -> Vec<(i32, u128, u128)> {
     pixels
 }
 
-/// Neighbouring pixels of one share together, where it is above zero: pixels from and to, and the share of
-/// their time.
+/// Joins neighbouring pixels with the same share, and drops those with none: first pixel, end, and share.
 fn bars(pixels: &[(i32, u128, u128)]) -> Vec<(i32, i32, u64)> {
     let mut bars: Vec<(i32, i32, u64)> = Vec::new();
     for (x, held, whole) in pixels {

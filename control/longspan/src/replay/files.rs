@@ -1,20 +1,20 @@
-//! Which files are read and written, so that none is written over that is still needed.
+//! The files that are read and written, so that no output overwrites a needed file.
 
 use crate::failure::Failure;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The same file, whatever path leads to it.
+/// The identity of a file, independent of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
-    /// A file that exists: device and inode.
+    /// An existing file: device and inode.
     Existing(u64, u64),
-    /// One that does not: its name in a directory that exists, or the path as it is.
+    /// A missing file: its name in an existing directory, or its path.
     Wanted(PathBuf),
 }
 
-/// Who has claimed which file.
+/// The claimed files, and their uses.
 #[derive(Default)]
 pub struct Claims {
     read: Vec<(Identity, String)>,
@@ -22,16 +22,15 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// `path` is read as `what`.
+    /// Claims `path` for reading as `what`.
     pub fn read(&mut self, path: &Path, what: impl Into<String>) {
         self.read.push((identity(path), what.into()));
     }
 
-    /// `path` is written as `what`.
+    /// Claims `path` for writing as `what`. A device such as `/dev/null` may be claimed any number of times.
     ///
     /// # Errors
-    /// [`Failure::Usage`] where it is also read, or written as something else. A device such as
-    /// `/dev/null` may be written as often as you like.
+    /// [`Failure::Usage`] if it is already claimed.
     pub fn write(&mut self, path: &Path, what: &str) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Err(Failure::usage(format!(

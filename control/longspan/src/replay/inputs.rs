@@ -1,22 +1,23 @@
-//! The captures that are played.
+//! The captures to replay.
 
 use super::files::Claims;
 use super::ports::port_called;
-use crate::cli::{ReplayArgs, SpeedArg};
+use crate::cli::{PortFile, ReplayArgs, SpeedArg};
 use crate::failure::Failure;
 use config::Gateway;
+use indexmap::IndexSet;
 use replay::capture::{CaptureFile, Looped, Pace, Splitter};
 use replay::{Input, Side};
 use std::path::Path;
-use units::{BitRate, PortId, PortSet};
+use units::{BitRate, PortId};
 
 type Source = Looped<CaptureFile>;
 
-/// Opens them.
+/// Opens the captures.
 ///
 /// # Errors
-/// [`Failure::Usage`] for ports that there are not or that are named twice, and standard input
-/// named twice; [`Failure::Start`] for what cannot be opened.
+/// [`Failure::Usage`] if a port does not exist, or a port or standard input is named twice; [`Failure::Start`] if a
+/// capture cannot be opened.
 pub fn open(
     args: &ReplayArgs,
     gateway: &Gateway,
@@ -33,18 +34,13 @@ fn open_each(
     gateway: &Gateway,
     claims: &mut Claims,
 ) -> Result<Vec<Input<Source>>, Failure> {
-    let mut taken = PortSet::EMPTY;
-    let mut ports = Vec::new();
-    for input in &args.inputs {
-        let port = port_called(gateway, &input.port)?;
-        if taken.contains(port) {
-            let name = &input.port;
+    let mut ports = IndexSet::new();
+    for PortFile { port: name, .. } in &args.inputs {
+        if !ports.insert(port_called(gateway, name)?) {
             return Err(Failure::usage(format!(
                 "--in names port {name} twice; merge the captures first, for example with mergecap"
             )));
         }
-        taken.insert(port);
-        ports.push(port);
     }
     if args.inputs.iter().filter(|input| is_stdin(&input.file)).count() > 1 {
         return Err(Failure::usage("only one port can read standard input (-)"));
@@ -69,7 +65,7 @@ fn open_split(
         let port = port_called(gateway, &from.port)?;
         rules.extend(from.sources.iter().map(|source| (*source, port)));
     }
-    // One stream feeds several links: at the rate of the slowest, none of them is overrun.
+    // One stream feeds several links. The rate of the slowest overruns none of them.
     let rate_of = |port: PortId| gateway.program.port(port).rate;
     let rates = rules.iter().map(|(_, port)| rate_of(*port));
     let Some(slowest) = rates.min() else {
@@ -96,7 +92,7 @@ fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// How long all captures are together, every loop counted; `None` where one of them is a pipe.
+/// The total length of all captures and loops; `None` if one of them is a pipe.
 pub fn total_bytes(args: &ReplayArgs) -> Option<u64> {
     let files = args.inputs.iter().map(|input| &input.file).chain(&args.split);
     let lengths = files.map(|file| {

@@ -5,25 +5,30 @@ mod inputs;
 mod outputs;
 mod plot;
 mod ports;
-mod progress;
 mod summary;
 
 use crate::cli::ReplayArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::progress;
 use files::Claims;
 use outputs::Destinations;
-use progress::Bar;
 use replay::report::Report;
 use replay::series::Sampling;
 use replay::{Outcome, Replay};
+use telemetry::table::thousands;
 
-/// Plays captures through a gateway.
+/// The progress of captures whose total length is known.
+const MEASURED: &str = "{bar:40} {percent:>3}%  {msg} frames  {bytes_per_sec}  {eta} left";
+/// The progress of captures from a pipe.
+const UNMEASURED: &str = "{spinner} {msg} frames  {bytes}  {bytes_per_sec}";
+
+/// Replays captures through a gateway.
 ///
 /// # Errors
-/// Each [`Failure`] but that of `check`. A capture that breaks while it is played fails at the
-/// end, when what came before it is written.
+/// All [`Failure`]s except those of `check` and `simulate`. If a capture breaks while it is read, the output for the
+/// frames before that point is written first.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::heard()?;
     let gateway = config::load(&args.config)?;
@@ -38,12 +43,14 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let outputs = destinations.create()?;
     gateway.warnings.iter().for_each(console::complain);
 
-    let mut bar = Bar::new(inputs::total_bytes(args));
+    let total_bytes = inputs::total_bytes(args);
+    let bar = progress::bar(total_bytes, if total_bytes.is_some() { MEASURED } else { UNMEASURED });
     let outcome = replay.run(&gateway.name, outputs, |progress| {
-        bar.show(progress);
+        bar.set_message(thousands(progress.frames));
+        bar.set_position(progress.bytes);
         interrupt.flow()
     });
-    bar.end();
+    bar.finish_and_clear();
     let Outcome { report, input_error, interrupted, series } = outcome.map_err(Failure::Run)?;
 
     destinations.write_report(&report)?;

@@ -1,4 +1,4 @@
-//! Where the captures, the report and the series go.
+//! The files for the captures, the report and the series.
 
 use super::files::Claims;
 use super::plot;
@@ -14,25 +14,24 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The files that are written.
+/// The files to write.
 pub struct Destinations {
-    /// One place per port.
-    captures: Vec<Option<PathBuf>>,
+    /// The capture of each port, in port order.
+    pub captures: Vec<Option<PathBuf>>,
     /// The report.
-    report: Option<PathBuf>,
-    /// What happened over time, as CSV.
-    series: Option<PathBuf>,
-    /// The same as SVG.
-    plot: Option<PathBuf>,
+    pub report: Option<PathBuf>,
+    /// The series as CSV.
+    pub series: Option<PathBuf>,
+    /// The series as SVG.
+    pub plot: Option<PathBuf>,
     directory: Option<PathBuf>,
 }
 
 impl Destinations {
-    /// Reads them from the command line, and touches nothing.
+    /// Determines the files from the command line, without creating any.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for ports that there are not or that are named twice, and files that are
-    /// also read or written for something else.
+    /// [`Failure::Usage`] if a port does not exist or is named twice, or a file is already claimed.
     pub fn new(args: &ReplayArgs, gateway: &Gateway, claims: &mut Claims) -> Result<Self, Failure> {
         let mut captures = vec![None; gateway.port_names().len()];
         for output in &args.outputs {
@@ -65,12 +64,12 @@ impl Destinations {
         Ok(Self { captures, report, series, plot, directory })
     }
 
-    /// Whether anybody wants to know what happens over time.
+    /// Whether a series or a plot is requested.
     pub fn want_series(&self) -> bool {
         self.series.is_some() || self.plot.is_some()
     }
 
-    /// Creates all files, also those that are written at the end: better to know now than after a long replay.
+    /// Creates all files, even those that are written at the end, so that errors appear before a long replay.
     ///
     /// # Errors
     /// [`Failure::Start`] and [`Failure::Write`].
@@ -88,48 +87,28 @@ impl Destinations {
         Ok(Outputs::new(writers.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// Writes the report, where one was asked for.
+    /// Writes the report, if requested.
     ///
     /// # Errors
     /// [`Failure::Write`].
     pub fn write_report(&self, report: &Report) -> Result<(), Failure> {
-        write(self.report(), |file| file.write_all(report.to_json().as_bytes()))
+        write(&self.report, |file| file.write_all(report.to_json().as_bytes()))
     }
 
-    /// Writes the series and its plot, where they were asked for.
+    /// Writes the series and its plot, if requested.
     ///
     /// # Errors
     /// [`Failure::Write`].
     pub fn write_series(&self, series: &Series, gateway: &Gateway) -> Result<(), Failure> {
         let ports: Vec<_> = gateway.port_names().collect();
-        write(self.series(), |file| series.write_csv(&ports, file))?;
-        write(self.plot(), |file| file.write_all(plot::svg(series, &gateway.name, &ports).as_bytes()))
-    }
-
-    /// The capture of each port that has one, by the port's place.
-    pub fn captures(&self) -> impl Iterator<Item = Option<&Path>> {
-        self.captures.iter().map(Option::as_deref)
-    }
-
-    /// The report's file.
-    pub fn report(&self) -> Option<&Path> {
-        self.report.as_deref()
-    }
-
-    /// The series' file.
-    pub fn series(&self) -> Option<&Path> {
-        self.series.as_deref()
-    }
-
-    /// The plot's file.
-    pub fn plot(&self) -> Option<&Path> {
-        self.plot.as_deref()
+        write(&self.series, |file| series.write_csv(&ports, file))?;
+        write(&self.plot, |file| file.write_all(plot::svg(series, &gateway.name, &ports).as_bytes()))
     }
 }
 
-/// Fills a file that exists since the start.
+/// Fills a file that was created at the start.
 fn write(
-    path: Option<&Path>,
+    path: &Option<PathBuf>,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
@@ -141,7 +120,7 @@ fn write(
     written.map_err(|source| Failure::Write { path: path.into(), source, running: true })
 }
 
-/// The capture of a port in a directory. Ports may be called `1/1`, files not.
+/// The name of a port's capture. Names of ports may contain a slash, as in `1/1`.
 fn file_name(port: &str) -> String {
     format!("{}.pcap", port.replace('/', "_"))
 }

@@ -1,10 +1,13 @@
-//! Ports as the command line names them.
+//! Ports by name.
 
 use crate::failure::Failure;
 use config::Gateway;
 use units::PortId;
 
-/// The port called `name`, or which ones there are.
+/// The port called `name`.
+///
+/// # Errors
+/// [`Failure::Usage`] with the names of all ports if there is none.
 pub fn port_called(gateway: &Gateway, name: &str) -> Result<PortId, Failure> {
     gateway.port(name).ok_or_else(|| {
         let valid: Vec<_> = gateway.port_names().collect();

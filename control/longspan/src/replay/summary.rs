@@ -1,4 +1,4 @@
-//! One page for a person who runs networks: what happened, and where it is written.
+//! The page on standard output: the results for a network operator, and the written files.
 
 use super::outputs::Destinations;
 use core::fmt::Write;
@@ -8,7 +8,7 @@ use switch::figure::LISTS;
 use telemetry::table::{Table, bytes, nanos, rate, section, thousands};
 use telemetry::tables::{self, threshold};
 
-/// The page. Plain ASCII, at most 100 columns for names of usual length.
+/// The page, in plain ASCII. It has at most 100 columns if names have the usual length.
 pub fn page(report: &Report, destinations: &Destinations) -> String {
     let mut page = heading(report);
     write_ports(&mut page, report);
@@ -22,7 +22,7 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     page
 }
 
-/// A line of the page. A string takes all that is written to it.
+/// A line of the page. Writing to a string cannot fail.
 macro_rules! line {
     ($page:expr) => { $page.push('\n') };
     ($page:expr, $($argument:tt)*) => { let _ = writeln!($page, $($argument)*); };
@@ -128,7 +128,7 @@ fn write_lossless(page: &mut String, report: &Report) {
     section(page, "LOSSLESS PRIORITIES: pauses sent, and occupancy of the priority groups", &table);
 }
 
-/// The tables of the figures that are listed for a summary.
+/// The tables that are listed for a summary.
 fn write_listed(page: &mut String, report: &Report) {
     for list in LISTS {
         let ports: Vec<_> =
@@ -224,13 +224,13 @@ fn write_verdict(page: &mut String, report: &Report) {
 
 fn write_files(page: &mut String, report: &Report, destinations: &Destinations) {
     let mut table = Table::new(2, ["", ""]);
-    for (port, path) in report.ports.iter().zip(destinations.captures()) {
+    for (port, path) in report.ports.iter().zip(&destinations.captures) {
         if let Some(path) = path {
             table.row([port.name.clone(), path.display().to_string()]);
         }
     }
     let others =
-        [("report", destinations.report()), ("series", destinations.series()), ("plot", destinations.plot())];
+        [("report", &destinations.report), ("series", &destinations.series), ("plot", &destinations.plot)];
     for (what, path) in others {
         if let Some(path) = path {
             table.row([what.into(), path.display().to_string()]);

@@ -1,22 +1,17 @@
-//! Claims of papers beside what was found.
+//! Verdicts on the claims of papers.
 
 use super::plan::Planned;
 use super::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread, Verdict};
 use config::scenario::{Better, Claim, Paper};
+use indexmap::IndexSet;
 
-/// How much worse than the paper's an absolute figure may be and still be weaker, not contradicted: so many times
-/// the figure.
+/// The maximum factor by which an absolute figure may be worse than the paper's to be weaker, and not contradicted.
 const WEAKER: f64 = 2.0;
 
-/// Each claim, at each point of the sweeps. `runs` are those of `planned` that came to something; the others were
-/// interrupted before they began.
+/// Judges each claim at each point of the sweeps. `runs` has an entry for each of `planned`: its results, or `None`
+/// if it was interrupted before it started.
 pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>]) -> Vec<ClaimSummary> {
-    let mut points: Vec<Option<&str>> = Vec::new();
-    for run in planned {
-        if !points.contains(&run.point.as_deref()) {
-            points.push(run.point.as_deref());
-        }
-    }
+    let points: IndexSet<Option<&str>> = planned.iter().map(|run| run.point.as_deref()).collect();
     let at = |claim, point| {
         let runs = planned.iter().zip(runs).filter(|(planned, _)| planned.point.as_deref() == point);
         judge_at(claim, point, &runs.collect::<Vec<_>>())
@@ -24,12 +19,12 @@ pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>])
     claims.iter().flat_map(|claim| points.iter().map(move |point| at(claim, *point))).collect()
 }
 
-/// The claim, at one point; `runs` are all that were planned there.
+/// Judges a claim at one point. `runs` are all runs planned there.
 fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSummary>)]) -> ClaimSummary {
     let unfinished = ended_otherwise(claim, runs);
     let ours = if unfinished.is_none() { measured(claim, runs) } else { None };
     let better = direction(claim);
-    let judged = |ours: Spread| verdict(claim, better, ours.median.0);
+    let judged = |ours: Spread| verdict(claim, better, ours.median);
     ClaimSummary {
         id: claim.id.clone(),
         text: claim.text.clone(),
@@ -47,8 +42,8 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSu
     }
 }
 
-/// How the first of its runs ended that did not finish. What such a run has measured is a part of the figure at best:
-/// the flows that were left are not in it.
+/// The ending of the first of the claim's runs that did not finish. Its figures are incomplete, because they exclude
+/// the remaining flows.
 fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<EndingName> {
     let variants = [Some(&claim.of), claim.against.as_ref()];
     let concerned = runs.iter().filter(|(planned, _)| {
@@ -56,7 +51,7 @@ fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> O
     });
     let mut endings =
         concerned.map(|(_, run)| run.as_ref().map_or(EndingName::Interrupted, |run| run.ending));
-    // Whether it stands still is known of a run that does.
+    // These metrics are known of a run that stands still.
     let of_standstill = ["run.deadlocked", "run.livelocked"].contains(&claim.metric.as_str());
     endings.find(|ending| match ending {
         EndingName::Finished => false,
@@ -67,7 +62,7 @@ fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> O
 
 fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<Spread> {
     let figure = |variant: &str, seed: u64| {
-        let of_it = |planned: &Planned| planned.variant.as_deref() == Some(variant) && planned.seed == seed;
+        let of_it = |it: &Planned| it.variant.as_deref() == Some(variant) && it.seed == seed;
         let (_, run) = runs.iter().find(|(planned, _)| of_it(planned))?;
         run.as_ref()?.metrics.get(&claim.metric).map(|figure| figure.0)
     };
@@ -82,7 +77,7 @@ fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<S
     Spread::of(values.collect())
 }
 
-/// The relative change from `before` to `after`; none from nothing to something.
+/// The relative change from `before` to `after`; `None` if only `before` is zero.
 fn change(after: f64, before: f64) -> Option<f64> {
     if after == before {
         return Some(0.0);
@@ -97,7 +92,7 @@ fn said(paper: Paper) -> PaperFigure {
     }
 }
 
-/// The least and the most that the paper says.
+/// The lowest and the highest figure of the paper.
 fn ends(paper: Paper) -> (f64, f64) {
     match paper {
         Paper::Figure { value, .. } => (value, value),
@@ -105,7 +100,8 @@ fn ends(paper: Paper) -> (f64, f64) {
     }
 }
 
-/// Which way the figure gets better: what is said, otherwise the way in which all of the paper's figures change.
+/// The direction in which the figure improves: the stated one, or else the one in which all of the paper's figures
+/// change.
 fn direction(claim: &Claim) -> Option<Better> {
     let claimed = match ends(claim.paper) {
         (_, high) if high < 0.0 => Some(Better::Less),
@@ -120,7 +116,7 @@ fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
         return Verdict::Reproduced;
     }
     let (low, high) = ends(claim.paper);
-    // The best and the worst of the paper, turned round where less is better: then more is better in any case.
+    // Negate the figures if less is better, so that more is better in any case.
     let (ours, best, worst) = match better {
         None => return Verdict::Contradicted,
         Some(Better::Less) => (-ours, -low, -high),
@@ -134,22 +130,22 @@ fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
     } else if worst >= 0.0 {
         ours * WEAKER >= worst
     } else {
-        // Below nothing, since it was turned round: ours is more than the paper's, up to twice as much.
+        // The figures are negated, so this allows up to twice the paper's.
         ours >= worst * WEAKER
     };
     if is_there { Verdict::Weaker } else { Verdict::Contradicted }
 }
 
-/// Whether ours lies in the paper's range, or is its figure within the tolerance.
+/// Whether our figure is in the paper's range, or equals its figure within the tolerance.
 fn is_the_papers(claim: &Claim, ours: f64) -> bool {
     let (paper, tolerance) = match claim.paper {
         Paper::Range { low, high } => return (low..=high).contains(&ours),
         Paper::Figure { value, tolerance } => (value, tolerance),
     };
     let allowed = tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
-    // A tolerance of 0.3 is met by what was rounded to it.
+    // Allow for rounding.
     let allowed = allowed * (1.0 + 1e-9);
-    // However wide the tolerance, a change that is not there, or goes the other way, is not the paper's.
+    // Whatever the tolerance, no change and the opposite change are not the paper's.
     let is_other_way = claim.against.is_some() && paper != 0.0 && ours * paper <= 0.0;
     (ours - paper).abs() <= allowed && !is_other_way
 }

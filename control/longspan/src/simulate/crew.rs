@@ -1,15 +1,15 @@
-//! Several runs at a time.
+//! Several runs in parallel.
 
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::thread;
 
-/// Does `work` for each number below `count`, up to `jobs` at a time, beginning with the lowest. What came of each,
-/// in their order.
+/// Calls `work` for each number below `count`, lowest first, with up to `jobs` calls in parallel. Returns the results
+/// in order.
 ///
 /// # Panics
-/// Where `work` does.
+/// If `work` does.
 pub fn work<T: Send>(count: usize, jobs: NonZeroUsize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
@@ -18,7 +18,7 @@ pub fn work<T: Send>(count: usize, jobs: NonZeroUsize, work: impl Fn(usize) -> T
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(place) = done.get(index) else { break };
             let result = work(index);
-            // A worker that panicked ends the scope by a panic, so nobody sees what it left.
+            // If a worker panics, the scope panics, and nobody sees the results.
             if let Ok(mut place) = place.lock() {
                 *place = Some(result);
             }

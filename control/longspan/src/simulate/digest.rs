@@ -1,15 +1,15 @@
-//! What the results of a run depend on, in a few letters: two runs with the same digest have the same results.
+//! Digests of the inputs of runs: two runs with the same digest have the same results.
 
 use config::scenario::Scenario;
 use core::fmt::{self, Write};
 use core::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// Which Longspan this is, down to its code.
+/// A digest of Longspan itself.
 pub struct Build(String);
 
 impl Build {
-    /// This one: its version and, where it can be read, its executable.
+    /// This build: the version and, if it can be read, the executable.
     pub fn this() -> Self {
         let mut text = Digest::new();
         text.text(env!("CARGO_PKG_VERSION"));
@@ -20,7 +20,7 @@ impl Build {
     }
 }
 
-/// Of everything that the results of `scenario` depend on: the files that it names are in it, comments are not.
+/// The digest of all inputs of `scenario`, including the files that it names, but not comments.
 pub fn of_run(build: &Build, scenario: &Scenario) -> String {
     let mut digest = Digest::new();
     digest.text(&build.0);
@@ -28,7 +28,7 @@ pub fn of_run(build: &Build, scenario: &Scenario) -> String {
     digest.debug(&(name, scenario.options(), &network.links, topology));
     digest.debug(&(groups, traffic, sampling, switches));
     for node in &network.nodes {
-        // A switch is its configuration, which is above.
+        // The configurations of switches are already included.
         if let simulation::NodeKind::Host(settings) = &node.kind {
             digest.debug(settings);
         }
@@ -36,7 +36,7 @@ pub fn of_run(build: &Build, scenario: &Scenario) -> String {
     digest.finish()
 }
 
-/// Takes text, and keeps none of it.
+/// A hash of texts.
 struct Digest(SipHasher13);
 
 impl Digest {
@@ -46,12 +46,12 @@ impl Digest {
 
     fn text(&mut self, text: &str) {
         self.0.write(text.as_bytes());
-        // So that two texts are not one longer one.
+        // Separates this text from the next.
         self.0.write_u8(0xff);
     }
 
     fn debug(&mut self, value: &impl fmt::Debug) {
-        // A digest takes all that is written to it.
+        // Writing to a digest cannot fail.
         let _ = write!(self, "{value:?}");
         self.0.write_u8(0xff);
     }

@@ -20,15 +20,14 @@ use progress::Board;
 use run::SUMMARY;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::thread;
 use summary::{EndingName, RunSummary, Summary};
 
-/// Runs a scenario, in each of its ways.
+/// Runs all variants, sweeps and seeds of a scenario.
 ///
 /// # Errors
-/// Each [`Failure`] that is not of `check`, `replay` or a running gateway. Where a run failed, the others have
-/// been done first.
+/// All [`Failure`]s except those of `check`, `replay` and running gateways. If a run fails, the others are still
+/// done first.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::heard()?;
     let plan = Plan::new(args)?;
@@ -54,17 +53,17 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     } else {
         console::print(&tables::page(&summary, &plan, &args.out))?;
     }
-    page::write(&args.out)?;
+    page::write(&args.out, &summary)?;
     verdict(&summary.runs, planned)
 }
 
-/// One run: what is known of it, or what comes of it now.
+/// The results of one run: those of an earlier command if they still apply, or those of a new run.
 fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let directory = args.out.join(&planned.name);
-    let known = if args.again { None } else { known(&directory, &planned.inputs) };
+    let known = if args.again { None } else { summary::known(&directory.join(SUMMARY), &planned.inputs) };
     let done = match known {
-        // What the command line calls it may have changed.
+        // The parameters on the command line may differ.
         Some(run) => Ok(RunSummary { parameters: planned.parameters.clone(), ..run }),
         None => run::run(plan, index, &directory, board),
     };
@@ -76,10 +75,6 @@ fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Res
     }
     board.done(index);
     done
-}
-
-fn known(directory: &Path, inputs: &str) -> Option<RunSummary> {
-    summary::known(&directory.join(SUMMARY), inputs)
 }
 
 fn verdict(runs: &[RunSummary], planned: usize) -> Result<(), Failure> {

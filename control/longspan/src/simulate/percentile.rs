@@ -1,7 +1,7 @@
-//! Percentiles of values that are all there: exact, and each is one of them.
+//! Exact percentiles: each is one of the values.
 
-/// The place of a percentile among `count` sorted values, which are some: the least one that so many percent of
-/// them do not exceed (nearest rank).
+/// The index of a percentile in `count` sorted values, which is not zero: the smallest value that this percentage of
+/// them does not exceed (nearest rank).
 pub fn place_of(percent: usize, count: usize) -> usize {
     (count * percent).div_ceil(100).max(1) - 1
 }

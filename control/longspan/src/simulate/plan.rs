@@ -1,4 +1,4 @@
-//! Which runs there are: each variant, at each point of the sweeps, with each seed.
+//! The plan of a simulation: each variant, at each point of the sweeps, with each seed.
 
 use super::digest::{self, Build};
 use crate::cli::{SimulateArgs, SweepArg};
@@ -10,22 +10,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The key of the seed in a scenario.
 const SEED: &str = "scenario.seed";
 
-/// A run that is to be.
+/// A planned run.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Its name, and its directory: variant, point of the sweeps, seed.
+    /// Its name, which is also its directory: variant, point of the sweeps, seed.
     pub name: String,
-    /// Its variant, where the scenario has any.
+    /// Its variant, if the scenario has variants.
     pub variant: Option<String>,
-    /// Its point of the sweeps, where there are any: `key=value`, with commas between.
+    /// Its point of the sweeps, if there are any: `key=value`, separated by commas.
     pub point: Option<String>,
-    /// What the command line says of it: `--set` and its point of the sweeps.
+    /// Its parameters from the command line: `--set` and its point of the sweeps.
     pub parameters: BTreeMap<String, String>,
     /// Its seed.
     pub seed: u64,
-    /// Everything that goes before the values of the file.
+    /// All values that override those of the file.
     pub overrides: Vec<Override>,
-    /// What its results depend on.
+    /// A digest of its inputs.
     pub inputs: String,
 }
 
@@ -33,16 +33,16 @@ pub struct Planned {
 pub struct Plan {
     /// The scenario.
     pub file: ScenarioFile,
-    /// Its title, as the first run has it.
+    /// The title in the first run.
     pub title: Option<String>,
     /// The runs.
     pub runs: Vec<Planned>,
-    /// What holds, and may surprise.
+    /// Warnings about the scenario, each once.
     pub warnings: Vec<Problem>,
 }
 
 impl Plan {
-    /// Reads the scenario and builds each of its runs once, so that what is wrong is known before anything runs.
+    /// Reads the scenario and builds each run once, so that errors are found before anything runs.
     ///
     /// # Errors
     /// [`Failure::Config`], [`Failure::Usage`].
@@ -110,7 +110,7 @@ impl Plan {
         Ok(scenario)
     }
 
-    /// Two runs cannot be written to one directory.
+    /// Checks that no two runs share a directory.
     fn check_names(&self) -> Result<(), Failure> {
         let mut names = BTreeSet::new();
         match self.runs.iter().find(|run| !names.insert(&run.name)) {
@@ -120,7 +120,7 @@ impl Plan {
     }
 }
 
-/// The variants that are to run; one that is none where the scenario has none.
+/// The variants to run; a single `None` if the scenario has none.
 fn chosen(file: &ScenarioFile, only: &[String]) -> Result<Vec<Option<Variant>>, Failure> {
     if let Some(unknown) = only.iter().find(|name| !file.variants.iter().any(|it| it.name == **name)) {
         let valid: Vec<_> = file.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -137,8 +137,8 @@ fn chosen(file: &ScenarioFile, only: &[String]) -> Result<Vec<Option<Variant>>, 
     Ok(file.variants.iter().filter(wanted).cloned().map(Some).collect())
 }
 
-/// Every combination of the values of all sweeps, the last one changing fastest; one without values where there
-/// are no sweeps.
+/// All combinations of the values of all sweeps, the last sweep changing fastest; one empty combination without
+/// sweeps.
 fn points(sweeps: &[SweepArg]) -> Vec<Vec<Override>> {
     sweeps.iter().fold(vec![Vec::new()], |points, sweep| {
         let with = |point: &Vec<Override>, value: &String| {
@@ -150,7 +150,7 @@ fn points(sweeps: &[SweepArg]) -> Vec<Vec<Override>> {
     })
 }
 
-/// `text` as the name of one directory.
+/// Makes `text` the name of a directory.
 fn file_name(text: &str) -> String {
     let plain = |it: char| it.is_alphanumeric() || "=,.-_+:%".contains(it);
     text.chars().map(|it| if plain(it) { it } else { '_' }).collect()

@@ -1,102 +1,90 @@
-//! How far all runs have come: a bar on the terminal, where there is one.
+//! The progress of all runs together.
 
 use crate::interrupt::Interrupt;
 use core::fmt::Display;
 use core::ops::ControlFlow;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use simulation::Progress;
-use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use units::Nanos;
 
-/// Steps of a run on the bar.
+/// Steps of the bar per run.
 const STEPS: u64 = 1_000;
-/// As many are left for the flows that end when no more are started.
+/// The last of them, for the flows that are still active when no more are started.
 const LAST_STEPS: u64 = 50;
 
-/// What all runs have come to, each in a place of its own.
+/// The progress of all runs, each in a separate entry.
 pub struct Board<'a> {
     interrupt: &'a Interrupt,
-    bar: Option<ProgressBar>,
-    runs: Vec<Place>,
+    bar: ProgressBar,
+    runs: Vec<Entry>,
     done: AtomicUsize,
 }
 
 /// One run.
 #[derive(Default)]
-struct Place {
+struct Entry {
     steps: AtomicU64,
     transmissions: AtomicU64,
 }
 
 impl<'a> Board<'a> {
-    /// For `runs` runs. Shows nothing where standard error is no terminal.
+    /// A board for this number of runs.
     pub fn new(runs: usize, interrupt: &'a Interrupt) -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
-            let length = Some(runs as u64 * STEPS);
-            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
-            // A template that did not parse would leave the default style, which serves too.
-            if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3}%  {msg}  {eta} left") {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar
-        });
-        let runs = (0..runs).map(|_| Place::default()).collect();
+        let length = Some(runs as u64 * STEPS);
+        let bar = crate::progress::bar(length, "{bar:40} {percent:>3}%  {msg}  {eta} left");
+        let runs = (0..runs).map(|_| Entry::default()).collect();
         Self { interrupt, bar, runs, done: AtomicUsize::new(0) }
     }
 
-    /// Run `index` has come so far; flows start up to `until`. Says whether it is to go on.
+    /// Shows the progress of run `index`, whose flows start up to `until`. Breaks after an interrupt.
     pub fn show(&self, index: usize, progress: &Progress, until: Nanos) -> ControlFlow<()> {
-        let place = &self.runs[index];
+        let entry = &self.runs[index];
         let share = u128::from(progress.now.0) * u128::from(STEPS) / u128::from(until.0.max(1));
         let steps = u64::try_from(share).unwrap_or(u64::MAX).min(STEPS - LAST_STEPS);
-        place.steps.store(steps, Ordering::Relaxed);
-        place.transmissions.store(progress.transmissions, Ordering::Relaxed);
+        entry.steps.store(steps, Ordering::Relaxed);
+        entry.transmissions.store(progress.transmissions, Ordering::Relaxed);
         self.draw();
         self.interrupt.flow()
     }
 
-    /// Run `index` is done.
+    /// Shows that run `index` is done.
     pub fn done(&self, index: usize) {
         self.runs[index].steps.store(STEPS, Ordering::Relaxed);
         self.done.fetch_add(1, Ordering::Relaxed);
         self.draw();
     }
 
-    /// Frames that run `index` had put on links when it last said so.
+    /// Frames that run `index` has put on links, as of its last report.
     pub fn transmissions(&self, index: usize) -> u64 {
         self.runs[index].transmissions.load(Ordering::Relaxed)
     }
 
-    /// Whether another run may begin.
+    /// Whether another run may start.
     pub fn goes_on(&self) -> bool {
         self.interrupt.flow().is_continue()
     }
 
-    /// Says something on standard error, above the bar.
+    /// Prints a problem on standard error, above the bar.
     pub fn complain(&self, problem: &impl Display) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| crate::console::complain(problem)),
-            None => crate::console::complain(problem),
-        }
+        self.bar.suspend(|| crate::console::complain(problem));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 
     fn draw(&self) {
-        let Some(bar) = &self.bar else { return };
-        let (steps, transmissions) = self.runs.iter().fold((0, 0), |(steps, transmissions), place| {
-            let here = place.transmissions.load(Ordering::Relaxed);
-            (steps + place.steps.load(Ordering::Relaxed), transmissions + here)
-        });
+        if self.bar.is_hidden() {
+            return;
+        }
+        let sum = |of: fn(&Entry) -> &AtomicU64| -> u64 {
+            self.runs.iter().map(|entry| of(entry).load(Ordering::Relaxed)).sum()
+        };
         let (done, runs) = (self.done.load(Ordering::Relaxed), self.runs.len());
-        let transmissions = telemetry::table::thousands(transmissions);
-        bar.set_message(format!("{done} of {runs} runs  {transmissions} transmissions"));
-        bar.set_position(steps);
+        let transmissions = telemetry::table::thousands(sum(|entry| &entry.transmissions));
+        self.bar.set_message(format!("{done} of {runs} runs  {transmissions} transmissions"));
+        self.bar.set_position(sum(|entry| &entry.steps));
     }
 }

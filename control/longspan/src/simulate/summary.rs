@@ -1,4 +1,4 @@
-//! What is written as `summary.json`: of one run, and of all.
+//! `summary.json`: of one run, and of all.
 
 use crate::failure::Failure;
 use config::scenario::Better;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The version of the files; another one is not read.
+/// The version of the files. Files of other versions are not read.
 const FORMAT: u32 = 1;
 
-/// A figure. A whole number is written as one.
+/// A figure. Whole numbers are written without a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
 #[serde(transparent)]
 pub struct Figure(pub f64);
@@ -26,7 +26,7 @@ impl Serialize for Figure {
     }
 }
 
-/// The figures of a run by their names, with units at the end: `docs/simulate.md` explains each.
+/// The metrics of a run by name, with units at the end. `docs/simulate.md` explains each.
 pub type Metrics = BTreeMap<String, Figure>;
 
 /// Why a run ended.
@@ -35,22 +35,22 @@ pub type Metrics = BTreeMap<String, Figure>;
 pub enum EndingName {
     /// All flows have ended.
     Finished,
-    /// The time of the scenario was over.
+    /// The time limit of the scenario was reached.
     Limit,
-    /// Somebody asked for it.
+    /// The user interrupted it.
     Interrupted,
     /// Frames wait for each other.
     Deadlock,
-    /// Frames move, and no flow gets on.
+    /// Frames move, but no flow makes progress.
     Livelock,
-    /// A host had no queue pair left for a flow.
+    /// A host had no free queue pair for a flow.
     Exhausted,
-    /// An invariant did not hold.
+    /// An invariant was violated.
     Violation,
 }
 
 impl EndingName {
-    /// As it is written.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -63,67 +63,67 @@ impl EndingName {
         }
     }
 
-    /// Whether something went wrong in the run.
+    /// Whether the run failed.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)
     }
 
-    /// Whether a run that ended so need not be run again.
+    /// Whether the run need not be repeated.
     pub fn is_complete(self) -> bool {
         !matches!(self, Self::Interrupted | Self::Violation)
     }
 }
 
-/// Flows of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The number of flows of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounts {
-    /// Those that began.
+    /// Flows that started.
     pub started: u64,
-    /// Those that came to their end.
+    /// Flows that ended.
     pub ended: u64,
 }
 
-/// What came of one run.
+/// The results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Its name, and its directory.
+    /// Its name, which is also its directory.
     pub name: String,
     /// Its variant.
     pub variant: Option<String>,
-    /// What the command line says of it, by key.
+    /// Its parameters from the command line, by key.
     pub parameters: BTreeMap<String, String>,
     /// Its seed.
     pub seed: u64,
     /// Why it ended.
     pub ending: EndingName,
-    /// More about that, where there is more to say.
+    /// Details of the ending, if any.
     pub message: Option<String>,
     /// When it ended, in virtual time.
     pub end_ns: u64,
-    /// Frames put on a link.
+    /// Frames put on links.
     pub transmissions: u64,
     /// Its flows.
     pub flows: FlowCounts,
-    /// Its figures.
+    /// Its metrics.
     pub metrics: Metrics,
 }
 
 /// `summary.json` of one run.
 #[derive(Serialize)]
 pub struct RunFile<'a, Details> {
-    /// What came of it.
+    /// Its results.
     #[serde(flatten)]
     pub run: &'a RunSummary,
     /// The name of the scenario.
     pub scenario: &'a str,
-    /// A digest of what its results depend on.
+    /// A digest of its inputs.
     pub inputs: &'a str,
     /// Switches, hosts, links and checks.
     #[serde(flatten)]
     pub details: Details,
 }
 
-/// As much of it as is needed to go on where somebody stopped.
+/// The part of it that is needed to resume.
 #[derive(Deserialize)]
 struct Known {
     #[serde(flatten)]
@@ -131,35 +131,35 @@ struct Known {
     inputs: String,
 }
 
-/// The run that `path` tells of, if it is complete and its results depended on `inputs`.
+/// The results in the file at `path`, if the run is complete and had the same `inputs`.
 pub fn known(path: &Path, inputs: &str) -> Option<RunSummary> {
     let known: Known = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     (known.inputs == inputs && known.run.ending.is_complete()).then_some(known.run)
 }
 
-/// A claim beside what was found.
+/// A claim and the measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimSummary {
     /// Its name.
     pub id: String,
-    /// What is claimed.
+    /// The claim, in words.
     pub text: String,
-    /// The figure that it is about.
+    /// The metric.
     pub metric: String,
-    /// Whose figure it is.
+    /// The variant that it is about.
     pub of: String,
-    /// What it is compared with; `None`: with nothing, the figure itself is claimed.
+    /// The variant to compare with; `None` if the claim is about the figure itself.
     pub against: Option<String>,
     /// The point of the sweeps; `None` without sweeps.
     pub point: Option<String>,
-    /// What the paper says.
+    /// The paper's figure.
     pub paper: PaperFigure,
-    /// Which way the figure gets better.
+    /// The direction in which the figure improves.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
-    /// Ours, over all seeds; `None` where it was not measured.
+    /// Our figure over all seeds; `None` if it was not measured.
     pub ours: Option<Spread>,
-    /// What that means.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -171,52 +171,59 @@ fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok
     }
 }
 
-/// What a paper says of a figure.
+/// The figure in a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum PaperFigure {
     /// One figure.
     One(Figure),
-    /// From the least to the most.
+    /// A range: the lowest and the highest.
     Range([Figure; 2]),
 }
 
 /// A figure over several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The one in the middle; of two the mean.
-    pub median: Figure,
-    /// The least.
-    pub min: Figure,
-    /// The most.
-    pub max: Figure,
+    /// The median; of an even number, the mean of the two in the middle.
+    #[serde(serialize_with = "figure")]
+    pub median: f64,
+    /// The minimum.
+    #[serde(serialize_with = "figure")]
+    pub min: f64,
+    /// The maximum.
+    #[serde(serialize_with = "figure")]
+    pub max: f64,
+}
+
+fn figure<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    Figure(*figure).serialize(serializer)
 }
 
 impl Spread {
-    /// Of `values`; `None` where there are none.
+    /// The spread of the finite ones of `values`; `None` if there are none.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.retain(|value| value.is_finite());
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        let median = if low == high { low } else { (low + high) / 2.0 };
-        Some(Self { median: Figure(median), min: Figure(min), max: Figure(max) })
+        let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+        Some(Self { median, min, max })
     }
 }
 
-/// What a claim came to; `docs/simulate.md` has the rule.
+/// The verdict on a claim; `docs/simulate.md` has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Ours is the paper's: within the tolerance, or in its range.
+    /// Our figure is the paper's: within the tolerance, or in its range.
     Reproduced,
-    /// Ours is better.
+    /// Our figure is better.
     Better,
-    /// The effect is there, and smaller.
+    /// The effect exists, but is smaller.
     Weaker,
     /// There is no such effect, or the opposite.
     Contradicted,
     /// No run has such a figure.
     NotMeasured,
-    /// None: one of its runs ended so.
+    /// There is no verdict, because one of its runs ended like this.
     Unfinished(EndingName),
 }
 
@@ -227,7 +234,7 @@ impl Serialize for Verdict {
 }
 
 impl Verdict {
-    /// As it is written.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -243,13 +250,15 @@ impl Verdict {
 /// `summary.json` of all runs.
 #[derive(Serialize)]
 pub struct Summary {
-    format: u32,
-    longspan: &'static str,
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of Longspan that ran it.
+    pub longspan: &'static str,
     /// The name of the scenario.
     pub scenario: String,
-    /// What it is about.
+    /// Its title.
     pub title: Option<String>,
-    /// Whether it was made quick.
+    /// Whether its `quick` values were applied.
     pub quick: bool,
     /// The runs.
     pub runs: Vec<RunSummary>,
@@ -258,7 +267,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of `runs`.
+    /// The summary of `runs`.
     pub fn new(
         scenario: String,
         title: Option<String>,
@@ -271,7 +280,7 @@ impl Summary {
     }
 }
 
-/// Writes `value` to `path`, at once or not at all.
+/// Writes `value` to the file at `path`, completely or not at all.
 ///
 /// # Errors
 /// [`Failure::Write`].
@@ -280,4 +289,18 @@ pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
     let unfinished = path.with_extension("json.new");
     fs::write(&unfinished, crate::console::json(value)).map_err(failed)?;
     fs::rename(&unfinished, path).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_in_the_middle() {
+        let spread = |median, min, max| Some(Spread { median, min, max });
+        assert_eq!(Spread::of(vec![]), None);
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0]), spread(2.0, 1.0, 4.0));
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]), spread(3.0, 1.0, 9.0));
+        assert_eq!(Spread::of(vec![f64::NAN]), None);
+    }
 }

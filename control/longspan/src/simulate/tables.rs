@@ -1,21 +1,54 @@
-//! One page for a person: what the runs came to, and what the claims did.
+//! The page on standard output: results of the runs, and verdicts on the claims.
 
 use super::plan::Plan;
 use super::summary::{ClaimSummary, Figure, PaperFigure, RunSummary, Spread, Summary};
 use core::fmt::Write;
+use core::iter::once;
+use indexmap::IndexMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use telemetry::table::{Table, bytes, nanos, section, thousands};
 
-/// A line of the page. A string takes all that is written to it.
+/// A line of the page. Writing to a string cannot fail.
 macro_rules! line {
     ($page:expr, $($argument:tt)*) => { let _ = writeln!($page, $($argument)*); };
 }
 
-/// The page. Plain ASCII.
+/// The heading of a column, and its cell for runs that differ only in their seeds.
+type Column = (&'static str, fn(&[&RunSummary]) -> String);
+
+const RUNS: [Column; 10] = [
+    ("ending", endings),
+    ("seeds", |runs| runs.len().to_string()),
+    ("flows", |runs| median(runs, "fct.all.count", count)),
+    ("unfinished", |runs| median(runs, "flows.unfinished", count)),
+    ("FCT mean", |runs| median(runs, "fct.all.mean_ns", time)),
+    ("p50", |runs| median(runs, "fct.all.p50_ns", time)),
+    ("p99", |runs| median(runs, "fct.all.p99_ns", time)),
+    ("slowdown", |runs| median(runs, "slowdown.all.mean", |value| format!("{value:.2}"))),
+    ("p99", |runs| median(runs, "slowdown.all.p99", |value| format!("{value:.2}"))),
+    ("goodput", |runs| median(runs, "goodput.all.bps", bit_rate)),
+];
+
+const SWITCHES: [Column; 7] = [
+    ("pauses sent", |runs| median(runs, "pfc.total.pauses_sent", count)),
+    ("paused", |runs| median(runs, "pfc.total.paused_ns", time)),
+    ("CNPs", |runs| median(runs, "cnps.total", count)),
+    ("marked", |runs| median(runs, "ecn.marked", count)),
+    ("retransmitted", |runs| median(runs, "retransmitted.packets", count)),
+    ("dropped", |runs| {
+        format!("{} + {}", median(runs, "drops.lossless", count), median(runs, "drops.lossy", count))
+    }),
+    ("longest queue", |runs| median(runs, "queue.max_bytes", |value| bytes(value.round() as u64))),
+];
+
+/// The page, in plain ASCII.
 pub fn page(summary: &Summary, plan: &Plan, directory: &Path) -> String {
     let mut page = heading(summary);
-    write_runs(&mut page, summary, plan);
-    write_queues(&mut page, summary, plan);
+    let runs = alike(summary, plan);
+    write_runs(&mut page, "RUNS: medians over seeds; completed and unfinished flows", 2, &runs, &RUNS);
+    let title = "SWITCHES: medians over seeds; drops as lossless + lossy frames";
+    write_runs(&mut page, title, 1, &runs, &SWITCHES);
     write_claims(&mut page, summary);
     line!(page, "\nResults are in {}", directory.display());
     page
@@ -27,48 +60,56 @@ fn heading(summary: &Summary) -> String {
     let quick = if summary.quick { " (quick)" } else { "" };
     line!(page, "Scenario \"{}\"{title}{quick}", summary.scenario);
     let transmissions: u64 = summary.runs.iter().map(|run| run.transmissions).sum();
-    let mut seeds: Vec<u64> = summary.runs.iter().map(|run| run.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let several = if seeds.len() == 1 { "seed" } else { "seeds" };
+    let seeds: BTreeSet<u64> = summary.runs.iter().map(|run| run.seed).collect();
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     line!(
         page,
-        "{} {}, {} transmissions, {several} {}",
+        "{} {}, {} transmissions, {} {}",
         summary.runs.len(),
         if summary.runs.len() == 1 { "run" } else { "runs" },
         thousands(transmissions),
+        if seeds.len() == 1 { "seed" } else { "seeds" },
         seeds.join(", ")
     );
     page
 }
 
-/// Runs that differ by their seed only.
-struct Alike<'a> {
-    name: String,
-    runs: Vec<&'a RunSummary>,
-}
-
-impl Alike<'_> {
-    /// The median of a figure over the seeds, as `show` has it; a dash where there is none.
-    fn median(&self, metric: &str, show: impl Fn(f64) -> String) -> String {
-        let values = self.runs.iter().filter_map(|run| run.metrics.get(metric)).map(|figure| figure.0);
-        Spread::of(values.collect()).map_or_else(|| "-".into(), |spread| show(spread.median.0))
-    }
-}
-
-fn alike<'a>(summary: &'a Summary, plan: &Plan) -> Vec<Alike<'a>> {
-    let mut groups: Vec<Alike<'a>> = Vec::new();
+/// Runs that differ only in their seeds, by the name of their row.
+fn alike<'a>(summary: &'a Summary, plan: &Plan) -> IndexMap<String, Vec<&'a RunSummary>> {
+    let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
     for run in &summary.runs {
         let planned = plan.runs.iter().find(|planned| planned.name == run.name);
         let parts = [run.variant.clone(), planned.and_then(|planned| planned.point.clone())];
         let name = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        match groups.iter_mut().find(|group| group.name == name) {
-            Some(group) => group.runs.push(run),
-            None => groups.push(Alike { name, runs: vec![run] }),
-        }
+        groups.entry(if name.is_empty() { "all".into() } else { name }).or_default().push(run);
     }
     groups
+}
+
+fn write_runs(
+    page: &mut String,
+    title: &str,
+    text_columns: usize,
+    runs: &IndexMap<String, Vec<&RunSummary>>,
+    columns: &[Column],
+) {
+    let mut table = Table::new(text_columns, once("runs").chain(columns.iter().map(|(heading, _)| *heading)));
+    for (name, runs) in runs {
+        table.row(once(name.clone()).chain(columns.iter().map(|(_, cell)| cell(runs))));
+    }
+    section(page, title, &table);
+}
+
+fn endings(runs: &[&RunSummary]) -> String {
+    let mut endings: Vec<&str> = runs.iter().map(|run| run.ending.name()).collect();
+    endings.dedup();
+    endings.join(", ")
+}
+
+/// The median of a metric over the seeds, formatted by `show`; a dash if there is none.
+fn median(runs: &[&RunSummary], metric: &str, show: fn(f64) -> String) -> String {
+    let values = runs.iter().filter_map(|run| run.metrics.get(metric)).map(|figure| figure.0);
+    Spread::of(values.collect()).map_or_else(|| "-".into(), |spread| show(spread.median))
 }
 
 fn time(value: f64) -> String {
@@ -79,7 +120,7 @@ fn count(value: f64) -> String {
     thousands(value.round() as u64)
 }
 
-/// Three digits that count: what was measured is no round number.
+/// With one decimal, because measured rates are not round.
 fn bit_rate(value: f64) -> String {
     let units = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")];
     match units.iter().find(|(size, _)| value >= *size) {
@@ -88,77 +129,21 @@ fn bit_rate(value: f64) -> String {
     }
 }
 
-fn write_runs(page: &mut String, summary: &Summary, plan: &Plan) {
-    let headings = [
-        "runs",
-        "ending",
-        "seeds",
-        "flows",
-        "unfinished",
-        "FCT mean",
-        "p50",
-        "p99",
-        "slowdown",
-        "p99",
-        "goodput",
-    ];
-    let mut table = Table::new(2, headings);
-    for group in alike(summary, plan) {
-        let mut endings: Vec<&str> = group.runs.iter().map(|run| run.ending.name()).collect();
-        endings.dedup();
-        let two = |value: f64| format!("{value:.2}");
-        table.row([
-            if group.name.is_empty() { "all".into() } else { group.name.clone() },
-            endings.join(", "),
-            group.runs.len().to_string(),
-            group.median("fct.all.count", count),
-            group.median("flows.unfinished", count),
-            group.median("fct.all.mean_ns", time),
-            group.median("fct.all.p50_ns", time),
-            group.median("fct.all.p99_ns", time),
-            group.median("slowdown.all.mean", two),
-            group.median("slowdown.all.p99", two),
-            group.median("goodput.all.bps", bit_rate),
-        ]);
-    }
-    section(page, "RUNS: medians over seeds; completed and unfinished flows", &table);
-}
-
-fn write_queues(page: &mut String, summary: &Summary, plan: &Plan) {
-    let headings =
-        ["runs", "pauses sent", "paused", "CNPs", "marked", "retransmitted", "dropped", "longest queue"];
-    let mut table = Table::new(1, headings);
-    for group in alike(summary, plan) {
-        table.row([
-            if group.name.is_empty() { "all".into() } else { group.name.clone() },
-            group.median("pfc.total.pauses_sent", count),
-            group.median("pfc.total.paused_ns", time),
-            group.median("cnps.total", count),
-            group.median("ecn.marked", count),
-            group.median("retransmitted.packets", count),
-            format!("{} + {}", group.median("drops.lossless", count), group.median("drops.lossy", count)),
-            group.median("queue.max_bytes", |value| bytes(value.round() as u64)),
-        ]);
-    }
-    section(page, "SWITCHES: medians over seeds; drops as lossless + lossy frames", &table);
-}
-
 fn write_claims(page: &mut String, summary: &Summary) {
     let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "min", "max"]);
     for claim in &summary.claims {
-        let figure = |figure: Figure| claimed(claim, figure.0);
+        let figure = |value: f64| claimed(claim, value);
         let ours =
-            |of: fn(&Spread) -> Figure| claim.ours.as_ref().map_or_else(|| "-".into(), |it| figure(of(it)));
-        let name = match &claim.point {
-            None => claim.id.clone(),
-            Some(point) => format!("{} ({point})", claim.id),
-        };
+            |of: fn(&Spread) -> f64| claim.ours.as_ref().map_or_else(|| "-".into(), |it| figure(of(it)));
+        let point = claim.point.as_ref().map_or_else(String::new, |point| format!(" ({point})"));
         table.row([
-            name,
+            format!("{}{point}", claim.id),
             claim.verdict.name().into(),
             match claim.paper {
-                PaperFigure::One(paper) => figure(paper),
-                PaperFigure::Range([low, high]) => format!("{} to {}", figure(low), figure(high)),
+                PaperFigure::One(Figure(paper)) => figure(paper),
+                PaperFigure::Range([Figure(low), Figure(high)]) => {
+                    format!("{} to {}", figure(low), figure(high))
+                }
             },
             ours(|spread| spread.median),
             ours(|spread| spread.min),
@@ -166,15 +151,11 @@ fn write_claims(page: &mut String, summary: &Summary) {
         ]);
     }
     section(page, "CLAIMS: the paper's figure, and our median, minimum and maximum over all seeds", &table);
-    let mut shown: Vec<&str> = Vec::new();
-    for claim in &summary.claims {
-        if !shown.contains(&claim.id.as_str()) {
-            shown.push(&claim.id);
-            let against =
-                claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
-            line!(page, "  {}: {}", claim.id, claim.text);
-            line!(page, "    {} of {}{against}", claim.metric, claim.of);
-        }
+    let mut shown = BTreeSet::new();
+    for claim in summary.claims.iter().filter(|claim| shown.insert(&claim.id)) {
+        let against = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
+        line!(page, "  {}: {}", claim.id, claim.text);
+        line!(page, "    {} of {}{against}", claim.metric, claim.of);
     }
 }
 

@@ -1,11 +1,12 @@
-//! What happened over time, as a picture: for each port its queues, its slots of Bifrost and its
-//! pauses, one beneath the other above one axis of time. The same series gives the same bytes.
+//! The plot of a series: queues, schemes and pauses of each port, above a common time axis. The same series gives the
+//! same bytes.
 
 mod time_axis;
 
 use crate::chart::axis::{Axis, Quantity};
 use crate::chart::drawing::{COLOURS, Drawing, escaped};
 use crate::chart::trace::{corners, shares};
+use indexmap::IndexSet;
 use replay::series::{Column, Series};
 use switch::figure::SeriesKind;
 use telemetry::table::nanos;
@@ -13,31 +14,31 @@ use time_axis::TimeAxis;
 use units::Interval;
 
 const WIDTH: i32 = 1_200;
-/// Where axes of time begin and end.
+/// The start and end of the time axis.
 const LEFT: i32 = 84;
 const RIGHT: i32 = WIDTH - 28;
-/// Above the first panel: the title and what the axis shows.
+/// The height of the title above the first panel.
 const TITLE: i32 = 62;
-/// Above each panel: its name and its legend.
+/// The height of the name and legend above each panel.
 const HEADING: i32 = 26;
-/// A panel with lines.
+/// The height of a panel with lines.
 const LINES: i32 = 170;
-/// A strip of pauses.
+/// The height of a strip of pauses.
 const STRIP: i32 = 16;
-/// Between two panels.
+/// The gap between two panels.
 const GAP: i32 = 18;
-/// Below the last panel: the labels of time.
+/// The height of the time labels below the last panel.
 const FOOT: i32 = 52;
-/// Where the legend of a panel begins, and from one entry to the next.
+/// The start of a legend, and the distance between two entries.
 const LEGEND: (i32, i32) = (LEFT + 300, 290);
-/// From the middle of a text down to the line that it stands on.
+/// The distance from the middle of a text down to its baseline.
 const BASE: i32 = 4;
 
-/// How the picture looks, on white and without variables, of which not every viewer knows. Colour-blind people tell
-/// the first colours apart, and they print in different greys (Okabe and Ito).
+/// The style, with a white background and without variables, which some viewers do not support. The first colours are
+/// safe for colour-blind people, and print in different greys (Okabe and Ito).
 const STYLE: &str = include_str!("style.css");
 
-/// The picture of `series`, of a gateway called `name` with `ports`.
+/// Plots the `series` of a gateway called `name` with `ports`.
 pub fn svg(series: &Series, name: &str, ports: &[&str]) -> String {
     let axis = TimeAxis::new(series.times(), LEFT, RIGHT);
     let mut drawing = Drawing::default();
@@ -67,7 +68,7 @@ struct Panel {
 
 struct Line {
     column: Column,
-    /// Pixels, instants and values, from the first row in which the column means something on.
+    /// Pixels, instants and values, without rows in which the column is undefined.
     values: Vec<(i32, Interval, u64)>,
     colour: usize,
 }
@@ -88,13 +89,13 @@ impl Line {
         Self { column, values: values.collect(), colour: colour(series, column) }
     }
 
-    /// The most that the column comes to.
+    /// The maximum of the column.
     fn most(&self) -> u64 {
         self.values.iter().map(|(.., value)| *value).max().unwrap_or(0)
     }
 }
 
-/// The panels in which something is to be seen.
+/// The panels that are not empty.
 fn panels(series: &Series, axis: &TimeAxis, ports: &[&str]) -> Vec<Panel> {
     let columns: Vec<_> = series.columns().iter().copied().enumerate().collect();
     let same = |a: &(usize, Column), b: &(usize, Column)| a.1.port == b.1.port && a.1.kind() == b.1.kind();
@@ -110,21 +111,17 @@ fn panels(series: &Series, axis: &TimeAxis, ports: &[&str]) -> Vec<Panel> {
     panels.filter(|panel| !panel.lines.is_empty()).collect()
 }
 
-/// As much of the name of a port as there is room for before the legend. It is ASCII.
+/// Shortens the name of a port, which is ASCII, to the room before the legend.
 fn shortened(name: &str) -> String {
     const ROOM: usize = 17;
     if name.len() <= ROOM { name.into() } else { format!("{}..", &name[..ROOM - 2]) }
 }
 
-/// The colour of a column: the same for one quantity on every port.
+/// The colour of a column: the same on all ports.
 fn colour(series: &Series, column: Column) -> usize {
-    let mut names: Vec<_> = Vec::new();
-    for other in series.columns().iter().filter(|other| other.kind() == column.kind()) {
-        if !names.contains(&other.name()) {
-            names.push(other.name());
-        }
-    }
-    names.iter().position(|name| *name == column.name()).unwrap_or(0)
+    let of_kind = series.columns().iter().filter(|other| other.kind() == column.kind());
+    let names: IndexSet<_> = of_kind.map(|other| other.name()).collect();
+    names.get_index_of(column.name()).unwrap_or(0)
 }
 
 fn title(kind: SeriesKind) -> &'static str {

@@ -1,40 +1,40 @@
-//! Time from left to right, but for the long stretches in which nothing changes: what matters in a
-//! capture of a minute may be over within a millisecond.
+//! The time axis. It leaves out long stretches without changes, because a capture of a minute may have all its events
+//! within a millisecond.
 
 use crate::chart::scale::{TIME, figure, round_step, unit_for};
 use units::Interval;
 
-/// Stretches that are left out at most.
+/// The maximum number of stretches left out.
 const CUTS_MAX: usize = 12;
-/// A stretch is left out where it is longer than this part of all that is shown.
+/// A stretch is left out if it is longer than the rest, divided by this.
 const CUT_PART: u64 = 8;
-/// Pixels for a stretch that is left out.
+/// The width of a stretch left out, in pixels.
 const CUT_WIDTH: i32 = 12;
-/// Pixels for what is shown between two of them, at least.
+/// The minimum width of a stretch shown, in pixels.
 const SHOWN_WIDTH: i32 = 3;
-/// Pixels from the middle of a label to that of the next, at least.
+/// The minimum distance between the middles of two labels, in pixels.
 const LABEL_WIDTH: i32 = 64;
-/// Labels that are aimed at.
+/// The approximate number of labels.
 const LABELS: u64 = 10;
 
-/// A stretch of time and its place.
+/// A stretch of time on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// From when to when, since the first frame.
+    /// Its start and end, since the first frame.
     pub time: (Interval, Interval),
-    /// From where to where, in pixels.
+    /// Its first pixel and its end.
     pub x: (i32, i32),
-    /// Whether nothing changes in it, and it is left out.
+    /// Whether it is left out, because nothing changes in it.
     pub cut: bool,
 }
 
-/// Where each instant is drawn.
+/// The pixel of each instant.
 pub struct TimeAxis {
     stretches: Vec<Stretch>,
 }
 
 impl TimeAxis {
-    /// An axis for changes at `times`, which rise, between the pixels `left` and `right`.
+    /// An axis for changes at `times`, in rising order, from pixel `left` to `right`.
     pub fn new(times: &[Interval], left: i32, right: i32) -> Self {
         let mut stretches = split(times);
         let cuts = stretches.iter().filter(|stretch| stretch.cut).count() as i32;
@@ -47,7 +47,7 @@ impl TimeAxis {
             let end = if stretch.cut {
                 x + CUT_WIDTH
             } else {
-                // Rounded as a whole, so that the last one ends where the axis does.
+                // Round sums, so that the last stretch ends at the end of the axis.
                 let before = part(passed, shown, width);
                 passed += stretch.length();
                 x + SHOWN_WIDTH + (part(passed, shown, width) - before) as i32
@@ -66,13 +66,13 @@ impl TimeAxis {
         stretch.x.0 + part(into, stretch.length(), (stretch.x.1 - stretch.x.0) as u64) as i32
     }
 
-    /// The stretches that are left out.
+    /// The stretches left out.
     pub fn cuts(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|stretch| stretch.cut)
     }
 
-    /// Places and texts of the labels: round instants, and where none lies in a stretch its start,
-    /// as far as there is room. Wide stretches go first.
+    /// The pixels and texts of the labels: round instants, or the start of a stretch without one, as far as there is
+    /// room. Wide stretches come first.
     pub fn labels(&self) -> Vec<(i32, String)> {
         let mut shown: Vec<_> = self.stretches.iter().filter(|stretch| !stretch.cut).collect();
         shown.sort_by_key(|stretch| stretch.x.0 - stretch.x.1);
@@ -101,16 +101,16 @@ impl Stretch {
     }
 }
 
-/// `of / whole` of `width`, rounded down.
+/// The part `of / whole` of `width`, rounded down.
 fn part(of: u64, whole: u64, width: u64) -> u64 {
     (u128::from(of) * u128::from(width) / u128::from(whole.max(1))) as u64
 }
 
-/// The stretches between the first and the last of `times`, without places.
+/// The stretches from the first to the last of `times`, not yet placed.
 fn split(times: &[Interval]) -> Vec<Stretch> {
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return Vec::new() };
     let mut gaps: Vec<_> = times.windows(2).map(|pair| (pair[1] - pair[0], pair[0], pair[1])).collect();
-    // The longest first, and of equal ones the first.
+    // By length, longest first, then by time.
     gaps.sort_by_key(|(length, from, _)| (core::cmp::Reverse(*length), *from));
     let mut shown = *last - *first;
     let mut cuts = Vec::new();

@@ -1,26 +1,27 @@
-//! Scheme against scheme: one bar each for the figures that papers compare.
+//! Comparison of schemes: one bar each for the metrics that papers compare.
 
 use super::html;
-use super::sets::{Set, Spread};
+use super::sets::Set;
 use super::svg;
 use crate::chart::axis::{Axis, Quantity};
 use crate::chart::drawing::{COLOURS, escaped};
-use core::fmt::Write;
+use crate::simulate::summary::Spread;
+use indexmap::IndexSet;
 
-/// Plots at most.
+/// The maximum number of plots.
 const PLOTS_MAX: usize = 12;
-/// Bars of one plot at most.
+/// The maximum number of bars in a plot.
 const BARS_MAX: usize = 24;
 
 const WIDTH: f64 = 560.0;
-/// Where bars begin and end; names stand before, figures behind.
+/// Where bars begin and end; names are to their left, figures to their right.
 const BARS: (f64, f64) = (170.0, 470.0);
-/// From one bar to the next.
+/// The distance between the tops of two bars.
 const PITCH: f64 = 24.0;
-/// Characters of a name for which there is room.
+/// The maximum length of a name, in characters.
 const NAME: usize = 25;
 
-/// The section; nothing where there is one set only.
+/// The section; empty if there is only one set.
 pub fn section(sets: &[Set<'_>]) -> String {
     if sets.len() < 2 {
         return String::new();
@@ -36,24 +37,22 @@ pub fn section(sets: &[Set<'_>]) -> String {
     html::section("Schemes compared", &(note + &html::grid(&figures)))
 }
 
-/// The metrics that are compared: mean and tail of each group of flows, and what the network as a whole did.
+/// The metrics to compare: mean and tail of each group of flows, and totals of the network.
 fn compared(sets: &[Set<'_>]) -> Vec<String> {
-    let mut groups: Vec<&str> = Vec::new();
-    for name in sets.iter().flat_map(|set| &set.runs).flat_map(|run| run.metrics.keys()) {
-        let group = name.strip_prefix("fct.").and_then(|name| name.strip_suffix(".mean_ns"));
-        groups.extend(group.filter(|group| !groups.contains(group)));
-    }
-    // Where there is one group, it is the same as all flows.
+    let names = sets.iter().flat_map(|set| &set.runs).flat_map(|run| run.metrics.keys());
+    let group = |name: &'_ String| Some(name.strip_prefix("fct.")?.strip_suffix(".mean_ns")?.to_owned());
+    let mut groups: IndexSet<String> = names.filter_map(group).collect();
+    // A single group is the same as all flows.
     if groups.len() == 2 {
-        groups.retain(|group| *group == "all");
+        groups.retain(|group| group == "all");
     }
-    groups.sort_by_key(|group| *group != "all");
-    let of_group = |group: &&str| ["mean_ns", "p99_ns"].map(|figure| format!("fct.{group}.{figure}"));
+    groups.sort_by_key(|group| group != "all");
+    let of_group = |group: &String| ["mean_ns", "p99_ns"].map(|figure| format!("fct.{group}.{figure}"));
     let of_network = ["goodput.all.bps", "pfc.total.paused_ns", "pfc.total.pauses_sent", "cnps.total"];
     groups.iter().flat_map(of_group).chain(of_network.map(str::to_owned)).collect()
 }
 
-/// The bars of one metric; nothing where fewer than two sets have it, or it is zero.
+/// The bars of one metric; `None` if fewer than two sets have it, or it is zero.
 fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
     let spreads = sets.iter().enumerate().filter_map(|(place, set)| Some((place, set, set.metric(name)?)));
     let spreads: Vec<_> = spreads.take(BARS_MAX).collect();
@@ -63,12 +62,12 @@ fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
     }
     let quantity = Quantity::of(name);
     let axis = Axis::exact(quantity, most);
-    let mut elements = String::new();
-    for (row, (place, set, spread)) in spreads.iter().enumerate() {
-        elements += &bar(&axis, quantity, row, *place, &set.label, *spread);
-    }
+    let bars = spreads.iter().enumerate();
+    let elements: String = bars
+        .map(|(row, (place, set, spread))| bar(&axis, quantity, row, *place, &set.label, *spread))
+        .collect();
     let height = PITCH * spreads.len() as f64 + 8.0;
-    Some(svg::figure(&titled(name), WIDTH, height, &elements))
+    Some(svg::figure(&titled(name), "", (WIDTH, height), &elements))
 }
 
 fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, spread: Spread) -> String {
@@ -78,33 +77,17 @@ fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, s
     let (left, width, colour) = (BARS.0, x(spread.median) - BARS.0, place % COLOURS);
     let (least, most) = (x(spread.min), x(spread.max));
     let (name_end, figure_start) = (BARS.0 - 8.0, most + 7.0);
-    let mut text = String::new();
-    let name = escaped(&shortened(label));
-    write!(
-        text,
+    let (name, said) = (escaped(&svg::shortened(label, NAME)), quantity.say(spread.median));
+    let whisker = format!("<path class=\"w\" d=\"M{least:.1} {middle}H{most:.1}\"/>");
+    let whisker = if most > least { whisker } else { String::new() };
+    format!(
         "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{name}</text>\
-         <rect class=\"s c{colour}\" x=\"{left}\" y=\"{top}\" width=\"{width:.1}\" height=\"16\"/>"
+         <rect class=\"s c{colour}\" x=\"{left}\" y=\"{top}\" width=\"{width:.1}\" height=\"16\"/>{whisker}\
+         <text x=\"{figure_start:.1}\" y=\"{base}\">{said}</text>\n"
     )
-    .expect("a string takes everything");
-    if most > least {
-        write!(text, "<path class=\"w\" d=\"M{least:.1} {middle}H{most:.1}\"/>")
-            .expect("a string takes everything");
-    }
-    let said = quantity.say(spread.median);
-    text + &format!("<text x=\"{figure_start:.1}\" y=\"{base}\">{said}</text>\n")
 }
 
-/// As much of a label as there is room for; what differs is often at its end.
-fn shortened(label: &str) -> String {
-    let count = label.chars().count();
-    if count <= NAME {
-        return label.to_owned();
-    }
-    let tail: String = label.chars().skip(count - (NAME - 2)).collect();
-    format!("..{tail}")
-}
-
-/// What a metric is called in words.
+/// The title of a metric, in words.
 pub fn titled(name: &str) -> String {
     let parts: Vec<_> = name.split('.').collect();
     match parts.as_slice() {
@@ -130,7 +113,8 @@ fn figure_of(figure: &str) -> String {
     }
 }
 
-fn group_of(group: &str) -> String {
+/// The name of a group of flows, for titles.
+pub fn group_of(group: &str) -> String {
     if group == "all" { "all flows".to_owned() } else { format!("group {group}") }
 }
 
@@ -143,13 +127,5 @@ mod tests {
         assert_eq!(titled("fct.all.p99_ns"), "99th percentile of completion time, all flows");
         assert_eq!(titled("fct.inter.mean_ns"), "Mean completion time, group inter");
         assert_eq!(titled("queue.east.1.max_bytes"), "queue.east.1.max_bytes");
-    }
-
-    #[test]
-    fn of_a_long_label_the_end_is_shown() {
-        assert_eq!(shortened("bifrost"), "bifrost");
-        let long = shortened("bifrost long_haul.bifrost.slot=100us");
-        assert_eq!(long, "..haul.bifrost.slot=100us");
-        assert_eq!(long.len(), NAME);
     }
 }

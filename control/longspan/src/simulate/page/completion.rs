@@ -1,5 +1,6 @@
-//! How long flows took: their slowdown by size, and how their times are distributed.
+//! Flow completion: slowdown by size, and the distribution of completion times.
 
+use super::bars::group_of;
 use super::drawn::Drawn;
 use super::flows::Flow;
 use super::html;
@@ -7,15 +8,16 @@ use super::svg::Plot;
 use crate::chart::axis::{Axis, Quantity};
 use crate::chart::scale::round_step;
 use crate::simulate::percentile::place_of;
+use indexmap::IndexSet;
 
-/// Groups that get a plot of their own at most.
+/// The maximum number of groups with plots of their own.
 const GROUPS_MAX: usize = 4;
-/// Below so many flows a 99th percentile is hardly more than the worst one.
+/// With fewer flows, a 99th percentile is little more than the maximum.
 const FEW: usize = 100;
-/// Points of a distribution at most: one for every other pixel.
+/// The maximum number of points of a distribution: one for every other pixel.
 const POINTS_MAX: usize = 240;
 
-/// Flows of about one size.
+/// Flows of similar size.
 #[derive(Debug, PartialEq)]
 struct Bucket {
     /// The middle of its bounds, in bytes.
@@ -25,25 +27,20 @@ struct Bucket {
     p99: f64,
 }
 
-/// The section; nothing where no flow ended.
+/// The section; empty if no flow ended.
 pub fn section(drawn: &[Drawn<'_>]) -> String {
-    let mut groups: Vec<&str> = Vec::new();
-    for flow in drawn.iter().flat_map(|drawn| &drawn.flows) {
-        if !groups.contains(&&*flow.group) {
-            groups.push(&flow.group);
-        }
-    }
+    let groups: IndexSet<&str> =
+        drawn.iter().flat_map(|drawn| &drawn.flows).map(|flow| &*flow.group).collect();
     if groups.is_empty() {
         return String::new();
     }
-    let one = groups.len() == 1;
-    let all = ("all flows".to_owned(), None);
-    let each = groups.iter().take(GROUPS_MAX).map(|group| (format!("group {group}"), Some(*group)));
-    let each: Vec<_> = core::iter::once(all).chain(each.filter(|_| !one)).collect();
+    // A single group is the same as all flows.
+    let each = groups.iter().take(if groups.len() > 1 { GROUPS_MAX } else { 0 }).map(|group| Some(*group));
     let mut figures = String::new();
-    for (name, group) in &each {
-        figures += &by_size(drawn, name, *group).unwrap_or_default();
-        figures += &distribution(drawn, name, *group).unwrap_or_default();
+    for group in core::iter::once(None).chain(each) {
+        let name = group_of(group.unwrap_or("all"));
+        figures += &by_size(drawn, &name, group).unwrap_or_default();
+        figures += &distribution(drawn, &name, group).unwrap_or_default();
     }
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(
@@ -57,11 +54,12 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     html::section("Flow completion", &(content + &html::grid(&figures)))
 }
 
+/// The flows of `group`, or all of them.
 fn of_group<'a>(drawn: &'a Drawn<'_>, group: Option<&'a str>) -> impl Iterator<Item = &'a Flow> {
     drawn.flows.iter().filter(move |flow| group.is_none_or(|group| *flow.group == *group))
 }
 
-/// Slowdown by size; nothing where all flows are of about one size.
+/// Slowdown by size; `None` if all flows have about the same size.
 fn by_size(drawn: &[Drawn<'_>], name: &str, group: Option<&str>) -> Option<String> {
     let curves: Vec<_> = drawn.iter().map(|drawn| buckets(of_group(drawn, group))).collect();
     let all = || curves.iter().flatten();
@@ -76,17 +74,16 @@ fn by_size(drawn: &[Drawn<'_>], name: &str, group: Option<&str>) -> Option<Strin
     let y = Axis::logarithmic(Quantity::Ratio, best, worst);
     let mut plot = Plot::new(&format!("Slowdown by flow size, {name}"), "flow size", x, y);
     for (colour, buckets) in curves.iter().enumerate() {
-        for (dashed, of) in
-            [(false, (|bucket| bucket.p50) as fn(&Bucket) -> f64), (true, |bucket| bucket.p99)]
-        {
-            let points: Vec<_> = buckets.iter().map(|bucket| (bucket.bytes, of(bucket))).collect();
+        for dashed in [false, true] {
+            let slowdown = |bucket: &Bucket| if dashed { bucket.p99 } else { bucket.p50 };
+            let points: Vec<_> = buckets.iter().map(|bucket| (bucket.bytes, slowdown(bucket))).collect();
             plot.line(colour, dashed, &points);
             for (bucket, point) in buckets.iter().zip(points) {
                 plot.dot(colour, bucket.flows < FEW, point);
             }
         }
     }
-    Some(plot.figure())
+    Some(plot.figure(""))
 }
 
 /// Flows by size, three buckets per decade: up to 1, 2 and 5 times a power of ten.
@@ -102,12 +99,12 @@ fn buckets<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<Bucket> {
     chunks.map(bucket).collect()
 }
 
-/// The smallest of 1, 2, 5, 10, ... that is no smaller than `bytes`.
+/// The smallest of 1, 2, 5, 10, ... that is not below `bytes`.
 fn bound(bytes: u64) -> u64 {
     round_step(bytes, 1)
 }
 
-/// The bound before `bound`.
+/// The next lower bound.
 fn lower(bound: u64) -> u64 {
     let power = 10_u64.pow(bound.checked_ilog10().unwrap_or(0));
     (if bound / power == 5 { 2 * power } else { bound / 2 }).max(1)
@@ -130,10 +127,10 @@ fn distribution(drawn: &[Drawn<'_>], name: &str, group: Option<&str>) -> Option<
     for (colour, times) in times.iter().enumerate().filter(|(_, times)| !times.is_empty()) {
         plot.line(colour, false, &points(times));
     }
-    Some(plot.figure())
+    Some(plot.figure(""))
 }
 
-/// The distribution of `sorted` values, with few enough points to be drawn.
+/// The distribution of `sorted` values, reduced to a number of points that can be drawn.
 fn points(sorted: &[u64]) -> Vec<(f64, f64)> {
     let count = sorted.len();
     let points = count.min(POINTS_MAX);

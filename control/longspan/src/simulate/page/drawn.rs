@@ -1,4 +1,4 @@
-//! What is drawn of an experiment: its sets of runs, with their files.
+//! The data to draw: sets of runs, with their files.
 
 use super::error::PageError;
 use super::flows::{self, Flow};
@@ -6,24 +6,25 @@ use super::sets::Set;
 use super::timeline::Timeline;
 use std::path::Path;
 
-/// Curves in one plot at most: more than these nobody tells apart.
+/// The maximum number of curves in a plot; nobody can tell more apart.
 pub const CURVES_MAX: usize = 8;
 
-/// A set of runs with what is drawn of it.
+/// A set of runs and what is drawn of it.
 pub struct Drawn<'a> {
     /// Its runs and parameters.
     pub set: Set<'a>,
-    /// Flows of all its runs.
+    /// The flows of all its runs.
     pub flows: Vec<Flow>,
-    /// What happened over time in the run of its first seed.
+    /// The time series of the run with its first seed.
     pub timeline: Option<Timeline>,
 }
 
 impl<'a> Drawn<'a> {
-    /// Reads what is drawn of `set`, an experiment in `directory`. A run that failed may have left no flows and no series.
+    /// Reads the data of `set`, from an experiment in `directory`. A failed run may have left neither flows nor a
+    /// series.
     ///
     /// # Errors
-    /// [`PageError::Read`] and [`PageError::Line`].
+    /// [`PageError`].
     pub fn read(directory: &Path, set: &Set<'a>) -> Result<Self, PageError> {
         let mut flows = Vec::new();
         for run in &set.runs {

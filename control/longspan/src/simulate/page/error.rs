@@ -1,4 +1,4 @@
-//! What can go wrong with a page.
+//! Errors of the page.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,18 +11,10 @@ pub enum PageError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The summary is not one of this version.
-    #[error("{}: not a summary of a simulation: {source}", path.display())]
-    Summary {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and where.
-        source: serde_json::Error,
-    },
-    /// A line of a CSV file is not what its header promises.
+    /// A line of a CSV file does not match its header.
     #[error("{}:{line}: {what}", path.display())]
     Line {
         /// The file.
@@ -31,13 +23,5 @@ pub enum PageError {
         line: usize,
         /// What is wrong with it.
         what: &'static str,
-    },
-    /// The page cannot be written.
-    #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The page.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
     },
 }

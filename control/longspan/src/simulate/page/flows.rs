@@ -1,24 +1,23 @@
 //! `fct.csv`: the flows of a run.
 
+use super::csv;
 use super::error::PageError;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
-/// A flow, as far as the page shows it.
+/// The properties of a flow that the page shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Its group.
     pub group: Box<str>,
     /// Its size, in bytes.
     pub bytes: u64,
-    /// How long it took, in nanoseconds.
+    /// Its completion time, in nanoseconds.
     pub fct_ns: u64,
-    /// How many times as long as alone on the ideal network.
+    /// Its completion time, divided by that on an idle network.
     pub slowdown: f64,
 }
 
-/// Where the columns stand.
+/// The indices of the columns.
 struct Columns {
     group: usize,
     bytes: usize,
@@ -26,28 +25,20 @@ struct Columns {
     slowdown: usize,
 }
 
-/// Adds the flows in `path` to `flows`. Where there is no such file, there are none.
+/// Adds the flows in the file at `path` to `flows`. A missing file adds none.
 ///
 /// # Errors
-/// [`PageError::Read`] and [`PageError::Line`].
+/// [`PageError`].
 pub fn read(path: &Path, flows: &mut Vec<Flow>) -> Result<(), PageError> {
-    let failed = |source| PageError::Read { path: path.into(), source };
-    let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        file => file.map_err(failed)?,
-    };
-    let wrong = |line, what| PageError::Line { path: path.into(), line, what };
-    let mut lines = BufReader::new(file).lines();
-    let header = lines.next().transpose().map_err(failed)?.unwrap_or_default();
-    let columns = Columns::new(&header).ok_or_else(|| wrong(1, "a flow column is missing"))?;
-    for (place, line) in lines.enumerate() {
-        let line = line.map_err(failed)?;
-        // What goes on until it is stopped has no size, and so no slowdown.
-        if !columns.is_endless(&line) {
-            flows.push(columns.flow(&line).ok_or_else(|| wrong(place + 2, "not a flow record"))?);
+    let columns = |header: &str| Columns::new(header).ok_or("a flow column is missing");
+    let add = |columns: &mut Columns, line: &str| {
+        // A flow without an end has no size, and so no slowdown.
+        if !columns.is_endless(line) {
+            flows.push(columns.flow(line).ok_or("not a flow record")?);
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    csv::read(path, columns, add).map(drop)
 }
 
 impl Columns {

@@ -1,5 +1,5 @@
-//! What happened over time in the runs of the first seed: queues, rates and buffers, one line per scheme, and
-//! the rates of flows, one line per flow.
+//! Time series of the runs with the first seed: queues, rates and buffers, one line per scheme, and the rates of
+//! flows, one line per flow.
 
 use super::drawn::Drawn;
 use super::html;
@@ -8,46 +8,54 @@ use super::timeline::{Column, Timeline};
 use crate::chart::axis::{Axis, Quantity};
 use crate::chart::trace::corners;
 use core::cmp::Reverse;
+use indexmap::IndexMap;
+use switch::figure::LISTS;
 
-/// Places of which one kind of figure is drawn at most: those where it comes to the most.
+/// The maximum number of places per kind of figure: those with the highest values.
 const PLACES_MAX: usize = 4;
-/// Flows of which the rates are drawn at most.
+/// The maximum number of flows in a plot.
 const FLOWS_MAX: usize = 8;
-/// Schemes of which flows are drawn at most.
+/// The maximum number of schemes with plots of flows.
 const SCHEMES_MAX: usize = 6;
 
-/// A kind of figure: the column, what it is called, and whether it is a rate over the interval of the series,
-/// of which a pixel shows the mean; of the others it shows all from the least to the most.
+/// A kind of figure.
 struct Kind {
     column: &'static str,
     title: &'static str,
+    /// Whether it is a rate over the interval of the series. A pixel shows the mean of rates, and all values of other
+    /// figures.
     mean: bool,
 }
 
-const KINDS: [Kind; 10] = [
+/// What the series has of every port and node.
+const COMMON: [Kind; 4] = [
     kind("egress_bytes", "Egress queue", false),
     kind("ingress_lossless_wire_bytes", "Buffered lossless bytes by ingress port", false),
     kind("sent_bps", "Rate", true),
     kind("buffer_bytes", "Buffer", false),
-    kind("lscc_pseudo_queue_wire_bytes", "LSCC pseudo-queue", false),
-    kind("lscc_advertised_rate_bits_per_second", "LSCC advertised rate", false),
-    kind("lscc_received_rate_bits_per_second", "LSCC received rate", false),
-    kind("lscc_direct_cnps_total", "LSCC direct CNPs", false),
-    kind("bifrost_virtual_incoming_wire_bytes", "Bifrost virtual incoming bytes", false),
-    kind("bifrost_granted_wire_bytes", "Bifrost grant per slot", false),
 ];
+
+/// What it has of flows.
+const FLOWS: [Kind; 2] =
+    [kind("rate_bps", "Permitted rate of flows", false), kind("sent_bps", "Sending rate of flows", true)];
 
 const fn kind(column: &'static str, title: &'static str, mean: bool) -> Kind {
     Kind { column, title, mean }
 }
 
-/// What is drawn of flows.
-const FLOWS: [Kind; 2] =
-    [kind("rate_bps", "Permitted rate of flows", false), kind("sent_bps", "Sending rate of flows", true)];
+/// The figures that are listed for the page, the last list first.
+fn listed() -> impl Iterator<Item = Kind> {
+    LISTS.into_iter().rev().flat_map(|list| {
+        let plotted = list.figures().filter_map(|(_, figure)| Some((figure.sampled?, figure.plotted?)));
+        let mut plotted: Vec<_> = plotted.collect();
+        plotted.sort_by_key(|(sampled, _)| sampled.kind);
+        plotted.into_iter().map(|(sampled, title)| kind(sampled.name, title, false))
+    })
+}
 
-/// The section; nothing where no series was taken.
+/// The section; empty if there is no series.
 pub fn section(drawn: &[Drawn<'_>]) -> String {
-    let figures: String = KINDS.iter().map(|kind| of_kind(drawn, kind)).collect();
+    let figures: String = COMMON.into_iter().chain(listed()).map(|kind| of_kind(drawn, &kind)).collect();
     if figures.is_empty() {
         return String::new();
     }
@@ -59,47 +67,41 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     html::section("Over time", &(content + &html::grid(&figures)))
 }
 
-/// The figures of one kind.
+/// The plots of one kind of figure.
 fn of_kind(drawn: &[Drawn<'_>], kind: &Kind) -> String {
     let span = span_ns(drawn);
     let figure = |(place, most): (&str, u64)| {
         let mut plot = plot(&format!("{}, {place}", kind.title), kind, span, most);
-        for (colour, timeline) in drawn.iter().enumerate().filter_map(with_timeline) {
+        for (colour, drawn) in drawn.iter().enumerate() {
+            let Some(timeline) = &drawn.timeline else { continue };
             if let Some(column) = timeline.column(place, kind.column) {
                 plot.steps(colour, &steps(timeline, column, kind.mean, span));
             }
         }
-        plot.figure()
+        plot.figure("")
     };
     places(drawn, kind).into_iter().map(figure).collect()
 }
 
-/// The places where a kind of figure comes to the most, and to how much.
+/// The places with the highest values of a kind of figure, and these values.
 fn places<'a>(drawn: &'a [Drawn<'_>], kind: &Kind) -> Vec<(&'a str, u64)> {
-    let mut places: Vec<(&str, u64)> = Vec::new();
-    let columns =
-        drawn.iter().filter_map(|drawn| drawn.timeline.as_ref()).flat_map(|timeline| &timeline.columns);
+    let mut places: IndexMap<&str, u64> = IndexMap::new();
+    let columns = timelines(drawn).flat_map(|timeline| &timeline.columns);
     for column in columns.filter(|column| column.name == kind.column && !column.is_of_flow()) {
-        let most = column.most();
-        match places.iter_mut().find(|(place, _)| *place == column.place) {
-            Some((_, known)) => *known = (*known).max(most),
-            None => places.push((&column.place, most)),
-        }
+        let most = places.entry(column.place.as_str()).or_default();
+        *most = column.most().max(*most);
     }
-    places.retain(|(_, most)| *most > 0);
-    // Of equal ones the first.
-    places.sort_by_key(|(_, most)| Reverse(*most));
-    places.truncate(PLACES_MAX);
-    places
+    places.retain(|_, most| *most > 0);
+    // Stable: of equal ones, the first remains first.
+    places.sort_by_key(|_, most| Reverse(*most));
+    places.into_iter().take(PLACES_MAX).collect()
 }
 
-/// The section of flows; nothing where no flow was sampled.
+/// The section of flows; empty if no flow was sampled.
 pub fn flows(drawn: &[Drawn<'_>]) -> String {
-    let figures: String = drawn
-        .iter()
-        .take(SCHEMES_MAX)
-        .flat_map(|drawn| FLOWS.iter().map(|kind| of_flows(drawn, kind)))
-        .collect();
+    let schemes = drawn.iter().take(SCHEMES_MAX);
+    let figures: String =
+        schemes.flat_map(|drawn| FLOWS.iter().filter_map(|kind| of_flows(drawn, kind))).collect();
     if figures.is_empty() {
         return String::new();
     }
@@ -109,18 +111,18 @@ pub fn flows(drawn: &[Drawn<'_>]) -> String {
     html::section("Flows over time", &(html::note(&note) + &html::grid(&figures)))
 }
 
-/// The flows of one scheme.
-fn of_flows(drawn: &Drawn<'_>, kind: &Kind) -> String {
-    let Some(timeline) = &drawn.timeline else { return String::new() };
+/// The plot of the flows of one scheme.
+fn of_flows(drawn: &Drawn<'_>, kind: &Kind) -> Option<String> {
+    let timeline = drawn.timeline.as_ref()?;
     let flows = timeline.columns.iter().filter(|column| column.name == kind.column && column.is_of_flow());
     let flows: Vec<_> = flows.filter(|column| column.most() > 0).take(FLOWS_MAX).collect();
-    let Some(most) = flows.iter().map(|column| column.most()).max() else { return String::new() };
+    let most = flows.iter().map(|column| column.most()).max()?;
     let span = timeline.end_ns();
     let mut plot = plot(&format!("{}, {}", kind.title, drawn.set.label), kind, span, most);
     for (colour, column) in flows.iter().enumerate() {
         plot.steps(colour, &steps(timeline, column, kind.mean, span));
     }
-    plot.figure_with(&html::legend(flows.iter().map(|column| column.place.as_str())))
+    Some(plot.figure(&html::legend(flows.iter().map(|column| column.place.as_str()))))
 }
 
 fn plot(title: &str, kind: &Kind, span_ns: u64, most: u64) -> Plot {
@@ -128,13 +130,14 @@ fn plot(title: &str, kind: &Kind, span_ns: u64, most: u64) -> Plot {
     Plot::new(title, "time", x, Axis::linear(Quantity::of(kind.column), most as f64))
 }
 
-fn with_timeline<'a>((place, drawn): (usize, &'a Drawn<'_>)) -> Option<(usize, &'a Timeline)> {
-    Some((place, drawn.timeline.as_ref()?))
+/// The time series that there are.
+pub fn timelines<'a>(drawn: &'a [Drawn<'_>]) -> impl Iterator<Item = &'a Timeline> {
+    drawn.iter().filter_map(|drawn| drawn.timeline.as_ref())
 }
 
-/// When the last of the runs ends.
+/// The end of the longest run.
 pub fn span_ns(drawn: &[Drawn<'_>]) -> u64 {
-    drawn.iter().filter_map(|drawn| drawn.timeline.as_ref()).map(Timeline::end_ns).max().unwrap_or(0).max(1)
+    timelines(drawn).map(Timeline::end_ns).max().unwrap_or(0).max(1)
 }
 
 /// The corners of a column's steps, in pixels of a plot and values.
@@ -151,10 +154,10 @@ fn steps(timeline: &Timeline, column: &Column, mean: bool, span_ns: u64) -> Vec<
     corners(values.iter().map(|(time, value)| (x(*time), *value)))
 }
 
-/// The mean of `values`, each of which holds until the next one, in each of `bins` equal parts of the time up
-/// to `span_ns`. Parts outside of the values are left out.
+/// The mean of `values`, each of which applies until the next one, in each of `bins` equal parts of the time up to
+/// `span_ns`. Parts before the first value and after the last one are left out.
 fn means(values: &[(u64, u64)], span_ns: u64, bins: usize) -> Vec<(usize, u64)> {
-    // In parts of a nanosecond, so that parts of the time end at whole ones.
+    // In fractions of a nanosecond, so that the parts end at whole ones.
     let scale = bins as u128;
     let bin_length = u128::from(span_ns);
     let mut sums = vec![(0_u128, 0_u128); bins];
@@ -164,8 +167,7 @@ fn means(values: &[(u64, u64)], span_ns: u64, bins: usize) -> Vec<(usize, u64)> 
         while at < end {
             let bin = (at / bin_length) as usize;
             let until = end.min((bin as u128 + 1) * bin_length);
-            // Less than 2^64 bits per second times 2^64 ns in a thousand parts is more than fits; what is
-            // beyond is no rate of any link.
+            // 2^64 bits per second times 2^64 ns in a thousand parts does not fit, but no link is that fast.
             sums[bin].0 = sums[bin].0.saturating_add(u128::from(value).saturating_mul(until - at));
             sums[bin].1 += until - at;
             at = until;
@@ -178,6 +180,16 @@ fn means(values: &[(u64, u64)], span_ns: u64, bins: usize) -> Vec<(usize, u64)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_figures_of_schemes_are_those_of_their_lists() {
+        let titles: Vec<_> = listed().map(|kind| kind.title).collect();
+        assert_eq!(
+            titles[..4],
+            ["LSCC pseudo-queue", "LSCC advertised rate", "LSCC received rate", "LSCC direct CNPs"]
+        );
+        assert_eq!(titles[4..], ["Bifrost virtual incoming bytes", "Bifrost grant per slot"]);
+    }
 
     #[test]
     fn a_rate_is_averaged_over_the_time_that_it_holds() {

@@ -4,10 +4,10 @@ use crate::chart::axis::Axis;
 use crate::chart::drawing::{COLOURS, Drawing, escaped};
 use core::fmt::Write;
 
-/// A plot's size, in the units of its drawing: pixels where the page is as wide as it gets.
+/// The size of a plot: in pixels if the page has its full width.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 280.0;
-/// Room at the left for the figures of the axis, and on the other sides.
+/// The frame, with room for labels around it.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 26.0;
 const TOP: f64 = 12.0;
@@ -22,7 +22,10 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// An empty frame with axes. `x_title` says what goes along the lower one.
+    /// The first and last pixel of the horizontal axis.
+    pub const PIXELS: (i32, i32) = (LEFT as i32, RIGHT as i32);
+
+    /// An empty frame with axes. `x_title` is the label of the horizontal one.
     pub fn new(title: &str, x_title: &str, x: Axis, y: Axis) -> Self {
         let mut plot = Self { title: title.to_owned(), x, y, body: Drawing::default() };
         for (value, label) in plot.y.labels() {
@@ -40,11 +43,7 @@ impl Plot {
         plot
     }
 
-    /// From which pixel to which time or whatever goes along the lower axis is drawn.
-    pub const PIXELS: (i32, i32) = (LEFT as i32, RIGHT as i32);
-
-    /// A line through `points`, in the colour of the curve `colour`; the other stroke for a second line of
-    /// one curve.
+    /// A line through `points`, in the colour of the curve `colour`. A dashed line is the second one of a curve.
     pub fn line(&mut self, colour: usize, dashed: bool, points: &[(f64, f64)]) {
         let mut path = String::new();
         for (place, (x, y)) in points.iter().enumerate() {
@@ -55,13 +54,13 @@ impl Plot {
         self.body.line(colour, dashed, &path);
     }
 
-    /// Steps through `corners`: a pixel from the left, and a value.
+    /// Steps through `corners`: a horizontal pixel, and a value.
     pub fn steps(&mut self, colour: usize, corners: &[(i32, u64)]) {
         let (y, body) = (&self.y, &mut self.body);
         body.steps(colour, corners.iter().map(|(x, value)| (*x, height_of(y, *value as f64))));
     }
 
-    /// A dot at a point; a hollow one for what is to be taken with a grain of salt.
+    /// A dot; a hollow one for a figure that is uncertain.
     pub fn dot(&mut self, colour: usize, hollow: bool, (x, y): (f64, f64)) {
         let (x, y) = (self.x_of(x), self.y_of(y));
         let (colour, class) = (colour % COLOURS, if hollow { 'h' } else { 's' });
@@ -75,14 +74,9 @@ impl Plot {
         self.body.line(colour, false, &format!("M{x:.1} {low:.1}V{high:.1}"));
     }
 
-    /// The figure for the page.
-    pub fn figure(&self) -> String {
-        figure(&self.title, WIDTH, HEIGHT, self.body.elements())
-    }
-
-    /// The figure for the page, with a legend of its own.
-    pub fn figure_with(&self, legend: &str) -> String {
-        framed(&self.title, legend, WIDTH, HEIGHT, self.body.elements())
+    /// The figure for the page, with a legend of its own or an empty one.
+    pub fn figure(&self, legend: &str) -> String {
+        figure(&self.title, legend, (WIDTH, HEIGHT), self.body.elements())
     }
 
     fn x_of(&self, value: f64) -> f64 {
@@ -94,22 +88,28 @@ impl Plot {
     }
 }
 
-/// Where `value` stands along the axis `y`.
+/// The vertical position of `value` on the axis `y`.
 fn height_of(y: &Axis, value: f64) -> f64 {
     BOTTOM - y.place(value) * (BOTTOM - TOP)
 }
 
-/// A figure for the page, of elements that are drawn on `width` by `height`.
-pub fn figure(title: &str, width: f64, height: f64, elements: &str) -> String {
-    framed(title, "", width, height, elements)
-}
-
-fn framed(title: &str, legend: &str, width: f64, height: f64, elements: &str) -> String {
+/// A figure for the page: a title, a legend that may be empty, and elements in a drawing of this size.
+pub fn figure(title: &str, legend: &str, (width, height): (f64, f64), elements: &str) -> String {
     let title = escaped(title);
     format!(
         "<figure><figcaption>{title}</figcaption>{legend}\
          <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{elements}</svg></figure>\n"
     )
+}
+
+/// The last `room` characters of a name that is too long, because names differ mostly at their ends.
+pub fn shortened(name: &str, room: usize) -> String {
+    let count = name.chars().count();
+    if count <= room {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(count - (room - 2)).collect();
+    format!("..{tail}")
 }
 
 #[cfg(test)]
@@ -122,5 +122,13 @@ mod tests {
         let plot = Plot::new("t", "x", Axis::exact(Quantity::Time, 10.0), Axis::exact(Quantity::Count, 10.0));
         assert_eq!([-5.0, 0.0, 10.0, 50.0].map(|value| plot.x_of(value)), [LEFT, LEFT, RIGHT, RIGHT]);
         assert_eq!([0.0, 10.0].map(|value| plot.y_of(value)), [BOTTOM, TOP]);
+    }
+
+    #[test]
+    fn of_a_long_name_the_end_is_shown() {
+        assert_eq!(shortened("bifrost", 25), "bifrost");
+        let long = shortened("bifrost long_haul.bifrost.slot=100us", 25);
+        assert_eq!(long, "..haul.bifrost.slot=100us");
+        assert_eq!(long.len(), 25);
     }
 }

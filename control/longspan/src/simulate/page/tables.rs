@@ -1,18 +1,19 @@
-//! The tables: claims beside what was measured, the runs, and every metric.
+//! The tables: claims and the measured figures, runs, and all metrics.
 
 use super::html;
-use super::input::{Claim, Paper, Run};
-use super::sets::{self, Set, Spread};
+use super::sets::Set;
 use crate::chart::axis::Quantity;
 use crate::chart::drawing::escaped;
+use crate::simulate::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread};
+use std::collections::BTreeSet;
 
-/// Rows of metrics at most: a page is to be opened, and summary.json has them all.
+/// The maximum number of rows of metrics, so that the page opens quickly.
 const METRICS_MAX: usize = 1_000;
-/// Columns of metrics at most.
+/// The maximum number of columns of metrics.
 const SETS_MAX: usize = 24;
 
-/// The claims; nothing where the scenario makes none.
-pub fn claims(claims: &[Claim]) -> String {
+/// The claims; empty if the scenario makes none.
+pub fn claims(claims: &[ClaimSummary]) -> String {
     if claims.is_empty() {
         return String::new();
     }
@@ -21,98 +22,85 @@ pub fn claims(claims: &[Claim]) -> String {
     html::section("Claims", &html::table(&head, &rows))
 }
 
-fn claim(claim: &Claim) -> Vec<String> {
+fn claim(claim: &ClaimSummary) -> Vec<String> {
     let say = |value: f64| match claim.against {
-        Some(_) => percent(value),
+        Some(_) => format!("{:+.1} %", value * 100.0),
         None => Quantity::of(&claim.metric).say(value),
     };
-    let of = claim.of.as_deref().unwrap_or_default();
-    let compared =
-        claim.against.as_deref().map(|against| format!(" compared with {against}")).unwrap_or_default();
-    let point = claim.point.as_deref().map(|point| format!(" at {point}")).unwrap_or_default();
-    let ours = match &claim.ours {
-        None => String::new(),
-        Some(ours) => format!(
-            "<span class=\"n\">{}</span> <span class=\"spread\">{} .. {}</span>",
-            say(ours.median),
-            say(ours.min),
-            say(ours.max)
-        ),
-    };
+    let compared = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
+    let point = claim.point.as_ref().map_or_else(String::new, |point| format!(" at {point}"));
+    let ours = claim.ours.map_or_else(String::new, |ours| {
+        number(&say(ours.median))
+            + &format!(" <span class=\"spread\">{} .. {}</span>", say(ours.min), say(ours.max))
+    });
     let paper = match claim.paper {
-        Paper::Figure(figure) => format!("<span class=\"n\">{}</span>", say(figure)),
-        Paper::Range([low, high]) => format!("<span class=\"n\">{} .. {}</span>", say(low), say(high)),
+        PaperFigure::One(Figure(figure)) => number(&say(figure)),
+        PaperFigure::Range([Figure(low), Figure(high)]) => number(&format!("{} .. {}", say(low), say(high))),
     };
-    // The class is one word, whatever the file says.
-    let class =
-        claim.verdict.split(|character: char| !character.is_ascii_lowercase()).next().unwrap_or_default();
+    let verdict = claim.verdict.name();
+    // The style has a class for the first word.
+    let class = verdict.split(' ').next().unwrap_or_default();
     vec![
-        format!("<code>{}</code>", escaped(&claim.id)),
+        code(&claim.id),
         escaped(&claim.text),
-        format!("<code>{}</code><br>{}", escaped(&claim.metric), escaped(&format!("{of}{compared}{point}"))),
+        format!("{}<br>{}", code(&claim.metric), escaped(&format!("{}{compared}{point}", claim.of))),
         paper,
         ours,
-        format!("<span class=\"n {class}\">{}</span>", escaped(&claim.verdict)),
+        format!("<span class=\"n {class}\">{verdict}</span>"),
     ]
 }
 
-/// A relative change.
-fn percent(value: f64) -> String {
-    format!("{:+.1} %", value * 100.0)
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text))
 }
 
-/// The runs, closed at first; those that did not finish are said in the open.
-pub fn runs(runs: &[Run]) -> String {
-    let unfinished = runs.iter().filter(|run| run.ending != "finished");
-    let unfinished: String = unfinished
-        .map(|run| {
-            let message = run.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
-            let said = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending);
-            // A scenario may set its limit on purpose.
-            let class = if run.ending == "limit" { "note" } else { "failed" };
-            format!("<p class=\"{class}\">{}</p>\n", escaped(&said))
-        })
-        .collect();
+fn number(text: &str) -> String {
+    format!("<span class=\"n\">{text}</span>")
+}
+
+/// The runs, collapsed at first. Those that did not finish are listed above.
+pub fn runs(runs: &[RunSummary]) -> String {
+    let unfinished = runs.iter().filter(|run| run.ending != EndingName::Finished).map(|run| {
+        let message = run.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+        let said = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending.name());
+        // A scenario may set its limit on purpose.
+        let class = if run.ending == EndingName::Limit { "note" } else { "failed" };
+        format!("<p class=\"{class}\">{}</p>\n", escaped(&said))
+    });
+    let unfinished: String = unfinished.collect();
     let head = ["run", "variant", "parameters", "seed", "ending", "virtual time", "flows", "transmissions"];
     let rows: Vec<_> = runs.iter().map(run).collect();
     let table = html::table(&head.map(str::to_owned), &rows);
     unfinished + &html::details("Runs, parameters and seeds", &table)
 }
 
-fn run(run: &Run) -> Vec<String> {
-    let parameters = run.parameters.iter().map(|(key, value)| format!("{key}={}", sets::said(value)));
+fn run(run: &RunSummary) -> Vec<String> {
+    let parameters = run.parameters.iter().map(|(key, value)| format!("{key}={value}"));
     vec![
-        format!("<code>{}</code>", escaped(&run.name)),
+        code(&run.name),
         escaped(run.variant.as_deref().unwrap_or_default()),
         escaped(&parameters.collect::<Vec<_>>().join(" ")),
         run.seed.to_string(),
-        escaped(&run.ending),
-        format!("<span class=\"n\">{}</span>", Quantity::Time.say(run.end_ns as f64)),
+        run.ending.name().to_owned(),
+        number(&Quantity::Time.say(run.end_ns as f64)),
         format!("{} of {}", run.flows.ended, run.flows.started),
         run.transmissions.to_string(),
     ]
 }
 
-/// Every metric of every set, closed at first.
+/// All metrics of all sets, collapsed at first.
 pub fn metrics(sets: &[Set<'_>]) -> String {
-    let mut names: Vec<&str> = sets
-        .iter()
-        .flat_map(|set| &set.runs)
-        .flat_map(|run| run.metrics.keys())
-        .map(String::as_str)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+    let runs = sets.iter().flat_map(|set| &set.runs);
+    let names: BTreeSet<&String> = runs.flat_map(|run| run.metrics.keys()).collect();
     if names.is_empty() {
         return String::new();
     }
     let shown = &sets[..sets.len().min(SETS_MAX)];
     let head: Vec<_> =
         core::iter::once("metric".to_owned()).chain(shown.iter().map(|set| escaped(&set.label))).collect();
-    let row = |name: &&str| {
-        let figures =
-            shown.iter().map(|set| set.metric(name).map_or_else(String::new, |spread| figure(name, spread)));
-        core::iter::once(format!("<code>{}</code>", escaped(name))).chain(figures).collect()
+    let row = |name: &&String| {
+        let figure = |set: &Set<'_>| set.metric(name).map_or_else(String::new, |spread| figure(name, spread));
+        core::iter::once(code(name)).chain(shown.iter().map(figure)).collect()
     };
     let rows: Vec<_> = names.iter().take(METRICS_MAX).map(row).collect();
     let mut content = html::note("Medians over the seeds, with minimum and maximum where they differ.");
@@ -129,14 +117,10 @@ pub fn metrics(sets: &[Set<'_>]) -> String {
 }
 
 fn figure(name: &str, spread: Spread) -> String {
-    let quantity = Quantity::of(name);
-    let median = format!("<span class=\"n\">{}</span>", quantity.say(spread.median));
+    let say = |value| Quantity::of(name).say(value);
+    let median = number(&say(spread.median));
     if spread.min == spread.max {
         return median;
     }
-    format!(
-        "{median} <span class=\"spread\">{} .. {}</span>",
-        quantity.say(spread.min),
-        quantity.say(spread.max)
-    )
+    format!("{median} <span class=\"spread\">{} .. {}</span>", say(spread.min), say(spread.max))
 }

@@ -1,14 +1,63 @@
 //! The page of an experiment that is made up, file by file.
 
 use super::{page, write};
-use serde_json::json;
+use crate::simulate::summary::{
+    ClaimSummary, EndingName, Figure, FlowCounts, PaperFigure, RunSummary, Spread, Summary, Verdict,
+};
+use config::scenario::Better;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Files of an experiment with two variants, two seeds each, and names that are markup.
-fn made_up() -> TempDir {
+/// A run that finished, with these parameters and metrics.
+fn run(name: String, seed: u64, parameter: (&str, &str), metrics: &[(&str, f64)]) -> RunSummary {
+    RunSummary {
+        name,
+        variant: None,
+        parameters: [(parameter.0.to_owned(), parameter.1.to_owned())].into(),
+        seed,
+        ending: EndingName::Finished,
+        message: None,
+        end_ns: 1_000_000,
+        transmissions: 5_000,
+        flows: FlowCounts { started: 40, ended: 40 },
+        metrics: metrics.iter().map(|(name, value)| ((*name).to_owned(), Figure(*value))).collect(),
+    }
+}
+
+/// A claim about Bifrost, compared with the other variant if it is about a change.
+fn claim(
+    id: &str,
+    text: &str,
+    metric: &str,
+    paper: PaperFigure,
+    ours: Option<f64>,
+    verdict: Verdict,
+) -> ClaimSummary {
+    let spread = |median| Spread { median, min: median - 0.01, max: median + 0.01 };
+    ClaimSummary {
+        id: id.into(),
+        text: text.into(),
+        metric: metric.into(),
+        of: "bifrost".into(),
+        against: ours.map(|_| "pfc <b>".into()),
+        point: None,
+        paper,
+        better: ours.map(|_| Better::Less),
+        ours: ours.map(spread),
+        verdict,
+    }
+}
+
+/// The summary of an experiment with these runs and claims.
+fn summary(title: Option<&str>, quick: bool, runs: Vec<RunSummary>, claims: Vec<ClaimSummary>) -> Summary {
+    let scenario = if quick { "made-up" } else { "s" }.to_owned();
+    Summary { longspan: "0.1.0", ..Summary::new(scenario, title.map(str::to_owned), quick, runs, claims) }
+}
+
+/// An experiment with two variants, two seeds each, and names that are markup.
+fn made_up() -> (TempDir, Summary) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let mut runs = Vec::new();
     for (variant, slower) in [("bifrost", 1), ("pfc <b>", 3)] {
@@ -16,33 +65,27 @@ fn made_up() -> TempDir {
             let name = format!("{}/seed-{seed}", variant.replace(" <b>", ""));
             fill(&directory.path().join(&name), slower, seed);
             let mean = (100_000 * slower + 1_000 * seed) as f64;
-            runs.push(json!({
-                "name": name, "variant": variant, "parameters": {"host.mtu": "4096"}, "seed": seed,
-                "ending": "finished", "message": null, "end_ns": 1_000_000, "transmissions": 5_000,
-                "flows": {"started": 40, "ended": 40},
-                "metrics": {
-                    "fct.all.mean_ns": mean, "fct.all.p99_ns": mean * 4.0, "slowdown.all.p99": 7.5,
-                    "pfc.total.pauses_sent": 10 * (slower - 1), "goodput.all.bps": 4e10, "never.measured": null,
-                },
-            }));
+            let metrics = [
+                ("fct.all.mean_ns", mean),
+                ("fct.all.p99_ns", mean * 4.0),
+                ("slowdown.all.p99", 7.5),
+                ("pfc.total.pauses_sent", (10 * (slower - 1)) as f64),
+                ("goodput.all.bps", 4e10),
+                ("never.measured", f64::NAN),
+            ];
+            let run = run(name, seed, ("host.mtu", "4096"), &metrics);
+            runs.push(RunSummary { variant: Some(variant.into()), ..run });
         }
     }
-    let summary = json!({
-        "format": 1, "longspan": "0.1.0", "scenario": "made-up", "title": "Made up & <script>", "quick": true,
-        "runs": runs,
-        "claims": [
-            {"id": "sooner", "text": "Bifrost is sooner", "metric": "fct.all.mean_ns", "of": "bifrost",
-             "against": "pfc <b>", "paper": -0.4, "better": "less",
-             "ours": {"median": -0.66, "min": -0.67, "max": -0.65}, "verdict": "better"},
-            {"id": "queue", "text": "", "metric": "queue.east.lh.max_bytes", "of": "bifrost", "against": null,
-             "paper": 9.7e6, "better": null, "ours": null, "verdict": "not measured"},
-            {"id": "range", "text": "", "metric": "fct.all.p99_ns", "of": "bifrost", "against": "pfc <b>",
-             "paper": [-0.7, -0.5], "better": "less",
-             "ours": {"median": -0.66, "min": -0.67, "max": -0.65}, "verdict": "reproduced"},
-        ],
-    });
-    fs::write(directory.path().join("summary.json"), summary.to_string()).expect("a file of the test");
-    directory
+    let sooner = ("fct.all.mean_ns", PaperFigure::One(Figure(-0.4)));
+    let range = ("fct.all.p99_ns", PaperFigure::Range([Figure(-0.7), Figure(-0.5)]));
+    let queue = ("queue.east.lh.max_bytes", PaperFigure::One(Figure(9.7e6)));
+    let claims = vec![
+        claim("sooner", "Bifrost is sooner", sooner.0, sooner.1, Some(-0.66), Verdict::Better),
+        claim("queue", "", queue.0, queue.1, None, Verdict::NotMeasured),
+        claim("range", "", range.0, range.1, Some(-0.66), Verdict::Reproduced),
+    ];
+    (directory, summary(Some("Made up & <script>"), true, runs, claims))
 }
 
 fn fill(run: &Path, slower: u64, seed: u64) {
@@ -82,9 +125,9 @@ fn fill(run: &Path, slower: u64, seed: u64) {
 /// To write the golden page anew after a deliberate change, run with `BLESS=1`, look at it in a browser and
 /// read the diff.
 #[test]
-fn the_same_files_give_the_same_page() {
-    let directory = made_up();
-    write(directory.path()).expect("the files hold");
+fn the_same_results_give_the_same_page() {
+    let (directory, summary) = made_up();
+    write(directory.path(), &summary).expect("the files hold");
     let page = fs::read_to_string(directory.path().join("report.html")).expect("the page is written");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/simulate-report.html");
     if std::env::var_os("BLESS").is_some() {
@@ -96,7 +139,8 @@ fn the_same_files_give_the_same_page() {
 
 #[test]
 fn what_a_scenario_says_is_text_and_nothing_comes_from_elsewhere() {
-    let page = page(made_up().path()).expect("the files hold");
+    let (directory, summary) = made_up();
+    let page = page(directory.path(), &summary).expect("the files hold");
     assert!(page.contains("Made up &amp; &lt;script&gt;") && page.contains("pfc &lt;b&gt;"));
     for markup in ["<script", "<b>", "http", "url(", "@import", "src=", "href="] {
         assert!(!page.contains(markup), "{markup}");
@@ -105,7 +149,8 @@ fn what_a_scenario_says_is_text_and_nothing_comes_from_elsewhere() {
 
 #[test]
 fn each_plot_that_the_files_allow_is_there() {
-    let page = page(made_up().path()).expect("the files hold");
+    let (directory, summary) = made_up();
+    let page = page(directory.path(), &summary).expect("the files hold");
     for title in [
         "Slowdown by flow size, all flows",
         "Distribution of completion times, group inter",
@@ -125,45 +170,37 @@ fn each_plot_that_the_files_allow_is_there() {
 #[test]
 fn a_run_that_failed_needs_no_files_and_is_said_in_the_open() {
     let directory = tempfile::tempdir().expect("a directory for the test");
-    let summary = json!({
-        "format": 1, "longspan": "0.1.0", "scenario": "s", "title": null, "quick": false, "claims": [],
-        "runs": [{"name": "seed-1", "variant": null, "parameters": {}, "seed": 1, "ending": "deadlock",
-                  "message": "east waits for west at 7 us", "end_ns": 7_000, "transmissions": 3,
-                  "flows": {"started": 1, "ended": 0}, "metrics": {}}],
-    });
-    fs::write(directory.path().join("summary.json"), summary.to_string()).expect("a file of the test");
-    let page = page(directory.path()).expect("the summary holds");
+    let message = Some("east waits for west at 7 us".to_owned());
+    let run = run("seed-1".into(), 1, ("a", "b"), &[]);
+    let runs = vec![RunSummary { ending: EndingName::Deadlock, message, ..run }];
+    let page = page(directory.path(), &summary(None, false, runs, vec![])).expect("no file is needed");
     assert!(page.contains("seed-1 (seed 1) ended by deadlock: east waits for west at 7 us"));
     assert!(!page.contains("<svg"));
 }
 
 #[test]
 fn a_file_that_does_not_hold_is_named_with_its_line() {
-    let directory = made_up();
+    let (directory, summary) = made_up();
     let path = directory.path().join("bifrost/seed-1/fct.csv");
     let text = fs::read_to_string(&path).expect("a file of the test");
-    fs::write(&path, text + "torn").expect("a file of the test");
-    let error = page(directory.path()).expect_err("the last line is torn");
-    assert!(error.to_string().ends_with("fct.csv:42: not a flow record"), "{error}");
-    fs::write(directory.path().join("summary.json"), "{}").expect("a file of the test");
-    let error = page(directory.path()).expect_err("the summary lacks all");
-    assert!(
-        error.to_string().contains("summary.json: not a summary of a simulation: missing field"),
-        "{error}"
-    );
+    for (torn, what) in [
+        (text + "torn", "fct.csv:42: not a flow record"),
+        ("flow".into(), "fct.csv:1: a flow column is missing"),
+    ] {
+        fs::write(&path, torn).expect("a file of the test");
+        let error = page(directory.path(), &summary).expect_err("the file is torn");
+        assert!(error.to_string().ends_with(what), "{error}");
+    }
 }
 
 #[test]
 fn a_sweep_is_drawn_against_its_values() {
     let directory = tempfile::tempdir().expect("a directory for the test");
-    let run = |value: &str, seed: u64, mean: f64| {
-        json!({"name": format!("T={value}/seed-{seed}"), "variant": null, "parameters": {"slot": value},
-               "seed": seed, "ending": "finished", "metrics": {"fct.all.mean_ns": mean}})
+    let of = |value: &str, seed: u64, mean: f64| {
+        run(format!("T={value}/seed-{seed}"), seed, ("slot", value), &[("fct.all.mean_ns", mean)])
     };
-    let runs = [run("1us", 1, 10.0), run("1us", 2, 14.0), run("10us", 1, 20.0), run("100us", 1, 30.0)];
-    let summary = json!({"format": 1, "longspan": "0.1.0", "scenario": "s", "title": null, "runs": runs});
-    fs::write(directory.path().join("summary.json"), summary.to_string()).expect("a file of the test");
-    let page = page(directory.path()).expect("the summary holds");
+    let runs = vec![of("1us", 1, 10.0), of("1us", 2, 14.0), of("10us", 1, 20.0), of("100us", 1, 30.0)];
+    let page = page(directory.path(), &summary(None, false, runs, vec![])).expect("no file is needed");
     assert!(page.contains("<h2>Sweep of slot</h2>"));
     for value in ["1us", "10us", "100us"] {
         assert!(page.contains(&format!("text-anchor=\"middle\">{value}</text>")), "{value}");

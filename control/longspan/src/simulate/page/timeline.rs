@@ -1,57 +1,41 @@
-//! `series.csv`: what happened over time in a run.
+//! `series.csv`: the time series of a run.
 
+use super::csv;
 use super::error::PageError;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
-/// Rows of figures. Each holds until the next one.
+/// Rows of figures. Each row applies until the next one.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The instant of each row, in nanoseconds.
+    /// The time of each row, in nanoseconds.
     pub times: Vec<u64>,
-    /// The columns behind the time.
+    /// The columns after the time.
     pub columns: Vec<Column>,
 }
 
 /// A column.
 #[derive(Debug)]
 pub struct Column {
-    /// What it is of: a port (`node.port`), a node, or a flow (`flow.7`).
+    /// Its subject: a port (`node.port`), a node, or a flow (`flow.7`).
     pub place: String,
-    /// What it counts: the name behind the last dot.
+    /// Its quantity: the part of its name after the last dot.
     pub name: String,
-    /// One value per row; nothing where it means nothing yet.
+    /// One value per row; `None` while the quantity is undefined.
     pub values: Vec<Option<u64>>,
 }
 
 impl Timeline {
-    /// Reads the series in `path`; nothing where there is none.
+    /// Reads the series in the file at `path`; `None` if there is no such file.
     ///
     /// # Errors
-    /// [`PageError::Read`] and [`PageError::Line`].
+    /// [`PageError`].
     pub fn load(path: &Path) -> Result<Option<Self>, PageError> {
-        let failed = |source| PageError::Read { path: path.into(), source };
-        let file = match File::open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(failed)?,
-        };
-        let mut lines = BufReader::new(file).lines();
-        let header = lines.next().transpose().map_err(failed)?.unwrap_or_default();
-        let columns = header.split(',').skip(1).map(Column::called).collect();
-        let mut timeline = Self { times: Vec::new(), columns };
-        for (place, line) in lines.enumerate() {
-            let added = timeline.add(&line.map_err(failed)?);
-            added.ok_or_else(|| PageError::Line {
-                path: path.into(),
-                line: place + 2,
-                what: "not a row of the series",
-            })?;
-        }
-        Ok(Some(timeline))
+        let columns = |header: &str| header.split(',').skip(1).map(Column::called).collect();
+        let empty = |header: &str| Ok(Self { times: Vec::new(), columns: columns(header) });
+        csv::read(path, empty, |timeline, line| timeline.add(line).ok_or("not a row of the series"))
     }
 
-    /// Adds a row; nothing where it is none.
+    /// Adds a row; `None` if the line is not one.
     fn add(&mut self, line: &str) -> Option<()> {
         let mut cells = line.split(',');
         let time: u64 = cells.next()?.parse().ok()?;
@@ -70,7 +54,7 @@ impl Timeline {
         self.columns.iter().find(|column| column.place == place && column.name == name)
     }
 
-    /// When it ends, in nanoseconds.
+    /// The time of the last row, in nanoseconds.
     pub fn end_ns(&self) -> u64 {
         self.times.last().copied().unwrap_or(0)
     }
@@ -82,24 +66,24 @@ impl Column {
         Self { place: place.into(), name: name.into(), values: Vec::new() }
     }
 
-    /// Whether it is of a flow, and not of a node or a port.
+    /// Whether its subject is a flow.
     pub fn is_of_flow(&self) -> bool {
         self.place.starts_with("flow.")
     }
 
-    /// The most that it comes to.
+    /// Its maximum.
     pub fn most(&self) -> u64 {
         self.values.iter().flatten().copied().max().unwrap_or(0)
     }
 }
 
-/// The value in a cell, which may be empty; nothing where it is no figure.
+/// The value in a cell, which may be empty; `None` if it is not a number.
 fn value(cell: &str) -> Option<Option<u64>> {
     if cell.is_empty() {
         return Some(None);
     }
     let exact = cell.parse().ok();
-    // A fraction is rounded: no line shows it.
+    // Fractions are rounded, because a line cannot show them.
     let rounded = || cell.parse().ok().filter(|value: &f64| *value >= 0.0).map(|value| value.round() as u64);
     exact.or_else(rounded).map(Some)
 }

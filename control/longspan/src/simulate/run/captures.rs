@@ -1,4 +1,4 @@
-//! What passes the ports of tapped switches, as pcap files that `longspan replay` reads.
+//! Captures of the ports of tapped switches, as pcap files for `longspan replay`.
 
 use replay::capture::{CaptureError, CaptureWriter};
 use simulation::topology::Topology;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use units::{Bytes, Nanos, PortId};
 
-/// A capture for either direction of each port of the tapped switches.
+/// A capture for each direction of each port of the tapped switches.
 pub struct Captures {
     writers: BTreeMap<Tap, CaptureWriter>,
     error: Option<CaptureError>,
@@ -32,7 +32,7 @@ impl Captures {
         Ok(Self { writers, error: None })
     }
 
-    /// A frame that begins with `headers` and had `length` bytes was seen.
+    /// Adds a frame of `length` bytes that starts with `headers`.
     pub fn add(&mut self, tap: Tap, at: Nanos, headers: &[u8], length: Bytes) {
         let Some(writer) = self.writers.get_mut(&tap) else { return };
         let length = u32::try_from(length.0).unwrap_or(u32::MAX);
@@ -41,15 +41,15 @@ impl Captures {
         }
     }
 
-    /// Whether a capture could not be written, so that there is no use in going on.
+    /// Whether writing a capture has failed, so that the run may as well end.
     pub fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Writes what is left.
+    /// Completes the captures.
     ///
     /// # Errors
-    /// The first one since they were created.
+    /// The first error since they were created.
     pub fn finish(self) -> Result<(), CaptureError> {
         if let Some(error) = self.error {
             return Err(error);

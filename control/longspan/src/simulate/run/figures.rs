@@ -1,13 +1,16 @@
-//! What the switches and hosts of a run came to, in figures.
+//! The metrics of the switches and hosts of a run.
 
-use super::ports::PortPlace;
+use super::ports::{PortPlace, program};
 use crate::simulate::summary::{Figure, Metrics};
-use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
+use simulation::{Ending, NetworkSpec, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
 use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
 use units::Priority;
 
-/// Sums over all switches and hosts, and what each of `ports` held and was told.
+/// The listed figure whose sum is the number of CNPs from switches.
+const DIRECT_CNPS: &str = "direct_cnps";
+
+/// Adds totals of all switches and hosts, and the metrics of each of `ports`.
 pub fn figures(
     outcome: &Outcome,
     network: &NetworkSpec,
@@ -26,12 +29,16 @@ pub fn figures(
     let mut total = Pauses::default();
     let mut drops = Drops::default();
     let (mut marked, mut direct, mut longest) = (0, 0, 0);
-    for port in outcome.switches.iter().flat_map(|switch| &switch.ports) {
+    let settings =
+        |switch: &SwitchOutcome| program(network, switch.node).map_or(&[][..], |it| &it.settings().ports);
+    let seen = outcome.switches.iter().flat_map(|switch| settings(switch).iter().zip(&switch.ports));
+    for (settings, port) in seen {
         total.add(port);
         drops.add(port);
         marked += port.queues.iter().map(|queue| queue.counters.marked).sum::<u64>();
         longest = longest.max(longest_queue(port));
-        direct += port.lscc.as_ref().map_or(0, |lscc| lscc.limiter.direct_cnps);
+        let cnps = listed(Seen { settings, look: port }).filter(|(_, name, _)| *name == DIRECT_CNPS);
+        direct += cnps.map(|(.., value)| value).sum::<u64>();
     }
     total.say("total", &mut say);
     say("drops.lossless".into(), drops.lossless);
@@ -49,8 +56,7 @@ pub fn figures(
     for place in ports.iter().filter(|place| place.of_switch) {
         let switch = outcome.switches.iter().find(|switch| switch.node == place.node);
         let look = switch.and_then(|switch| switch.ports.get(place.port.index()));
-        let kind = &network.nodes[place.node.0 as usize].kind;
-        if let (Some(look), NodeKind::Switch(program)) = (look, kind) {
+        if let Some((look, program)) = look.zip(program(network, place.node)) {
             of_port(Seen { settings: program.port(place.port), look }, &place.name, &mut say);
         }
     }
@@ -70,7 +76,7 @@ fn hosts(outcome: &Outcome, direct: u64, say: &mut impl FnMut(String, u64)) {
     say("timeouts.total".into(), sum(|counters| counters.timeouts));
 }
 
-/// The most that each pool held. What they have reserved, queues hold beside them.
+/// The maximum use of each pool, without the reserved parts of queues.
 fn pools(switch: &SwitchOutcome, name: &str, say: &mut impl FnMut(String, u64)) {
     let pools = &switch.pools;
     for (pool, level) in
@@ -80,9 +86,18 @@ fn pools(switch: &SwitchOutcome, name: &str, say: &mut impl FnMut(String, u64)) 
     }
 }
 
-/// The most that one of its egress queues held.
+/// The maximum length of any of its egress queues.
 fn longest_queue(port: &PortInspection) -> u64 {
     port.queues.iter().map(|queue| queue.watermark.persistent().0).max().unwrap_or_default()
+}
+
+/// The figures that are listed for the metrics of a run: their list, name and value.
+fn listed(seen: Seen<'_>) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    let figures = LISTS.into_iter().flat_map(|list| list.figures().map(|(_, figure)| (list.name, figure)));
+    figures.filter_map(move |(list, figure)| match figure.read(seen)? {
+        Reading::Number(value) => Some((list, figure.of_run?, value)),
+        Reading::Delay(_) => None,
+    })
 }
 
 fn of_port(seen: Seen<'_>, name: &str, say: &mut impl FnMut(String, u64)) {
@@ -91,19 +106,15 @@ fn of_port(seen: Seen<'_>, name: &str, say: &mut impl FnMut(String, u64)) {
     let lossless = port.groups.iter().filter(|group| group.lossless);
     let held = |group: &GroupReport| group.watermark.persistent().0 + group.headroom_watermark.persistent().0;
     say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
-    for list in LISTS {
-        for (_, figure) in list.figures() {
-            if let Some((of_run, Reading::Number(value))) = figure.of_run.zip(figure.read(seen)) {
-                say(format!("{}.{name}.{of_run}", list.name), value);
-            }
-        }
+    for (list, of_run, value) in listed(seen) {
+        say(format!("{list}.{name}.{of_run}"), value);
     }
     let mut pauses = Pauses::default();
     pauses.add(port);
     pauses.say(name, say);
 }
 
-/// PFC, both ways.
+/// PFC in both directions.
 #[derive(Default)]
 struct Pauses {
     sent: u64,

@@ -1,6 +1,6 @@
-//! The rates of single flows over time, and how fair they are to each other.
+//! The rates of individual flows over time, and their fairness.
 
-use super::rows::rate_bps;
+use super::rows::{rate_bps, write_cell};
 use crate::simulate::summary::{Figure, Metrics};
 use core::cell::RefCell;
 use endpoint::FlowId;
@@ -9,12 +9,12 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use units::Nanos;
 
-/// More flows are not sampled; the first ones are.
+/// The maximum number of sampled flows: the first ones.
 pub const FLOWS_MAX: usize = 64;
-/// Rates are fair to each other from this index on (Jain, Chiu, Hawe: one is equal, 1/n is one for all).
+/// Rates are fair from this index up (Jain, Chiu, Hawe: 1 if all are equal, 1/n if one flow has everything).
 const FAIR: f64 = 0.95;
 
-/// Takes the flows that are to be sampled as the simulation asks for them.
+/// Collects the flows to sample when the simulation fetches them.
 #[derive(Clone, Debug)]
 pub struct Watchlist {
     groups: Vec<u16>,
@@ -22,12 +22,12 @@ pub struct Watchlist {
 }
 
 impl Watchlist {
-    /// Flows of `groups`.
+    /// A list for flows of `groups`.
     pub fn new(groups: &[u16]) -> Self {
         Self { groups: groups.to_vec(), found: Rc::default() }
     }
 
-    /// `flow` is about to start.
+    /// Notes `flow`, which is about to start, if it is to be sampled.
     pub fn note(&self, flow: &FlowSpec) {
         if self.groups.contains(&flow.group) {
             self.found.borrow_mut().push(flow.clone());
@@ -35,17 +35,17 @@ impl Watchlist {
     }
 }
 
-/// What a flow was doing at the instant of a row.
+/// The state of a flow at the time of a row.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     time_ns: u64,
-    /// At which it may send; `None` when it has ended.
+    /// The permitted rate; `None` once it has ended.
     rate_bps: Option<u64>,
-    /// Of its message, so far.
+    /// The bytes of its message sent so far.
     sent: u64,
 }
 
-/// A flow that is sampled.
+/// A sampled flow.
 #[derive(Debug)]
 struct Watched {
     flow: FlowSpec,
@@ -54,7 +54,7 @@ struct Watched {
     is_over: bool,
 }
 
-/// Flows that are sampled one by one.
+/// The sampled flows.
 #[derive(Debug)]
 pub struct FlowRates {
     list: Watchlist,
@@ -64,19 +64,19 @@ pub struct FlowRates {
 }
 
 impl FlowRates {
-    /// Those of `list`; `names` are those of the groups.
+    /// The flows of `list`. `names` are the names of the groups.
     pub fn new(list: Watchlist, names: &[String]) -> Self {
         Self { list, names: names.to_vec(), flows: Vec::new(), interval_ns: 0 }
     }
 
-    /// A flow has ended.
+    /// Notes that a flow has ended.
     pub fn ended(&mut self, record: &FlowRecord) {
         if let Some(watched) = self.flows.iter_mut().find(|it| it.flow.id == record.flow.id) {
             watched.ended = Some(record.end);
         }
     }
 
-    /// Looks at each flow; rows are `interval_ns` apart by now.
+    /// Takes a sample of each flow. The current interval is `interval_ns`.
     pub fn sample(&mut self, now: Nanos, interval_ns: u64, view: &View<'_>) {
         let room = FLOWS_MAX - self.flows.len();
         let found = core::mem::take(&mut *self.list.found.borrow_mut());
@@ -98,7 +98,7 @@ impl FlowRates {
         }
     }
 
-    /// The columns of the flows.
+    /// Writes the headings of the columns.
     ///
     /// # Errors
     /// Those of `out`.
@@ -110,25 +110,20 @@ impl FlowRates {
         Ok(())
     }
 
-    /// Their cells in the row of `time_ns`; rows are `interval_ns` apart.
+    /// Writes the cells of the row at `time_ns`.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write_cells(&self, time_ns: u64, interval_ns: u64, out: &mut impl Write) -> io::Result<()> {
         for watched in &self.flows {
-            write!(out, ",")?;
-            if let Some(rate) = watched.at(time_ns).and_then(|point| point.rate_bps) {
-                write!(out, "{rate}")?;
-            }
-            write!(out, ",")?;
-            if let Some(rate) = watched.sent_bps(time_ns, interval_ns) {
-                write!(out, "{rate}")?;
-            }
+            let point = watched.place(time_ns).map(|place| watched.points[place]);
+            write_cell(out, point.and_then(|point| point.rate_bps))?;
+            write_cell(out, watched.sent_bps(time_ns, interval_ns))?;
         }
         Ok(())
     }
 
-    /// What they come to.
+    /// Adds the metrics of the flows.
     pub fn figures(&self, interval_ns: u64, metrics: &mut Metrics) {
         for watched in &self.flows {
             let FlowId(id) = watched.flow.id;
@@ -153,7 +148,7 @@ impl FlowRates {
         }
     }
 
-    /// How fair the flows of `group` are to each other while all of them are there.
+    /// Adds the fairness of the flows of `group` while all of them are active.
     fn fairness(&self, group: u16, interval_ns: u64, metrics: &mut Metrics) {
         let of_group: Vec<&Watched> = self.flows.iter().filter(|it| it.flow.group == group).collect();
         let begin = of_group.iter().map(|it| it.flow.start.0).max();
@@ -187,13 +182,13 @@ impl FlowRates {
 }
 
 impl Watched {
-    /// When it had no more to send, or was seen last: at `last_ns`.
+    /// The end of its sending; at most `last_ns`, its last sample.
     fn end_ns(&self, last_ns: u64) -> u64 {
         let ends = [self.ended, self.flow.stop].into_iter().flatten().map(|end| end.0);
         ends.fold(last_ns, u64::min)
     }
 
-    /// The mean rate of its message from its start until `end_ns`; of one without end, until the last row before.
+    /// The mean rate of its message from its start to its end, or to the last row before `end_ns` if it has no end.
     fn mean_bps(&self, end_ns: u64) -> Option<u64> {
         let start = self.flow.start.0;
         let (bytes, end) = match (self.flow.bytes, self.ended) {
@@ -207,11 +202,7 @@ impl Watched {
         self.points.binary_search_by_key(&time_ns, |point| point.time_ns).ok()
     }
 
-    fn at(&self, time_ns: u64) -> Option<&Point> {
-        self.place(time_ns).map(|place| &self.points[place])
-    }
-
-    /// The mean rate at which it sent something for the first time, in the row before `time_ns`.
+    /// The mean rate of first transmissions in the interval before `time_ns`.
     fn sent_bps(&self, time_ns: u64, interval_ns: u64) -> Option<u64> {
         let place = self.place(time_ns)?;
         let before = place.checked_sub(1).map_or(0, |place| self.points[place].sent);
@@ -219,7 +210,7 @@ impl Watched {
     }
 }
 
-/// Jain's index of fairness; `None` where nobody sends.
+/// Jain's index of fairness; `None` if nothing is sent.
 fn jain(rates: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum, squares) = rates.fold((0.0, 0.0, 0.0), |(count, sum, squares), rate: f64| {
         (count + 1.0, sum + rate, squares + rate * rate)

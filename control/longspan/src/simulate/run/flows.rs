@@ -1,4 +1,4 @@
-//! `fct.csv`, and what flows come to.
+//! `fct.csv`, and the metrics of flows.
 
 use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
@@ -11,55 +11,42 @@ use std::path::Path;
 const HEADER: &str =
     "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted";
 
-/// Writes a line for each flow as it ends, and keeps its completion time and slowdown, 16 bytes a flow, so that
+/// Writes a line for each flow when it ends, and keeps its completion time and slowdown, 16 bytes per flow, so that
 /// percentiles are exact.
 pub struct FlowLog {
     out: BufWriter<File>,
     nodes: Vec<String>,
-    groups: Vec<Group>,
+    /// The flows that ended, by group.
+    groups: Vec<(String, Sample)>,
     error: Option<io::Error>,
 }
 
-/// The flows of a group that have ended and had a length.
-#[derive(Debug)]
-struct Group {
-    name: String,
-    sample: Sample,
-}
-
-/// Flows, as far as figures depend on them.
-#[derive(Clone, Debug)]
+/// The properties of flows that metrics depend on.
+#[derive(Clone, Debug, Default)]
 struct Sample {
     completion_ns: Vec<u64>,
     slowdown: Vec<f64>,
     bytes: u64,
-    first_start_ns: u64,
-    last_end_ns: u64,
-}
-
-impl Default for Sample {
-    fn default() -> Self {
-        let (completion_ns, slowdown) = (Vec::new(), Vec::new());
-        Self { completion_ns, slowdown, bytes: 0, first_start_ns: u64::MAX, last_end_ns: 0 }
-    }
+    /// The first start and the last end.
+    span_ns: Option<(u64, u64)>,
 }
 
 impl FlowLog {
-    /// Creates the file at `path`, for flows between `nodes` of `groups`.
+    /// Creates the file at `path`, for flows of `groups` between `nodes`.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn create(path: &Path, nodes: Vec<String>, groups: &[String]) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
         writeln!(out, "{HEADER}")?;
-        let groups = groups.iter().map(|name| Group { name: name.clone(), sample: Sample::default() });
-        Ok(Self { out, nodes, groups: groups.collect(), error: None })
+        let groups = groups.iter().map(|name| (name.clone(), Sample::default())).collect();
+        Ok(Self { out, nodes, groups, error: None })
     }
 
-    /// A flow has ended.
+    /// Adds a flow that has ended.
     pub fn add(&mut self, record: &FlowRecord) {
         let completion_ns = record.end.since(record.flow.start).0;
-        // What never ends by itself has neither a length nor an ideal time.
+        // A flow without an end of its own has neither a length nor an ideal time.
         let slowdown = record.flow.bytes.and_then(|_| {
             let ideal = record.ideal.0;
             (ideal > 0).then(|| completion_ns as f64 / ideal as f64)
@@ -67,10 +54,8 @@ impl FlowLog {
         if let Err(error) = self.write(record, completion_ns, slowdown) {
             self.error.get_or_insert(error);
         }
-        let sample = &mut self.groups[usize::from(record.flow.group)].sample;
-        sample.bytes = sample.bytes.saturating_add(record.delivered);
-        sample.first_start_ns = sample.first_start_ns.min(record.flow.start.0);
-        sample.last_end_ns = sample.last_end_ns.max(record.end.0);
+        let (_, sample) = &mut self.groups[usize::from(record.flow.group)];
+        sample.count(record.delivered, (record.flow.start.0, record.end.0));
         if let Some(slowdown) = slowdown {
             sample.completion_ns.push(completion_ns);
             sample.slowdown.push(slowdown);
@@ -83,7 +68,7 @@ impl FlowLog {
             self.out,
             "{},{},{},{},{},",
             flow.id.0,
-            self.groups[usize::from(flow.group)].name,
+            self.groups[usize::from(flow.group)].0,
             self.nodes[flow.source.0 as usize],
             self.nodes[flow.destination.0 as usize],
             flow.priority,
@@ -97,13 +82,13 @@ impl FlowLog {
         writeln!(self.out, ",{}", record.retransmitted)
     }
 
-    /// Writes what is left, and says what the flows came to.
+    /// Completes the file, and adds the metrics of the flows.
     ///
     /// # Errors
-    /// The first one since the file was created.
+    /// The first error since the file was created.
     pub fn finish(mut self, metrics: &mut Metrics) -> io::Result<()> {
         let mut all = Sample::default();
-        for Group { name, sample } in self.groups {
+        for (name, sample) in self.groups {
             all.add(&sample);
             sample.figures(&name, metrics);
         }
@@ -116,12 +101,17 @@ impl FlowLog {
 }
 
 impl Sample {
+    /// Counts delivered bytes, and the time from a first start to a last end.
+    fn count(&mut self, bytes: u64, (start, end): (u64, u64)) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let (first, last) = self.span_ns.unwrap_or((start, end));
+        self.span_ns = Some((first.min(start), last.max(end)));
+    }
+
     fn add(&mut self, other: &Self) {
         self.completion_ns.extend_from_slice(&other.completion_ns);
         self.slowdown.extend_from_slice(&other.slowdown);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.first_start_ns = self.first_start_ns.min(other.first_start_ns);
-        self.last_end_ns = self.last_end_ns.max(other.last_end_ns);
+        other.span_ns.into_iter().for_each(|span| self.count(other.bytes, span));
     }
 
     fn figures(mut self, group: &str, metrics: &mut Metrics) {
@@ -130,7 +120,7 @@ impl Sample {
         let mut say = |name: String, value: f64| metrics.insert(name, Figure(value));
         let (times, slowdowns) = (&self.completion_ns, &self.slowdown);
         say(format!("fct.{group}.count"), times.len() as f64);
-        let time = self.last_end_ns.saturating_sub(self.first_start_ns);
+        let time = self.span_ns.map_or(0, |(first, last)| last - first);
         if time > 0 {
             say(format!("goodput.{group}.bps"), self.bytes as f64 * 8e9 / time as f64);
         }

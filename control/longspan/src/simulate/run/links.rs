@@ -1,4 +1,4 @@
-//! What links carried while flows were started.
+//! The use of links while flows start.
 
 use super::ports::PortPlace;
 use super::rows::rate_bps;
@@ -6,8 +6,8 @@ use crate::simulate::summary::{Figure, Metrics};
 use simulation::{Outcome, View};
 use units::Nanos;
 
-/// Counts up to the last sample while flows are started: what comes later is the rest of flows that end, and would
-/// make a mean depend on the slowest of them.
+/// Counts up to the last sample while flows start. Later traffic belongs to the remaining flows, and would make means
+/// depend on the slowest of them.
 #[derive(Debug)]
 pub struct LinkLog {
     ports: Vec<PortPlace>,
@@ -17,12 +17,12 @@ pub struct LinkLog {
 }
 
 impl LinkLog {
-    /// Of the links of `ports`, in the direction in which these send; flows start up to `until`.
+    /// A log of the links of `ports`, in the direction in which these send. Flows start up to `until`.
     pub fn new(ports: Vec<PortPlace>, until: Nanos) -> Self {
         Self { carried: vec![0; ports.len()], ports, until, at: Nanos::ZERO }
     }
 
-    /// Looks at all of them.
+    /// Takes a sample of all links.
     pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
         if now <= self.until {
             self.at = now;
@@ -32,7 +32,7 @@ impl LinkLog {
         }
     }
 
-    /// What they came to.
+    /// Adds the metrics of the links.
     pub fn figures(&self, outcome: &Outcome, metrics: &mut Metrics) {
         for (port, carried) in self.ports.iter().zip(&self.carried) {
             let total = outcome.links[port.link][port.end].wire.0;

@@ -1,4 +1,4 @@
-//! One run: what is simulated, recorded and written.
+//! One run: its simulation, recordings and results.
 
 mod captures;
 mod details;
@@ -13,7 +13,7 @@ mod series;
 
 use super::plan::{Plan, Planned};
 use super::progress::Board;
-use super::summary::{self, EndingName, FlowCounts, Metrics, RunFile, RunSummary};
+use super::summary::{EndingName, FlowCounts, Metrics, RunFile, RunSummary, write};
 use crate::failure::Failure;
 use captures::Captures;
 use config::scenario::Scenario;
@@ -23,20 +23,18 @@ use flows::FlowLog;
 use links::LinkLog;
 use recorder::Recorder;
 use series::SeriesLog;
-use simulation::{Ending, NodeId, NodeKind, Outcome, PausedQueue, Simulation, Violation};
+use simulation::{Ending, Outcome, PausedQueue, Simulation, Violation};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
-use switch::Program;
 
-/// The file that says what came of a run, and that it is complete.
+/// The file with the results of a run. It exists only if the run is complete.
 pub const SUMMARY: &str = "summary.json";
 
-/// Runs `planned`, the run number `index` of `plan`, and writes what comes of it below `directory`.
+/// Runs the run number `index` of `plan`, and writes its results to `directory`.
 ///
 /// # Errors
-/// [`Failure::Write`], [`Failure::Run`]. A broken invariant is no such failure: the summary tells of it.
+/// [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let scenario = plan.file.build(&planned.overrides)?;
@@ -48,13 +46,10 @@ pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Re
     let outcome = simulation.run(flows, &mut recorder);
     let mut metrics = Metrics::new();
     finish(recorder, &scenario, outcome.as_ref().ok(), directory, &mut metrics)?;
-    let run = match &outcome {
-        Ok(outcome) => of_outcome(planned, &scenario, outcome, metrics),
-        Err(violation) => of_violation(planned, violation, board.transmissions(index)),
-    };
+    let run = results(planned, &scenario, &outcome, board.transmissions(index), metrics);
     let details = outcome.ok().map(|outcome| Details::new(&outcome, &scenario.network, &scenario.topology));
     let file = RunFile { run: &run, scenario: &scenario.name, inputs: &planned.inputs, details };
-    summary::write(&directory.join(SUMMARY), &file)?;
+    write(&directory.join(SUMMARY), &file)?;
     Ok(run)
 }
 
@@ -62,8 +57,8 @@ fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::Write { path: path.into(), source, running: true }
 }
 
-/// Makes room for results, and writes the configuration of each switch. An old summary goes first: what there is
-/// from now on is not complete.
+/// Prepares the directory, and writes the configuration of each switch. Removes an old summary first, because the
+/// directory is incomplete from now on.
 fn prepare(directory: &Path, scenario: &Scenario) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     for old in ["switches", "captures"] {
@@ -80,7 +75,7 @@ fn prepare(directory: &Path, scenario: &Scenario) -> io::Result<()> {
     Ok(())
 }
 
-/// What is not there need not be removed.
+/// Ignores the error that there is nothing to remove.
 fn remove(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
@@ -95,16 +90,15 @@ fn recorder<'a>(
     let topology = &scenario.topology;
     let path = directory.join("fct.csv");
     let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
-    let program = |node: NodeId| -> Option<Arc<Program>> {
-        match &scenario.network.nodes[node.0 as usize].kind {
-            NodeKind::Switch(program) => Some(program.clone()),
-            NodeKind::Host(_) => None,
-        }
-    };
     let rates = FlowRates::new(list.clone(), &scenario.groups);
     Ok(Recorder {
         flows: flows.map_err(|source| unwritten(&path, source))?,
-        series: SeriesLog::new(&scenario.sampling, topology, program, rates),
+        series: SeriesLog::new(
+            &scenario.sampling,
+            topology,
+            |node| ports::program(&scenario.network, node),
+            rates,
+        ),
         links: LinkLog::new(ports::of_interest(scenario), scenario.until),
         captures: Captures::create(&directory.join("captures"), &scenario.taps, topology)
             .map_err(Failure::Run)?,
@@ -119,7 +113,7 @@ fn names(scenario: &Scenario) -> Vec<String> {
     scenario.topology.nodes.iter().map(|node| node.name.clone()).collect()
 }
 
-/// Writes what was recorded, and says what it came to.
+/// Writes the recordings, and adds their metrics.
 fn finish(
     recorder: Recorder<'_>,
     scenario: &Scenario,
@@ -146,8 +140,9 @@ fn write_series(series: &SeriesLog, path: &Path) -> io::Result<()> {
     out.flush()
 }
 
-fn of_outcome(planned: &Planned, scenario: &Scenario, outcome: &Outcome, metrics: Metrics) -> RunSummary {
-    let (ending, message) = match &outcome.ending {
+/// The name of an ending, and its details.
+fn ending(ending: &Ending, scenario: &Scenario) -> (EndingName, Option<String>) {
+    match ending {
         Ending::Finished => (EndingName::Finished, None),
         Ending::Interrupted => (EndingName::Interrupted, None),
         Ending::Limit => (EndingName::Limit, None),
@@ -164,42 +159,29 @@ fn of_outcome(planned: &Planned, scenario: &Scenario, outcome: &Outcome, metrics
             let message = format!("host {name} has no free queue pair for flow {}", flow.0);
             (EndingName::Exhausted, Some(message))
         }
+    }
+}
+
+/// The results of a run. After a violation, flows and metrics mean nothing, and `transmissions` is the last count.
+fn results(
+    planned: &Planned,
+    scenario: &Scenario,
+    outcome: &Result<Outcome, Violation>,
+    transmissions: u64,
+    metrics: Metrics,
+) -> RunSummary {
+    let Planned { name, variant, parameters, seed, .. } = planned.clone();
+    let (ending, message) = match outcome {
+        Ok(outcome) => ending(&outcome.ending, scenario),
+        Err(violation) => (EndingName::Violation, Some(violation.to_string())),
     };
-    RunSummary {
-        ending,
-        message,
-        end_ns: outcome.end.0,
-        transmissions: outcome.transmissions,
-        flows: FlowCounts { started: outcome.flows_started, ended: outcome.flows_ended },
-        metrics,
-        ..begun(planned)
-    }
-}
-
-/// The figures of what broke mean nothing.
-fn of_violation(planned: &Planned, violation: &Violation, transmissions: u64) -> RunSummary {
-    RunSummary {
-        ending: EndingName::Violation,
-        message: Some(violation.to_string()),
-        end_ns: violation.at.0,
-        transmissions,
-        ..begun(planned)
-    }
-}
-
-fn begun(planned: &Planned) -> RunSummary {
-    RunSummary {
-        name: planned.name.clone(),
-        variant: planned.variant.clone(),
-        parameters: planned.parameters.clone(),
-        seed: planned.seed,
-        ending: EndingName::Interrupted,
-        message: None,
-        end_ns: 0,
-        transmissions: 0,
-        flows: FlowCounts { started: 0, ended: 0 },
-        metrics: Metrics::new(),
-    }
+    let (end_ns, transmissions, flows, metrics) = match outcome {
+        Ok(Outcome { end, transmissions, flows_started, flows_ended, .. }) => {
+            (end.0, *transmissions, FlowCounts { started: *flows_started, ended: *flows_ended }, metrics)
+        }
+        Err(violation) => (violation.at.0, transmissions, FlowCounts::default(), Metrics::new()),
+    };
+    RunSummary { name, variant, parameters, seed, ending, message, end_ns, transmissions, flows, metrics }
 }
 
 fn cycle_of(cycle: &[PausedQueue], scenario: &Scenario) -> String {

@@ -1,18 +1,19 @@
-//! The ports that figures are about: those that are sampled, and the ends of long-haul links.
+//! The ports with metrics: sampled ports, and the ends of long-haul links.
 
 use config::scenario::Scenario;
-use simulation::NodeId;
 use simulation::topology::{Role, Topology};
+use simulation::{NetworkSpec, NodeId, NodeKind};
+use switch::Program;
 use units::{BitRate, PortId};
 
 /// A port, and the direction of a link in which it sends.
 #[derive(Clone, Debug)]
 pub struct PortPlace {
-    /// Whose it is.
+    /// Its node.
     pub node: NodeId,
-    /// Which.
+    /// The port.
     pub port: PortId,
-    /// Whether it is one of a switch.
+    /// Whether its node is a switch.
     pub of_switch: bool,
     /// `<node>.<port>`.
     pub name: String,
@@ -20,14 +21,14 @@ pub struct PortPlace {
     pub link_name: String,
     /// Its link.
     pub link: usize,
-    /// The end of the link that it is.
+    /// Its end of the link, 0 or 1.
     pub end: usize,
     /// The rate of its link.
     pub rate: BitRate,
 }
 
 impl PortPlace {
-    /// The place of `port` of `node`, which is one of `topology`.
+    /// The place of a port in `topology`.
     pub fn new(topology: &Topology, node: NodeId, port: PortId) -> Self {
         let of_node = topology.node(node);
         let of_port = &of_node.ports[port.index()];
@@ -45,7 +46,7 @@ impl PortPlace {
     }
 }
 
-/// The ports of `scenario` that figures are about, in the order of nodes and ports.
+/// The ports of `scenario` with metrics, in the order of nodes and ports.
 pub fn of_interest(scenario: &Scenario) -> Vec<PortPlace> {
     let topology = &scenario.topology;
     let mut places = scenario.sampling.ports.clone();
@@ -54,4 +55,12 @@ pub fn of_interest(scenario: &Scenario) -> Vec<PortPlace> {
     places.sort_unstable();
     places.dedup();
     places.into_iter().map(|(node, port)| PortPlace::new(topology, node, port)).collect()
+}
+
+/// The program of a node; `None` for hosts.
+pub fn program(network: &NetworkSpec, node: NodeId) -> Option<&Program> {
+    match &network.nodes[node.0 as usize].kind {
+        NodeKind::Switch(program) => Some(program.as_ref()),
+        NodeKind::Host(_) => None,
+    }
 }

@@ -1,4 +1,4 @@
-//! Looks on while a simulation runs.
+//! Recording of a running simulation.
 
 use super::captures::Captures;
 use super::flows::FlowLog;
@@ -9,21 +9,21 @@ use core::ops::ControlFlow;
 use simulation::{FlowRecord, Observer, Progress, Tap, View};
 use units::{Bytes, Nanos};
 
-/// All that is recorded of one run.
+/// The recordings of one run.
 pub struct Recorder<'a> {
     /// Flows that have ended.
     pub flows: FlowLog,
-    /// Samples.
+    /// Time series.
     pub series: SeriesLog,
-    /// What links carry.
+    /// The use of links.
     pub links: LinkLog,
     /// Frames of tapped switches.
     pub captures: Captures,
     /// The number of the run.
     pub index: usize,
-    /// Flows start up to here.
+    /// The end of the time in which flows start.
     pub until: Nanos,
-    /// Where it says how far it has come.
+    /// The board for its progress.
     pub board: &'a Board<'a>,
 }
 

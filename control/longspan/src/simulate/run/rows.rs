@@ -1,9 +1,10 @@
-//! Samples in rows that are bounded in number.
+//! Samples in a limited number of rows.
 
+use std::io::{self, Write};
 use units::Nanos;
 
-/// Samples at whole intervals from zero on, all of them kept. Where there would be more rows than allowed, every
-/// other one goes and the interval doubles: what is left is what the longer interval would have shown.
+/// Samples at multiples of an interval. When there would be too many rows, every other one is removed and the interval
+/// doubles; the rest is the same as with the longer interval from the start.
 #[derive(Debug)]
 pub struct Rows {
     interval_ns: u64,
@@ -14,7 +15,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Rows of `width` cells, one every `interval_ns` (above zero), at most `rows_max` (two or more) of them.
+    /// Rows of `width` cells, one every `interval_ns` (above zero), and at most `rows_max` of them (two or more).
     pub fn new(interval_ns: u64, rows_max: usize, width: usize) -> Self {
         Self {
             interval_ns: interval_ns.max(1),
@@ -25,7 +26,7 @@ impl Rows {
         }
     }
 
-    /// Whether the sample of `now` is one of the rows, which then has to be pushed. Samples are not left out.
+    /// Whether there is a row at `now`, which must then be pushed. Call this for every sample.
     pub fn is_due(&mut self, now: Nanos) -> bool {
         let due = |rows: &Self| now.0 == rows.interval_ns.saturating_mul(rows.count as u64);
         if due(self) && self.count == self.rows_max {
@@ -41,17 +42,17 @@ impl Rows {
         self.count += 1;
     }
 
-    /// The time between two rows, as it is by now.
+    /// The current interval between two rows.
     pub fn interval_ns(&self) -> u64 {
         self.interval_ns
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The instant of row `row`.
+    /// The time of row `row`.
     pub fn time_ns(&self, row: usize) -> u64 {
         self.interval_ns * row as u64
     }
@@ -78,7 +79,18 @@ impl Rows {
     }
 }
 
-/// The rate, in bits per second, of something that grew by `bytes` within `time_ns`, which is above zero.
+/// Writes a cell of a CSV file, with the comma before it. Undefined values are empty.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_cell(out: &mut impl Write, value: Option<u64>) -> io::Result<()> {
+    match value {
+        Some(value) => write!(out, ",{value}"),
+        None => write!(out, ","),
+    }
+}
+
+/// The rate in bits per second of `bytes` within `time_ns`, which is above zero.
 pub fn rate_bps(bytes: u64, time_ns: u64) -> u64 {
     let bits = u128::from(bytes) * 8_000_000_000;
     u64::try_from(bits / u128::from(time_ns.max(1))).unwrap_or(u64::MAX)

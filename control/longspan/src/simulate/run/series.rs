@@ -1,8 +1,8 @@
-//! `series.csv`: queues, rates, pauses and buffers over time, and what these come to.
+//! `series.csv`: queues, rates, pauses and buffers over time, and their metrics.
 
 use super::flow_rates::FlowRates;
 use super::ports::PortPlace;
-use super::rows::{Rows, rate_bps};
+use super::rows::{Rows, rate_bps, write_cell};
 use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
 use config::scenario::Sampling;
@@ -13,15 +13,15 @@ use std::io::{self, Write};
 use switch::{PortInspection, Program};
 use units::{Nanos, PortId, Priority};
 
-/// A link that carries less than this part of its rate is near zero.
+/// Below this share of its rate, a link counts as near zero.
 const NEAR_ZERO: f64 = 0.01;
 
-/// What a column is made of.
+/// The contents of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What holds at an instant.
+    /// The value at an instant.
     Level,
-    /// Bytes on the wire since the start, written as the mean rate since the row before.
+    /// Bytes on the wire since the start, written as the mean rate since the previous row.
     Sent,
 }
 
@@ -32,10 +32,10 @@ struct Sampled {
     ports: Vec<PortPlace>,
 }
 
-/// Samples of switches and flows.
+/// Time series of switches and flows.
 pub struct SeriesLog {
     switches: Vec<Sampled>,
-    /// The names of the cells of a row, and what each is.
+    /// The names and contents of the columns.
     headings: Vec<(String, Kind)>,
     rows: Rows,
     row: Vec<Option<u64>>,
@@ -45,11 +45,11 @@ pub struct SeriesLog {
 }
 
 impl SeriesLog {
-    /// Of the ports that `sampling` names; `program` gives that of a switch.
-    pub fn new(
+    /// A log of the ports in `sampling`. `program` returns the program of a switch.
+    pub fn new<'a>(
         sampling: &Sampling,
         topology: &Topology,
-        program: impl Fn(NodeId) -> Option<std::sync::Arc<Program>>,
+        program: impl Fn(NodeId) -> Option<&'a Program>,
         flows: FlowRates,
     ) -> Self {
         let mut switches: Vec<Sampled> = Vec::new();
@@ -83,12 +83,12 @@ impl SeriesLog {
         }
     }
 
-    /// The flows that are sampled.
+    /// The sampled flows.
     pub fn flows_mut(&mut self) -> &mut FlowRates {
         &mut self.flows
     }
 
-    /// Looks at everything, if that is due.
+    /// Takes a sample if one is due.
     pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
         if !self.rows.is_due(now) {
             return;
@@ -123,10 +123,7 @@ impl SeriesLog {
         for row in 0..self.rows.count() {
             write!(out, "{}", self.rows.time_ns(row))?;
             for (column, (_, kind)) in self.headings.iter().enumerate() {
-                match self.value(row, column, *kind) {
-                    Some(value) => write!(out, ",{value}")?,
-                    None => write!(out, ",")?,
-                }
+                write_cell(out, self.value(row, column, *kind))?;
             }
             self.flows.write_cells(self.rows.time_ns(row), self.rows.interval_ns(), out)?;
             writeln!(out)?;
@@ -145,26 +142,22 @@ impl SeriesLog {
         }
     }
 
-    /// What the samples come to; rates those up to `until` only.
+    /// Adds the metrics of the samples. Those of rates cover only the time up to `until`.
     pub fn figures(&self, until: Nanos, metrics: &mut Metrics) {
         for (column, (heading, kind)) in self.headings.iter().enumerate() {
-            if *kind == Kind::Level
-                && let Some((place, quantity)) = heading.rsplit_once('.')
-            {
-                match quantity {
-                    "egress_bytes" => {
-                        self.levels(column, |of| format!("queue.{place}.{of}_bytes"), metrics);
-                    }
-                    "ingress_lossless_wire_bytes" => {
-                        self.levels(column, |of| format!("ingress.{place}.{of}_wire_bytes"), metrics);
-                    }
-                    "buffer_bytes" => {
-                        let most = self.rows.column(column).flatten().max().unwrap_or_default();
-                        metrics.insert(format!("buffer.{place}.max_bytes"), Figure(most as f64));
-                        self.levels(column, |of| format!("buffer.{place}.{of}_bytes"), metrics);
-                    }
-                    _ => {}
-                }
+            let Some((place, quantity)) = heading.rsplit_once('.').filter(|_| *kind == Kind::Level) else {
+                continue;
+            };
+            let (metric, unit) = match quantity {
+                "egress_bytes" => ("queue", "bytes"),
+                "ingress_lossless_wire_bytes" => ("ingress", "wire_bytes"),
+                "buffer_bytes" => ("buffer", "bytes"),
+                _ => continue,
+            };
+            self.levels(column, |of| format!("{metric}.{place}.{of}_{unit}"), metrics);
+            if metric == "buffer" {
+                let most = self.rows.column(column).flatten().max().unwrap_or_default();
+                metrics.insert(format!("buffer.{place}.max_bytes"), Figure(most as f64));
             }
         }
         let ports = self.switches.iter().flat_map(|switch| &switch.ports);
