@@ -1,4 +1,4 @@
-//! What a replay costs does not grow with its length: no allocation per frame, constant memory.
+//! The cost of a replay does not depend on its length: no allocation per frame, constant memory.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -12,9 +12,9 @@ use std::io::{self, Write};
 use std::process::Stdio;
 use std::sync::Arc;
 use switch::Program;
-use units::{Nanos, PortId};
+use units::{Interval, Nanos, PortId};
 
-/// The same frame over and over: bursts of 40 at the link rate, then a pause.
+/// Repeats one frame: bursts of 40 at the link rate, with gaps between them.
 struct Generated {
     frame: Vec<u8>,
     left: u64,
@@ -36,7 +36,7 @@ impl FrameSource for Generated {
     }
 }
 
-/// Where nothing is kept.
+/// A sink that discards everything.
 struct Nowhere;
 
 impl Write for Nowhere {
@@ -59,11 +59,10 @@ fn program(text: &str) -> Arc<Program> {
     config::parse(text, "cost.toml").unwrap().program
 }
 
-/// Rows of the series in which the replays are looked at.
+/// The maximum number of rows of the series.
 const ROWS: u32 = 100;
 
-/// Allocations of a replay of `frames`, the same at both ends of the link, looked at over time or
-/// not.
+/// Counts the allocations of a replay of `frames` at each end of the link, with or without a series.
 fn allocations(program: &Arc<Program>, frames: u64, length: usize, sampled: bool) -> u64 {
     let counted = allocation_counter::measure(|| {
         let inputs = [PortId(0), PortId(1)].map(|port| Input {
@@ -75,7 +74,7 @@ fn allocations(program: &Arc<Program>, frames: u64, length: usize, sampled: bool
         let outputs = Outputs::new((0..ports).map(|_| Some(CaptureWriter::new(Nowhere, "nowhere"))));
         let mut replay = Replay::new(program.clone(), inputs.into()).unwrap();
         if sampled {
-            replay = replay.sample(Sampling { rows: ROWS, ..Sampling::default() });
+            replay = replay.sample(Sampling { interval: Interval::from_micros(1), rows: ROWS });
         }
         let outcome = replay.run("cost", outputs, |_| core::ops::ControlFlow::Continue(())).unwrap();
         assert!(outcome.report.conservation.holds);
@@ -93,9 +92,9 @@ fn no_frame_costs_an_allocation_once_the_replay_is_warm() {
     for (name, text) in [("patch", SLOW_HAUL), ("bridge", &bridge)] {
         let program = program(text);
         for (length, sampled) in [(60, false), (976, false), (976, true)] {
-            // What the report holds depends on what happened: the same bursts give the same buckets.
+            // The report depends on the events: the same bursts give the same buckets.
             let [short, long] = [4_000, 40_000].map(|frames| allocations(&program, frames, length, sampled));
-            // That allocations are counted: of each port the report holds the name twice, and a list of priorities.
+            // Shows that allocations are counted: the report has each port's name twice, and a list of priorities.
             let least = 3 * program.settings().ports.len() as u64;
             assert!(short >= least, "{short}, and {least} for the report alone");
             assert_eq!(short, long, "{name}, {length} bytes, looked at over time: {sampled}");
@@ -103,7 +102,7 @@ fn no_frame_costs_an_allocation_once_the_replay_is_warm() {
     }
 }
 
-/// Peak memory in KiB of a replay of `frames` frames, read while it waits for the end of its input.
+/// The peak memory in KiB of a replay of `frames`, read while it waits for the end of its input.
 fn peak_memory_kib(frames: u64) -> u64 {
     let scratch = Scratch::new();
     let config = scratch.write("gateway.toml", SLOW_HAUL.replace("100M", "100G"));

@@ -32,37 +32,33 @@ const LARGEST_BLOCK: u32 = 2 * SNAP_LENGTH;
 /// More than any real capture has; limits the memory of corrupt ones.
 const MOST_INTERFACES: usize = 1 << 16;
 
+/// The byte order of a section.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteOrder {
     Little,
     Big,
 }
 
+/// The fields at `at` of `bytes`. The caller has checked the length.
 impl ByteOrder {
     #[inline]
-    fn u16(self, bytes: [u8; 2]) -> u16 {
-        if self == Self::Little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+    fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
+        u16::from_le_bytes(self.little_endian(bytes, at))
     }
 
-    #[inline]
-    fn u32(self, bytes: [u8; 4]) -> u32 {
-        if self == Self::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
-    }
-
-    fn i64(self, bytes: [u8; 8]) -> i64 {
-        if self == Self::Little { i64::from_le_bytes(bytes) } else { i64::from_be_bytes(bytes) }
-    }
-
-    /// The 32-bit field at `at` of `bytes`. The caller has checked the length.
     #[inline]
     fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
-        self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        u32::from_le_bytes(self.little_endian(bytes, at))
     }
 
-    /// The 16-bit field at `at` of `bytes`. The caller has checked the length.
     #[inline]
-    fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
-        self.u16([bytes[at], bytes[at + 1]])
+    fn little_endian<const N: usize>(self, bytes: &[u8], at: usize) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&bytes[at..at + N]);
+        if self == Self::Big {
+            field.reverse();
+        }
+        field
     }
 }
 
@@ -277,8 +273,8 @@ impl Interface {
             match (code, value) {
                 (OPTION_TSRESOL, [unit]) => self.resolution = self.resolution.with_unit(*unit),
                 (OPTION_FCSLEN, [length]) => self.fcs = *length,
-                (OPTION_TSOFFSET, _) if length == 8 => {
-                    let offset = order.i64(*value.first_chunk().ok_or(misfit)?);
+                (OPTION_TSOFFSET, [_, _, _, _, _, _, _, _]) => {
+                    let offset = i64::from_le_bytes(order.little_endian(value, 0));
                     self.resolution = self.resolution.with_offset(offset);
                 }
                 (OPTION_TSRESOL | OPTION_FCSLEN | OPTION_TSOFFSET, _) => return Err(misfit),

@@ -69,16 +69,6 @@ impl<R: Read> CaptureReader<R> {
         };
         Ok(Self { window, format, record: None, done: false })
     }
-
-    /// The path, or the given name.
-    pub fn path(&self) -> &Path {
-        self.window.path()
-    }
-
-    /// The offset in bytes of the first unconsumed byte.
-    pub fn offset(&self) -> u64 {
-        self.window.offset()
-    }
 }
 
 impl<R: Read> FrameSource for CaptureReader<R> {

@@ -44,8 +44,6 @@ impl CaptureSink for Vec<u8> {
 /// Frames are written in large batches, so an error may show some frames late. After an error the file is
 /// truncated to its last whole record, if possible. Call [`CaptureWriter::finish`]: a dropped writer still
 /// writes its batch, but can only report errors on standard error.
-/// [`CaptureWriter::finish`]: a writer that is merely dropped still writes what it holds, but can
-/// only complain on standard error.
 #[must_use = "what is not finished may not be written"]
 pub struct CaptureWriter<W: CaptureSink = File> {
     sink: W,

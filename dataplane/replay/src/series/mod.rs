@@ -32,13 +32,6 @@ impl Sampling {
     pub const ROWS: u32 = 10_000;
 }
 
-/// An initial interval of a microsecond, and [`Sampling::ROWS`].
-impl Default for Sampling {
-    fn default() -> Self {
-        Self { interval: Interval::from_micros(1), rows: Self::ROWS }
-    }
-}
-
 /// Columns over time.
 #[derive(Clone, Debug)]
 pub struct Series {
