@@ -1,4 +1,4 @@
-//! What goes wrong is told in one line, and what was written before is whole.
+//! Each failure prints one line, and leaves complete output up to that point.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -24,7 +24,7 @@ impl Setting {
         Self { scratch, config, capture }
     }
 
-    /// Fails with `status` and one line, which ends as told.
+    /// Asserts that it fails with `status` and a line that ends like this.
     fn refuses(&self, status: i32, arguments: &[&str], told: &str) {
         let line = refused(status, &[&["--config", &self.config], arguments].concat());
         assert!(line.contains(told), "{line}\nlacks: {told}");
@@ -109,8 +109,8 @@ fn an_unreadable_file_is_refused() {
     assert!(line.contains("cannot be opened: Permission denied"), "{line}");
 }
 
-/// The binary without root's capabilities. Root owns the files of these tests, and reads what nobody may read only
-/// with one of them.
+/// The binary without root's capabilities. Root owns the files of these tests, but needs a capability to read files
+/// that nobody may read.
 fn unprivileged() -> Command {
     if !rustix::process::geteuid().is_root() {
         return longspan();
@@ -201,7 +201,7 @@ fn a_report_on_a_full_disk_is_told() {
     setting.refuses(1, &["--in", &setting.input(), "--report", "/dev/full"], "/dev/full: cannot be written");
 }
 
-/// A limit on the length of files stops a write halfway, as a disk that fills up does, and needs no privilege.
+/// A limit on file sizes fails a write halfway, like a full disk, and needs no privileges.
 #[test]
 fn a_file_that_can_grow_no_further_keeps_whole_frames() {
     const RECORD: usize = 16 + 976;
@@ -262,11 +262,11 @@ fn an_interrupt_is_the_end_of_the_captures_and_what_was_played_is_written() {
     let mut input = child.stdin.take().unwrap();
     let frames = pcap_record(&(1_000_000_000, udp_frame(60, 0), 60)).repeat(10_000);
     input.write_all(&pcap_header(1)).unwrap();
-    // More than a pipe and a buffer hold: when this is written, the replay is under way.
+    // This exceeds a pipe and a buffer, so the replay is running once it is written.
     input.write_all(&frames).unwrap();
     let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(told.success());
-    // It reads on until it looks up, and then closes its end.
+    // It continues reading until it notices the interrupt, and then closes its end.
     while input.write_all(&frames).is_ok() {}
     let ended = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(ended.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! What a replay writes: the right frames, the right instants, the same bytes every time.
+//! The output of a replay: the right frames at the right instants, and always the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -13,7 +13,7 @@ use wire::{ipv4, udp, vlan};
 const REPLAY: &str = "config/gateways/replay.toml";
 const BOTH_SIDES: [&str; 4] = ["--from", "dc0=52:54:00:00:00:01", "--from", "lh0=52:54:00:00:00:02"];
 
-/// The two hosts of the soft-RoCE capture through the gateway that is made for it, both directions.
+/// Replays both directions of the soft-RoCE capture through the gateway made for it.
 fn both_directions(directory: &str) -> Run {
     let (config, capture) = (repository(REPLAY), soft_roce());
     let (config, capture) = (config.to_str().unwrap(), capture.to_str().unwrap());
@@ -79,8 +79,8 @@ fn every_roce_packet_that_leaves_still_verifies() {
     assert!(marked > 50, "{marked} frames were marked on the way");
 }
 
-/// Checks an IPv4 header and, behind UDP port 4791, the ICRC. Returns whether there was one, and
-/// whether the frame is marked.
+/// Checks an IPv4 header and, for UDP port 4791, the ICRC. Returns whether there was an ICRC, and whether the frame
+/// is marked.
 fn verify_roce(frame: &[u8]) -> (bool, bool) {
     let stack = vlan::Stack::parse(frame).unwrap();
     if stack.ether_type != EtherType::IPV4 {
@@ -153,7 +153,7 @@ fn tshark_takes_every_frame_for_what_it_was_and_every_pause_for_a_pause() {
             }
         }
     }
-    // A queue may hold frames while others overtake them.
+    // Frames may wait in a queue while others overtake them.
     before.sort_unstable();
     after.sort_unstable();
     assert_eq!(before, after);

@@ -1,5 +1,4 @@
-//! What a replay writes over time: the truth, no more rows than asked for, and without a trace in
-//! what else is written.
+//! The series of a replay: correct, with no more rows than requested, and without effect on other output.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -11,14 +10,14 @@ use std::fs;
 
 const BOTH_SIDES: [&str; 4] = ["--from", "dc0=52:54:00:00:00:01", "--from", "lh0=52:54:00:00:00:02"];
 
-/// Both hosts of the soft-RoCE capture through a gateway of the repository.
+/// Replays both directions of the soft-RoCE capture through a gateway of the repository.
 fn soft_roce_through(gateway: &str, arguments: &[&str]) -> Run {
     let (config, capture) = (repository(&format!("config/gateways/{gateway}.toml")), soft_roce());
     let base = ["--config", config.to_str().unwrap(), "--split", capture.to_str().unwrap()];
     replayed(&[&base[..], &BOTH_SIDES, arguments].concat())
 }
 
-/// A series as it was written.
+/// A parsed series.
 struct Written {
     header: Vec<String>,
     rows: Vec<Vec<Option<u64>>>,
@@ -33,7 +32,7 @@ impl Written {
         Self { header, rows: lines.map(|line| line.map(cell).collect()).collect() }
     }
 
-    /// What is in the column called `name`, row by row.
+    /// The cells of the column called `name`.
     fn column(&self, name: &str) -> Vec<Option<u64>> {
         let place = self.header.iter().position(|header| header == name).expect(name);
         self.rows.iter().map(|row| row[place]).collect()
@@ -47,7 +46,7 @@ impl Written {
         self.column("time_ns").into_iter().map(Option::unwrap).collect()
     }
 
-    /// Nanoseconds during which the column called `name` is above zero.
+    /// The time in nanoseconds during which the column called `name` is above zero.
     fn nanos_above_zero(&self, name: &str) -> u64 {
         let (times, values) = (self.times(), self.column(name));
         let held = times.windows(2).zip(values).filter(|(_, value)| value.unwrap() > 0);
@@ -59,7 +58,7 @@ fn report(path: &str) -> Value {
     json(&fs::read_to_string(path).unwrap())
 }
 
-/// 200 frames for the slow haul, which obeys, and in between one pause for it.
+/// 200 frames for the slow link, which obeys pauses, and one pause for it in between.
 fn slow_haul(scratch: &Scratch, arguments: &[&str]) {
     const OBEYS: &str = "[[port.lossless]]\npriorities = [3]\nxoff = \"24kB\"\nheadroom = \"64kB\"\n";
     let config = SLOW_HAUL.replace("rate = \"100M\"\n", "rate = \"100M\"\ndistance = \"100m\"\n");
@@ -117,7 +116,7 @@ fn the_series_of_bifrost_agrees_with_the_report() {
     let (dc0, bifrost) = (&report["ports"][0], &report["ports"][0]["bifrost"]);
     let figure = |key: &str| bifrost[key].as_u64().unwrap();
     let first_slot = series.column("dc0.bifrost_granted_wire_bytes").iter().position(Option::is_some);
-    // The first slot begins with the first frame, and so does the series. Before it has ended there is nothing to tell.
+    // The first slot and the series start with the first frame. Until the slot has ended, its figures are undefined.
     let times = series.times();
     let ended = times.iter().position(|time| time - times[0] >= figure("slot_ns"));
     assert_eq!((first_slot, ended), (Some(1), Some(1)), "{:?}", &times[..3]);
@@ -132,7 +131,7 @@ fn the_series_of_bifrost_agrees_with_the_report() {
     assert!((held..=held + 24 * frames.unwrap()).contains(&queue), "{queue} on the wire, {held} without");
     assert!(incoming <= figure("peak_wire_bytes"), "{incoming}");
 
-    // Every change is in a row, so the pauses come to what the frames said, but for the sampling.
+    // Each change has a row, so the pauses add up to those of the frames, apart from the sampling.
     let paused = dc0["priorities"][3]["pauses_sent"]["paused_ns"].as_u64().unwrap();
     let shown = series.nanos_above_zero("dc0.pfc_sent_paused_priorities");
     assert!(shown.abs_diff(paused) < figure("paused_slots") * 1_000, "{shown} ns of {paused} ns");
@@ -165,7 +164,7 @@ fn time_counts_from_the_first_frame_even_where_that_one_comes_in_nowhere() {
     let scratch = Scratch::new();
     let (config, capture) = (repository("config/gateways/replay.toml"), soft_roce());
     let base = ["--config", config.to_str().unwrap(), "--split", capture.to_str().unwrap()];
-    // The first frame of the capture is from the other host.
+    // The first frame of the capture comes from the other host.
     let out = scratch.path("out");
     replayed(&[&base[..], &BOTH_SIDES[..2], &["--out-dir", &out]].concat());
     let (series, report) =
@@ -235,7 +234,7 @@ fn the_picture_in_the_docs_is_the_one_that_is_drawn() {
     assert!(drawn == fs::read_to_string(golden).unwrap(), "LONGSPAN_WRITE_GOLDEN=1 draws it anew");
 }
 
-/// Every element that begins ends, and nothing else is between angle brackets.
+/// Asserts that every element is closed, and that nothing else is in angle brackets.
 fn assert_well_formed(picture: &str) {
     let mut open = Vec::new();
     for tag in picture.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! What a person reads: the summary, the help, and the verdict of `check`.
+//! Output for people: the summary, the help, and the results of `check`.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 

@@ -1,4 +1,4 @@
-//! A capture in which the peer pauses without end, and what the report and the summary say of it.
+//! The report and the summary of a capture with a pause storm.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -31,8 +31,8 @@ detection = "150ms"
 action = "ACTION"
 "#;
 
-/// Plays data that comes every 10 ms for 800 ms, while the peer behind `lh0` pauses every 2 ms from
-/// 100 ms to 398 ms; and with `xon`, resumes at 399 ms. Returns report and summary.
+/// Replays data that arrives every 10 ms for 800 ms, while the peer at `lh0` pauses every 2 ms from 100 ms to 398 ms,
+/// and with `xon` resumes at 399 ms. Returns the report and the summary.
 fn stormed(action: &str, xon: bool) -> (serde_json::Value, String) {
     let scratch = Scratch::new();
     let config = scratch.write("gateway.toml", GATEWAY.replace("ACTION", action));
@@ -59,7 +59,7 @@ fn a_storm_in_a_capture_is_in_the_report_with_its_instants_and_reasons() {
     let detected = serde_json::json!({
         "at_ns": START + 260 * MS, "port": "lh0", "priority": 3, "event": "detected", "action": "drop",
         "stalled_ns": 150 * MS, "measured_ns": 150 * MS, "paused_ns": 150 * MS,
-        // Those from 110 ms on, the last one at this very instant: the one at 100 ms left before the pause.
+        // The frames from 110 ms on, including one at this instant. The frame at 100 ms left before the pause.
         "waiting": { "frames": 16, "bytes": 16_000 },
     });
     let restored = serde_json::json!({
@@ -71,11 +71,11 @@ fn a_storm_in_a_capture_is_in_the_report_with_its_instants_and_reasons() {
 
     let queue = egress(&report);
     assert_eq!(queue["watchdog"], serde_json::json!({ "storms": 1, "restored": 1, "stormed": false }));
-    // What waited, and what came until 590 ms.
+    // The frames that waited, and those that arrived until 590 ms.
     assert_eq!(queue["dropped"]["pfc_watchdog"]["frames"], 49);
     assert_eq!(queue["transmitted"]["frames"], 31);
     assert_eq!(report["ports"][1]["priorities"][0]["egress"]["watchdog"], serde_json::Value::Null);
-    // Nobody pauses the other port, which has the watchdog of every port that obeys pauses.
+    // The other port has a watchdog too, like every port that obeys pauses, but nobody pauses it.
     let quiet = serde_json::json!({ "storms": 0, "restored": 0, "stormed": false });
     assert_eq!(report["ports"][0]["priorities"][3]["egress"]["watchdog"], quiet);
     assert_eq!((&report["conservation"]["holds"], &report["format"]), (&true.into(), &1.into()));

@@ -1,4 +1,4 @@
-//! `longspan simulate` from outside: files, seeds, sweeps, resuming, and what is refused.
+//! `longspan simulate` as a process: files, seeds, sweeps, resuming, and errors.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Three hosts send to one at once, and then at random, with and without marks; quick in a debug build.
+/// Three hosts send to one at the same time, and then at random, with and without marks. Fast even in a debug build.
 const SCENARIO: &str = r#"
 [scenario]
 title = "Three to one"
@@ -85,7 +85,7 @@ paper = 1.0
 traffic.burst.size = "4kB"
 "#;
 
-/// A scenario, and a directory for what comes of it.
+/// A scenario, and a directory for its results.
 struct Setting {
     scratch: Scratch,
     file: String,
@@ -102,12 +102,12 @@ impl Setting {
         Self { scratch, file }
     }
 
-    /// Runs it into the directory `out`.
+    /// Runs it, with results in the directory `out`.
     fn run(&self, out: &str, arguments: &[&str]) -> Run {
         run([&["simulate", &self.file, "--out", &self.scratch.path(out)], arguments].concat())
     }
 
-    /// Runs it, which ends well; what it prints.
+    /// Runs it successfully, and returns its output.
     fn done(&self, out: &str, arguments: &[&str]) -> String {
         let run = self.run(out, arguments);
         assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{arguments:?}");
@@ -177,8 +177,8 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
         let metrics = &run["metrics"];
         assert_eq!(metrics["fct.burst.count"], 3);
         assert!(metrics["slowdown.all.p99"].as_f64().unwrap() >= 1.0);
-        // Of the burst 40 packets come from each of three hosts, 39 of 1,082 bytes and one of 64 + 58. Meanwhile one link
-        // leads on, and takes 40 packets, or 60 if the random flows hold the hosts up for half of that time again.
+        // In the burst, each of three hosts sends 40 packets: 39 of 1,082 bytes, and one of 64 + 58. Meanwhile, one link
+        // carries 40 of them, or 60 if the random flows delay the hosts by half of that time.
         let (host, queue) = (39 * 1_082 + 122, metrics["queue.sw0.r0.max_bytes"].as_u64().unwrap());
         assert!(queue >= 3 * host - host * 3 / 2, "{queue} of {host} from each host");
         assert!(
@@ -190,7 +190,7 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
         let path = format!("out/{}/summary.json", run["name"].as_str().unwrap());
         let of_run = setting.summary(&path);
         assert_eq!(&of_run["metrics"], metrics);
-        // Order is looked at with every delivery, and nothing is lost.
+        // The order is checked at each delivery, and nothing is lost.
         let hosts = || of_run["hosts"].as_object().unwrap().values();
         let data = |key: &str| -> u64 { hosts().map(|host| host[key].as_u64().unwrap()).sum() };
         assert!(data("data_sent") >= 3 * 40, "the burst alone");
@@ -239,7 +239,7 @@ fn flows_are_written_as_they_end_and_rows_are_bounded() {
 fn what_is_complete_is_not_run_again() {
     let setting = Setting::new();
     let first = setting.done("out", &[]);
-    // A file that is written by each run, and that nobody reads.
+    // Each run writes this file, and nothing reads it.
     let paths = ["near", "far"].map(|it| setting.scratch.path(&format!("out/{it}/seed-1/switches/sw0.toml")));
     let summary = setting.summary("out/summary.json");
     let there = || [&paths[0], &paths[1]].map(|path| Path::new(path).exists());
@@ -250,7 +250,7 @@ fn what_is_complete_is_not_run_again() {
     assert_eq!(setting.summary("out/summary.json"), summary);
     assert_eq!(there(), [false, false], "both are known");
 
-    // What an interrupt leaves: a summary that is not there.
+    // An interrupted run leaves no summary.
     fs::remove_file(setting.scratch.path("out/near/seed-1/summary.json")).unwrap();
     setting.done("out", &[]);
     assert_eq!(setting.summary("out/summary.json"), summary);
@@ -339,7 +339,7 @@ fn a_replay_of_what_a_switch_took_in_gives_what_it_sent() {
         .map(|port| format!("{port}={}", path(&format!("captures/sw0.{port}.in.pcap"))))
         .collect();
     let directory = setting.scratch.path("replayed");
-    // The switch of a simulation has no watchdog, of which a gateway is warned; the one by default changes nothing.
+    // A simulated switch has no watchdog, about which a gateway warns. The default one changes nothing.
     let simulated = std::fs::read_to_string(path("switches/sw0.toml")).unwrap();
     let config = setting.scratch.path("watched.toml");
     assert!(simulated.contains("watchdog = \"none\"\n"));
@@ -377,7 +377,7 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
 #[test]
 fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
     let setting = Setting::new();
-    // The first variant is short, the second one does not end before somebody interrupts.
+    // The first variant is short. The second one runs until it is interrupted.
     let endless = "set.scenario.until = \"3000s\"\nset.scenario.limit = \"3000s\"";
     let scenario = SCENARIO.replace("set.topology.delay = \"20us\"", endless);
     fs::write(&setting.file, scenario).unwrap();

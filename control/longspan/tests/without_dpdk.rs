@@ -1,4 +1,4 @@
-//! A build without DPDK: it replays and checks, and says why it does not run.
+//! A build without DPDK: `replay` and `check` work, and `run` says why it does not.
 
 #![cfg(not(feature = "dpdk"))]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]

@@ -1,4 +1,4 @@
-//! What the replay tests share: the binary, captures made up in memory, and tshark.
+//! Shared parts of the replay tests: the binary, generated captures, and tshark.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 pub const DC0: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const HOST: [u8; 6] = [2, 0, 0, 0, 0x10, 2];
 
-/// A frame in hand: instant in nanoseconds, bytes, original length.
+/// An owned frame: instant in nanoseconds, bytes, original length.
 pub type Kept = (u64, Vec<u8>, u32);
 
 /// A path in the repository.
@@ -30,7 +30,7 @@ pub fn longspan() -> Command {
     command
 }
 
-/// What a run of the binary left behind.
+/// The outcome of a run of the binary.
 pub struct Run {
     pub status: i32,
     pub stdout: String,
@@ -41,7 +41,7 @@ pub fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
     ended(longspan().args(arguments))
 }
 
-/// What a command left behind that ran to its end.
+/// The outcome of a completed command.
 pub fn ended(command: &mut Command) -> Run {
     let output: Output = command.stdin(Stdio::null()).output().unwrap();
     Run {
@@ -51,8 +51,8 @@ pub fn ended(command: &mut Command) -> Run {
     }
 }
 
-/// `replay` with these arguments, which ends well, and warns of nothing but the key of the examples: it is public, or
-/// there is none.
+/// Runs `replay` with these arguments. It must succeed, and may warn only about the key of the examples, which is
+/// public or missing.
 pub fn replayed(arguments: &[&str]) -> Run {
     let run = run([&["replay"], arguments].concat());
     let warned: Vec<_> = run.stderr.lines().filter(|line| !line.contains(": port.lscc.key")).collect();
@@ -60,12 +60,12 @@ pub fn replayed(arguments: &[&str]) -> Run {
     run
 }
 
-/// `replay` with these arguments, which fails with one line.
+/// Runs `replay` with these arguments. It must fail with one line.
 pub fn refused(status: i32, arguments: &[&str]) -> String {
     complaint(status, &run([&["replay"], arguments].concat()))
 }
 
-/// The one line with which a run failed.
+/// The only line of a failed run.
 pub fn complaint(status: i32, run: &Run) -> String {
     assert_eq!(run.status, status, "{}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
@@ -91,7 +91,7 @@ impl Scratch {
     }
 }
 
-/// Two ports wired to each other. Priority 3 is lossless at `dc0`, and `lh0` is slow.
+/// Two ports patched to each other. Priority 3 is lossless at `dc0`, and `lh0` is slow.
 pub const SLOW_HAUL: &str = r#"
 [[port]]
 name = "dc0"
@@ -112,7 +112,7 @@ priorities = [3]
 ecn = { kmin = "8kB", kmax = "64kB", pmax = 0.2 }
 "#;
 
-/// A frame of IPv4 and UDP with `length` bytes in all.
+/// An IPv4 and UDP frame of `length` bytes in total.
 pub fn udp_frame(length: usize, dscp: u8) -> Vec<u8> {
     let payload = vec![0; length - 42];
     let udp = UdpHeader::without_ipv4_checksum(0xc001, 0x1234, payload.len()).unwrap();
@@ -177,7 +177,7 @@ pub fn stream(count: u64, length: usize, gap: u64) -> Vec<Kept> {
     (0..count).map(|number| (1_000_000_000 + number * gap, frame.clone(), length as u32)).collect()
 }
 
-/// All frames of a capture, which has no fault.
+/// All frames of a valid capture.
 pub fn frames_of(path: impl AsRef<Path>) -> Vec<Kept> {
     let file = std::fs::File::open(&path).unwrap();
     let mut reader = CaptureReader::new(file, path.as_ref()).unwrap();
@@ -188,7 +188,7 @@ pub fn frames_of(path: impl AsRef<Path>) -> Vec<Kept> {
     frames
 }
 
-/// `tshark -T fields` of a capture, one line a frame.
+/// The output of `tshark -T fields` for a capture, one line per frame.
 pub fn tshark(capture: impl AsRef<Path>, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(capture.as_ref()).args(["-T", "fields"]);

@@ -1,4 +1,4 @@
-//! What happens to a pair while it carries its load.
+//! Disturbances of a pair under load.
 
 use crate::configuration::LOSSLESS;
 use crate::gateways::{FAR, FEEDBACK, NEAR, Pair};
@@ -8,15 +8,15 @@ use crate::watch::Watch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How often both ends are reloaded in a row, there and back.
+/// How often both ends are reloaded in a row, with a change and its reversal.
 const RELOADS: u64 = 3;
 /// Lossless frames of each flow that pass between two disturbances.
 const FRAMES_BETWEEN: u64 = 500;
-/// Lossless frames that wait at a link that is down before it is up again.
+/// Lossless frames that wait for a link before it comes up again.
 const FRAMES_WAITING: u64 = 100;
 const MALFORMED: usize = 700;
 
-/// Rates and thresholds change under load, and change back. Returns how many reloads that took.
+/// Changes rates and thresholds under load, and changes them back. Returns the number of reloads.
 pub fn reload(pair: &Pair, load: &mut Load) -> u64 {
     for _ in 0..RELOADS {
         pair.reload(true);
@@ -27,9 +27,9 @@ pub fn reload(pair: &Pair, load: &mut Load) -> u64 {
     RELOADS * 4
 }
 
-/// The receiver's link goes down and comes up. What a kernel sends into a link as it goes down is lost, whoever sends
-/// it; so the receiver pauses the lossless priority first, as a host does that goes down in order, and nothing
-/// lossless is on the link. From then on lossless frames wait, and none may be lost.
+/// Takes the receiver's link down and up. A kernel loses the frames that it sends into a link as it goes down, whoever
+/// sends them. So the receiver first pauses the lossless priority, like a host that shuts down properly, and no
+/// lossless frame is on the link. From then on lossless frames wait, and none may be lost.
 pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
     let host = &pair.hosts.receiver.namespace;
     let mut command = host.command(PYTHON);
@@ -53,7 +53,7 @@ pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
         let shown = pair.gateway(FAR).show();
         let queue = &port(&shown, "dc3")["priorities"][priority]["egress"];
         let waiting = queue["queued"]["frames"].as_u64().expect("it is counted");
-        // Fewer, where the upstream was paused before and nothing more comes.
+        // Fewer if the upstream was already paused and nothing more arrives.
         let is_stopped = port(&shown, "lh0")["levels"][priority]["pauses_peer"] == true;
         waiting >= FRAMES_WAITING || (waiting > 0 && is_stopped)
     });
@@ -61,7 +61,7 @@ pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
     load.wait_for_more(FRAMES_BETWEEN);
 }
 
-/// A host that sends what does not hold, and messages that it has no right to send, until it has sent all of it.
+/// A host that sends malformed frames and forged messages until it has sent all of them.
 pub struct Forger(Process);
 
 impl Forger {
@@ -82,7 +82,7 @@ impl Forger {
         Self(Process::start("malformed", command, lab.directory()))
     }
 
-    /// Waits for its end, and returns how many frames it has sent.
+    /// Waits until it ends, and returns the number of frames sent.
     pub fn finished(self) -> u64 {
         let ended = self.0.ended();
         assert!(ended.status.success(), "the forger: {}", ended.stderr);
@@ -92,8 +92,8 @@ impl Forger {
     }
 }
 
-/// The far gateway is killed under a load of its own, and started again. Returns how many frames of that load were
-/// sent, and how many of them went with the gateway: those inside it and on the link.
+/// Kills the far gateway under a separate load, and starts it again. Returns how many frames of that load were sent,
+/// and how many of them were lost with the gateway, inside it and on the link.
 pub fn kill(lab: &Lab, pair: &mut Pair, watch: &Watch, settle: impl FnOnce(&Pair)) -> (u64, u64) {
     let mut load = Sacrifice::start(lab, &pair.hosts);
     watch.expect_far(false);
@@ -111,7 +111,7 @@ pub fn kill(lab: &Lab, pair: &mut Pair, watch: &Watch, settle: impl FnOnce(&Pair
     load.end(pair, settle)
 }
 
-/// A Python script beside this file.
+/// A Python script in this directory.
 pub fn script(name: &str) -> std::path::PathBuf {
     repository("control/longspan/tests/soak").join(name)
 }

@@ -1,4 +1,4 @@
-//! Two gateways with an emulated long link between them, two hosts at each, and one that means no good.
+//! Two gateways with an emulated long link between them, two hosts at each, and a malicious host.
 
 use crate::configuration::LongHaulEnd;
 use crate::lab::{Gateway, Host, Lab, Namespace, answers, ping, repository, wait_until};
@@ -7,34 +7,34 @@ use std::time::Duration;
 /// The ends of the long link: the one that stays for the whole soak, and the one that is killed.
 pub const NEAR: usize = 0;
 pub const FAR: usize = 1;
-/// What the ends are called.
+/// The names of the ends.
 pub const NAMES: [&str; 2] = ["near", "far"];
 
 /// The addresses that the gateways have for LSCC.
 pub const FEEDBACK: [&str; 2] = ["10.255.0.1", "10.255.0.2"];
 
-/// What the links of the lossless receiver and of the flooded host carry.
+/// The rates of the links of the lossless receiver and of the flooded host.
 const BOTTLENECK: &str = "12M";
 const FLOODED: &str = "200k";
 
-/// Before everything else that shares the cores, of whatever session: what others do there says nothing about the
-/// gateways. They sleep where they have nothing to do, and leave the cores to the hosts.
+/// Starts a program before everything else that shares the cores, in any session, because other load says nothing about
+/// the gateways. They sleep when they have nothing to do, and leave the cores to the hosts.
 const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
 
-/// For so long a busy machine may keep a worker from its core. All bounds below cover it: at the long link the
-/// schemes' own; at a host's link the headroom, as the hosts send far less than their links carry; in rings of the
-/// devices, the slots.
+/// How long a busy machine may suspend a worker. All bounds below cover it: at the long link those of the schemes, at a
+/// host's link the headroom, because the hosts send far below the rates of their links, and in rings of the devices the
+/// slots.
 pub const LATENESS: Duration = Duration::from_millis(500);
-/// At the long link: `LATENESS` at its rate, and what the other end may hold.
+/// At the long link: `LATENESS` at its rate, and the buffer of the other end.
 const LONG_HEADROOM: &str = "16MiB";
-/// At a host's link: twice what the lossless sender offers in `LATENESS`.
+/// At a host's link: twice the data that the lossless sender offers in `LATENESS`.
 const HOST_HEADROOM: &str = "2MiB";
 
-/// What a reload changes, and into what. It changes it back, too.
+/// The values that a reload changes, and their replacements. It changes them back, too.
 const CHANGES: [(&str, &str); 2] =
     [("rate = \"12M\"", "rate = \"10M\""), ("xoff = \"64KiB\"", "xoff = \"96KiB\"")];
 
-/// What keeps the long link lossless.
+/// The scheme that keeps the long link lossless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Pfc,
@@ -53,7 +53,7 @@ impl Scheme {
         }
     }
 
-    /// What it adds to the port of the long link. Bounds are as wide as two busy cores are late.
+    /// Its settings for the port of the long link. Its bounds cover the lateness of two busy cores.
     fn port(self, side: usize) -> String {
         let late = LATENESS.as_millis();
         let bifrost = format!(
@@ -83,32 +83,32 @@ fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str
     let (name, scheme) = (NAMES[side], scheme.port(side));
     let mut text =
         LongHaulEnd { name, side, socket, shared: "1MiB", rate: "40M", scheme: &scheme }.bridge(hosts);
-    // The ports of hosts are tables in their order, and the last one is that of the flooded host, where there is one.
+    // The ports of hosts are tables in their order. The last one is that of the flooded host, if there is one.
     if hosts.last().is_some_and(|(_, rate)| *rate == FLOODED) {
         text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
     }
-    // The flood has a priority of its own, so that what is lost of it can be told apart.
+    // The flood has its own priority, so that its losses can be distinguished.
     text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1")
         .replace("headroom = \"1MiB\"", &format!("headroom = \"{HOST_HEADROOM}\""))
 }
 
-/// The hosts, by what they do.
+/// The hosts, by their roles.
 pub struct Hosts {
-    /// At the near end: sends the lossless flows, and receives the one that comes back.
+    /// At the near end: sends the lossless flows, and receives the one back.
     pub sender: Host,
-    /// At the near end: floods.
+    /// At the near end: sends the flood.
     pub flooder: Host,
-    /// At the near end: sends what does not hold.
+    /// At the near end: sends malformed frames.
     pub forger: Host,
     /// At the far end: receives the lossless flows. Its link goes down and up.
     pub receiver: Host,
-    /// At the far end: is flooded, and sends a lossless flow back.
+    /// At the far end: receives the flood, and sends a lossless flow back.
     pub flooded: Host,
 }
 
 pub struct Pair {
     near: Gateway,
-    /// `None` while it is away.
+    /// `None` while it is killed.
     far: Option<Gateway>,
     pub scheme: Scheme,
     socket: String,
@@ -151,7 +151,7 @@ impl Pair {
         self.far.as_mut().expect("the far gateway is there").expect_running();
     }
 
-    /// Both bridges learn where everybody is.
+    /// Makes both bridges learn all stations.
     pub fn learn(&self) {
         let Hosts { sender, flooder, forger, receiver, flooded } = &self.hosts;
         wait_until("frames to pass", || answers(receiver, sender));
@@ -160,7 +160,7 @@ impl Pair {
         }
     }
 
-    /// Reloads both ends: with other rates and thresholds, or with those that they started with.
+    /// Reloads both ends, with other rates and thresholds or with the original ones.
     pub fn reload(&self, changed: bool) {
         for side in [NEAR, FAR] {
             let mut text = text(side, &self.socket, self.scheme);
@@ -181,7 +181,7 @@ impl Pair {
         self.far = Some(start(lab, FAR, &self.namespaces[FAR], &self.socket, self.scheme));
     }
 
-    /// Asks both to drain. They must have nothing inside.
+    /// Makes both drain, and asserts that nothing is left inside.
     pub fn end(self) {
         for gateway in [Some(self.near), self.far].into_iter().flatten() {
             let ended = gateway.end();

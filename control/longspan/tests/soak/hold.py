@@ -1,8 +1,8 @@
-"""Keeps the port at the other end from sending frames of one priority, until the link goes down.
+"""Pauses one priority of the port at the other end until the link goes down.
 
     hold.py INTERFACE PRIORITY
 
-It says "holding" once the first pause is sent, and ends by itself when the link is down."""
+It prints "holding" after the first pause, and ends when the link is down."""
 
 import errno
 import socket
@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-# A pause of 65,535 quanta lasts longer than that at 100 Mb/s and below.
+# Shorter than a pause of 65,535 quanta at 100 Mb/s and below.
 BETWEEN_PAUSES = 0.05
 
 

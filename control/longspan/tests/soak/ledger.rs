@@ -1,4 +1,4 @@
-//! What gateways count, and whether it adds up.
+//! The counters of the gateways, and their consistency.
 
 use crate::configuration::{LOSSLESS, OTHER_LOSSLESS};
 use crate::gateways::{FAR, LATENESS, NAMES, NEAR, Pair};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// The two sides of a port at which frames are dropped, as the report calls them, and where a priority has them.
+/// The two sides of a port at which frames are dropped, by the names in the report, and the paths of their drops.
 const SIDES: [(&str, &str); 2] = [("dropped_at_ingress", "ingress"), ("dropped_at_egress", "egress")];
 
-/// Counters of a device that stay at zero: what they count is lost without the switch having seen it.
+/// Counters of a device that stay at zero: such losses happen unseen by the switch.
 const LOST_AT_DEVICE: [&str; 5] = ["missed", "no_mbuf", "receive_errors", "unsendable", "drained"];
 
 /// Drops that the traffic of a round explains. Any other is a failure.
@@ -47,14 +47,14 @@ const EXPLAINED: [Explained; 2] = [
     },
 ];
 
-/// Where the flood can be dropped on its way: gateway, port, side.
+/// Where the flood can be dropped: gateway, port, side.
 const WAY_OF_THE_FLOOD: [(usize, &str, &str); 4] =
     [(NEAR, "dc2", "ingress"), (NEAR, "lh0", "egress"), (FAR, "lh0", "ingress"), (FAR, "dc4", "egress")];
 
-/// A drop by name: gateway, port, side, reason.
+/// A kind of drop: gateway, port, side, reason.
 type Drop = (usize, String, &'static str, String);
 
-/// Frames by drop.
+/// Frames by kind of drop.
 #[derive(Clone, Default)]
 pub struct Drops(BTreeMap<Drop, u64>);
 
@@ -77,7 +77,7 @@ impl Drops {
         Self(self.0.iter().filter(is_not).map(|(drop, frames)| (drop.clone(), *frames)).collect())
     }
 
-    /// Each drop on a line, with why it is all right.
+    /// Each kind of drop on a line, with its explanation.
     pub fn print_explained(&self) {
         for (drop @ (gateway, port, side, reason), frames) in &self.0 {
             let because = explanation(drop).unwrap_or("NOT EXPLAINED");
@@ -105,15 +105,15 @@ fn explanation((gateway, port, side, reason): &Drop) -> Option<&'static str> {
     EXPLAINED.iter().find(explains).map(|it| it.because)
 }
 
-/// What both gateways counted at one instant, at which nothing is inside.
+/// The counters of both gateways at an instant at which nothing is inside.
 pub struct Ledger([Value; 2]);
 
 impl Ledger {
-    /// An error while anything is inside: frames in a queue, on the emulated link or in a pool, or a frame that is not
-    /// accounted for yet.
+    /// Reads both. Fails while anything is inside: frames in a queue, on the emulated link or in a pool, or a frame not
+    /// yet accounted for.
     pub fn at_rest(pair: &Pair) -> Result<Self, String> {
         let ledger = Self([NEAR, FAR].map(|side| pair.gateway(side).show()));
-        // One is asked after the other. Frames that crossed the link meanwhile are in the counts of one alone.
+        // The gateways are read one after the other, so frames that cross the link meanwhile are counted only once.
         let again = Self([pair.gateway(NEAR).show(), ledger.0[FAR].clone()]);
         if again.of_the_link(NEAR) != ledger.of_the_link(NEAR) {
             return Err("frames cross the link".to_owned());
@@ -128,14 +128,14 @@ impl Ledger {
         self.0.each_ref().map(|shown| number(&shown["memory"]["mbufs_in_use"]))
     }
 
-    /// How late the workers of both gateways were at most since their start.
+    /// The maximum lateness of the workers of both gateways since their start.
     pub fn worst_lateness_ns(&self) -> u64 {
         let workers = self.0.iter().flat_map(|shown| items(&shown["workers"]));
         workers.map(|worker| number(&worker["lateness"]["max_ns"])).max().expect("there are workers")
     }
 
-    /// A machine that keeps a worker away for longer than the bounds cover loses frames, and says nothing about the
-    /// gateways.
+    /// If a machine suspends a worker for longer than the bounds cover, frames are lost, and the result says nothing
+    /// about the gateways.
     pub fn check_lateness(&self) {
         let worst = Duration::from_nanos(self.worst_lateness_ns());
         assert!(
@@ -160,21 +160,21 @@ impl Ledger {
         drops
     }
 
-    /// Frames of one priority that were dropped at one side of a port, by whatever reason.
+    /// Frames of one priority that were dropped at one side of a port, for any reason.
     fn dropped(&self, gateway: usize, port: &str, side: &str, priority: u8) -> u64 {
         let port = crate::lab::port(&self.0[gateway], port);
         let dropped = &port["priorities"][usize::from(priority)][side]["dropped"];
         dropped.as_object().expect("drops are by reason").values().map(|of| number(&of["frames"])).sum()
     }
 
-    /// Frames that one end gave to the long link, and that it had from it.
+    /// Frames that one end gave to the long link, and that the other end received from it.
     fn of_the_link(&self, gateway: usize) -> [u64; 2] {
         let port = crate::lab::port(&self.0[gateway], "lh0");
         let frames = |what: &str| number(&port[what]["frames"]);
         [frames("out") + frames("control_out"), frames("in")]
     }
 
-    /// What must hold of a round that no gateway was killed in. Returns its drops, all of them explained.
+    /// Asserts the invariants of a round without a kill. Returns its drops, all of which are explained.
     pub fn check_since(&self, before: &Self, carried: &Carried) -> Drops {
         let drops = self.check_drops(before, &[NEAR, FAR]);
         for (from, to) in [(NEAR, FAR), (FAR, NEAR)] {
@@ -194,7 +194,7 @@ impl Ledger {
         drops
     }
 
-    /// No lossless frame was dropped, and no other frame without a reason that is explained, in the gateways named.
+    /// Asserts that these gateways dropped no lossless frame, and no other frame without an explained reason.
     pub fn check_drops(&self, before: &Self, gateways: &[usize]) -> Drops {
         let mut drops = self.drops().since(&before.drops());
         drops.0.retain(|(gateway, ..), _| gateways.contains(gateway));
@@ -211,7 +211,7 @@ impl Ledger {
         drops
     }
 
-    /// Of what waits, nothing lossless was ever dropped, and the device lost nothing unseen.
+    /// Asserts that no lossless frame was dropped, and that the device lost nothing unseen. Frames may still wait.
     fn expect_lossless(&self, gateway: usize, port: &Value) {
         let name = port["name"].as_str().expect("a port has a name");
         for (_, priority) in [LOSSLESS, OTHER_LOSSLESS] {
@@ -229,7 +229,7 @@ impl Ledger {
     }
 }
 
-/// What a gateway still has inside, if it has anything.
+/// What a gateway still has inside, if anything.
 fn what_is_inside(shown: &Value) -> Option<String> {
     let mut unaccounted = 0_i128;
     for port in items(&shown["ports"]) {
@@ -263,7 +263,7 @@ fn what_is_inside(shown: &Value) -> Option<String> {
     (unaccounted != 0).then(|| format!("{unaccounted} frames are not accounted for"))
 }
 
-/// The frames of a count, or of all counts in a map of them.
+/// The frames of a count, or of all counts in a map.
 fn sum(value: &Value) -> i128 {
     match value["frames"].as_u64() {
         Some(frames) => i128::from(frames),

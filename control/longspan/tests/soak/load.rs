@@ -1,26 +1,26 @@
-//! What crosses the pair all the time: lossless flows both ways, and a flood of short best-effort frames.
+//! The permanent load: lossless flows in both directions, and a flood of short best-effort frames.
 
 use crate::configuration::LOSSLESS;
 use crate::gateways::{Hosts, Pair};
 use crate::lab::{Flow, Lab, Receiver, Sender, wait_until};
 
 const HOST_LINK_BPS: u64 = 1_000_000_000;
-/// From the shortest that holds a number to the longest of the MTU. Their mean is 583 bytes.
+/// From the shortest numbered frame to the longest of the MTU. The mean is 583 bytes.
 const LENGTHS: [usize; 6] = [62, 1_514, 128, 512, 1_024, 256];
 const FLOOD_LENGTH: usize = 64;
 
-/// DSCP of the flood, and the priority that the gateways give it.
+/// The DSCP of the flood, and the priority that the gateways map it to.
 pub const FLOOD: (u8, u8) = (8, 1);
 
-/// The lossless flows to the receiver. Together they offer more than its link carries.
+/// The lossless flows to the receiver. Together they offer more than the rate of its link.
 const FORTH: [u16; 2] = [2, 3];
-/// The lossless flow back.
+/// The lossless flow in the other direction.
 const BACK: u16 = 4;
 const FLOODING: u16 = 5;
 
 const FORTH_BPS: u64 = 8_000_000;
 const BACK_BPS: u64 = 2_000_000;
-/// 4,000 frames a second, where the host keeps up. Some 1,400 leave.
+/// 4,000 frames per second, if the host keeps up. About 1,400 of them leave.
 const FLOOD_BPS: u64 = 2_048_000;
 
 fn lossless(port: u16, bps: u64) -> Flow {
@@ -28,17 +28,17 @@ fn lossless(port: u16, bps: u64) -> Flow {
     Flow { port, dscp, priority, bps, count: None }
 }
 
-/// Frames that were sent, and what became of the flood.
+/// The frames sent, and the outcome of the flood.
 pub struct Carried {
     pub lossless: u64,
     pub flood_sent: u64,
     pub flood_received: u64,
 }
 
-/// The load of a round, until it is taken off.
+/// The load of a round, until it is ended.
 pub struct Load {
     senders: [Sender; 3],
-    /// Of the sender, the receiver and the flooded host.
+    /// The interfaces of the sender, the receiver and the flooded host.
     receivers: [Receiver; 3],
 }
 
@@ -61,7 +61,7 @@ impl Load {
         load
     }
 
-    /// Waits until so many more frames of each lossless flow have arrived.
+    /// Waits until this many more frames of each lossless flow have arrived.
     pub fn wait_for_more(&mut self, frames: u64) {
         for sender in &mut self.senders {
             sender.expect_running();
@@ -74,8 +74,8 @@ impl Load {
         of_sender.wait_for_flow(BACK, seen[1].flow(BACK).next + frames);
     }
 
-    /// Stops the senders. Every lossless frame must have arrived, in order, once nothing is inside any more: `settle`
-    /// waits for that, and looks at what the gateways say first.
+    /// Stops the senders. Every lossless frame must have arrived in order once nothing is inside. `settle` waits for
+    /// that, and checks the gateways first.
     pub fn take_off(self, settle: impl FnOnce()) -> Carried {
         let [forth, back, flood] = self.senders.map(Sender::end);
         let [mut of_sender, mut of_receiver, of_flooded] = self.receivers;
@@ -100,7 +100,7 @@ impl Load {
     }
 }
 
-/// Lossless frames, sent while the far gateway is killed and comes back.
+/// Lossless frames, sent while the far gateway is killed and started again.
 pub struct Sacrifice {
     sender: Sender,
     receiver: Receiver,
@@ -118,11 +118,11 @@ impl Sacrifice {
         Self { sender, receiver }
     }
 
-    /// Stops the sender, and returns how many frames were sent, and how many went with the gateway that was
-    /// killed. What arrived is in order.
+    /// Stops the sender. Returns the number of frames sent, and of those lost with the killed gateway. The others must
+    /// have arrived in order.
     pub fn end(mut self, pair: &Pair, settle: impl FnOnce(&Pair)) -> (u64, u64) {
         let sent = self.sender.end().sent[&Self::PORT];
-        // The last frame was sent after the gateway was back, so it arrives.
+        // The last frame was sent after the gateway returned, so it arrives.
         self.receiver.wait_for_flow(Self::PORT, sent);
         settle(pair);
         let received = self.receiver.end();
@@ -136,7 +136,7 @@ impl Sacrifice {
         (sent, seen.missing)
     }
 
-    /// Waits until frames that were sent after now arrive.
+    /// Waits until frames that were sent after this call arrive.
     pub fn wait_for_more(&mut self) {
         let before = self.receiver.so_far().flow(Self::PORT).next;
         wait_until("frames to arrive again", || self.receiver.so_far().flow(Self::PORT).next > before + 200);

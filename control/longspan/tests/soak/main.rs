@@ -1,7 +1,7 @@
-//! Two gateways on the wire for as long as `LONGSPAN_SOAK` says (`90s`, `10m`, `1h`): load, disturbances, and what must
-//! hold after each round of them. Without the variable this runs the small tests of the soak itself.
+//! Two gateways on the wire for as long as `LONGSPAN_SOAK` says (`90s`, `10m`, `1h`): load, disturbances, and checks
+//! after each round. Without the variable, this runs only the small tests of the soak itself.
 //!
-//! `scripts/soak` calls it. It needs root, as the tests on the wire do, with which it shares the laboratory.
+//! `scripts/soak` runs it. It needs root, like the tests on the wire, whose laboratory it shares.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -23,7 +23,7 @@ use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// For how long to soak.
+/// The duration of the soak.
 const VARIABLE: &str = "LONGSPAN_SOAK";
 
 fn main() -> ExitCode {

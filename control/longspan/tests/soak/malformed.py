@@ -1,10 +1,10 @@
-"""Sends frames that do not hold, and messages that the host has no right to send.
+"""Sends malformed frames and forged messages.
 
     malformed.py INTERFACE JSON
 
 The JSON has seed, count, own_mac, stations (MAC and IP addresses of hosts), and feedback (the LSCC addresses
-of both gateways, source first). The last line of its output is JSON: how many frames of each kind it sent.
-The host never sends from the address of another station: the bridge would believe it, as any bridge does."""
+of both gateways, source first). The last line of its output is JSON: the number of frames sent, by kind.
+It never uses the MAC address of another station, because the bridge would learn it, like any bridge."""
 
 import collections
 import json
@@ -22,10 +22,10 @@ LONGEST = 1514
 PORT = 40_000
 ROCE_PORT = 4791
 CNP = 0x81
-# How fast it sends, in seconds between frames.
+# The time between two frames, in seconds.
 PACE = 0.002
 
-# What must stay as it is, so that no frame counts as one of a flow: the byte of the DSCP, and the UDP ports.
+# Bytes that stay unchanged, so that no frame counts as one of a flow: the DSCP and the UDP ports.
 KEPT = {15, 34, 35, 36, 37}
 
 
@@ -56,7 +56,7 @@ class Maker:
         return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + payload
 
     def roce(self, opcode=0x0A, length=100, queue_pair=None):
-        """A good RoCEv2 frame to a host, in the name of another."""
+        """A valid RoCEv2 frame to a host, with the source address of another."""
         (to, destination), (_, source) = self.random.sample(self.stations, 2)
         queue_pair = self.random.randrange(2, 6) if queue_pair is None else queue_pair
         bth = struct.pack(">BBHII", opcode, 0x40, 0xFFFF, queue_pair, self.random.randrange(1 << 24))
@@ -94,7 +94,7 @@ class Maker:
     def random_payload(self):
         kind = self.random.choice((0x0800, 0x86DD, 0x0806, 0x8100, 0x88A8, 0x88CC, 0x0600))
         to = self.random.choice(self.stations)[0]
-        # In IPv4 and IPv6 these two bytes hold the DSCP, which is no flood's.
+        # In IPv4 and IPv6, these two bytes contain the DSCP, which is not that of the flood.
         payload = b"\xff\xff" + self.bytes(600)
         return to + self.own + struct.pack(">H", kind) + payload[: self.random.randrange(600)]
 
@@ -117,13 +117,13 @@ class Maker:
     def malformed_control(self):
         opcode = self.random.choice((0x0000, 0x0001, 0x0101, 0x0102, 0xFFFF))
         whole = PAUSE_ADDRESS + self.own + b"\x88\x08" + struct.pack(">H", opcode) + self.bytes(18)
-        # Cut, or sent to somebody else.
+        # Truncated, or sent to another station.
         if self.random.random() < 0.5:
             return whole[: self.random.randrange(14, 17)]
         return self.stations[0][0] + whole[6:]
 
     def forged_pfc(self):
-        """Good, and to be obeyed at this port, where nothing lossless leaves for anybody who counts."""
+        """Valid, and obeyed at this port, which no counted lossless frame leaves through."""
         times = [self.random.randrange(1 << 16) for _ in range(8)]
         pfc = struct.pack(">HH8H", 0x0101, self.random.randrange(1 << 16), *times)
         return (PAUSE_ADDRESS + self.own + b"\x88\x08" + pfc).ljust(SHORTEST, b"\x00")
@@ -132,7 +132,7 @@ class Maker:
         return self.roce(opcode=CNP, length=74, queue_pair=self.random.randrange(1 << 24))
 
     def forged_feedback(self):
-        """A message of LSCC in the name of the other gateway, at times a whole one."""
+        """A message of LSCC with the source address of the other gateway, sometimes complete."""
         body = struct.pack(">BBHH", 2, self.random.choice((0, 1, 2, 3)), 0, self.random.randrange(1 << 16))
         body = body[:2] + struct.pack(">H", self.random.randrange(4)) + self.bytes(28)
         code = self.random.choice((0, 1, 7))

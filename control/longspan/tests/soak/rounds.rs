@@ -1,4 +1,4 @@
-//! Round after round until the time is over, and the sum of them.
+//! Rounds until the time is over, and their totals.
 
 use crate::disturbances::{Forger, flap, kill, reload};
 use crate::gateways::{FAR, NAMES, NEAR, Pair, Scheme};
@@ -8,15 +8,15 @@ use crate::load::Load;
 use crate::watch::Watch;
 use std::time::{Duration, Instant};
 
-/// The far gateway is killed after each round of this number in four.
+/// The far gateway is killed after the round with this number in every four.
 const ROUNDS_PER_KILL: u64 = 4;
 const KILLED_AFTER: u64 = 2;
 
-/// How much the resident memory of a gateway may grow after its first round, in KiB: pages that are touched for
-/// the first time, and what the allocator keeps for readers and reloads. Buffers and tables do not grow.
+/// How much the resident memory of a gateway may grow after its first round, in KiB: pages that are touched for the
+/// first time, and memory that the allocator keeps for readers and reloads. Buffers and tables do not grow.
 const GROWTH_KIB: u64 = 2_048;
 
-/// What all rounds came to.
+/// The totals of all rounds.
 #[derive(Default)]
 struct Sums {
     rounds: u64,
@@ -29,16 +29,16 @@ struct Sums {
     malformed: u64,
     scraped: u64,
     shown: u64,
-    /// Frames of the loads under which a gateway was killed, and those that went with it.
+    /// Frames of the loads under which a gateway was killed, and those lost with it.
     sacrificed: (u64, u64),
     drops: Drops,
 }
 
-/// Resident memory of a process, in KiB.
+/// The resident memory of a process, in KiB.
 #[derive(Clone, Copy)]
 struct Memory {
     first: u64,
-    /// After the last rounds, the latest last.
+    /// After the last rounds, latest last.
     latest: [u64; 3],
 }
 
@@ -47,18 +47,18 @@ struct Soak {
     pair: Pair,
     /// Mbufs in use while nothing is inside.
     idle_mbufs: [u64; 2],
-    /// `None` until a gateway has had a round.
+    /// `None` until a gateway has completed a round.
     memory: [Option<Memory>; 2],
-    /// Of this pair.
+    /// The totals of this pair.
     rounds: u64,
     kills: u64,
     sums: Sums,
-    /// The last, so that it goes last.
+    /// Last, so that it is dropped last.
     lab: Lab,
 }
 
-/// Soaks for `time`, and for as long as the last rounds take: each scheme for a third, with a pair of gateways of its
-/// own. Panics where anything does not hold.
+/// Soaks for `time`, plus the rest of the last rounds: a third for each scheme, each with a separate pair of gateways.
+/// Panics if any check fails.
 pub fn run(time: Duration) {
     let start = Instant::now();
     let parts = Scheme::ALL.len() as u32;
@@ -131,7 +131,7 @@ impl Soak {
         }
     }
 
-    /// Kills the far gateway and starts it again. `before` is what was counted before.
+    /// Kills the far gateway and starts it again. `before` has the earlier counters.
     fn kill(&mut self, before: &Ledger) {
         let idle_mbufs = self.idle_mbufs;
         let (sent, lost) = kill(&self.lab, &mut self.pair, &self.watch, |pair| _ = settled(pair, idle_mbufs));
@@ -140,7 +140,7 @@ impl Soak {
         self.sums.kills += 1;
         self.sums.sacrificed.0 += sent;
         self.sums.sacrificed.1 += lost;
-        // The one that stayed has dropped nothing.
+        // The other gateway has dropped nothing.
         let drops = self.settled().check_drops(before, &[NEAR]);
         println!(
             "          the far gateway was killed and is back | lossless {} of {sent}, {lost} went with it | \
@@ -153,8 +153,8 @@ impl Soak {
         settled(&self.pair, self.idle_mbufs)
     }
 
-    /// Memory is flat after the first round of a gateway. A reload makes new tables before it drops the old ones, and
-    /// the allocator returns those sooner or later; so of some rounds in a row the least counts.
+    /// Asserts that memory is constant after the first round of a gateway. A reload creates new tables before it drops
+    /// the old ones, and the allocator returns those at some time, so the minimum of some successive rounds counts.
     fn check_memory(&mut self) {
         for side in [NEAR, FAR] {
             let last = self.pair.gateway(side).resident_kib();
@@ -171,7 +171,7 @@ impl Soak {
         }
     }
 
-    /// Ends the pair, and says what became of its memory.
+    /// Ends the pair, and prints its memory.
     fn end(self) -> Sums {
         let Self { watch, pair, idle_mbufs, memory, rounds, kills, mut sums, lab } = self;
         let mbufs = settled(&pair, idle_mbufs).mbufs_in_use();
@@ -209,7 +209,7 @@ impl Sums {
     }
 }
 
-/// Waits until nothing is inside either gateway, and all counts add up.
+/// Waits until nothing is inside either gateway, and all counters add up.
 fn at_rest(pair: &Pair) -> Ledger {
     let mut found = None;
     let mut inside = String::new();
@@ -230,7 +230,7 @@ fn at_rest(pair: &Pair) -> Ledger {
     found.expect("it was found")
 }
 
-/// The same, with as many mbufs in use as at the start.
+/// The same, and as many mbufs are in use as at the start.
 fn settled(pair: &Pair, idle_mbufs: [u64; 2]) -> Ledger {
     let mut ledger = at_rest(pair);
     wait_until("all mbufs to come back", || {

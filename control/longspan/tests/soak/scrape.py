@@ -1,16 +1,16 @@
-"""Reads /metrics of the gateway in this namespace again and again, until SIGTERM.
+"""Reads /metrics of the gateway in this namespace repeatedly, until SIGTERM.
 
     scrape.py
 
-Counters must never fall while a gateway runs. The last line of its output is JSON: how many answers there were,
-how often nobody listened, and what was wrong with answers."""
+Counters must never fall while a gateway runs. The last line of its output is JSON: the number of answers,
+how often nobody listened, and the faults of answers."""
 
 import json
 import signal
 import socket
 import time
 
-# Where `metrics` listens by default.
+# The default address of `metrics`.
 ADDRESS = ("127.0.0.1", 9464)
 # In seconds.
 BETWEEN_SCRAPES = 0.1
@@ -59,7 +59,7 @@ def main():
         try:
             text = scrape()
         except OSError:
-            # Nobody listens, or not any more.
+            # Nobody listens.
             told["refused"] += 1
         else:
             now = samples(text)

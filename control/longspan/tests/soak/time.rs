@@ -1,8 +1,8 @@
-//! For how long to go on.
+//! The duration of the soak.
 
 use std::time::Duration;
 
-/// Reads `90s`, `10m` or `1h`.
+/// Parses `90s`, `10m` or `1h`.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let refused = || format!("{text:?} is no time: say it as 90s, 10m or 1h");
     let unit = text.chars().last().ok_or_else(refused)?;

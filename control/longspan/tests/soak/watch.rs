@@ -1,4 +1,4 @@
-//! Everybody looks at the gateways all the time: Prometheus, and people.
+//! Readers that query the gateways all the time: Prometheus, and people.
 
 use crate::disturbances::script;
 use crate::gateways::{FAR, NAMES, NEAR, Pair};
@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks at a gateway.
+/// The interval between two queries of a gateway.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// What the readers share with the soak.
+/// The state that the readers share with the soak.
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
-    /// The far gateway is killed and not yet back, or was so lately: it need not answer.
+    /// Whether the far gateway is killed, or was recently: then it need not answer.
     is_far_away: AtomicBool,
     shown: AtomicU64,
 }
 
-/// Readers of the metrics of both gateways, and of what they show.
+/// Readers of the metrics and the snapshots of both gateways.
 pub struct Watch {
     scrapers: [Process; 2],
     shower: JoinHandle<Result<(), String>>,
     shared: Arc<Shared>,
 }
 
-/// What a reader of the metrics tells.
+/// The output of a reader of metrics.
 #[derive(Deserialize)]
 struct Scraped {
     answers: u64,
@@ -58,7 +58,7 @@ impl Watch {
             while !theirs.is_over.load(Ordering::Acquire) {
                 for (socket, name) in sockets.iter().zip(NAMES) {
                     let may_fail = || name == NAMES[FAR] && theirs.is_far_away.load(Ordering::Acquire);
-                    // Also where it goes or comes back meanwhile.
+                    // Even if it ends or starts meanwhile.
                     let may_fail_before = may_fail();
                     match Gateway::try_show_at(socket) {
                         Ok(_) => _ = theirs.shown.fetch_add(1, Ordering::Relaxed),
@@ -73,12 +73,12 @@ impl Watch {
         Self { scrapers, shower, shared }
     }
 
-    /// Whether the far gateway has to answer from now on.
+    /// Sets whether the far gateway must answer from now on.
     pub fn expect_far(&self, is_there: bool) {
         self.shared.is_far_away.store(!is_there, Ordering::Release);
     }
 
-    /// The readers still read.
+    /// Asserts that the readers still run.
     pub fn expect_running(&mut self) {
         for scraper in &mut self.scrapers {
             scraper.expect_running();
@@ -86,8 +86,8 @@ impl Watch {
         assert!(!self.shower.is_finished(), "a gateway did not show itself");
     }
 
-    /// Ends the readers. Every answer must have been whole, no counter may have fallen, and only a gateway that was
-    /// killed may have given no answer.
+    /// Ends the readers. Asserts that every answer was complete, that no counter fell, and that only a killed gateway
+    /// gave no answer.
     pub fn end(self, was_killed: bool) -> Answers {
         self.shared.is_over.store(true, Ordering::Release);
         self.shower.join().unwrap().unwrap_or_else(|error| panic!("{error}"));

@@ -2,22 +2,22 @@
 
 use crate::lab::cores;
 
-/// Enough slots in a ring of af_packet for what arrives while the worker does not run.
+/// Slots in a ring of af_packet: enough for frames that arrive while the worker is suspended.
 const RING: &str = "framesz=2048,framecnt=8192";
 
-/// DSCP of the flows, and the priority that the gateway gives them. Priorities 3 and 4 are lossless.
+/// The DSCPs of the flows, and the priorities that the gateway maps them to. Priorities 3 and 4 are lossless.
 pub const LOSSLESS: (u8, u8) = (26, 3);
 pub const OTHER_LOSSLESS: (u8, u8) = (34, 4);
 pub const LOSSY: (u8, u8) = (0, 0);
 const STRICT: (u8, u8) = (48, 6);
 
-/// The priority of a frame with that DSCP, or with none.
+/// The priority of a frame with this DSCP, or without one.
 pub fn priority(dscp: Option<u8>) -> u8 {
     let stated = [LOSSLESS, OTHER_LOSSLESS, STRICT].into_iter().find(|(known, _)| Some(*known) == dscp);
     stated.map_or(0, |(_, priority)| priority)
 }
 
-/// A port on an interface of the gateway's namespace. `index` is its place among the vdevs.
+/// A port on an interface in the gateway's namespace. `index` is its index among the vdevs.
 pub fn port(index: usize, name: &str, rate: &str) -> String {
     format!(
         r#"
@@ -55,23 +55,23 @@ weight = 10
 /// One of two gateways with 80 km between them, emulated behind a memif.
 pub struct LongHaulEnd<'a> {
     pub name: &'a str,
-    /// 0 listens at the memif's socket, and 1 connects.
+    /// 0 listens on the memif's socket, 1 connects.
     pub side: usize,
     pub socket: &'a str,
     /// The size of the shared pool.
     pub shared: &'a str,
-    /// Of the long link, the port `lh0`.
+    /// The port `lh0` of the long link.
     pub rate: &'a str,
-    /// What keeps that port lossless.
+    /// The scheme that keeps that port lossless.
     pub scheme: &'a str,
 }
 
 impl LongHaulEnd<'_> {
-    /// A bridge over the long link and the ports of `hosts`, each with its rate.
+    /// A bridge between the long link and the ports of `hosts`, each with its rate.
     pub fn bridge(&self, hosts: &[(&str, &str)]) -> String {
         let Self { name, side, socket, shared, rate, scheme } = self;
         let role = ["server", "client"][*side];
-        // One core for each, where there are two: they poll, and would take turns of milliseconds on one.
+        // Separate cores if there are two, because workers poll: on one core they would alternate for milliseconds.
         let allowed = cores();
         let core = allowed[side % allowed.len()];
         let long_link = format!(
@@ -110,14 +110,14 @@ weight = 10
     }
 }
 
-/// Two ports, `dc0` and `lh0`, patched to each other, with the rates given.
+/// Two ports, `dc0` and `lh0`, with these rates, patched to each other.
 pub fn two_ports(dc0: &str, lh0: &str) -> String {
     let buffer = "[gateway]\nname = \"wire\"\n\n[buffer]\nshared = \"8MiB\"\n\n[dpdk]\nidle = \"sleep\"\n";
     let forwarding = "\n[forwarding]\nmode = \"patch\"\npairs = [[\"dc0\", \"lh0\"]]\n";
     [buffer, forwarding, &port(0, "dc0", dc0), &port(1, "lh0", lh0)].concat()
 }
 
-/// The same configuration, with the ports named on the cores stated. All others are the gateway's choice.
+/// The same configuration, with these ports on these cores. The gateway chooses the cores of all others.
 pub fn on_cores(configuration: &str, ports: &[(&str, usize)]) -> String {
     let mut document: toml::Table = configuration.parse().unwrap();
     for port in document["port"].as_array_mut().expect("ports are tables") {

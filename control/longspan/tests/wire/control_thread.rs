@@ -1,4 +1,4 @@
-//! What keeps the control thread from its work, and what must go on nevertheless.
+//! Obstacles for the control thread, and functions that must continue nevertheless.
 
 use crate::configuration::two_ports;
 use crate::lab::{Lab, PYTHON, cores, wait_until};
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::os::unix::net::UnixStream;
 
-/// Where `metrics` listens by default.
+/// The default address of `metrics`.
 const SCRAPES: &str = r#"
 import socket
 silent = [socket.create_connection(("127.0.0.1", 9464)) for _ in range(24)]
@@ -62,7 +62,7 @@ fn fifo(lab: &Lab) {
 
 fn second_signal(lab: &Lab) {
     let Some([core, ..]) = cores().first_chunk::<1>().copied() else { return };
-    // For so long the control thread waits for a worker that stands still.
+    // How long the control thread waits for a stalled worker.
     let configuration = format!("{}\n[control]\nstall = \"60s\"\ndrain = \"60s\"\n", two_ports("1G", "1G"));
     let configuration = crate::configuration::on_cores(&configuration, &[("dc0", core), ("lh0", core)]);
     let pair = Pair::new(lab, &configuration);

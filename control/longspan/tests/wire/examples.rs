@@ -1,4 +1,4 @@
-//! The configurations that are there to start from, as they are.
+//! The example configurations, unchanged.
 
 use crate::lab::{Gateway, Host, Lab, ping, repository};
 use crate::on_the_wire;
@@ -36,7 +36,7 @@ fn two_gateways(lab: &Lab, scheme: &str) {
     gateways.into_iter().rev().for_each(|gateway| drop(gateway.end()));
 }
 
-/// The two gateways of the examples with memif, and their hosts.
+/// The two gateways of the memif examples, and their hosts.
 pub struct ExamplePair {
     pub near: [Host; 2],
     pub far: Host,
@@ -44,15 +44,15 @@ pub struct ExamplePair {
 }
 
 impl ExamplePair {
-    /// Those of `scheme`, as the names of their files end, started by `launcher`.
+    /// The examples of `scheme`, as in the names of their files, started by `launcher`.
     pub fn start(lab: &Lab, scheme: &str, launcher: &[&str]) -> Self {
-        // A namespace for each: the driver numbers what it needs by the ids of its process and interface, and two
-        // processes may come to the same number.
+        // A namespace for each, because the driver derives numbers from the ids of its process and interface, and two
+        // processes may get the same number.
         let namespaces = ["near", "far"].map(|end| lab.namespace(end));
         let ports = [(1, 0, "near0"), (2, 0, "near1"), (3, 1, "far0")];
         let [one, other, far] =
             ports.map(|(number, end, port)| Host::new(lab, number, &namespaces[end], port));
-        // The socket that both gateways name, and the key of LSCC, lie elsewhere in a lab.
+        // In a lab, the socket of both gateways and the key of LSCC are in other places.
         let socket = lab.socket("wire.memif").display().to_string();
         let keys = repository("config/keys").display().to_string();
         let text = |end: &str| {

@@ -1,4 +1,4 @@
-//! What goes wrong around a gateway: it goes on, keeps its promises or counts by name, and leaks no mbuf.
+//! Faults around a gateway: it continues, keeps its guarantees or counts losses by name, and leaks no mbuf.
 
 use crate::configuration::{LOSSLESS, LOSSY, on_cores, two_ports};
 use crate::lab::{Flow, Lab, Receiver, Sender, answers, cores, pauses_sent, port, scapy, wait_until};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 const LINK_BPS: u64 = 1_000_000_000;
-/// Why a lossy queue drops that is full.
+/// The drop reason of a lossy queue that is full.
 const LOSSY_LIMITS: [&str; 2] = ["queue_threshold", "egress_pool_full"];
 
 pub fn tests() -> Vec<Trial> {
@@ -31,20 +31,20 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A lossless flow of `count` frames of 250 bytes, 2,500 a second.
+/// A lossless flow of `count` frames of 250 bytes, at 2,500 per second.
 fn flow(count: Option<u64>) -> [Flow; 1] {
     let (dscp, priority) = LOSSLESS;
     [Flow { port: 1, dscp, priority, bps: 5_000_000, count }]
 }
 
-/// A lossless flow of 100-byte frames, 5,000 a second.
+/// A lossless flow of 100-byte frames, at 5,000 per second.
 fn fast_flow() -> [Flow; 1] {
     let [flow] = flow(None);
     [Flow { bps: 4_000_000, ..flow }]
 }
 
-/// The gateway works as on its first day: frames pass, all of them; no mbuf is missing, and every frame
-/// that ever came in has left, or was dropped or consumed by name.
+/// Asserts that the gateway works as at its start: all frames pass, no mbuf is missing, and every frame that ever
+/// arrived has left, or was dropped or consumed by name.
 fn expect_sound(lab: &Lab, mut pair: Pair, idle_mbufs: u64) {
     pair.gateway.expect_running();
     let mut receiver = Receiver::start(lab, &pair.far);
@@ -58,7 +58,7 @@ fn expect_sound(lab: &Lab, mut pair: Pair, idle_mbufs: u64) {
 }
 
 fn stands_still(lab: &Lab) {
-    /// At 2,500 frames a second: 50 ms.
+    /// 50 ms at 2,500 frames per second.
     const FRAMES_MEANWHILE: u64 = 125;
     let pair = Pair::new(lab, &two_ports("1G", "1G"));
     let idle_mbufs = pair.gateway.mbufs_in_use();
@@ -78,7 +78,7 @@ fn stands_still(lab: &Lab) {
 }
 
 fn worker_stands_still(lab: &Lab) {
-    /// A ring between two workers has room for so many.
+    /// The capacity of a ring between two workers.
     const RING: u64 = 1_024;
     let [receiving, sending] = *cores().first_chunk().expect("two were asked for");
     let configuration = two_ports("1G", "1G").replace("64KiB", "512KiB").replace("32KiB", "256KiB");
@@ -113,7 +113,7 @@ fn link_goes_down(lab: &Lab) {
     for _ in 0..3 {
         let before = pauses_sent(&pair.gateway.show(), "dc0");
         pair.far.namespace.ip("link set eth0 down");
-        // What cannot leave waits, until its sender has to.
+        // Frames that cannot leave wait, until their sender must wait too.
         wait_until("the sender to be paused", || pauses_sent(&pair.gateway.show(), "dc0") > before);
         pair.far.namespace.ip("link set eth0 up");
         wait_until("the link to carry again", || answers(&pair.far, &pair.near));
@@ -122,14 +122,14 @@ fn link_goes_down(lab: &Lab) {
     expect_sound(lab, pair, idle_mbufs);
 }
 
-/// How many frames of `priority` were dropped, by reason, where `port` let them in or out (`side`).
+/// The dropped frames of `priority` by reason, at one `side` of `port`.
 fn dropped(shown: &Value, name: &str, priority: u8, side: &str) -> BTreeMap<String, u64> {
     let dropped = &port(shown, name)["priorities"][usize::from(priority)][side]["dropped"];
     let reasons = dropped.as_object().expect("reasons are keys").iter();
     reasons.map(|(reason, of)| (reason.clone(), of["frames"].as_u64().expect("it is counted"))).collect()
 }
 
-/// Asserts that no lossless frame was dropped, and that there was memory for all that came.
+/// Asserts that no lossless frame was dropped, and that memory sufficed for all arrivals.
 fn assert_lossless(pair: &Pair) {
     let shown = pair.gateway.show();
     for (name, side) in [("dc0", "ingress"), ("lh0", "egress")] {
@@ -144,9 +144,9 @@ fn assert_lossless(pair: &Pair) {
 }
 
 fn flooded_by_short_frames(lab: &Lab) {
-    /// As short as a numbered frame can be.
+    /// The shortest length of a numbered frame.
     const LENGTH: usize = 64;
-    // 5,600 such frames a second leave, and room for some 5,000 best-effort ones.
+    // 5,600 such frames leave per second, and about 5,000 best-effort ones fit into the buffer.
     let configuration = two_ports("1G", "4M").replace("8MiB", "512KiB");
     let pair = Pair::new(lab, &configuration);
     let idle_mbufs = pair.gateway.mbufs_in_use();
@@ -154,11 +154,11 @@ fn flooded_by_short_frames(lab: &Lab) {
     let [lossless] = flow(None);
     let (dscp, priority) = LOSSY;
     let flood = Flow { port: 2, dscp, priority, bps: 20_000_000, count: None };
-    // Twice as much as XOFF comes while they are held.
+    // Twice as many as XOFF arrive while they are held.
     let flows = [Flow { bps: 2_000_000, ..lossless }, flood];
     let sender = Sender::start(lab, &pair.near, &pair.far, LENGTH, LINK_BPS, &flows);
     wait_until("best-effort frames to be dropped and the lossless sender to be paused", || {
-        // Held for a third of a second each time, so that lossless frames wait beside the flood.
+        // Held for a third of a second each time, so that lossless frames wait next to the flood.
         scapy(&pair.far.namespace, &format!("{PAUSE_PRIORITY_3}'eth0')"));
         assert_lossless(&pair);
         let shown = pair.gateway.show();
@@ -170,7 +170,7 @@ fn flooded_by_short_frames(lab: &Lab) {
     receiver.wait_for_flow(1, sent.sent[&1]);
     receiver.end().expect_complete(1, &sent);
     assert_lossless(&pair);
-    // What still waits leaves.
+    // The remaining frames leave.
     wait_until("all mbufs to come back", || pair.gateway.mbufs_in_use() == idle_mbufs);
     expect_sound(lab, pair, idle_mbufs);
 }

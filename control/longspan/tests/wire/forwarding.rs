@@ -1,4 +1,4 @@
-//! What goes through the gateway unharmed.
+//! Traffic that must pass the gateway unchanged.
 
 use crate::configuration::{priority, two_ports};
 use crate::lab::{
@@ -26,14 +26,14 @@ fn hosts_ping(lab: &Lab) {
 }
 
 fn tcp_runs(lab: &Lab) {
-    /// More than twice what the buffers of both ends hold: Linux grows them to 4 and 6 MiB.
+    /// More than twice the capacity of both socket buffers, which Linux grows to 4 and 6 MiB.
     const BYTES: u64 = 40_000_000;
     let pair = Pair::new(lab, &two_ports("10G", "10G"));
     for (from, to) in [(&pair.near, &pair.far), (&pair.far, &pair.near)] {
         let carried = iperf3(lab, from, to, BYTES);
-        // It stops after the block that reaches the sum.
+        // It stops after the block that reaches the total.
         assert!((BYTES..BYTES + 2 * IPERF3_BLOCK).contains(&carried.sent), "{carried:?}");
-        // What the buffers of both ends hold when the client has sent everything may never be read.
+        // The last data in both socket buffers may never be read.
         assert!(carried.received <= carried.sent && carried.received >= carried.sent / 2, "{carried:?}");
     }
     pair.gateway.end();
@@ -46,18 +46,17 @@ fn soft_roce_arrives(lab: &Lab) {
 }
 
 fn vectors_arrive(lab: &Lab) {
-    // MAC control frames are for the gateway itself.
+    // The gateway consumes MAC control frames.
     let capture = lab.path("vectors.pcap");
     tshark_write(&repository("tests/data/captures/wire-vectors.pcap"), "!macc", &capture);
     let roce_frames = arrives_unchanged(lab, &capture);
     assert!(roce_frames > 3, "{roce_frames}");
 }
 
-/// Replays a capture, compares frame by frame, and returns how many frames had a valid ICRC on
-/// both sides.
+/// Replays a capture, compares each frame, and returns the number of frames with a valid ICRC on both sides.
 ///
-/// The frames of a priority are compared in their order, so all of them are compared: none is missing, and
-/// none came twice or from nowhere.
+/// The frames of a priority are compared in order, so the comparison covers all of them: none is missing, duplicated
+/// or made up.
 fn arrives_unchanged(lab: &Lab, path: &Path) -> usize {
     let pair = Pair::new(lab, &two_ports("10G", "10G"));
     let sent = read_capture(path);
@@ -70,7 +69,7 @@ fn arrives_unchanged(lab: &Lab, path: &Path) -> usize {
     for (number, frame) in arrived.iter().enumerate() {
         assert!(has_valid_ip_checksum(&frame.bytes), "frame {} that arrived", number + 1);
     }
-    // Priorities may overtake each other; within one, nothing changes its place.
+    // Priorities may overtake each other, but frames of one priority stay in order.
     let (sent, arrived_in_order) = (by_priority(&sent), by_priority(&arrived));
     for priority in 0..8 {
         let (before, after) = (&sent[priority], &arrived_in_order[priority]);
@@ -85,14 +84,14 @@ fn arrives_unchanged(lab: &Lab, path: &Path) -> usize {
 const ADDRESSES: usize = 12;
 const TAG: usize = 4;
 
-/// Where the IPv4 header begins.
+/// The offset of the IPv4 header.
 fn ipv4(frame: &[u8]) -> Option<usize> {
     let tagged = frame.get(ADDRESSES..ADDRESSES + 2)? == [0x81, 0];
     let at = ADDRESSES + if tagged { TAG } else { 0 };
     (frame.get(at..at + 3)? == [8, 0, 0x45]).then_some(at + 2)
 }
 
-/// Whether the ICRC is right, where the frame is RoCEv2 over IPv4.
+/// Whether the ICRC is correct; `None` if the frame is not RoCEv2 over IPv4.
 fn icrc(frame: &[u8]) -> Option<bool> {
     let at = ipv4(frame)?;
     let is_roce = frame.get(at + 9)? == &17 && frame.get(at + 22..at + 24)? == [0x12, 0xb7];
@@ -105,7 +104,7 @@ fn has_valid_ip_checksum(frame: &[u8]) -> bool {
     words.sum::<u64>() % 0xFFFF == 0
 }
 
-/// A frame without what may change on the way, and whether its ICRC is right, where it has one.
+/// A frame without its mutable fields, and whether its ICRC is correct, if it has one.
 type Compared = (Vec<u8>, Option<bool>);
 
 fn by_priority(frames: &[Frame]) -> [Vec<Compared>; 8] {
@@ -119,7 +118,7 @@ fn by_priority(frames: &[Frame]) -> [Vec<Compared>; 8] {
     sorted
 }
 
-/// Addresses, ECN, TTL and the checksum over them.
+/// Addresses, ECN, TTL and the checksum.
 fn blank_what_may_change(frame: &mut [u8]) {
     frame[..ADDRESSES].fill(0);
     if let Some(at) = ipv4(frame) {

@@ -22,17 +22,17 @@ pub fn tests() -> Vec<Trial> {
 const SENDERS: u8 = 3;
 const RECEIVER: u8 = 9;
 const HOST_LINK_BPS: u64 = 1_000_000_000;
-/// What the receiver's link carries.
+/// The rate of the receiver's link.
 const BOTTLENECK: (&str, f64) = ("20M", 20e6);
-/// What each sender offers, and for how long it would take it alone: some seconds at the bottleneck.
+/// The offered rate of each sender, and its duration if it were alone: some seconds at the bottleneck.
 const OFFERED_BPS: u64 = 20_000_000;
 const FRAME_BYTES: usize = 1_000;
 const FRAMES: u64 = 2_500;
 /// Frame check sequence, preamble and gap.
 const BETWEEN_FRAMES_BYTES: f64 = 24.0;
 
-/// What a scheme adds to the port of the long link: at the gateway of the senders (0) and of the
-/// receiver (1).
+/// The settings of a scheme at the port of the long link: at the gateway of the senders (0) and at that of the receiver
+/// (1).
 type Scheme = dyn Fn(u8) -> String;
 
 fn pfc(_: u8) -> String {
@@ -40,9 +40,9 @@ fn pfc(_: u8) -> String {
 }
 
 fn bifrost(_: u8) -> String {
-    // Workers share their cores with all else that runs here, and may be away for as long. Grants that the
-    // near one uses late are jitter; slots that the far one ends late are lateness, and a holdover of as much
-    // keeps an upstream that was stopped from using them.
+    // Workers share their cores with everything else on this machine, and may be suspended for this long. Late use of
+    // grants by the near gateway is jitter. A late end of slots at the far gateway is lateness, and an equal holdover
+    // keeps a stopped upstream from using them.
     let patient =
         "[port.bifrost]\nslot = \"200us\"\njitter = \"50ms\"\nlateness = \"50ms\"\nholdover = \"50ms\"\n";
     format!("flow_control = \"bifrost\"\n\n[[port.lossless]]\npriorities = [3]\n\n{patient}")
@@ -51,7 +51,7 @@ fn bifrost(_: u8) -> String {
 fn lscc(side: u8) -> String {
     let key = repository("config/keys/example.key").canonicalize().unwrap();
     let (local, peer) = (side + 1, 2 - side);
-    // Nothing else is congested here and flags a flow, so all of them are young.
+    // Nothing else is congested here, so no flow is flagged, and all flows are young.
     let lscc = format!(
         r#"
 [port.lscc]
@@ -66,7 +66,7 @@ long_flow = "100MB"
     bifrost(side) + &lscc
 }
 
-/// What both gateways have: a bridge, and the port `lh0`, 80 km from the other one's.
+/// The common part of both gateways: a bridge, and the port `lh0`, 80 km from the other one.
 fn gateway(side: u8, socket: &str, scheme: &Scheme, hosts: &[(String, &str)]) -> String {
     let hosts: Vec<_> = hosts.iter().map(|(name, rate)| (name.as_str(), *rate)).collect();
     let (name, scheme) = (format!("side-{side}"), scheme(side));
@@ -79,7 +79,7 @@ fn name(number: u8) -> String {
     format!("dc{number}")
 }
 
-/// Two gateways, the senders' (0) and the receiver's (1), in a namespace each.
+/// Two gateways, for the senders (0) and the receiver (1), in separate namespaces.
 struct LongHaul {
     senders: Vec<Host>,
     receiver: Host,
@@ -108,7 +108,7 @@ impl LongHaul {
         Self { senders, receiver, namespaces, configurations, gateways }
     }
 
-    /// Both bridges learn where everybody is.
+    /// Makes both bridges learn all stations.
     fn learn(&self) {
         for sender in &self.senders {
             ping(&self.receiver, sender, 1);
@@ -120,7 +120,7 @@ fn congest(lab: &Lab, scheme_name: &'static str, scheme: &Scheme) {
     let long_haul = LongHaul::new(lab, scheme);
     long_haul.learn();
     let mut receiver = Receiver::start(lab, &long_haul.receiver);
-    // A flow's queue pair has the number of its port; 1 is that of connection management.
+    // The number of a flow's queue pair is its port; 1 is that of connection management.
     let senders: Vec<Sender> = (2..)
         .zip(&long_haul.senders)
         .map(|(port, host)| {
@@ -164,8 +164,8 @@ fn congest(lab: &Lab, scheme_name: &'static str, scheme: &Scheme) {
     expect_told(scheme_name, told, &sent);
 }
 
-/// LSCC, and nothing else, tells the senders. Together they offer three times what the bottleneck carries, so each of
-/// them is told at least once, and hears of it.
+/// LSCC alone notifies the senders. Together they offer three times the rate of the bottleneck, so each of them is
+/// notified at least once, and receives the notification.
 fn expect_told(scheme: &str, told: Option<u64>, sent: &[Sent]) {
     assert_eq!(told.is_some(), scheme == "LSCC");
     let Some(told) = told else { return };
@@ -173,7 +173,7 @@ fn expect_told(scheme: &str, told: Option<u64>, sent: &[Sent]) {
     assert!(sent.iter().all(|sent| sent.cnps.values().all(|cnps| *cnps > 0)), "{sent:?}");
 }
 
-/// What a scheme came to.
+/// The results of a scheme.
 struct Row {
     scheme: &'static str,
     lost: u64,
@@ -182,13 +182,13 @@ struct Row {
     bound: u64,
     far_pauses: u64,
     near_pauses: u64,
-    /// `None` where no LSCC runs.
+    /// `None` without LSCC.
     direct_cnps: Option<u64>,
 }
 
 static ROWS: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 
-/// Prints what each scheme came to, where any was tried.
+/// Prints the results of all schemes that were tested.
 pub fn print_table() {
     let rows = ROWS.lock().unwrap();
     if rows.is_empty() {
@@ -219,7 +219,7 @@ fn peer_comes_back(lab: &Lab) {
     let flow = |port, count| [Flow { port, dscp, priority, bps: 4_000_000, count }];
     let sender = Sender::start(lab, &senders[0], &receiver, FRAME_BYTES, HOST_LINK_BPS, &flow(2, None));
     far.kill();
-    // Where nobody takes lossless frames they wait, and their sender with them.
+    // If nobody takes lossless frames, they wait, and so does their sender.
     wait_until("the sender to be paused", || pauses_sent(&near.show(), &name(1)) > 0);
     near.expect_running();
     let far = Gateway::start(lab, &namespaces[1], "far", &configurations[1]);
@@ -236,7 +236,7 @@ fn peer_comes_back(lab: &Lab) {
     near.end();
 }
 
-/// The most that the lossless group of the long link held, and the most that it was made for.
+/// The maximum occupancy of the long link's lossless group, and its limit.
 fn held_and_bound(shown: &Value) -> (u64, u64) {
     let group = &port(shown, "lh0")["priorities"][usize::from(LOSSLESS.1)]["ingress"];
     let bytes = |value: &Value| value.as_u64().expect("it is in bytes");

@@ -1,6 +1,6 @@
 //! The gateway on the wire: between Linux hosts in network namespaces, over veth pairs and memif.
 //!
-//! These tests need root. Where they cannot run they are reported as ignored, with the reason.
+//! These tests need root. If they cannot run, they are reported as ignored, with the reason.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -28,7 +28,7 @@ static WHY_NOT: LazyLock<Option<String>> = LazyLock::new(lab::why_not);
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // A worker turns without rest: two labs at a time would take each other's cores.
+    // Workers poll all the time, so two labs would take each other's cores.
     arguments.test_threads = Some(1);
     if !arguments.list {
         lab::sweep();
@@ -51,12 +51,12 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// A test in a laboratory of its own.
+/// A test with its own laboratory.
 fn on_the_wire(name: &'static str, test: fn(&Lab)) -> Trial {
     on_the_wire_with_cores(1, name, test)
 }
 
-/// The same, of a gateway whose workers need `count` cores to themselves.
+/// The same, for a gateway whose workers need `count` cores of their own.
 fn on_the_wire_with_cores(count: usize, name: &'static str, test: fn(&Lab)) -> Trial {
     Trial::ignorable_test(name, move || {
         if let Some(reason) = &*WHY_NOT {

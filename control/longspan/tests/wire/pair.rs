@@ -2,7 +2,7 @@
 
 use crate::lab::{Gateway, Host, Lab, Namespace};
 
-/// What the gateway of a pair is called.
+/// The name of a pair's gateway.
 pub const NAME: &str = "gateway";
 
 /// `near` is at the port `dc0`, `far` at `lh0`.
@@ -14,7 +14,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Starts a gateway of the ports `dc0` and `lh0`.
+    /// Starts a gateway with the ports `dc0` and `lh0`.
     pub fn new(lab: &Lab, configuration: &str) -> Self {
         let namespace = lab.namespace("gw");
         let near = Host::new(lab, 1, &namespace, "dc0");

@@ -1,4 +1,4 @@
-//! PFC frames on the wire: obeyed by priority, and sent before a lossless class loses anything.
+//! PFC frames on the wire: obeyed per priority, and sent before a lossless class loses a frame.
 
 use crate::configuration::{LOSSLESS, LOSSY, OTHER_LOSSLESS, two_ports};
 use crate::lab::{Capture, Flow, Frame, Lab, Receiver, Sender, pauses_sent, scapy, tshark};
@@ -13,7 +13,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The longest gap between two frames of one DSCP, in nanoseconds of the capture.
+/// The longest gap between two frames of a DSCP, in nanoseconds of the capture.
 pub fn longest_gap_ns(frames: &[Frame], dscp: u8) -> (u64, u64) {
     let stamps: Vec<u64> =
         frames.iter().filter(|frame| frame.dscp() == Some(dscp)).map(|frame| frame.at_ns).collect();
@@ -21,16 +21,16 @@ pub fn longest_gap_ns(frames: &[Frame], dscp: u8) -> (u64, u64) {
     gaps.max_by_key(|(from, to)| to - from).expect("there are two frames at least")
 }
 
-/// How many frames of one DSCP arrived in a gap.
+/// The number of frames of a DSCP that arrived in a gap.
 pub fn frames_within(frames: &[Frame], dscp: u8, (from, to): (u64, u64)) -> usize {
     frames.iter().filter(|frame| frame.dscp() == Some(dscp) && (from..to).contains(&frame.at_ns)).count()
 }
 
-/// Sends a PFC frame for priority 3, with the longest time there is.
+/// Sends a PFC frame for priority 3 with the maximum time.
 pub const PAUSE_PRIORITY_3: &str = "sendp(Ether(dst='01:80:c2:00:00:01')/\
      MACControlClassBasedFlowControl(c3_enabled=1, c3_pause_time=65535), verbose=False, iface=";
 
-/// How long 65535 quanta last.
+/// The duration of 65535 quanta.
 pub const fn longest_pause_ns(link_bps: u64) -> u64 {
     65_535 * 512 * 1_000_000_000 / link_bps
 }
@@ -53,7 +53,7 @@ fn pause_stops(lab: &Lab) {
     pair.gateway.end();
 
     let gap = longest_gap_ns(&frames, LOSSLESS.0);
-    // The clock of the stamps may be slewed, by 500 ppm at most.
+    // The clock of the timestamps may be slewed by up to 500 ppm.
     let least_ns = longest_pause_ns(FAR_BPS) / 1_000 * 999;
     assert!(gap.1 - gap.0 >= least_ns, "{} of {least_ns} ns", gap.1 - gap.0);
     let others = frames_within(&frames, OTHER_LOSSLESS.0, gap);
@@ -81,7 +81,7 @@ fn overload_pauses(lab: &Lab) {
         sent.silent_ns[3] / 1_000_000
     );
     received.expect_complete(1, &sent);
-    // The sender no longer listens once it has sent everything, and the queue still drains then.
+    // The sender ignores pauses once it has sent everything, while the queue still drains.
     let heard = sent.pauses[usize::from(LOSSLESS.1)];
     assert!((1..=told).contains(&heard), "{heard} of {told} pauses were heard: {sent:?}");
     assert_eq!(sent.pauses[usize::from(LOSSY.1)], 0, "{sent:?}");

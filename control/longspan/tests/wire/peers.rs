@@ -1,4 +1,4 @@
-//! Gateways whose peer at the other end of a memif goes, and comes back.
+//! Gateways whose memif peer disappears and returns.
 
 use crate::configuration::{LOSSLESS, port};
 use crate::lab::{Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, wait_until};
@@ -16,22 +16,22 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const LINK_BPS: u64 = 1_000_000_000;
-/// The end of a memif that listens, and the one that connects.
+/// The listening and the connecting end of a memif.
 const SERVER: usize = 0;
 const CLIENT: usize = 1;
-/// How often a peer goes.
+/// How often a peer disappears.
 const TIMES: u16 = 3;
 
-/// Two gateways with a memif between them, and a host at each.
+/// Two gateways connected by a memif, each with a host.
 struct Peers {
     hosts: [Host; 2],
     namespaces: [Namespace; 2],
     configurations: [String; 2],
-    /// `None` of one that has ended.
+    /// `None` once it has ended.
     gateways: [Option<Gateway>; 2],
 }
 
-/// The configuration of one end. Nothing is lossless: what cannot leave is dropped, and nobody is paused.
+/// The configuration of one end. Nothing is lossless: frames that cannot leave are dropped, and nobody is paused.
 fn configuration(end: usize, socket: &str) -> String {
     let role = ["server", "client"][end];
     let allowed = cores();
@@ -96,14 +96,14 @@ impl Peers {
         wait_until("frames to pass", || answers(&self.hosts[1], &self.hosts[0]));
     }
 
-    /// Both hosts send to each other until what is returned is ended.
+    /// Makes both hosts send to each other until the returned load is ended.
     fn load(&self, lab: &Lab) -> [Sender; 2] {
         let [one, other] = &self.hosts;
         [(one, other), (other, one)]
             .map(|(from, to)| Sender::start(lab, from, to, 250, LINK_BPS, &flow(1, None)))
     }
 
-    /// Frames pass, all of them.
+    /// Asserts that all frames pass.
     fn expect_sound(&self, lab: &Lab) {
         let [from, to] = &self.hosts;
         let mut receiver = Receiver::start(lab, to);
@@ -113,7 +113,7 @@ impl Peers {
     }
 }
 
-/// A flow of frames of 250 bytes, 5,000 a second.
+/// A flow of frames of 250 bytes, at 5,000 per second.
 fn flow(port: u16, count: Option<u64>) -> [Flow; 1] {
     let (dscp, priority) = LOSSLESS;
     [Flow { port, dscp, priority, bps: 10_000_000, count }]
@@ -166,7 +166,7 @@ fn both_end(lab: &Lab) {
             gateway.signal(rustix::process::Signal::TERM);
         }
         for gateway in gateways {
-            // One more signal would end it at once.
+            // Another signal would end it at once.
             expect_no_crash(&gateway.ended());
         }
         peers.start(lab, SERVER);
@@ -177,20 +177,20 @@ fn both_end(lab: &Lab) {
     peers.expect_sound(lab);
 }
 
-/// It ends by itself: with status 1 where frames that waited for its peer are lost, and said to be.
+/// Asserts that it ends by itself: with status 1 if frames that waited for its peer are lost, and with a message.
 fn expect_no_crash(ended: &Ended) {
     assert!(matches!(ended.status.code(), Some(0 | 1)), "{}: {}", ended.status, ended.stderr);
     assert_eq!(ended.status.success(), !ended.stderr.contains("still queued"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("Invalid memory"), "{}", ended.stderr);
 }
 
-/// What the gateway says of its end of the memif.
+/// The state of the gateway's end of the memif.
 fn link_is_up(gateway: &Gateway) -> bool {
     let shown = gateway.show();
     crate::lab::port(&shown, "lh0")["device"]["link_up"].as_bool().expect("a device has a link")
 }
 
-/// Also where each has a network of its own.
+/// Also with separate network namespaces.
 fn cores_apart(lab: &Lab) {
     let port = |name: &str| {
         format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\ndevice = {{ vdev = \"net_null{name}\" }}\n")

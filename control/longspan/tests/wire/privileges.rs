@@ -1,4 +1,4 @@
-//! What a gateway may still do to the machine once its devices run.
+//! The remaining privileges of a gateway once its devices run.
 
 use crate::configuration::two_ports;
 use crate::lab::{Gateway, Host, Lab, Namespace, Process, USER, ping, wait_until};
@@ -23,13 +23,13 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The sets of capabilities of a thread.
+/// The capability sets of a thread.
 const SETS: [&str; 5] = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
 const NONE: &str = "0000000000000000";
 /// CAP_NET_ADMIN.
 const NET_ADMIN: &str = "0000000000001000";
 
-/// The numbers of a user and of its group, as `status` has them four times.
+/// The IDs of a user and of its group, four times each, as in `status`.
 fn ids(user: &str) -> [String; 2] {
     ["-u", "-g"].map(|which| {
         let output = Command::new("id").args([which, user]).output().unwrap();
@@ -38,7 +38,7 @@ fn ids(user: &str) -> [String; 2] {
     })
 }
 
-/// Every thread is `user`'s, can gain nothing, and has no capability but those of the control thread.
+/// Asserts that all threads belong to `user`, can gain nothing, and have no capability except the control thread's.
 fn expect_little(gateway: &Gateway, user: &str, of_control: &str) {
     let [uid, gid] = ids(user);
     let threads = gateway.threads();
@@ -57,7 +57,7 @@ fn expect_little(gateway: &Gateway, user: &str, of_control: &str) {
     assert_eq!(gateway.limit("Max core file size"), "0");
 }
 
-/// It forwards, answers, takes another configuration by both ways, and leaves nothing behind.
+/// Asserts that it forwards, answers, reloads in both ways, and leaves nothing behind.
 fn expect_sound(pair: Pair, good: &str, lab: &Lab) {
     let Pair { near, far, gateway, .. } = pair;
     ping(&near, &far, 10);
@@ -116,7 +116,7 @@ fn af_xdp(lab: &Lab) {
     assert_eq!(programs(), 0, "the interfaces are as they were");
 }
 
-/// What starts a program as [`USER`], as a service manager does, with these capabilities.
+/// Starts a program as [`USER`] with these capabilities, like a service manager.
 fn launcher(capabilities: &str) -> Vec<String> {
     let [uid, gid] = ids(USER).map(|ids| ids.split('\t').next().unwrap_or_default().to_owned());
     let arguments = ["setpriv", "--clear-groups", "--inh-caps", capabilities, "--ambient-caps", capabilities];
@@ -124,7 +124,7 @@ fn launcher(capabilities: &str) -> Vec<String> {
     arguments.into_iter().map(str::to_owned).chain(ids).collect()
 }
 
-/// The directory of sockets, which a service manager makes for the user.
+/// The directory of sockets, which a service manager creates for the user.
 fn make_runtime_directory(lab: &Lab) {
     let directory = lab.socket("");
     fs::create_dir(&directory).unwrap();
@@ -156,7 +156,7 @@ fn started_as_user(lab: &Lab) {
     expect_sound(Pair { near, far, gateway, namespace }, &configuration, lab);
 }
 
-/// Two ports of virtual devices that are nobody's.
+/// Two ports of virtual devices without peers.
 fn virtual_ports(one: &str, other: &str) -> String {
     let port = |name: &str, vdev: &str| {
         format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\ndevice = {{ {vdev} }}\n")
@@ -201,7 +201,7 @@ fn af_packet_without_root(lab: &Lab) {
     fs::write(&configuration, ports.replace("[control]\n", &socket).replace("metrics = \"none\"\n", ""))
         .unwrap();
     for (capabilities, missing) in [("-all", "CAP_NET_RAW"), ("+net_raw", "CAP_IPC_LOCK")] {
-        // Its rings are longer than that, and stay where they are.
+        // Its rings exceed that limit, and remain.
         let mut command = namespace.command("prlimit");
         command.arg("--memlock=65536").args(launcher(capabilities)).arg(env!("CARGO_BIN_EXE_longspan"));
         command.arg("run").arg("--config").arg(&configuration);

@@ -1,4 +1,4 @@
-//! New configurations under load, and a crash.
+//! Reloads under load, and a crash.
 
 use crate::configuration::{LOSSLESS, OTHER_LOSSLESS, two_ports};
 use crate::lab::{Flow, Gateway, Lab, Receiver, Sender, ping, wait_until};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const RELOADS: usize = 1_000;
-/// How often the counters are looked at.
+/// The polling interval of the counters.
 const RELOADS_PER_LOOK: usize = 50;
 const LINK_BPS: u64 = 1_000_000_000;
 
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Numbered frames through a gateway, in two flows, until the load is taken off.
+/// Numbered frames through a gateway, in two flows, until the load is ended.
 struct Load {
     sender: Sender,
     receiver: Receiver,
@@ -43,7 +43,7 @@ impl Load {
         received.flow(1).received + received.flow(2).received
     }
 
-    /// Everything that was sent must have arrived, in order.
+    /// Asserts that all frames arrived in order.
     fn take_off(mut self) {
         let sent = self.sender.end();
         for (port, count) in &sent.sent {
@@ -86,7 +86,7 @@ fn bad_ones_change_nothing(lab: &Lab) {
         good.replace("64KiB", "64 parsecs"),
         good.replace("priorities = [4]", "priorities = [3]"),
         good.replace("pairs = [[\"dc0\", \"lh0\"]]", "pairs = [[\"dc0\", \"dc1\"]]"),
-        // Good in itself, but not for a gateway that runs.
+        // Valid by itself, but not for a running gateway.
         good.replace("iface=lh0", "iface=lh1"),
     ];
     let pair = Pair::new(lab, &good);
@@ -134,7 +134,7 @@ fn killed_starts_again(lab: &Lab) {
 
 pub const NOTHING: [PathBuf; 0] = [];
 
-/// Files of a gateway that no longer runs.
+/// Files of a gateway that has ended.
 pub fn left_behind(lab: &Lab) -> Vec<PathBuf> {
     let prefix = lab.unique(NAME);
     let directories = ["/var/run/dpdk", "/dev/hugepages", "/dev/shm", "/run/longspan"].map(Path::new);

@@ -1,5 +1,5 @@
-//! The examples as they are, on cores that others keep busy: nothing lossless is lost, or the log says which port
-//! promises that no longer, and what to set.
+//! The example configurations on cores that are busy: no lossless frame is lost, or the log says which port can no
+//! longer guarantee that, and what to set.
 
 use crate::configuration::LOSSLESS;
 use crate::examples::ExamplePair;
@@ -23,10 +23,10 @@ pub fn tests() -> Vec<Trial> {
 const FLOWS: [u16; 2] = [2, 3];
 const LINK_BPS: u64 = 1_000_000_000;
 const FRAME_BYTES: usize = 1_400;
-/// What arrives of each sender before both end.
+/// The number of frames that arrive from each sender before both end.
 const FRAMES: u64 = 10_000;
 const BPS: u64 = 400_000_000;
-/// The receiver holds its priority for half of the time: 67 ms, as its port has 500M, every 130 ms.
+/// The receiver holds its priority half of the time: for 67 ms, as its port has 500M, every 130 ms.
 const HOLD: &str = "
 from scapy.all import Ether, sendp
 from scapy.contrib.mac_control import MACControlClassBasedFlowControl
@@ -39,11 +39,11 @@ import time
 end = time.monotonic() + 120
 while time.monotonic() < end: pass
 ";
-/// What the log says of a promise that does not hold.
+/// The log message about a guarantee that no longer holds.
 const NOT_COVERED: &str = "lossless frames are lost when";
 
 fn busy(lab: &Lab, scheme_name: &str, scheme: &str) {
-    // As anybody starts them, without precedence.
+    // Started normally, without precedence.
     let ExamplePair { near, far, gateways } = ExamplePair::start(lab, scheme, &["nice", "-n", "0"]);
     near.iter().for_each(|host| ping(&far, host, 1));
     let burners: Vec<Process> = cores().iter().map(|core| burner(lab, *core)).collect();
@@ -88,7 +88,7 @@ fn busy(lab: &Lab, scheme_name: &str, scheme: &str) {
     }
 }
 
-/// Lossless frames that the gateway dropped, and frames for which a device had no room, by port.
+/// Lossless frames that the gateway dropped, and frames that found no room in a device, by port.
 fn lost_by_port(shown: &Value) -> impl Iterator<Item = (&str, u64)> {
     let (_, priority) = LOSSLESS;
     let of_port = move |port: &Value| {
@@ -102,7 +102,7 @@ fn lost_by_port(shown: &Value) -> impl Iterator<Item = (&str, u64)> {
     ports.map(move |port| (port["name"].as_str().expect("a port has a name"), of_port(port)))
 }
 
-/// The ports that lost frames, and of which the log does not say that they do not cover their worker's lateness.
+/// Ports that lost frames although the log does not say that they no longer cover their worker's lateness.
 fn lost_unsaid(shown: &Value, log: &str) -> Vec<String> {
     let is_said = |name: &str| {
         log.lines().any(|line| line.contains(NOT_COVERED) && line.contains(&format!("port {name} covers")))
@@ -118,7 +118,7 @@ fn burner(lab: &Lab, core: usize) -> Process {
     Process::start(&format!("burner-{core}"), command, lab.directory())
 }
 
-/// What each worker covers, and how long it was away at most.
+/// The lateness that each worker covers, and its maximum lateness.
 fn lateness(shown: &Value) -> Vec<String> {
     let workers = shown["workers"].as_array().expect("there are workers");
     let millis = |value: &Value| value.as_f64().unwrap_or(f64::NAN) / 1e6;

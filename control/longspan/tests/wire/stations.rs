@@ -1,4 +1,4 @@
-//! The lab itself: that its senders obey and its receivers see.
+//! Tests of the lab itself: senders obey, and receivers count.
 
 use crate::configuration::{LOSSLESS, OTHER_LOSSLESS, two_ports};
 use crate::lab::{Capture, Flow, Host, Lab, Receiver, Sender, scapy, tshark};

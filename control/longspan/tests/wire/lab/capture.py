@@ -1,9 +1,9 @@
-"""Writes every frame that arrives on an interface into a pcap file, with the kernel's stamps.
+"""Writes every frame that arrives on an interface to a pcap file, with the kernel's timestamps.
 
     capture.py INTERFACE FILE
 
-SIGTERM ends it, once all that had arrived before is in the file. The last line of its output is
-JSON: how many frames it wrote, and how many found its buffer full."""
+SIGTERM ends it once all earlier frames are in the file. The last line of its output is JSON: the number
+of frames written, and of frames that found its buffer full."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ ADDRESSES = 12
 
 
 def with_tag(frame, auxiliary):
-    """The frame as it was on the link: the kernel takes an outer VLAN tag out of it."""
+    """The frame as on the link: the kernel removes an outer VLAN tag."""
     status, _, _, _, _, tci, tpid = struct.unpack("=IIIHHHH", auxiliary)
     if not status & TP_STATUS_VLAN_VALID:
         return frame

@@ -1,4 +1,4 @@
-//! What arrives at an interface, kept with the kernel's stamps.
+//! Captures of arriving frames with the kernel's timestamps.
 
 use super::process::Process;
 use super::wait::wait_until;
@@ -7,27 +7,27 @@ use replay::capture::{CaptureReader, FrameSource};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A frame and when it arrived, in nanoseconds of the machine's clock.
+/// A frame and its arrival, in nanoseconds of the machine's clock.
 pub struct Frame {
     pub at_ns: u64,
     pub bytes: Vec<u8>,
 }
 
 impl Frame {
-    /// The DSCP, where it is an untagged IPv4 frame.
+    /// The DSCP, if it is an untagged IPv4 frame.
     pub fn dscp(&self) -> Option<u8> {
         (self.bytes.get(12..14)? == [8, 0]).then(|| self.bytes.get(15).map(|tos| tos >> 2))?
     }
 }
 
-/// A capture that is going on.
+/// A running capture.
 pub struct Capture {
     process: Process,
     path: PathBuf,
 }
 
 impl Capture {
-    /// Begins to capture what arrives at `interface`; it has begun when this returns.
+    /// Starts to capture frames that arrive at `interface`. The capture runs when this returns.
     pub fn start(lab: &Lab, namespace: &Namespace, interface: &str) -> Self {
         let name = format!("capture-{}-{interface}", namespace.name());
         let path = lab.path(&format!("{name}.pcap"));
@@ -42,12 +42,12 @@ impl Capture {
         &self.path
     }
 
-    /// What arrived until now.
+    /// The frames that have arrived so far.
     pub fn so_far(&self) -> Vec<Frame> {
         read_capture(&self.path)
     }
 
-    /// Waits until as many frames as that, of those that `which` chooses, have arrived.
+    /// Waits until this number of frames that match `which` have arrived.
     pub fn wait_for_frames(&mut self, count: usize, which: impl Fn(&Frame) -> bool) {
         wait_until(&format!("{count} frames in a capture"), || {
             self.process.expect_running();
@@ -55,7 +55,7 @@ impl Capture {
         });
     }
 
-    /// Ends the capture. All that had arrived is in it; the lab has failed when it is not.
+    /// Ends the capture, which must contain all arrived frames; otherwise the lab has failed.
     pub fn end(self) -> Vec<Frame> {
         let ended = self.process.end();
         let last = ended.stdout.lines().last().expect("a capture ends with a line of JSON");
@@ -70,7 +70,7 @@ impl Capture {
     }
 }
 
-/// The whole frames of a capture, also of one that is being written.
+/// The complete frames of a capture, which may still be running.
 pub fn read_capture(path: &Path) -> Vec<Frame> {
     let mut frames = Vec::new();
     let Ok(mut reader) = CaptureReader::open(path) else { return frames };
@@ -81,7 +81,7 @@ pub fn read_capture(path: &Path) -> Vec<Frame> {
     frames
 }
 
-/// A Python script beside this file.
+/// A Python script in this directory.
 pub fn script(name: &str) -> PathBuf {
     repository("control/longspan/tests/wire/lab").join(name)
 }

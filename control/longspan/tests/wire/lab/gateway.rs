@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use toml::Table;
 
-/// The account that gateways go on as, where a test says nothing else.
+/// The default account that gateways switch to.
 pub const USER: &str = "nobody";
 
-/// The counters of a port that never fall.
+/// The monotonic counters of a port.
 const TOTALS: [&str; 7] =
     ["in", "out", "control_out", "consumed", "dropped_at_ingress", "dropped_at_egress", "counters"];
 
@@ -25,20 +25,20 @@ const TOTALS: [&str; 7] =
 pub struct Gateway {
     process: Process,
     configuration: PathBuf,
-    /// What tells it from DPDK's other processes.
+    /// Distinguishes it from other DPDK processes.
     file_prefix: String,
     socket: PathBuf,
 }
 
 impl Gateway {
-    /// Starts a gateway in `namespace`; it is ready when this returns. `name` tells it from the
-    /// lab's others, and `text` is its configuration, which may leave out what depends on the machine.
+    /// Starts a gateway in `namespace`, and waits until it is ready. `name` distinguishes it from others of the lab.
+    /// `text` is its configuration, which may omit the parts that depend on the machine.
     pub fn start(lab: &Lab, namespace: &Namespace, name: &str, text: &str) -> Self {
-        // Buffers cover a worker that is away for a while, but not for as long as a busy machine may keep it.
+        // Buffers cover some lateness of a worker, but not as much as a busy machine can cause.
         Self::start_by(&["nice", "-n", "-5"], lab, namespace, name, text)
     }
 
-    /// The same, started by another program, which takes the place of itself by the gateway.
+    /// The same, started by another program, which executes the gateway in its place.
     pub fn start_by(launcher: &[&str], lab: &Lab, namespace: &Namespace, name: &str, text: &str) -> Self {
         let socket = lab.socket(&format!("{name}.sock"));
         let configuration = lab.path(&format!("{name}.toml"));
@@ -48,29 +48,29 @@ impl Gateway {
         Self { process, configuration, file_prefix, socket }
     }
 
-    /// Replaces the configuration's file.
+    /// Replaces the configuration file.
     pub fn write(&self, text: &str) {
         fs::write(&self.configuration, complete(text, &self.file_prefix, &self.socket)).unwrap();
     }
 
-    /// Replaces the configuration's file and asks for a reload. Whether it was taken, and what was
-    /// said, is in the output.
+    /// Replaces the configuration file and requests a reload. The output shows whether it was accepted, and all
+    /// messages.
     pub fn reload(&self, text: &str) -> Output {
         self.write(text);
         longspan().args(["reload", "--socket"]).arg(&self.socket).output().unwrap()
     }
 
-    /// All that `longspan show` has to show.
+    /// The whole snapshot of `longspan show`.
     pub fn show(&self) -> Value {
         self.try_show().unwrap_or_else(|error| panic!("show: {error}"))
     }
 
-    /// The same, or what `longspan show` says where it gets no answer.
+    /// The same, or the error of `longspan show`.
     pub fn try_show(&self) -> Result<Value, String> {
         Self::try_show_at(&self.socket)
     }
 
-    /// The same, of the gateway that listens at `socket`.
+    /// The same, for the gateway that listens on `socket`.
     pub fn try_show_at(socket: &Path) -> Result<Value, String> {
         let output = longspan().args(["show", "ports", "--json", "--socket"]).arg(socket).output().unwrap();
         if !output.status.success() {
@@ -91,8 +91,8 @@ impl Gateway {
         totals
     }
 
-    /// Frames that came in, less those that have left, or were dropped or consumed by name. What the
-    /// gateway itself says to its neighbours is not among them.
+    /// Frames that arrived, minus those that have left, or were dropped or consumed by name. Messages of the gateway
+    /// to its neighbours do not count.
     pub fn unaccounted_frames(&self) -> i128 {
         let frames = |(path, total): (String, u64)| {
             let what = path.split('.').nth(1)?;
@@ -107,12 +107,12 @@ impl Gateway {
         self.totals().into_iter().filter_map(frames).sum()
     }
 
-    /// Mbufs that are not in a pool.
+    /// Mbufs in use.
     pub fn mbufs_in_use(&self) -> u64 {
         self.show()["memory"]["mbufs_in_use"].as_u64().expect("show counts mbufs")
     }
 
-    /// The memory that it has and that is not on disk, in KiB: VmRSS.
+    /// Its resident memory in KiB: VmRSS.
     #[allow(dead_code, reason = "for the soak")]
     pub fn resident_kib(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
@@ -120,7 +120,7 @@ impl Gateway {
         line.trim().trim_end_matches(" kB").parse().expect("it is in KiB")
     }
 
-    /// What the kernel says of each of its threads, by the name of the thread: the lines of `status`.
+    /// The lines of `status` of each thread, by the name of the thread.
     pub fn threads(&self) -> Vec<(String, BTreeMap<String, String>)> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
         let status = |path: PathBuf| fs::read_to_string(path.join("status")).ok();
@@ -132,7 +132,7 @@ impl Gateway {
         lines.map(|lines| (lines["Name"].clone(), lines)).collect()
     }
 
-    /// The most that it may have of something, as the kernel calls it.
+    /// One of its resource limits, by the kernel's name.
     pub fn limit(&self, what: &str) -> String {
         let limits = fs::read_to_string(format!("/proc/{}/limits", self.process.id())).unwrap();
         let line = limits.lines().find_map(|line| line.strip_prefix(what)).expect("the kernel limits it");
@@ -155,7 +155,7 @@ impl Gateway {
         self.process.expect_running();
     }
 
-    /// Stops every thread of the gateway, and waits until it has really stopped.
+    /// Stops every thread of the gateway, and waits until all have stopped.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         let stat = format!("/proc/{}/stat", self.process.id());
@@ -165,12 +165,12 @@ impl Gateway {
         });
     }
 
-    /// Lets a stopped gateway go on.
+    /// Continues a stopped gateway.
     pub fn go_on(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Stops the worker of one core, and no other thread, until what is returned is dropped.
+    /// Stops only the worker of one core until the returned value is dropped.
     pub fn stop_worker(&self, lab: &Lab, namespace: &Namespace, core: usize) -> Process {
         let name = format!("worker-{core}");
         let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
@@ -185,30 +185,30 @@ impl Gateway {
         stopped
     }
 
-    /// What it has said.
+    /// Its output so far.
     pub fn log(&self) -> String {
         self.process.stderr()
     }
 
-    /// Asks it to drain, and returns what it reports.
+    /// Makes it drain, and returns its final state.
     pub fn end(self) -> Ended {
         self.process.end()
     }
 
-    /// Waits for it to end by itself.
+    /// Waits until it ends by itself.
     pub fn ended(self) -> Ended {
         self.process.ended()
     }
 
-    /// Ends it as a crash does.
+    /// Ends it like a crash.
     pub fn kill(self) {
         self.signal(Signal::KILL);
         self.process.ended();
     }
 }
 
-/// A configuration with what a lab needs: no hugepages, and names that nobody else has. What is no
-/// TOML stays as it is.
+/// A configuration with the needs of a lab: no hugepages, and unique names. Text that is not TOML stays
+/// unchanged.
 fn complete(text: &str, file_prefix: &str, socket: &Path) -> String {
     let Ok(mut document) = text.parse::<Table>() else { return text.to_owned() };
     let socket = socket.to_str().expect("the lab's paths are plain");
@@ -218,7 +218,7 @@ fn complete(text: &str, file_prefix: &str, socket: &Path) -> String {
         let table = document.entry(table).or_insert_with(|| Table::new().into());
         table.as_table_mut().expect("it is a table").insert(key.to_owned(), value.into());
     }
-    // Whatever is tested, it is tested without the privileges of the start.
+    // All tests run without the privileges of the start.
     document.entry("process").or_insert_with(|| Table::from_iter([("user".to_owned(), USER.into())]).into());
     document.to_string()
 }
@@ -233,7 +233,7 @@ fn start_longspan(
     let path = lab.path(&format!("{name}.notify"));
     let notifications = UnixDatagram::bind(&path).unwrap();
     notifications.set_nonblocking(true).unwrap();
-    // As systemd's, it is for every user.
+    // For every user, like systemd's.
     fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
     let mut command = namespace.command(launcher[0]);
     command.args(&launcher[1..]).arg(env!("CARGO_BIN_EXE_longspan"));
@@ -249,7 +249,7 @@ fn start_longspan(
     process
 }
 
-/// The numbers in `value`, each by the way to it.
+/// The numbers in `value`, each with its path.
 fn collect(path: &str, value: &Value, into: &mut BTreeMap<String, u64>) {
     match value {
         Value::Object(members) => {

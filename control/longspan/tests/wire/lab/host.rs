@@ -1,4 +1,4 @@
-//! A Linux host with one interface, `eth0`, whose other end is a port of the gateway.
+//! A Linux host with one interface, `eth0`, connected to a port of the gateway.
 
 use super::{Lab, Namespace};
 use serde_json::Value;
@@ -27,7 +27,7 @@ impl Host {
         Self { namespace, mac, address }
     }
 
-    /// Packets that this host has sent, as its kernel counts them.
+    /// Packets that this host has sent, according to its kernel.
     pub fn packets_sent(&self) -> u64 {
         let links: Value =
             serde_json::from_str(&self.namespace.ip(&format!("-json -stats link show {INTERFACE}"))).unwrap();

@@ -1,4 +1,4 @@
-"""Raw sockets for the stations of the lab: what arrives on one interface, with nothing lost unseen."""
+"""Raw sockets for the stations of the lab, which count lost frames."""
 
 import errno
 import select
@@ -18,12 +18,12 @@ SO_RCVBUFFORCE = 33
 
 RECEIVE_BUFFER_BYTES = 128 << 20
 
-# UDP port 4791, as it stands in a frame.
+# UDP port 4791, as in a frame.
 ROCE_PORT = b"\x12\xb7"
 
 
 def arrivals(interface, ethertype):
-    """A socket that hears the frames of an EtherType that arrive, and none that leave."""
+    """A socket that receives arriving frames of an EtherType, and no departing ones."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
     raw.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
@@ -33,14 +33,14 @@ def arrivals(interface, ethertype):
 
 
 def departures(interface):
-    """A socket to send from. It hears nothing."""
+    """A socket for sending only."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     raw.bind((interface, 0))
     return raw
 
 
 def send(raw, frame):
-    """Sends a frame, which is lost where the link is down."""
+    """Sends a frame, which is lost if the link is down."""
     try:
         raw.send(frame)
     except OSError as error:
@@ -49,7 +49,7 @@ def send(raw, frame):
 
 
 def is_down(error):
-    """Whether an error says that the link is down. A socket says so once, and works again when it is up."""
+    """Whether an error means that the link is down. A socket reports it once, and works again when it is up."""
     return error.errno in (errno.ENETDOWN, errno.ENXIO)
 
 
@@ -59,7 +59,7 @@ def overflow(raw):
 
 
 def ipv4(tos, length, source, destination):
-    """An IPv4 header of a UDP datagram, `length` bytes with itself."""
+    """The IPv4 header of a UDP datagram with `length` bytes, including the header."""
     header = struct.pack(">BBHHHBBH", 0x45, tos, length, 0, 0x4000, 64, socket.IPPROTO_UDP, 0)
     header += source + destination
     total = sum(struct.unpack(">10H", header))
@@ -80,7 +80,7 @@ class Stop:
 
 
 def each_arrival(raw, stop, receive, idle=lambda: None):
-    """Hands every frame to `receive` until SIGTERM, and then all that had arrived before it.
+    """Calls `receive` for every frame until SIGTERM, and then for all earlier frames.
 
     `receive` takes one frame from the socket, which does not block. `idle` is called whenever no
     frame waits."""
@@ -94,7 +94,7 @@ def each_arrival(raw, stop, receive, idle=lambda: None):
         except OSError as error:
             if not is_down(error):
                 raise
-            # What had arrived before is still to be read.
+            # Earlier frames are still unread.
             continue
         if stopping:
             return

@@ -1,5 +1,5 @@
-//! A laboratory of network namespaces: hosts, the veth pairs to their gateway, and what runs in them.
-//! All of it goes when it is dropped, and no name in it can meet one of another run.
+//! A laboratory of network namespaces: hosts, their veth pairs to the gateway, and processes.
+//! Dropping it removes everything, and its names never collide with those of another run.
 
 mod capture;
 mod gateway;
@@ -28,7 +28,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
-/// The programs that the lab calls, each with Debian's package.
+/// The programs that the lab calls, with their Debian packages.
 const PROGRAMS: [(&str, &str); 8] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
@@ -40,18 +40,18 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("tshark", "tshark"),
 ];
 
-/// The Python that Debian's python3-scapy is for.
+/// The Python interpreter of Debian's python3-scapy.
 pub const PYTHON: &str = "/usr/bin/python3";
 
 const PREFIX: &str = "longspan-wire";
 
-/// Where `ip` keeps the names of namespaces.
+/// The directory in which `ip` keeps the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// DPDK's runtime directory. What a gateway has there goes with it, unless it is killed.
+/// DPDK's runtime directory. A gateway removes its files there unless it is killed.
 const RUNTIME: &str = "/var/run/dpdk";
 
-/// One test's laboratory. Declare it first, so that it goes last.
+/// The laboratory of one test. Declare it first, so that it is dropped last.
 pub struct Lab {
     prefix: String,
     scratch: TempDir,
@@ -63,12 +63,12 @@ impl Lab {
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("{PREFIX}-{}-{number}", std::process::id());
         let scratch = tempfile::tempdir().unwrap();
-        // A gateway goes on as another user, and reads its configuration again.
+        // A gateway switches to another user and reads its configuration again.
         fs::set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
         Self { prefix, scratch }
     }
 
-    /// A name that nothing else on this machine has.
+    /// A name that is unique on this machine.
     pub fn unique(&self, name: &str) -> String {
         format!("{}-{name}", self.prefix)
     }
@@ -77,12 +77,12 @@ impl Lab {
         Namespace::new(self.unique(name))
     }
 
-    /// A file or directory that goes with the lab.
+    /// A file or directory that is removed with the lab.
     pub fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// A socket of a gateway, in a directory that the first gateway makes: so it can remove it as another user.
+    /// A socket of a gateway, in a directory that the first gateway creates, so that it can remove it as another user.
     pub fn socket(&self, name: &str) -> PathBuf {
         self.path("run").join(name)
     }
@@ -115,7 +115,7 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Why there can be no lab here, if there can be none.
+/// Why a lab is impossible here; `None` if it is possible.
 pub fn why_not() -> Option<String> {
     if !cfg!(feature = "dpdk") {
         return Some("this build has no `longspan run`".to_owned());
@@ -146,7 +146,7 @@ fn succeeds(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Removes what earlier runs left that were killed. Their processes died with them.
+/// Removes the remains of killed runs. Their processes died with them.
 pub fn sweep() {
     for name in names_of_the_dead(NAMESPACES) {
         let _ = Command::new("ip").args(["netns", "del", &name]).status();
@@ -156,7 +156,7 @@ pub fn sweep() {
     }
 }
 
-/// The names in a directory that hold the id of a process that is not there any more.
+/// The names in a directory that contain the id of a process that has ended.
 fn names_of_the_dead(directory: &str) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_of_the_dead = |name: &String| {

@@ -2,13 +2,13 @@
 
 use std::process::{Command, Output};
 
-/// A network namespace that goes when this does.
+/// A network namespace that is removed when this is dropped.
 pub struct Namespace {
     name: String,
 }
 
 impl Namespace {
-    /// Makes one. IPv6 is off in it, so that nothing is on the link but what a test sends.
+    /// Creates one without IPv6, so that its links carry only frames of the test.
     pub fn new(name: String) -> Self {
         run(ip(&["netns", "add", &name]));
         let namespace = Self { name };
@@ -24,28 +24,28 @@ impl Namespace {
         &self.name
     }
 
-    /// A program that will run inside, and that does not outlive this process, however it ends.
+    /// A program that will run inside and never outlives this process.
     pub fn command(&self, program: &str) -> Command {
         let mut command = ip(&["netns", "exec", &self.name]);
         command.args(["setpriv", "--pdeathsig", "KILL", program]);
         command
     }
 
-    /// Runs a program inside to its end, which must be a good one. Returns what it printed.
+    /// Runs a program inside until it ends, which must succeed. Returns its output.
     pub fn run(&self, program: &str, arguments: &[&str]) -> String {
         let mut command = self.command(program);
         command.args(arguments);
         run(command)
     }
 
-    /// `ip` inside, with the words of `arguments`.
+    /// Runs `ip` inside with these arguments.
     pub fn ip(&self, arguments: &str) -> String {
         let words: Vec<&str> = ["-n", &self.name].into_iter().chain(arguments.split(' ')).collect();
         run(ip(&words))
     }
 
-    /// A veth pair from `interface` in here to `peer_interface` in `peer`. A bridge in between
-    /// would keep PFC frames for itself. Both ends leave checksums and segments as they are on a
+    /// A veth pair from `interface` here to `peer_interface` in `peer`. A bridge in between would consume PFC frames.
+    /// Both ends compute checksums and segment as for a real
     /// link, and both are up.
     pub fn connect(&self, interface: &str, peer: &Self, peer_interface: &str, mtu: u32) {
         let peer_name = &peer.name;
@@ -62,7 +62,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Who reads a failure wants the first one.
+        // The first error is the most useful one.
         let _ = ip(&["netns", "del", &self.name]).output();
     }
 }

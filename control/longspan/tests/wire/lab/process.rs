@@ -1,4 +1,4 @@
-//! Processes that end with the test that started them.
+//! Processes that end with the test.
 
 use super::wait::{BETWEEN_LOOKS, PATIENCE, wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-/// How much of a process's output a failure shows, in lines.
+/// The maximum number of lines of a process's output in a failure.
 const SHOWN_LINES: usize = 40;
 
-/// A running process. What it prints goes to files; they are shown when the test fails.
+/// A running process. Its output goes to files, which are printed if the test fails.
 pub struct Process {
     name: String,
     child: Child,
@@ -19,7 +19,7 @@ pub struct Process {
     has_ended: bool,
 }
 
-/// What a process left behind.
+/// The outcome of a process.
 pub struct Ended {
     pub status: ExitStatus,
     pub stdout: String,
@@ -27,7 +27,7 @@ pub struct Ended {
 }
 
 impl Process {
-    /// Starts `command`; `directory` takes what it prints.
+    /// Starts `command`, with its output in `directory`.
     pub fn start(name: &str, mut command: Command, directory: &Path) -> Self {
         let stdout = directory.join(format!("{name}.out"));
         let stderr = directory.join(format!("{name}.err"));
@@ -56,7 +56,7 @@ impl Process {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Panics when the process is no longer there.
+    /// Panics if the process has ended.
     pub fn expect_running(&mut self) {
         if let Some(status) = self.child.try_wait().unwrap() {
             self.has_ended = true;
@@ -75,13 +75,13 @@ impl Process {
         });
     }
 
-    /// Asks the process to end, and waits for it.
+    /// Requests the process to end, and waits for it.
     pub fn end(self) -> Ended {
         self.signal(Signal::TERM);
         self.ended()
     }
 
-    /// Waits for the process to end by itself.
+    /// Waits until the process ends by itself.
     pub fn ended(mut self) -> Ended {
         let what = format!("{} to end", self.name);
         let status = wait_for(&what, || self.child.try_wait().unwrap());
@@ -89,7 +89,7 @@ impl Process {
         Ended { status, stdout: self.stdout(), stderr: self.stderr() }
     }
 
-    /// Asks it, in case it is stopped as well, and makes it end when it does not.
+    /// Requests it to end, even if it is stopped, and kills it if it does not.
     fn make_end(&mut self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);

@@ -1,10 +1,10 @@
-"""Counts the numbered RoCEv2 frames that send.py sends, per flow, and looks at their order. Every
-so many frames it acknowledges one, as a reliable connection does, and for marked ones it sends CNPs.
+"""Counts the numbered RoCEv2 frames of send.py per flow, and checks their order. It acknowledges some of
+them, like a reliable connection, and sends CNPs for marked ones.
 
     receive.py INTERFACE FILE
 
-It rewrites FILE with what it has seen, as JSON, whenever no frame waits. SIGTERM ends it, once all that
-had arrived before is counted. A flow is a UDP source port."""
+It rewrites FILE with its counters, as JSON, whenever no frame waits. SIGTERM ends it once all earlier
+frames are counted. A flow is a UDP source port."""
 
 import json
 import os
@@ -28,12 +28,12 @@ CNP_SPACING_NS = 1_000_000
 
 ACKNOWLEDGE = 0x11
 FRAMES_PER_ACKNOWLEDGEMENT = 32
-# A sender's queue pair is the receiver's with this bit.
+# A sender's queue pair is that of the receiver with this bit.
 SENDER_BIT = 0x800000
 
 
 def acknowledgement(frame):
-    """An ACK of the frame, back to where it came from."""
+    """An ACK of the frame, to its sender."""
     udp = struct.pack(">HHHH", *struct.unpack_from(">HH", frame, UDP_SOURCE), 28, 0)
     queue_pair = int.from_bytes(frame[BTH + 5 : BTH + 8], "big") | SENDER_BIT
     psn = frame[BTH + 8 : BTH + 12]
@@ -43,7 +43,7 @@ def acknowledgement(frame):
 
 
 def notification(frame):
-    """A CNP for the frame, back to where it came from."""
+    """A CNP for the frame, to its sender."""
     udp = struct.pack(">HHHH", *struct.unpack_from(">HH", frame, UDP_SOURCE), 40, 0)
     queue_pair = int.from_bytes(frame[BTH + 5 : BTH + 8], "big") | SENDER_BIT
     bth = struct.pack(">BBHII", CNP, 0x40, 0xFFFF, queue_pair, 0)
@@ -66,7 +66,7 @@ def main(interface, path):
         if len(frame) < SHORTEST or frame[UDP_SOURCE + 2 : UDP_SOURCE + 4] != link.ROCE_PORT:
             return
         if frame[BTH] in (ACKNOWLEDGE, CNP):
-            # Of a flow that this host sends.
+            # For a flow from this host.
             return
         (port,) = struct.unpack_from(">H", frame, UDP_SOURCE)
         (number,) = struct.unpack_from(">Q", frame, NUMBER)

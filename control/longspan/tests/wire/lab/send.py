@@ -1,5 +1,5 @@
-"""Sends numbered RoCEv2 frames. It obeys PFC and slows down for CNPs, as a network card does; a Linux
-host would not.
+"""Sends numbered RoCEv2 frames. It obeys PFC and slows down for CNPs, like a network card and unlike a
+Linux host.
 
     send.py INTERFACE JSON
 
@@ -26,12 +26,12 @@ BTH = 42
 NUMBER = 54
 CNP = b"\x81"
 ECT_0 = 2
-# A sender's queue pair is the receiver's with this bit.
+# A sender's queue pair is that of the receiver with this bit.
 SENDER_BIT = 0x800000
 
 # How far a flow may fall behind its schedule and still catch up.
 ARREARS_NS = 10_000_000
-# In seconds; SIGTERM is looked for in between.
+# In seconds. SIGTERM is checked in between.
 LONGEST_WAIT = 0.02
 
 # A CNP halves the rate, to no less than this share, and without CNPs it grows by this share each time.
@@ -45,7 +45,7 @@ def mac(text):
 
 
 class Flow:
-    """Frames of one UDP source port. Their ICRC is left zero: no switch looks at it."""
+    """Frames of one UDP source port. Their ICRC is zero, because switches ignore it."""
 
     def __init__(self, settings, flow):
         self.frames = [bytearray(self.blank(settings, flow, length)) for length in settings["lengths"]]
@@ -86,7 +86,7 @@ class Flow:
 
 
 class Network:
-    """What the network asks of a sender: pauses, each for a priority, and CNPs, each for a flow."""
+    """Requests of the network to a sender: pauses per priority, and CNPs per flow."""
 
     def __init__(self, interface, link_bps, flows):
         self.raw = link.arrivals(interface, link.ETH_P_ALL)

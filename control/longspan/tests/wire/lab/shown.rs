@@ -1,9 +1,9 @@
-//! What a gateway shows of itself.
+//! Parts of a gateway's snapshot.
 
 use crate::configuration::LOSSLESS;
 use serde_json::Value;
 
-/// The port called `name` in what a gateway shows.
+/// The port called `name` in a snapshot.
 pub fn port<'a>(shown: &'a Value, name: &str) -> &'a Value {
     let ports = shown["ports"].as_array().expect("show has ports");
     ports.iter().find(|port| port["name"] == name).expect("the port is there")

@@ -1,4 +1,4 @@
-//! Senders that obey PFC and CNPs, and receivers that count what they sent.
+//! Senders that obey PFC and CNPs, and receivers that count their frames.
 
 use super::capture::script;
 use super::host::INTERFACE;
@@ -14,11 +14,11 @@ use std::path::PathBuf;
 pub struct Flow {
     pub port: u16,
     pub dscp: u8,
-    /// What the host takes the frames for, and so which pauses hold them.
+    /// The priority that the host assigns to the frames, which determines the pauses that hold them.
     pub priority: u8,
-    /// The rate of the frames themselves, in bits per second.
+    /// The rate of the frames, in bits per second, without overhead.
     pub bps: u64,
-    /// How many frames; without end where it is `None`.
+    /// The number of frames; `None` for no limit.
     pub count: Option<u64>,
 }
 
@@ -38,26 +38,26 @@ pub struct Sender {
     process: Process,
 }
 
-/// What a sender has done.
+/// The counters of a sender.
 #[derive(Debug, Deserialize)]
 pub struct Sent {
     /// Frames per UDP source port.
     pub sent: BTreeMap<u16, u64>,
-    /// CNPs heard, per UDP source port.
+    /// CNPs received, per UDP source port.
     pub cnps: BTreeMap<u16, u64>,
-    /// PFC frames heard, per priority.
+    /// PFC frames received, per priority.
     pub pauses: [u64; 8],
-    /// How long PFC kept each priority silent, in nanoseconds.
+    /// How long PFC held each priority, in nanoseconds.
     pub silent_ns: [u64; 8],
 }
 
 impl Sender {
-    /// Sends frames of `length` bytes over a link of `link_bps`, by which a quantum is measured.
+    /// Sends frames of `length` bytes over a link of `link_bps`, which determines the duration of a quantum.
     pub fn start(lab: &Lab, from: &Host, to: &Host, length: usize, link_bps: u64, flows: &[Flow]) -> Self {
         Self::start_mixed(lab, from, to, &[length], link_bps, flows)
     }
 
-    /// The same, with frames of several lengths, which each flow takes in turn.
+    /// The same, with several lengths, which each flow uses in turn.
     pub fn start_mixed(
         lab: &Lab,
         from: &Host,
@@ -108,21 +108,21 @@ pub struct Receiver {
     path: PathBuf,
 }
 
-/// What a receiver has seen of one flow.
+/// The counters of a receiver for one flow.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct Seen {
     pub received: u64,
     /// One more than the highest number.
     pub next: u64,
-    /// Numbers that were not there when a higher one came.
+    /// Numbers that were missing when a higher one arrived.
     pub missing: u64,
-    /// Frames behind one with a higher number.
+    /// Frames that arrived after one with a higher number.
     pub late: u64,
-    /// Frames that came with CE.
+    /// Frames that arrived with CE.
     pub marked: u64,
 }
 
-/// What a receiver has seen.
+/// The counters of a receiver.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Received {
     pub flows: BTreeMap<u16, Seen>,
@@ -134,7 +134,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The flow has all of its frames, in order.
+    /// Asserts that all frames of the flow have arrived in order.
     pub fn expect_complete(&self, port: u16, sent: &Sent) {
         assert_eq!(self.overflow, 0, "the receiver kept up");
         let (seen, count) = (self.flow(port), sent.sent[&port]);
@@ -142,12 +142,12 @@ impl Received {
         assert_eq!(seen, complete, "flow {port}");
     }
 
-    /// What there is of a flow.
+    /// The counters of a flow.
     pub fn flow(&self, port: u16) -> Seen {
         self.flows.get(&port).cloned().unwrap_or_default()
     }
 
-    /// The rate of the frames between the first and the last.
+    /// The rate of the frames from the first to the last.
     pub fn bits_per_second(&self) -> f64 {
         let (Some(first), Some(last)) = (self.first_ns, self.last_ns) else { return 0.0 };
         self.bytes as f64 * 8e9 / last.saturating_sub(first).max(1) as f64
@@ -155,7 +155,7 @@ impl Received {
 }
 
 impl Receiver {
-    /// Counts what arrives at `host`, from when this returns.
+    /// Counts the frames that arrive at `host` after this returns.
     pub fn start(lab: &Lab, host: &Host) -> Self {
         let path = lab.path(&format!("received-{}.json", host.address));
         let mut command = host.namespace.command(PYTHON);
@@ -169,7 +169,7 @@ impl Receiver {
         serde_json::from_str(&std::fs::read_to_string(&self.path).unwrap()).unwrap()
     }
 
-    /// Waits until the frame before number `next` of a flow, or a later one, is there.
+    /// Waits until the frame before number `next` of a flow, or a later one, has arrived.
     pub fn wait_for_flow(&mut self, port: u16, next: u64) {
         wait_until(&format!("frame {next} of flow {port}"), || {
             self.process.expect_running();
@@ -177,7 +177,7 @@ impl Receiver {
         });
     }
 
-    /// Ends it, once all that had arrived is counted.
+    /// Ends it once all arrived frames are counted.
     pub fn end(self) -> Received {
         self.process.end();
         serde_json::from_str(&std::fs::read_to_string(&self.path).unwrap()).unwrap()

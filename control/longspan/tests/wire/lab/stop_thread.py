@@ -1,4 +1,4 @@
-"""Stops one thread of another process until SIGTERM, and lets it go on. A signal would stop all of them.
+"""Stops one thread of another process until SIGTERM, and then continues it. A signal would stop all threads.
 
     stop_thread.py THREAD"""
 

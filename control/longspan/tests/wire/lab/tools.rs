@@ -1,4 +1,4 @@
-//! Other people's tools, run to their end in a host's namespace.
+//! External tools, run in a host's namespace until they end.
 
 use super::host::INTERFACE;
 use super::process::Process;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Pings `to` until `count` answers are there, with none missing.
+/// Pings `to` until `count` replies have arrived, with none missing.
 pub fn ping(from: &Host, to: &Host, count: u32) {
     let count = count.to_string();
     from.namespace.run("ping", &["-n", "-q", "-i", "0.02", "-W", "5", "-c", &count, &to.address]);
@@ -20,17 +20,17 @@ pub fn answers(to: &Host, from: &Host) -> bool {
     command.status().unwrap().success()
 }
 
-/// What `iperf3` writes at a time, in bytes.
+/// The block size of `iperf3`, in bytes.
 pub const IPERF3_BLOCK: u64 = 128 * 1024;
 
-/// Bytes that one end of a TCP connection wrote, and the other one read.
+/// Bytes that one end of a TCP connection wrote, and that the other one read.
 #[derive(Debug)]
 pub struct Carried {
     pub sent: u64,
     pub received: u64,
 }
 
-/// Carries `bytes` over TCP, rounded up to blocks.
+/// Transfers `bytes` over TCP, rounded up to blocks.
 pub fn iperf3(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> Carried {
     let mut command = to.namespace.command("iperf3");
     command.args(["--server", "--one-off", "--forceflush"]);
@@ -44,7 +44,7 @@ pub fn iperf3(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> Carried {
     Carried { sent: sum("sum_sent"), received: sum("sum_received") }
 }
 
-/// Sends every frame of a capture, `frames_per_second` of them.
+/// Sends all frames of a capture, `frames_per_second` of them.
 pub fn tcpreplay(from: &Host, capture: &Path, frames_per_second: u32) {
     let rate = format!("--pps={frames_per_second}");
     let capture = capture.to_str().expect("captures have plain names");
@@ -57,7 +57,7 @@ pub fn scapy(namespace: &Namespace, lines: &str) {
     namespace.run(PYTHON, &["-c", &program]);
 }
 
-/// The fields that tshark reads in the frames that match `filter`, one line a frame.
+/// The given fields of the frames that match `filter`, according to tshark, one line per frame.
 pub fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);

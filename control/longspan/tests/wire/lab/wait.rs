@@ -1,14 +1,14 @@
-//! Waiting for a condition instead of for a time.
+//! Waiting for conditions instead of durations.
 
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a look is from the next.
+/// The polling interval.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// What `look` finds, as soon as it finds it. Panics with `what` when it has not within [`PATIENCE`].
+/// Returns the result of `look` as soon as there is one. Panics with `what` if there is none within [`PATIENCE`].
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
