@@ -381,9 +381,12 @@ pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut Plan) {
     let find = |names: &At<Names>| Names::find(names, "node", known(), problems);
     let nodes = decl.node.as_ref().map_or_else(Vec::new, find);
     let [to, via] = [&decl.to, &decl.via].map(|list| values(list).flat_map(find).collect::<Vec<_>>());
-    if let Some(list) = decl.via.filter(|_| via.is_empty()) {
-        let kind = ProblemKind::WrongType { got: "an empty array".into(), want: "an array of neighbours" };
-        problems.error(&list.place, kind);
+    if via.is_empty() {
+        if let Some(list) = decl.via.filter(|list| list.value.is_empty()) {
+            let kind =
+                ProblemKind::WrongType { got: "an empty array".into(), want: "an array of neighbours" };
+            problems.error(&list.place, kind);
+        }
         return;
     }
     for node in nodes {
