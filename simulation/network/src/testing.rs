@@ -6,9 +6,10 @@ use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transp
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use switch::{ForwardingSettings, Program};
-use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
+use wire::pfc;
 
 pub const RATE: BitRate = BitRate::gigabits(100);
 pub const DELAY: Interval = Interval(1_000);
@@ -72,6 +73,16 @@ pub fn host_settings(number: u8, to: u8) -> HostSettings {
         congestion_control: CongestionControl::None,
         cnp_interval: None,
     }
+}
+
+/// A PFC frame that pauses `priority`.
+pub fn pause(priority: Priority, quanta: u16) -> [u8; 60] {
+    let source = MacAddress([2, 0, 0, 1, 0, 1]);
+    let mut bytes = [0; 60];
+    pfc::Frame::uniform(source, PrioritySet::EMPTY.with(priority), PauseQuanta(quanta))
+        .emit(&mut bytes)
+        .expect("60 bytes are enough for a control frame");
+    bytes
 }
 
 pub fn end(node: u32, port: u16) -> LinkEnd {

@@ -77,18 +77,9 @@ pub(crate) fn code_points(headers: &[u8]) -> (Option<Dscp>, Option<Priority>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::ethernet::MacAddress;
+    use crate::testing::{P3, pause};
 
-    const P3: Priority = Priority::from_low_bits(3);
     const P4: Priority = Priority::from_low_bits(4);
-
-    fn pause(priority: Priority, quanta: u16) -> [u8; 60] {
-        let mut times = [None; Priority::COUNT];
-        times[priority.index()] = Some(PauseQuanta(quanta));
-        let mut bytes = [0; 60];
-        pfc::Frame { source: MacAddress([2, 0, 0, 0, 0, 1]), times }.emit(&mut bytes).unwrap();
-        bytes
-    }
 
     #[test]
     fn a_pause_lasts_for_its_quanta_and_the_next_one_replaces_it() {

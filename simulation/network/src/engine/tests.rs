@@ -4,15 +4,13 @@ use super::*;
 use crate::frame::{FramePool, Label};
 use crate::link::Sent;
 use crate::network::{Faults, NetworkSpec, NodeId};
-use crate::testing::{P3, end, flow, line, link, patched, switch};
+use crate::testing::{P3, end, flow, line, link, patched, pause, switch};
 use crate::violation::Pool;
 use endpoint::FlowId;
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
 use switch::{Frame, Ledger, Shard, ShardId, Volume};
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
-use wire::ethernet::MacAddress;
-use wire::pfc;
+use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
 /// The headers of an IPv4 frame of priority `priority`.
 fn headers(priority: u8) -> [u8; 60] {
@@ -22,14 +20,6 @@ fn headers(priority: u8) -> [u8; 60] {
     bytes[12..16].copy_from_slice(&[8, 0, 0x45, priority << 5]);
     bytes[16..18].copy_from_slice(&1_068_u16.to_be_bytes());
     bytes[22..24].copy_from_slice(&[64, 17]);
-    bytes
-}
-
-fn pause(quanta: u16) -> [u8; 60] {
-    let mut times = [None; Priority::COUNT];
-    times[P3.index()] = Some(PauseQuanta(quanta));
-    let mut bytes = [0; 60];
-    pfc::Frame { source: MacAddress([2, 0, 0, 1, 0, 1]), times }.emit(&mut bytes).unwrap();
     bytes
 }
 
@@ -132,7 +122,7 @@ fn a_sender_that_does_not_know_of_a_pause_is_found_at_its_link() {
     let mut engine = engine(line());
     // The link hears of a pause that the switch never gets.
     let number = engine.numbers[1][0];
-    engine.directions[number].pauses.hear(Nanos(0), &pause(1_000), PrioritySet::ALL);
+    engine.directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
     inject(&mut engine, (0, 0), 0, &headers(3), None);
     let broken = run(&mut engine, 9_000).unwrap_err();
     assert!(matches!(broken, Broken::Pause { start: Nanos(1_089), until: Nanos(5_120), .. }), "{broken}");
@@ -141,7 +131,7 @@ fn a_sender_that_does_not_know_of_a_pause_is_found_at_its_link() {
 #[test]
 fn frames_of_other_priorities_pass_while_one_is_paused() {
     let mut engine = engine(line());
-    inject(&mut engine, (1, 1), 0, &pause(1_000), None);
+    inject(&mut engine, (1, 1), 0, &pause(P3, 1_000), None);
     inject(&mut engine, (0, 0), 500, &headers(0), None);
     inject(&mut engine, (0, 0), 1_000, &headers(3), None);
     assert_eq!(run(&mut engine, 3_000), Ok(Ending::Limit));
@@ -159,7 +149,7 @@ fn frames_of_other_priorities_pass_while_one_is_paused() {
 fn overfill(network: NetworkSpec) -> (Engine, Result<Ending, Broken>) {
     let mut engine = engine(network);
     engine.options.stall = Interval(u64::MAX);
-    inject(&mut engine, (1, 1), 0, &pause(u16::MAX), None);
+    inject(&mut engine, (1, 1), 0, &pause(P3, u16::MAX), None);
     for number in 0..200 {
         inject(&mut engine, (0, 0), 1_000 + 100 * number, &headers(3), None);
     }
@@ -221,7 +211,7 @@ fn faults_that_hold_up_no_pause_on_the_link_of_a_drop_do_not_explain_it() {
 fn a_lossless_drop_may_be_asked_for() {
     let mut engine = self::engine(line());
     engine.options.tolerate_loss = true;
-    inject(&mut engine, (1, 1), 0, &pause(u16::MAX), None);
+    inject(&mut engine, (1, 1), 0, &pause(P3, u16::MAX), None);
     for number in 0..200 {
         inject(&mut engine, (0, 0), 1_000 + 100 * number, &headers(3), None);
     }
@@ -231,7 +221,7 @@ fn a_lossless_drop_may_be_asked_for() {
 #[test]
 fn what_a_switch_does_not_hold_is_missed_in_its_sums() {
     let mut engine = engine(line());
-    inject(&mut engine, (1, 1), 0, &pause(u16::MAX), None);
+    inject(&mut engine, (1, 1), 0, &pause(P3, u16::MAX), None);
     inject(&mut engine, (0, 0), 1_500, &headers(3), None);
     assert_eq!(run(&mut engine, 9_000), Ok(Ending::Limit));
     engine.switches[0].held.frames += 1;
@@ -356,7 +346,7 @@ fn overfilled(
 fn each_pool_of_a_switch_is_held_to_its_own_size() {
     let paused = |count: u64| {
         move |engine: &mut Engine| {
-            inject(engine, (1, 1), 0, &pause(u16::MAX), None);
+            inject(engine, (1, 1), 0, &pause(P3, u16::MAX), None);
             (0..count).for_each(|number| inject(engine, (0, 0), 1_500 + 100 * number, &headers(3), None));
         }
     };
@@ -388,7 +378,7 @@ fn a_host_that_does_not_know_of_a_pause_is_found_at_its_link() {
     let options = Options { limit: Nanos(1_000_000), ..Options::default() };
     let mut engine = Engine::new(line(), options);
     let number = engine.numbers[0][0];
-    engine.directions[number].pauses.hear(Nanos(0), &pause(1_000), PrioritySet::ALL);
+    engine.directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
     let broken = engine.run(core::iter::once(flow(Some(1_000))), &mut ()).unwrap_err().what;
     let (node, port, priority) = (NodeId(0), PortId(0), P3);
     let (start, until) = (Nanos(0), Nanos(5_120));
