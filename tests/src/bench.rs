@@ -188,9 +188,9 @@ impl Testbench {
     /// Moves the clock to `time`, and lets everything leave when it is due on the way.
     ///
     /// # Panics
-    /// Where a deadline has come and nothing happens: a driver would spin.
+    /// Where deadlines come and nothing happens: a driver would spin.
     pub fn run_until(&mut self, time: Nanos) {
-        let (mut idle_calls, mut dropped) = (0, Volume::ZERO);
+        let (mut idle_calls, mut unseen) = (0, (Volume::ZERO, 0));
         while self.shard.next_deadline() <= time {
             self.now = self.now.max(self.shard.next_deadline());
             let before = self.count_sent();
@@ -200,9 +200,12 @@ impl Testbench {
                 }
             }
             idle_calls = if self.count_sent() == before { idle_calls + 1 } else { 0 };
-            // A call may drop what waits.
-            if idle_calls > 0 && core::mem::replace(&mut dropped, self.dropped_in_all()) != dropped {
-                idle_calls = 0;
+            // A call may drop what waits, or end a slot of Bifrost.
+            if idle_calls > 0 {
+                let now = (self.dropped_in_all(), self.slots_ended());
+                if core::mem::replace(&mut unseen, now) != now {
+                    idle_calls = 0;
+                }
             }
             assert!(idle_calls < IDLE_CALLS_MAX, "a deadline at {} that leads to nothing", self.now);
         }
@@ -229,6 +232,11 @@ impl Testbench {
 
     fn count_sent(&self) -> usize {
         self.sent.iter().map(Vec::len).sum()
+    }
+
+    fn slots_ended(&self) -> u64 {
+        let schemes = self.ports().map(|port| self.shard.flow_control(port));
+        schemes.filter_map(|scheme| Some(scheme.bifrost()?.slots.slots)).sum()
     }
 
     /// Everything that left through `port`.

@@ -5,12 +5,14 @@
 
 use conformance::settings::{alpha, bridged, group_of, lossless, patched, routed};
 use conformance::{Flow, Testbench};
+use core::num::NonZeroU32;
 use proptest::prelude::*;
 use switch::PortInspection;
 use switch::program::{
-    LossyQueue, MarkAt, RateLimit, Red, Scheduling, Settings, Threshold, Watchdog, WatchdogAction,
+    Bifrost, FlowControl, LossyQueue, MarkAt, PortSettings, RateLimit, Red, Scheduling, Settings, Threshold,
+    VirtualIncoming, Watchdog, WatchdogAction,
 };
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 use wire::ip::Ecn;
 
 const PORTS: u16 = 4;
@@ -49,11 +51,15 @@ struct Variant {
     shaped: bool,
     weighted: bool,
     watchdog: Option<WatchdogAction>,
+    /// On ports 0 and 1.
+    bifrost: Option<VirtualIncoming>,
 }
 
 fn variant() -> impl Strategy<Value = Variant> {
     let mark_at = prop_oneof![Just(None), Just(Some(MarkAt::Enqueue)), Just(Some(MarkAt::Dequeue))];
     let tx_window = prop_oneof![2 => Just(0), 1 => 0_u64..2_000];
+    let history = VirtualIncoming::History { jitter: Interval(200) };
+    let virtual_incoming = prop_oneof![Just(VirtualIncoming::Counter), Just(history)];
     (
         0_u8..3,
         tx_window,
@@ -66,16 +72,26 @@ fn variant() -> impl Strategy<Value = Variant> {
             Just(WatchdogAction::Forward),
             Just(WatchdogAction::Alert),
         ]),
+        proptest::option::of(virtual_incoming),
     )
-        .prop_map(|(forwarding, tx_window, small, mark_at, shaped, weighted, watchdog)| Variant {
-            forwarding,
-            tx_window,
-            small,
-            mark_at,
-            shaped,
-            weighted,
-            watchdog,
+        .prop_map(|(forwarding, tx_window, small, mark_at, shaped, weighted, watchdog, bifrost)| {
+            Variant { forwarding, tx_window, small, mark_at, shaped, weighted, watchdog, bifrost }
         })
+}
+
+/// Slots of 1 us at 100G, and a round trip of 3: within a run they end by the hundred.
+fn bifrost(virtual_incoming: VirtualIncoming) -> Bifrost {
+    let mut settings = Bifrost {
+        buffer: WireBytes(0),
+        slot: Interval(1_000),
+        round_trip: Interval(3_000),
+        check_every: NonZeroU32::MIN,
+        virtual_incoming,
+        holdover: Interval(500),
+        lateness: Interval::ZERO,
+    };
+    settings.buffer = settings.buffer_terms(BitRate::gigabits(100), PortSettings::LARGEST_FRAME).total();
+    settings
 }
 
 fn settings(variant: &Variant) -> Settings {
@@ -113,6 +129,11 @@ fn settings(variant: &Variant) -> Settings {
     for port in &mut settings.ports {
         let (detection, restoration) = (*Watchdog::DETECTION.start(), *Watchdog::RESTORATION.start());
         port.watchdog = variant.watchdog.map(|action| Watchdog { detection, restoration, action });
+    }
+    if let Some(virtual_incoming) = variant.bifrost {
+        for port in &mut settings.ports[..2] {
+            port.flow_control = FlowControl::Bifrost(bifrost(virtual_incoming));
+        }
     }
     if variant.shaped {
         let rate_limit = RateLimit { rate: BitRate::gigabits(10), burst: Bytes(20_000) };
