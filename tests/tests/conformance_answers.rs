@@ -11,7 +11,7 @@ use etherparse::{
     EtherType, Icmpv4Type, Icmpv6Type, NetHeaders, PacketBuilder, PacketHeaders, TransportHeader,
     icmpv6::NeighborAdvertisementHeader,
 };
-use switch::{Consumed, DropReason};
+use switch::{Consumed, DropReason, PauseCause};
 use units::{Interval, PortId, Priority};
 use wire::arp::{Operation, Packet};
 use wire::ethernet::MacAddress;
@@ -252,7 +252,7 @@ fn an_answer_is_charged_and_scheduled_like_the_frame_that_asked() {
         bench.inject_singly(A, [request.clone()]);
     }
     let group = bench.shard.group(bench.now(), A, conformance::P3);
-    assert!(group.paused.is_some(), "who asks too much is paused like anybody else");
+    assert_eq!(group.paused, Some(PauseCause::Threshold), "who asks too much is paused like anybody else");
     assert_eq!(bench.shard.ingress_counters(A).answers[3].frames, 200);
     // Answers wait as long as the group may hold them, and are dropped beyond that.
     let waiting = bench.shard.ledger().ingress_queue(A, conformance::P3);

@@ -173,7 +173,8 @@ fn a_flow_behind_two_tags_is_marked_since_a_cnp_has_room_for_one() {
         bench.run_for(Interval::from_micros(1));
     }
     assert_eq!(direct_cnps(&bench), []);
-    assert!(bench.shard.lscc(B).unwrap().limiter.marked_instead > 1);
+    let marked = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    assert!((3..=4).contains(&marked), "{marked} marks in four intervals");
 }
 
 #[test]
@@ -303,7 +304,8 @@ fn flows_that_go_on_sending_while_their_cnps_wait_are_told_all_the_same() {
         *identifications.entry(ipv4::View::parse(&frame[14..]).unwrap().identification()).or_insert(0) += 1;
     }
     assert_eq!(by_flow.len(), connections.len());
-    assert!(by_flow.values().all(|times| times.len() > 1), "not once and never again");
+    // The link of 1G carries one to each of them in 235 us, and 4.25 in the millisecond.
+    assert!(by_flow.values().all(|times| (4..=5).contains(&times.len())), "each in its turn");
     assert!(identifications.values().all(|count| *count == 1), "each is a packet of its own");
 }
 
@@ -314,7 +316,8 @@ fn a_lossy_flow_beside_a_limited_one_is_left_alone() {
     let mut bench = limited(gateway(), &[limited_one, lossy]);
     send(&mut bench, &[limited_one, lossy], Interval::from_millis(1));
     let pairs: Vec<_> = direct_cnps(&bench).iter().map(|(_, frame)| queue_pair(frame)).collect();
-    assert!(pairs.len() > 10 && pairs.iter().all(|pair| *pair == limited_one.source_qp));
+    assert!((18..=20).contains(&pairs.len()), "{} CNPs in twenty intervals", pairs.len());
+    assert!(pairs.iter().all(|pair| *pair == limited_one.source_qp));
     assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
 }
 
@@ -333,7 +336,7 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
     let before = direct_cnps(&bench).len();
     send(&mut bench, &[connection], Interval::from_millis(1));
     assert_eq!(direct_cnps(&bench).len(), before, "the new table does not know its sender");
-    assert!(bench.shard.lscc(B).unwrap().received_rate.is_some());
+    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
     bench.install(|settings| lscc_of(settings).feedback.peer = [10, 255, 0, 9].into());
     assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None, "the new peer has said nothing");
     bench.install(|settings| settings.ports[B.index()].lscc = None);
@@ -413,7 +416,8 @@ fn a_limit_holds_through_a_silence_without_traffic() {
     let mut bench = limited(gateway(), &[connection]);
     bench.run_for(Interval::from_secs(5));
     send(&mut bench, &[connection], Interval::from_micros(90));
-    assert!(!direct_cnps(&bench).is_empty());
+    let cnps = direct_cnps(&bench).len();
+    assert!((1..=2).contains(&cnps), "{cnps} CNPs in almost two intervals");
 }
 
 #[test]

@@ -352,11 +352,13 @@ fn a_pause_is_refreshed_before_it_runs_out_even_behind_a_long_frame_on_a_slow_li
     }
     let pauses = bench.pauses(A, P3);
     let lasts = PauseQuanta(400).interval_at(BitRate::gigabits(1)).0;
-    assert!(pauses.len() > 100);
+    let ends = bench.now().0;
+    assert!(pauses[0].0 == Nanos::ZERO && ends - pauses[pauses.len() - 1].0.0 < lasts, "from first to last");
     for pair in pauses.windows(2) {
         let [(first, time), (second, _)] = pair else { continue };
         assert_eq!(*time, PauseQuanta(400));
-        assert!(second.0 - first.0 < lasts, "{} ns after a pause of {lasts}", second.0 - first.0);
+        let gap = second.0 - first.0;
+        assert!((lasts / 2..lasts).contains(&gap), "{gap} ns after a pause of {lasts}");
     }
     let sent = bench.shard.group(bench.now(), A, P3).pauses;
     assert_eq!((sent.xoff, sent.refresh, sent.xon), (1, pauses.len() as u64 - 1, 0));

@@ -5,7 +5,7 @@
 use conformance::settings::{patched, two_ports};
 use conformance::{A, B, C, D, Flow, P1, P3, P4, Testbench};
 use switch::program::{RateLimit, Settings, Watchdog, WatchdogAction};
-use switch::{DropReason, Program, Restoration, RestorationCause, Storm, Volume};
+use switch::{DropReason, PauseCause, Program, Restoration, RestorationCause, Storm, Volume};
 use switch::{WatchdogChange, WatchdogCounters, WatchdogEvent};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 
@@ -117,7 +117,7 @@ fn a_sender_that_the_storm_had_us_pause_is_resumed_when_its_frames_are_dropped()
     let mut bench = bench(WatchdogAction::Drop);
     bench.block(B, P3);
     bench.inject_singly(A, at(P3).udps(120, 1_000));
-    assert!(bench.shard.group(bench.now(), A, P3).paused.is_some());
+    assert_eq!(bench.shard.group(bench.now(), A, P3).paused, Some(PauseCause::Threshold));
     storm(&mut bench, DETECTION);
     assert!(bench.shard.group(bench.now(), A, P3).paused.is_none());
     assert_eq!(bench.pauses(A, P3).last().unwrap().1, PauseQuanta::ZERO);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{lossless, routed, two_ports};
-use conformance::{A, B, C, Flow, Network, P1, P3, P4, Peer, TestFrame, Testbench};
+use conformance::{A, B, C, Flow, Network, P1, P3, P4, Peer, TestFrame, Testbench, cost};
 use proptest::prelude::*;
 use std::path::Path;
 use switch::DropReason;
@@ -65,7 +65,13 @@ fn a_flood_of_the_shortest_best_effort_frames_costs_no_lossless_frame() {
     // 10 Gb/s carry 44,642 of them in 3 ms, and the buffer holds no more than 16 MiB in cells of theirs.
     let flooded = network.peers[0].1.sent();
     assert!(lost_of_flood > flooded - 44_643 - (16 << 20) / 80, "{lost_of_flood} of {flooded}");
-    assert!(bench.pauses(A, P3).iter().any(|(_, time)| time.0 > 0), "its sender was told to stop");
+    // Its sender was paused in time. Unpaused it would have sent ten times what left within the millisecond, beside
+    // which there is only what the group held.
+    let group = bench.shard.group(bench.now(), A, P3);
+    let held = (group.watermark.persistent() + group.headroom_watermark.persistent()).0 / cost(1_082);
+    let left = BitRate::gigabits(10).bytes_in(end.since(begin)) / WireBytes::of_frame(Bytes(1_082)).0;
+    assert!((held..=held + left + 1).contains(&sent), "{sent}: {held} held and {left} sent");
+    assert!(group.pauses.xoff > 0 && group.pauses.xon == group.pauses.xoff, "{:?}", group.pauses);
 }
 
 /// Two senders on ports A and B for C, of frames of these lengths in turn, whose neighbours obey; C is slower than

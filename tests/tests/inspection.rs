@@ -95,8 +95,11 @@ fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
     assert!(b.delays != empty.delays && b.control_sent != empty.control_sent && b.pauses != empty.pauses);
     let bifrost = a.flow_control.bifrost().unwrap();
     assert_eq!(bifrost.slots.slots, bench.now().0 / SLOT.0, "every slot has ended");
-    assert!(bifrost.last.is_some() && a.lscc.is_none());
-    assert!(b.lscc.unwrap().received_rate.is_some() && b.lscc_lateness.is_some());
+    let line = bench.shard.program().port(A).rate.bytes_in(SLOT);
+    assert_eq!(bifrost.last.unwrap().grant, WireBytes(line), "nothing comes in any more");
+    let lscc = b.lscc.unwrap();
+    assert_eq!((a.lscc, lscc.received_rate), (None, Some(BitRate::gigabits(20))));
+    assert_eq!(b.lscc_lateness.unwrap().count(), lscc.rates.intervals);
     assert_eq!(b.flow_control, SchemeReport::Pfc);
     assert_eq!(
         b.watchdog.iter().len(),

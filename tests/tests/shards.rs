@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switch::program::{LossyQueue, Threshold};
-use switch::{DropReason, Program, Volume};
+use switch::{DropReason, PauseCause, Program, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 
 const PORTS: u16 = 8;
@@ -150,7 +150,7 @@ fn a_group_is_resumed_by_what_leaves_through_a_port_of_another_shard() {
     shards.inject(b, [pause_frame(0b1000, u16::MAX)]);
     shards.inject(a, Flow::new(a, b).at(p3).udps(100, 1_000));
     shards.run_until(Nanos(1_000));
-    assert!(shards.owner(a).group(shards.now, a, p3).paused.is_some());
+    assert_eq!(shards.owner(a).group(shards.now, a, p3).paused, Some(PauseCause::Threshold));
     assert_eq!(shards.sent[0].len(), 1, "XOFF");
     shards.inject(b, [pause_frame(0b1000, 0)]);
     shards.run_dry();

@@ -1,14 +1,14 @@
 //! What can be computed by hand, to the nanosecond.
 
-use conformance::settings::{lossless, routed, switch};
+use conformance::settings::{XOFF, XON, lossless, routed, switch};
 use conformance::simulated::{PACKET, Plan, assert_lossless, flow, host_behind, host_of_pair, options};
-use conformance::{A, B};
+use conformance::{A, B, cost};
 use core::num::NonZeroU32;
 use endpoint::{GoBackN, Transport};
 use simulation::{NodeId, Options, Tap};
 use switch::ForwardingSettings;
 use switch::program::Settings;
-use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
 
 const DELAY: Interval = Interval(1_500);
 
@@ -108,8 +108,15 @@ fn of_many_to_one_the_last_flow_ends_when_its_last_byte_has_passed_the_bottlenec
         let all = time(rate, u64::from(senders) * packets * PACKET);
         let last = seen.flows.iter().map(|record| record.end).max().unwrap();
         assert_eq!(last, Nanos(first + all + DELAY.0), "the bottleneck never idles, {senders} senders");
-        let pauses: u64 = outcome.hosts.iter().map(|host| host.counters.pauses_received).sum();
-        assert!(pauses > 0 || senders == 2, "and that under PFC");
+        // And that under PFC. Each pause lets what is between XOFF and XON drain.
+        let most = 1 + (packets * cost(PACKET - WireBytes::OVERHEAD) - XOFF) / (XOFF - XON);
+        for (host, port) in outcome.hosts.iter().zip(&outcome.switches[0].ports).take(senders.into()) {
+            let pauses = port.groups[3].pauses;
+            assert!((1..=most).contains(&pauses.xoff), "{senders} senders: {} of {most}", pauses.xoff);
+            assert_eq!(pauses.xon, pauses.xoff);
+            assert_eq!(host.counters.pauses_received, pauses.xoff + pauses.refresh + pauses.xon);
+            assert_eq!(port.groups[3].watermark.persistent(), Bytes(XOFF));
+        }
     }
 }
 

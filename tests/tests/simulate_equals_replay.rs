@@ -98,7 +98,9 @@ fn assert_same(settings: Settings) {
     let (outcome, seen) = plan.run(Options { taps: vec![router], ..options() }, &flows);
     assert_lossless(&outcome);
     let report = &outcome.switches[0];
-    assert!(report.ports.iter().any(|port| port.groups[3].pauses.xoff > 1), "there was something to see");
+    for pauses in report.ports[..3].iter().map(|port| port.groups[3].pauses) {
+        assert!(pauses.xoff > 1 && pauses.xon == pauses.xoff, "every sender was paused: {pauses:?}");
+    }
     for (port, replayed) in (0..).zip(replayed(&plan, router, &seen)) {
         assert!(capture(&seen, port, false) == replayed, "port {port} differs");
     }

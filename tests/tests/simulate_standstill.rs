@@ -1,7 +1,7 @@
 //! Networks that stop, networks that run on the spot, and networks that merely wait.
 
 use conformance::settings::{host_mac, host_v4, lossless, port_mac, switch};
-use conformance::simulated::{Plan, assert_lossless, endless, flow, host, host_of_pair, options};
+use conformance::simulated::{PACKET, Plan, assert_lossless, endless, flow, host, host_of_pair, options};
 use conformance::{A, B, C, P3};
 use core::net::{IpAddr, Ipv4Addr};
 use endpoint::{GoBackN, HostSettings, Transport};
@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use simulation::{Ending, Faults, NodeId, Options, PausedQueue, SwitchOutcome};
 use switch::program::Settings;
 use switch::{ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Interval, Nanos, PortId};
+use units::{BitRate, Interval, Nanos, PortId, WireBytes};
 
 const RATE: BitRate = BitRate::gigabits(100);
 const SWITCHES: u16 = 4;
@@ -63,7 +63,7 @@ fn a_ring_that_pauses_itself_is_a_deadlock_and_its_cycle_is_named() {
     assert_eq!(*cycle, [0, 1, 2, 3].map(queue));
     let holds = |switch: &SwitchOutcome| switch.ports[B.index()].queues[P3.index()].waiting.frames > 0;
     assert!(outcome.switches.iter().all(holds), "each queue of the cycle holds frames");
-    assert!(outcome.flows_ended < 4);
+    assert_eq!(outcome.flows_ended, 0);
 }
 
 #[test]
@@ -95,7 +95,10 @@ fn a_link_that_loses_everything_is_a_livelock() {
     let options = Options { stall: Interval::from_millis(5), ..options() };
     let (outcome, _) = plan.run(options, &[flow(0, source, destination, 10_000)]);
     assert_eq!(outcome.ending, Ending::Livelock { since: Nanos::ZERO });
-    assert!(outcome.transmissions > 20 && outcome.end < Nanos(20_000_000));
+    assert!((Nanos(5_000_000)..Nanos(20_000_000)).contains(&outcome.end), "{}", outcome.end);
+    // Three packets, and again at each timeout.
+    let rounds = 1 + outcome.end.0 / 200_000;
+    assert!((3 * (rounds - 1)..=3 * rounds).contains(&outcome.transmissions), "{}", outcome.transmissions);
 }
 
 #[test]
@@ -107,8 +110,11 @@ fn who_waits_for_a_timeout_or_for_the_next_flow_is_neither_dead_nor_running_on_t
     let options = Options { stall: Interval::from_millis(5), ..options() };
     let (outcome, seen) = plan.run(options, &flows);
     assert_eq!(outcome.ending, Ending::Finished);
-    assert!(seen.flows[0].retransmitted > 0 && seen.flows[0].end > Nanos(100_000_000));
-    assert!(seen.flows[1].end > Nanos(900_000_000));
+    // Three packets, lost and sent again after the timeout.
+    assert_eq!(seen.flows[0].retransmitted, 3);
+    let message = RATE.serialization().time_of(WireBytes(10_000 + 3 * (PACKET - 4_096))) + Interval(1_000);
+    let ends = [Nanos(100_000_000), Nanos(900_000_000)].map(|start| start + message);
+    assert_eq!([seen.flows[0].end, seen.flows[1].end], ends);
 }
 
 #[test]
