@@ -2,7 +2,7 @@
 
 use super::capture::script;
 use super::process::{Ended, Process};
-use super::wait::{PATIENCE, wait_until};
+use super::wait::{PATIENCE, wait_for, wait_until};
 use super::{Lab, Namespace, PYTHON};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -173,11 +173,14 @@ impl Gateway {
     /// Stops only the worker of one core until the returned value is dropped.
     pub fn stop_worker(&self, lab: &Lab, namespace: &Namespace, core: usize) -> Process {
         let name = format!("worker-{core}");
-        let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
+        let threads = format!("/proc/{}/task", self.process.id());
         let is_it = |thread: &fs::DirEntry| {
             fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim() == name)
         };
-        let thread = threads.flatten().find(is_it).expect("each worker has a thread of its name");
+        // A thread names itself, once it has a core.
+        let thread = wait_for(&format!("a thread of the name {name}"), || {
+            fs::read_dir(&threads).unwrap().flatten().find(is_it)
+        });
         let mut command = namespace.command(PYTHON);
         command.arg(script("stop_thread.py")).arg(thread.file_name());
         let mut stopped = Process::start(&format!("stop-{name}"), command, lab.directory());
