@@ -198,7 +198,8 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
         xon_offset: Bytes(0),
         headroom: Bytes(1 << 20),
     });
-    let queue = QueueSettings {
+    let queue = |priority| QueueSettings {
+        priority,
         scheduling: Scheduling::Weighted(1),
         rate_limit: None,
         red: Some(Red { kmin: Bytes(100_000), kmax: Bytes(400_000), pmax: 0.1, mark_at: MarkAt::Dequeue }),
@@ -209,7 +210,7 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
     settings.tx_window = Interval::from_micros(20);
     settings.classification = classification;
     settings.groups = groups;
-    settings.queues = [queue; Priority::COUNT];
+    settings.queues = Priority::all().map(queue).collect();
     settings.pfc.obey = PrioritySet::EMPTY.with(lossless);
     settings
 }

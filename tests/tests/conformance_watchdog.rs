@@ -90,7 +90,8 @@ fn a_storm_with_traffic_is_detected_after_the_detection_time_whatever_the_action
             paused_for: Interval(DETECTION),
             waiting: Volume { frames: 10, bytes: Bytes(10_000) },
         });
-        let expected = WatchdogEvent { at: Nanos(205 * MS), port: B, priority: P3, change: detected };
+        let (at, queue) = (Nanos(205 * MS), P3.into());
+        let expected = WatchdogEvent { at, port: B, queue, priority: P3, change: detected };
         assert_eq!(events(&bench), [expected]);
         assert!(stormed(&bench, B) && !stormed(&bench, A));
     }

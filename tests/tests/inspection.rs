@@ -61,7 +61,7 @@ fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
     for priority in Priority::all() {
         assert_eq!(look.groups[priority.index()], shard.group(now, port, priority));
         assert_eq!(look.queues[priority.index()], shard.queue(now, port, priority));
-        assert_eq!(&look.delays[priority.index()], shard.queue_delay(port, priority));
+        assert_eq!(look.delays[priority.index()], shard.queue_delay(port, priority));
     }
     assert_eq!(look.control_sent, shard.control_sent(port));
     assert_eq!(look.pauses, shard.pauses(now, port));

@@ -50,7 +50,8 @@ fn storm(bench: &mut Testbench, time: Interval) -> Vec<WatchdogEvent> {
 fn a_storm_at_a_port_without_a_watchdog_table_is_reported_and_drops_nothing() {
     let mut bench = bench("100m", "");
     let events = storm(&mut bench, Interval::from_millis(250));
-    let [WatchdogEvent { at, port: B, priority: P3, change: WatchdogChange::Detected(storm) }] = events[..]
+    let [WatchdogEvent { at, port: B, priority: P3, change: WatchdogChange::Detected(storm), .. }] =
+        events[..]
     else {
         panic!("of a storm of 250 ms nothing is told but {events:?}");
     };

@@ -62,6 +62,7 @@ pub(crate) fn burst(rate: BitRate, max_frame: Bytes) -> Bytes {
 pub(crate) fn queue(priority: Priority, max_frame: Bytes) -> QueueSettings {
     let strict = priority.number() >= 6;
     QueueSettings {
+        priority,
         scheduling: if strict { Scheduling::Strict } else { Scheduling::Weighted(1) },
         rate_limit: None,
         red: None,

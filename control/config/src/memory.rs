@@ -4,7 +4,7 @@ use core::fmt;
 
 use switch::ControlFrame;
 use switch::program::{BufferSettings, Packing, PortSettings, Settings};
-use units::{Bytes, Cells, Interval, PortId, Priority, WireBytes};
+use units::{Bytes, Cells, Interval, PortId, WireBytes};
 
 use crate::headroom::grouped;
 use crate::runtime::{Device, Emulation, Runtime};
@@ -107,7 +107,7 @@ pub(crate) fn packing(buffer: &BufferSettings, ports: &[PortSettings], runtime: 
     // Frames that other workers may admit before a worker sees them.
     let unseen = Cells((cores - 1) * BURST * Cells::of_frame(longest).0);
     let held = Cells(capacity(buffer, ports).0.div_ceil(Cells::SIZE)) + unseen;
-    let queues = (ports.len() * Priority::COUNT) as u64 + cores * cores;
+    let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>() + cores * cores;
     let frames = held.0.div_ceil(Cells::of_frame(below).0)
         + queues * Packing::PER_QUEUE as u64
         + cores * WHOLE as u64

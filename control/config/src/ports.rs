@@ -48,10 +48,6 @@ impl Builder<'_> {
     pub fn port(&self, index: usize, decl: &PortDecl, link: &Link) -> Option<PortSettings> {
         let rate = decl.rate.as_ref()?.value;
         let max_frame = decl.longest_frame();
-        let queues = core::array::from_fn(|index| {
-            let priority = Priority::from_low_bits(index as u8);
-            queue(decl.queue_of(priority), priority, max_frame)
-        });
         let mut port = PortSettings {
             name: decl.name().into(),
             mac: decl.mac.as_ref().map_or_else(|| default_mac(index), |mac| mac.value),
@@ -61,7 +57,7 @@ impl Builder<'_> {
             tx_window: decl.tx_window(),
             classification: classification(decl.classify()),
             groups: Default::default(),
-            queues,
+            queues: Priority::all().map(|it| queue(decl.queue_of(it), it, max_frame)).collect(),
             rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             flow_control: FlowControl::Pfc,
@@ -231,11 +227,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
             place: Place::default(),
         }),
         lossless: Some(Priority::all().filter_map(lossless).collect()),
-        queue: Some(
-            Priority::all()
-                .map(|priority| queue_in_force(priority, &port.queues[priority.index()]))
-                .collect(),
-        ),
+        queue: Some(port.queues.iter().map(queue_in_force).collect()),
         rate_limit: port.rate_limit.map(limit_in_force),
         pfc: Some(PfcDecl {
             pause: at(PauseWish::Quanta(port.pfc.pause.0)),
@@ -276,7 +268,7 @@ fn group_in_force(priority: Priority, group: &LosslessGroup) -> LosslessDecl {
     }
 }
 
-fn queue_in_force(priority: Priority, queue: &QueueSettings) -> QueueDecl {
+fn queue_in_force(queue: &QueueSettings) -> QueueDecl {
     let (scheduling, weight) = match queue.scheduling {
         Scheduling::Strict => (at(SchedulingWord::Strict), None),
         Scheduling::Weighted(weight) => (None, at(weight)),
@@ -291,7 +283,7 @@ fn queue_in_force(priority: Priority, queue: &QueueSettings) -> QueueDecl {
     let LossyQueue { reserved, threshold: limit } = queue.lossy;
     let (r#static, dynamic_th) = threshold_in_force(limit);
     QueueDecl {
-        priorities: list([priority]),
+        priorities: list([queue.priority]),
         profile: None,
         scheduling,
         weight,

@@ -1,9 +1,7 @@
 //! Finds the keys behind the errors of the switch's own checks.
 
 use switch::ForwardingSettings;
-use switch::program::{
-    BifrostError, FlowControl, PfcSettings, Program, ProgramError, QueueSettings, Settings,
-};
+use switch::program::{BifrostError, FlowControl, PfcSettings, Program, ProgramError, Settings};
 use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
@@ -41,7 +39,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.lscc = None;
         port.watchdog = None;
         port.int = false;
-        port.queues = port.queues.map(|queue| QueueSettings { red: None, ..queue });
+        port.queues.iter_mut().for_each(|queue| queue.red = None);
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
     }

@@ -87,8 +87,15 @@ fn queue() -> impl Strategy<Value = QueueSettings> {
     });
     let lossy = (size(), prop_oneof![dynamic(), size().prop_map(Threshold::Static)])
         .prop_map(|(reserved, threshold)| LossyQueue { reserved, threshold });
-    (scheduling, prop::option::of(rate_limit()), prop::option::of(red), lossy)
-        .prop_map(|(scheduling, rate_limit, red, lossy)| QueueSettings { scheduling, rate_limit, red, lossy })
+    (scheduling, prop::option::of(rate_limit()), prop::option::of(red), lossy).prop_map(
+        |(scheduling, rate_limit, red, lossy)| QueueSettings {
+            priority: Priority::default(),
+            scheduling,
+            rate_limit,
+            red,
+            lossy,
+        },
+    )
 }
 
 /// What Bifrost may be set to but for its buffer: a slot of which a pause fits a frame at any rate here.
@@ -219,6 +226,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
+        let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
         let ((rate_limit, obey_global_pause, pause, int), bifrost, lscc, watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
@@ -229,7 +237,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             tx_window: Interval(tx_window),
             classification,
             groups,
-            queues,
+            queues: queues.collect(),
             rate_limit,
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
             flow_control: FlowControl::Pfc,

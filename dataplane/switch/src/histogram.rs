@@ -34,6 +34,12 @@ impl DelayHistogram {
         self.longest = self.longest.max(delay.0);
     }
 
+    /// Counts the frames of `other`, too.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.longest = self.longest.max(other.longest);
+    }
+
     /// How many frames it counts.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

@@ -20,6 +20,14 @@ impl Watermark {
         }
     }
 
+    /// The higher of both, mark by mark.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self {
+            since_cleared: self.since_cleared.max(other.since_cleared),
+            persistent: self.persistent.max(other.persistent),
+        }
+    }
+
     /// The highest level ever.
     pub fn persistent(&self) -> Bytes {
         Bytes(self.persistent)

@@ -11,6 +11,7 @@ mod link;
 mod port;
 mod priority;
 mod quantity;
+mod queue;
 mod rate;
 mod time;
 
@@ -20,5 +21,6 @@ pub use link::{LinkClock, PauseQuanta};
 pub use port::{PortId, PortSet};
 pub use priority::{Priority, PriorityOutOfRange, PrioritySet};
 pub use quantity::{Distance, ParseQuantityError};
+pub use queue::{QueueId, QueueSet};
 pub use rate::{BitRate, SerializationTime};
 pub use time::{Interval, Nanos};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A priority, 0 to 7. It also numbers the traffic class, the priority group and the queue.
+/// A priority, 0 to 7. It also numbers the traffic class and the priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 

@@ -5,7 +5,7 @@
 
 use super::{ReceivedPauses, shaper::Shaper};
 use crate::program::PortSettings;
-use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Interval, LinkClock, Nanos, QueueId, QueueSet, WireBytes};
 
 /// The pauses, shapers and link of one port.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub(crate) struct Gate {
     /// How far ahead of the link frames are handed over.
     tx_window: Interval,
     port: Option<Shaper>,
-    queues: [Option<Shaper>; Priority::COUNT],
+    queues: Vec<Option<Shaper>>,
     /// Queues with a shaper of their own.
-    shaped: PrioritySet,
+    shaped: QueueSet,
     /// Whether `port` or `shaped` has a shaper; cached, because each lone frame needs it.
     shapes: bool,
     pub pauses: ReceivedPauses,
@@ -28,10 +28,10 @@ impl Gate {
             link: LinkClock::new(settings.rate),
             tx_window: settings.tx_window,
             port: settings.rate_limit.as_ref().map(Shaper::new),
-            queues: settings.queues.each_ref().map(|queue| queue.rate_limit.as_ref().map(Shaper::new)),
+            queues: settings.queues.iter().map(|queue| queue.rate_limit.as_ref().map(Shaper::new)).collect(),
             shaped: shaped(settings),
             shapes: shapes(settings),
-            pauses: ReceivedPauses::new(settings.pfc.obey, settings.rate),
+            pauses: ReceivedPauses::new(settings),
         }
     }
 
@@ -56,18 +56,18 @@ impl Gate {
 
     /// Those of `queues` that may send a frame at `now`.
     #[inline]
-    pub fn open(&mut self, now: Nanos, queues: PrioritySet) -> PrioritySet {
+    pub fn open(&mut self, now: Nanos, queues: QueueSet) -> QueueSet {
         if self.link_opens_at() > now || self.port.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
-            return PrioritySet::EMPTY;
+            return QueueSet::EMPTY;
         }
         let open = queues.difference(self.pauses.paused(now));
         let held_back = open.intersection(self.shaped).iter().filter(|it| self.shaped_until(*it) > now);
-        held_back.fold(open, PrioritySet::without)
+        held_back.fold(open, QueueSet::without)
     }
 
     /// When the first of `queues` may send a frame; never where there are none.
     #[inline]
-    pub fn opens_at(&self, queues: PrioritySet) -> Nanos {
+    pub fn opens_at(&self, queues: QueueSet) -> Nanos {
         if queues.is_empty() {
             return Nanos::NEVER;
         }
@@ -92,16 +92,16 @@ impl Gate {
         self.pauses.stopped().is_empty() && !self.shapes
     }
 
-    /// Lets the queue of `priority`, which is [open](Self::open) at `now`, send one frame after the other.
+    /// Lets `queue`, which is [open](Self::open) at `now`, send one frame after the other.
     #[inline]
-    pub fn opening(&mut self, now: Nanos, priority: Priority) -> Opening<'_> {
-        let is_shaped = self.port.is_some() || self.shaped.contains(priority);
+    pub fn opening(&mut self, now: Nanos, queue: QueueId) -> Opening<'_> {
+        let is_shaped = self.port.is_some() || self.shaped.contains(queue);
         Opening {
             now,
             horizon: now + self.tx_window,
             link: self.link,
             home: &mut self.link,
-            shapers: is_shaped.then_some([&mut self.port, &mut self.queues[priority.index()]]),
+            shapers: is_shaped.then_some([&mut self.port, &mut self.queues[queue.index()]]),
         }
     }
 
@@ -111,8 +111,8 @@ impl Gate {
         self.link.occupy(now, WireBytes::of_frame(length))
     }
 
-    fn shaped_until(&self, priority: Priority) -> Nanos {
-        self.queues[priority.index()].as_ref().map_or(Nanos::ZERO, Shaper::ready_at)
+    fn shaped_until(&self, queue: QueueId) -> Nanos {
+        self.queues[queue.index()].as_ref().map_or(Nanos::ZERO, Shaper::ready_at)
     }
 }
 
@@ -148,8 +148,9 @@ impl Opening<'_> {
     }
 }
 
-fn shaped(settings: &PortSettings) -> PrioritySet {
-    Priority::all().filter(|priority| settings.queues[priority.index()].rate_limit.is_some()).collect()
+fn shaped(settings: &PortSettings) -> QueueSet {
+    let limited = settings.queues.iter().enumerate().filter(|(_, queue)| queue.rate_limit.is_some());
+    limited.filter_map(|(index, _)| QueueId::new(index)).collect()
 }
 
 fn shapes(settings: &PortSettings) -> bool {
@@ -159,18 +160,19 @@ fn shapes(settings: &PortSettings) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::RateLimit;
-    use units::{BitRate, PauseQuanta};
+    use crate::program::{QueueSettings, RateLimit};
+    use units::{BitRate, PauseQuanta, Priority, PrioritySet};
     use wire::ethernet::MacAddress;
 
     const P3: Priority = Priority::from_low_bits(3);
-    const P4: Priority = Priority::from_low_bits(4);
-    const BOTH: PrioritySet = PrioritySet::EMPTY.with(P3).with(P4);
+    const Q3: QueueId = QueueId::from_low_bits(3);
+    const Q4: QueueId = QueueId::from_low_bits(4);
+    const BOTH: QueueSet = QueueSet::EMPTY.with(Q3).with(Q4);
 
     /// A port of a byte a nanosecond, priorities 3 and 4 of which obey pauses.
     fn settings() -> PortSettings {
         let mut settings = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(8));
-        settings.pfc.obey = BOTH;
+        settings.pfc.obey = PrioritySet::EMPTY.with(P3).with(Priority::from_low_bits(4));
         settings
     }
 
@@ -184,11 +186,32 @@ mod tests {
         let mut gate = Gate::new(&settings());
         // 512 bits to the quantum.
         gate.pauses.stop(Nanos(0), P3, PauseQuanta(100));
-        assert_eq!(gate.open(Nanos(10), BOTH), PrioritySet::EMPTY.with(P4));
+        assert_eq!(gate.open(Nanos(10), BOTH), QueueSet::EMPTY.with(Q4));
         assert_eq!(gate.opens_at(BOTH), Nanos(0));
-        assert_eq!(gate.opens_at(PrioritySet::EMPTY.with(P3)), Nanos(6_400));
-        assert_eq!(gate.opens_at(PrioritySet::EMPTY), Nanos::NEVER);
+        assert_eq!(gate.opens_at(QueueSet::EMPTY.with(Q3)), Nanos(6_400));
+        assert_eq!(gate.opens_at(QueueSet::EMPTY), Nanos::NEVER);
         assert_eq!(gate.open(Nanos(6_400), BOTH), BOTH);
+    }
+
+    #[test]
+    fn a_pause_closes_all_queues_of_its_priority_and_no_other() {
+        let mut settings = settings();
+        settings.queues.extend(
+            [P3, Priority::from_low_bits(4), P3]
+                .map(|priority| QueueSettings { priority, ..settings.queues[P3.index()] }),
+        );
+        let [q8, q9, q10] = [8, 9, 10].map(QueueId::from_low_bits);
+        let (all, others) = (QueueSet::first(11), QueueSet::first(8).without(Q3).with(q9));
+        let mut gate = Gate::new(&settings);
+        gate.pauses.stop(Nanos(0), P3, PauseQuanta(100));
+        assert_eq!(gate.open(Nanos(10), all), others);
+        assert_eq!(gate.opens_at(QueueSet::EMPTY.with(q8).with(q10)), Nanos(6_400));
+        gate.pauses.ignore(Nanos(10), QueueSet::EMPTY.with(q10));
+        assert_eq!(gate.open(Nanos(10), all), others.with(q10), "one of them alone may ignore the pause");
+        gate.pauses.ignore(Nanos(20), QueueSet::EMPTY);
+        assert_eq!(gate.open(Nanos(20), all), others, "and no longer does");
+        gate.pauses.stop(Nanos(30), P3, PauseQuanta::ZERO);
+        assert_eq!(gate.open(Nanos(30), all), all);
     }
 
     #[test]
@@ -196,37 +219,37 @@ mod tests {
         let window = Interval(300);
         let mut gate = Gate::new(&PortSettings { tx_window: window, ..settings() });
         assert_eq!(gate.occupy(Nanos(0), Bytes(976)), Nanos(0), "1,000 bytes on the wire");
-        assert_eq!(gate.open(Nanos(699), BOTH), PrioritySet::EMPTY);
+        assert_eq!(gate.open(Nanos(699), BOTH), QueueSet::EMPTY);
         assert_eq!((gate.open(Nanos(700), BOTH), gate.opens_at(BOTH)), (BOTH, Nanos(700)));
     }
 
     #[test]
     fn a_queue_sends_until_its_shaper_or_the_window_holds_it_back() {
         let mut settings = PortSettings { tx_window: Interval(5_000), ..settings() };
-        settings.queues[P3.index()].rate_limit = half();
+        settings.queues[Q3.index()].rate_limit = half();
         let mut gate = Gate::new(&settings);
-        let sent = |gate: &mut Gate, priority| {
-            let mut opening = gate.opening(Nanos(0), priority);
+        let sent = |gate: &mut Gate, queue| {
+            let mut opening = gate.opening(Nanos(0), queue);
             let starts: Vec<_> = core::iter::from_fn(|| opening.pass(WireBytes(1_000))).collect();
             opening.close();
             starts
         };
-        assert_eq!(sent(&mut gate, P3), [Nanos(0), Nanos(1_000)], "the burst, and the frame that ends it");
+        assert_eq!(sent(&mut gate, Q3), [Nanos(0), Nanos(1_000)], "the burst, and the frame that ends it");
         let rest: Vec<_> = (2..=5).map(|number| Nanos(number * 1_000)).collect();
-        assert_eq!(sent(&mut gate, P4), rest, "what the window lets ahead of the link");
-        let until = gate.opens_at(PrioritySet::EMPTY.with(P3));
+        assert_eq!(sent(&mut gate, Q4), rest, "what the window lets ahead of the link");
+        let until = gate.opens_at(QueueSet::EMPTY.with(Q3));
         assert_eq!(until, Nanos(2_000), "2,000 bytes take 4,000 ns, of which 2,000 are the burst");
     }
 
     #[test]
     fn the_shaper_of_the_port_closes_all_queues() {
         let mut gate = Gate::new(&PortSettings { rate_limit: half(), ..settings() });
-        let mut opening = gate.opening(Nanos(0), P3);
+        let mut opening = gate.opening(Nanos(0), Q3);
         assert_eq!(opening.pass(WireBytes(2_500)), Some(Nanos(0)));
         opening.close();
         // They take 5,000 ns at half of the rate, of which 2,000 are the burst.
         assert_eq!(gate.opens_at(BOTH), Nanos(3_000));
-        assert_eq!(gate.open(Nanos(2_999), BOTH), PrioritySet::EMPTY);
+        assert_eq!(gate.open(Nanos(2_999), BOTH), QueueSet::EMPTY);
         assert_eq!(gate.open(Nanos(3_000), BOTH), BOTH);
     }
 }

@@ -16,3 +16,4 @@ pub use watchdog::{
 
 pub(crate) use pauses::ReceivedPauses;
 pub(crate) use port::{EgressPort, Turn};
+pub(crate) use queue::Queue;

@@ -1,8 +1,8 @@
 //! The pauses that a port obeys: IEEE 802.1Q clause 36.1.3.3.
 
 use crate::flow_control::pause_time::PauseMeter;
-use crate::program::PfcSettings;
-use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
+use crate::program::{PfcSettings, PortSettings};
+use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 
 /// What was received for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,25 +15,33 @@ pub struct PausesReceived {
     pub ignored: u64,
 }
 
-/// The receiving half of flow control on one port.
+/// The receiving half of flow control on one port. Pauses come for priorities and stop their queues.
 #[derive(Debug)]
 pub(crate) struct ReceivedPauses {
     obey: PrioritySet,
     rate: BitRate,
-    paused: PrioritySet,
-    /// Priorities that send in spite of a pause.
-    ignoring: PrioritySet,
+    /// The queues of each priority.
+    queues: [QueueSet; Priority::COUNT],
+    /// The priority of each queue.
+    priorities: Vec<Priority>,
+    paused: QueueSet,
+    /// Queues that send in spite of a pause.
+    ignoring: QueueSet,
     meters: [PauseMeter; Priority::COUNT],
     received: [PausesReceived; Priority::COUNT],
 }
 
 impl ReceivedPauses {
-    pub fn new(obey: PrioritySet, rate: BitRate) -> Self {
+    pub fn new(settings: &PortSettings) -> Self {
+        let queues =
+            |index| settings.queues_of(PrioritySet::EMPTY.with(Priority::from_low_bits(index as u8)));
         Self {
-            obey,
-            rate,
-            paused: PrioritySet::EMPTY,
-            ignoring: PrioritySet::EMPTY,
+            obey: settings.pfc.obey,
+            rate: settings.rate,
+            queues: core::array::from_fn(queues),
+            priorities: settings.queues.iter().map(|queue| queue.priority).collect(),
+            paused: QueueSet::EMPTY,
+            ignoring: QueueSet::EMPTY,
             meters: Default::default(),
             received: Default::default(),
         }
@@ -42,12 +50,23 @@ impl ReceivedPauses {
     /// New settings. A priority that no longer obeys is resumed at once, unless an 802.3x PAUSE
     /// may have stopped it and the port still obeys those.
     pub fn configure(&mut self, now: Nanos, pfc: &PfcSettings, rate: BitRate) {
-        let obey = pfc.obeyed();
-        for priority in PrioritySet::ALL.difference(obey).iter() {
+        for priority in PrioritySet::ALL.difference(pfc.obeyed()).iter() {
             self.meters[priority.index()].pause(now, Interval::ZERO);
+            self.paused = self.paused.difference(self.queues(priority));
         }
-        self.paused = self.paused.intersection(obey);
         (self.obey, self.rate) = (pfc.obey, rate);
+    }
+
+    /// The queues of `priority`.
+    #[inline]
+    pub fn queues(&self, priority: Priority) -> QueueSet {
+        self.queues[priority.index()]
+    }
+
+    /// The priority to which `queue` belongs.
+    #[inline]
+    pub fn priority(&self, queue: QueueId) -> Priority {
+        self.priorities[queue.index()]
     }
 
     /// Whether `priority` obeys PFC frames. One that came in vain is counted.
@@ -59,57 +78,58 @@ impl ReceivedPauses {
 
     /// Pauses `priority` for `time`: a PFC frame that it obeys, or an 802.3x PAUSE that is honoured.
     pub fn stop(&mut self, now: Nanos, priority: Priority, time: PauseQuanta) {
-        let received = &mut self.received[priority.index()];
+        let (received, queues) = (&mut self.received[priority.index()], self.queues[priority.index()]);
         self.meters[priority.index()].pause(now, time.interval_at(self.rate));
         if time == PauseQuanta::ZERO {
             received.xon += 1;
-            self.paused = self.paused.without(priority);
+            self.paused = self.paused.difference(queues);
         } else {
             received.xoff += 1;
-            self.paused = self.paused.with(priority).difference(self.ignoring);
+            self.paused = self.paused.union(queues).difference(self.ignoring);
         }
     }
 
     /// From now on, `ignoring` send in spite of a pause, and no others do.
-    pub fn ignore(&mut self, now: Nanos, ignoring: PrioritySet) {
-        for priority in self.ignoring.difference(ignoring).iter() {
-            if self.meters[priority.index()].until() > now {
-                self.paused = self.paused.with(priority);
+    pub fn ignore(&mut self, now: Nanos, ignoring: QueueSet) {
+        for queue in self.ignoring.difference(ignoring).iter() {
+            if self.meter(queue).until() > now {
+                self.paused = self.paused.with(queue);
             }
         }
         self.ignoring = ignoring;
         self.paused = self.paused.difference(ignoring);
     }
 
-    /// The meters of received pauses, whether or not they are ignored.
-    pub fn meters(&self) -> &[PauseMeter; Priority::COUNT] {
-        &self.meters
+    /// The meter of the pauses received for `queue`, whether or not they are ignored: that of its priority.
+    #[inline]
+    pub fn meter(&self, queue: QueueId) -> &PauseMeter {
+        &self.meters[self.priority(queue).index()]
     }
 
-    /// The priorities that are paused at `now`.
+    /// The queues that are paused at `now`.
     #[inline]
-    pub fn paused(&mut self, now: Nanos) -> PrioritySet {
+    pub fn paused(&mut self, now: Nanos) -> QueueSet {
         if !self.paused.is_empty() {
-            for priority in self.paused.iter() {
-                if self.meters[priority.index()].until() <= now {
-                    self.paused = self.paused.without(priority);
+            for queue in self.paused.iter() {
+                if self.meter(queue).until() <= now {
+                    self.paused = self.paused.without(queue);
                 }
             }
         }
         self.paused
     }
 
-    /// The priorities that were paused when this was last looked at: all that are, and maybe some
+    /// The queues that were paused when this was last looked at: all that are, and maybe some
     /// whose pause has run out.
     #[inline]
-    pub fn stopped(&self) -> PrioritySet {
+    pub fn stopped(&self) -> QueueSet {
         self.paused
     }
 
-    /// When `priority` may send again: in the past where it is not paused.
+    /// When `queue` may send again: in the past where it is not paused.
     #[inline]
-    pub fn paused_until(&self, priority: Priority) -> Nanos {
-        if self.paused.contains(priority) { self.meters[priority.index()].until() } else { Nanos::ZERO }
+    pub fn paused_until(&self, queue: QueueId) -> Nanos {
+        if self.paused.contains(queue) { self.meter(queue).until() } else { Nanos::ZERO }
     }
 
     pub fn received(&self, priority: Priority) -> PausesReceived {

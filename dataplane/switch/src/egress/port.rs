@@ -10,10 +10,10 @@ use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings};
-use crate::queue::{Charge, Queued, Store};
+use crate::queue::{Charge, Lent, Queued, Store};
 use crate::reason::DropReason;
 use rand_core::Rng;
-use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, QueueId, QueueSet, WireBytes};
 
 /// The egress half of a port.
 pub(crate) struct EgressPort {
@@ -24,21 +24,19 @@ pub(crate) struct EgressPort {
     stamper: Option<Stamper>,
     scheduler: Scheduler,
     /// Queues that hold frames.
-    backlog: PrioritySet,
-    queues: [Queue; Priority::COUNT],
+    backlog: QueueSet,
+    queues: Vec<Queue>,
     watchdog: PortWatchdog,
     /// What senders behind the port are to get.
     pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,
-    /// Frames that were admitted and then dropped here, by priority and reason.
-    pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
 }
 
 /// Whose turn it is to send, within one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
-    pub priority: Priority,
+    pub queue: QueueId,
     /// Wire bytes that it may send.
     allowance: u64,
 }
@@ -61,10 +59,9 @@ impl Sent {
     }
 }
 
-/// Successive frames of one ingress port that leave: all of them lossless, or none.
+/// Successive frames that leave and were charged alike.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    ingress: PortId,
     charge: Charge,
     /// Bytes in the queue before it.
     waiting: u64,
@@ -75,13 +72,7 @@ struct Run {
 impl Run {
     /// The run that begins with `queued`, of which nothing is counted yet.
     fn of<F>(queued: &Queued<F>, waiting: u64) -> Self {
-        let Queued { ingress, charge, .. } = *queued;
-        Self { ingress, charge, waiting, frames: 0, cells: Cells::ZERO }
-    }
-
-    #[inline(always)]
-    fn goes_on_with<F>(&self, queued: &Queued<F>) -> bool {
-        self.ingress == queued.ingress && self.charge == queued.charge
+        Self { charge: queued.charge, waiting, frames: 0, cells: Cells::ZERO }
     }
 }
 
@@ -92,12 +83,11 @@ impl EgressPort {
             max_frame: settings.max_frame,
             stamper: Stamper::new(settings),
             scheduler: Scheduler::new(&settings.queues, settings.max_frame, settings.rate),
-            backlog: PrioritySet::EMPTY,
-            queues: core::array::from_fn(|index| Queue::new(&settings.queues[index])),
-            watchdog: PortWatchdog::new(settings.watchdog),
+            backlog: QueueSet::EMPTY,
+            queues: settings.queues.iter().map(Queue::new).collect(),
+            watchdog: PortWatchdog::new(settings.watchdog, settings.queues.len()),
             notifications: Notifications::new(),
             control: Volume::default(),
-            dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
         }
     }
 
@@ -108,7 +98,7 @@ impl EgressPort {
         now: Nanos,
         old: &PortSettings,
         new: &PortSettings,
-        report: impl FnMut(Priority, WatchdogChange),
+        report: impl FnMut(QueueId, WatchdogChange),
     ) {
         self.gate.configure(now, old, new);
         self.max_frame = new.max_frame;
@@ -117,22 +107,23 @@ impl EgressPort {
         for (queue, settings) in self.queues.iter_mut().zip(&new.queues) {
             queue.configure(settings);
         }
-        self.watchdog.configure(now, new.watchdog, new.pfc.obeyed(), self.gate.pauses.meters(), report);
+        let (obeying, pauses) = (new.queues_of(new.pfc.obeyed()), &self.gate.pauses);
+        self.watchdog.configure(now, new.watchdog, obeying, |queue| *pauses.meter(queue), report);
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
-    pub fn queue(&self, priority: Priority) -> &Queue {
-        &self.queues[priority.index()]
+    pub fn queue(&self, queue: QueueId) -> &Queue {
+        &self.queues[queue.index()]
     }
 
-    pub fn queue_mut(&mut self, priority: Priority) -> &mut Queue {
-        &mut self.queues[priority.index()]
+    pub fn queues_mut(&mut self) -> &mut [Queue] {
+        &mut self.queues
     }
 
-    /// Whether frames wait in the queue of frames with this `charge`.
+    /// Whether frames wait in `queue`.
     #[inline]
-    pub fn has_waiting(&self, charge: Charge) -> bool {
-        self.backlog.contains(charge.queue())
+    pub fn has_waiting(&self, queue: QueueId) -> bool {
+        self.backlog.contains(queue)
     }
 
     /// Queues a frame, or gives it back with the reason for which it is dropped. Whether the queue
@@ -145,8 +136,8 @@ impl EgressPort {
         mut queued: Queued<F>,
         rng: &mut impl Rng,
     ) -> Result<(), (DropReason, Queued<F>)> {
-        let priority = queued.charge.queue();
-        let queue = &mut self.queues[priority.index()];
+        let id = queued.queue;
+        let queue = &mut self.queues[id.index()];
         let length = u64::from(queued.length);
         let cells = Cells::of_frame(queued.length());
         if !queued.charge.is_lossless()
@@ -164,51 +155,60 @@ impl EgressPort {
         store.push(&mut queue.fifo, queued);
         queue.bytes += length;
         queue.watermark.note(queue.bytes);
-        self.backlog = self.backlog.with(priority);
+        self.backlog = self.backlog.with(id);
         Ok(())
     }
 
-    /// Cells that the queue of `priority` takes of a run by [`EgressPort::push`] and
-    /// [`EgressPort::end_run`]; none where each frame must be looked at.
+    /// Cells that queue `id` takes of a run charged alike; none where each frame must be looked at.
     #[inline]
-    pub fn room_for_run<F: Frame>(&self, charge: Charge, store: &Store<F>, pools: &Pools) -> Cells {
-        let priority = charge.queue();
-        let queue = &self.queues[priority.index()];
+    pub fn room_for_run<F: Frame>(
+        &self,
+        id: QueueId,
+        charge: Charge,
+        store: &Store<F>,
+        pools: &Pools,
+    ) -> Cells {
+        let queue = &self.queues[id.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
         let room = store.room_for_run(&queue.fifo);
-        match (marks || self.drops(priority), charge.is_lossless()) {
+        match (marks || self.drops(id), charge.is_lossless()) {
             (true, _) => Cells::ZERO,
             (false, true) => room,
             (false, false) => room.min(queue.lossy.room(pools)),
         }
     }
 
-    /// Queues a frame of a run.
-    #[inline(always)]
-    pub fn push<F: Frame>(&mut self, store: &mut Store<F>, queued: Queued<F>) {
-        store.push_of_run(&mut self.queues[queued.charge.queue().index()].fifo, queued);
+    /// Lends the frames of queue `id` to a run, which adds to them until [`EgressPort::end_run`].
+    #[inline]
+    pub fn lend(&mut self, id: QueueId) -> Lent {
+        self.queues[id.index()].fifo.lend()
     }
 
-    /// Accounts for the frames of a run that were queued.
+    /// Takes back what queue `id` has lent, and accounts for the frames of the run.
     #[inline]
-    pub fn end_run<F: Frame>(&mut self, charge: Charge, load: Load, store: &mut Store<F>, pools: &mut Pools) {
-        let queue = &mut self.queues[charge.queue().index()];
+    pub fn end_run<F: Frame>(
+        &mut self,
+        id: QueueId,
+        (lent, charge, load): (Lent, Charge, Load),
+        (store, pools): (&mut Store<F>, &mut Pools),
+    ) {
+        let queue = &mut self.queues[id.index()];
         if !charge.is_lossless() {
             queue.lossy.charge_within_room(load.cells, pools);
         }
-        store.end_run(load.volume.frames);
+        store.end_run(&mut queue.fifo, lent, load.volume.frames);
         queue.bytes += load.volume.bytes.0;
         queue.watermark.note(queue.bytes);
         if !queue.fifo.is_empty() {
-            self.backlog = self.backlog.with(charge.queue());
+            self.backlog = self.backlog.with(id);
         }
     }
 
-    /// Whether a frame of `length` with this `charge` that comes at `now` may leave at once: no frame waits, the link is
+    /// Whether a frame of `length` for queue `id` that comes at `now` may leave at once: no frame waits, the link is
     /// free, and nothing is paused, shaped, stamped, watched or marked.
     #[inline(always)]
-    pub fn may_pass(&self, now: Nanos, length: Bytes, charge: Charge, pools: &Pools) -> bool {
-        let queue = &self.queues[charge.queue().index()];
+    pub fn may_pass(&self, now: Nanos, length: Bytes, id: QueueId, lossless: bool, pools: &Pools) -> bool {
+        let queue = &self.queues[id.index()];
         self.backlog.is_empty()
             && self.gate.is_link_alone()
             && self.gate.link_opens_at() <= now
@@ -217,14 +217,21 @@ impl EgressPort {
             && self.notifications.is_empty()
             && length <= self.max_frame
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
-            && (charge.is_lossless() || queue.lossy.has_room(Cells::of_frame(length), pools))
+            && (lossless || queue.lossy.has_room(Cells::of_frame(length), pools))
     }
 
     /// Sends a frame that [may pass](Self::may_pass). Returns its start. A queue that is left empty marks nothing.
     #[inline(always)]
-    pub fn pass(&mut self, now: Nanos, length: Bytes, charge: Charge, pools: &mut Pools) -> Nanos {
-        let queue = &mut self.queues[charge.queue().index()];
-        if !charge.is_lossless() {
+    pub fn pass(
+        &mut self,
+        now: Nanos,
+        length: Bytes,
+        id: QueueId,
+        lossless: bool,
+        pools: &mut Pools,
+    ) -> Nanos {
+        let queue = &mut self.queues[id.index()];
+        if !lossless {
             queue.lossy.pass_within_room(Cells::of_frame(length), pools);
         }
         let start = self.gate.occupy(now, length);
@@ -232,7 +239,7 @@ impl EgressPort {
         queue.delay.record(start.since(now));
         queue.counters.transmitted.count(length);
         queue.last_sent = now;
-        self.scheduler.served(charge.queue(), WireBytes::of_frame(length).0, true);
+        self.scheduler.served(id, WireBytes::of_frame(length).0, true);
         start
     }
 
@@ -244,16 +251,16 @@ impl EgressPort {
         }
         let eligible = self.gate.open(now, self.backlog);
         let queues = &self.queues;
-        let (priority, allowance) = self.scheduler.choose(eligible, |priority| {
-            let front = store.front(&queues[priority.index()].fifo);
+        let (queue, allowance) = self.scheduler.choose(eligible, |queue| {
+            let front = store.front(&queues[queue.index()].fifo);
             front.map_or(WireBytes(0), |front| WireBytes::of_frame(front.length()))
         })?;
-        Some(Turn { priority, allowance })
+        Some(Turn { queue, allowance })
     }
 
     /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
-    /// `credit` is called with the ingress port and group of frames that have left, once for successive ones. Returns
-    /// whether any did.
+    /// `credit` is called with what frames that have left were charged to, once for successive ones. Returns whether any
+    /// did.
     #[inline]
     pub fn serve<F: Frame>(
         &mut self,
@@ -261,7 +268,7 @@ impl EgressPort {
         turn: Turn,
         parts: (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        credit: impl FnMut(PortId, Priority, Load),
+        credit: impl FnMut(Charge, Load),
     ) -> bool {
         let Some(stamper) = self.stamper else {
             return self.serve_turn(now, turn, parts, out, credit, |_, _, _, _| {});
@@ -287,12 +294,12 @@ impl EgressPort {
         turn: Turn,
         (store, pools, rng): (&mut Store<F>, &mut Pools, &mut impl Rng),
         out: &mut impl Transmitter<F>,
-        mut credit: impl FnMut(PortId, Priority, Load),
+        mut credit: impl FnMut(Charge, Load),
         stamp: impl Fn(&mut F, Nanos, WireBytes, Bytes),
     ) -> bool {
-        let queue = &mut self.queues[turn.priority.index()];
+        let queue = &mut self.queues[turn.queue.index()];
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
-        let mut opening = self.gate.opening(now, turn.priority);
+        let mut opening = self.gate.opening(now, turn.queue);
         let (mut left, mut waiting) = (turn.allowance, queue.bytes);
         let (mut sent, mut run) = (Sent::default(), Run { waiting, ..Run::default() });
         store.pop_while(&mut queue.fifo, |slot| {
@@ -303,8 +310,8 @@ impl EgressPort {
             }
             let Some(start) = opening.pass(wire_bytes) else { return false };
             let Some(mut queued) = slot.take() else { return false };
-            if !run.goes_on_with(&queued) {
-                credit(run.ingress, run.charge.group(), sent.add(&run, waiting));
+            if run.charge != queued.charge {
+                credit(run.charge, sent.add(&run, waiting));
                 run = Run::of(&queued, waiting);
             }
             run.frames += 1;
@@ -322,7 +329,7 @@ impl EgressPort {
             out.frame(start, queued.frame);
             true
         });
-        credit(run.ingress, run.charge.group(), sent.add(&run, waiting));
+        credit(run.charge, sent.add(&run, waiting));
         queue.bytes = waiting;
         opening.close();
         self.end_turn(now, turn, sent, WireBytes(turn.allowance - left), pools);
@@ -332,7 +339,7 @@ impl EgressPort {
     /// Accounts for what was sent.
     #[inline]
     fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, on_the_wire: WireBytes, pools: &mut Pools) {
-        let queue = &mut self.queues[turn.priority.index()];
+        let queue = &mut self.queues[turn.queue.index()];
         queue.counters.transmitted += sent.volume;
         if sent.lossy > Cells::ZERO {
             queue.lossy.release(sent.lossy, pools);
@@ -342,9 +349,9 @@ impl EgressPort {
         }
         let empty = queue.fifo.is_empty();
         if empty {
-            self.backlog = self.backlog.without(turn.priority);
+            self.backlog = self.backlog.without(turn.queue);
         }
-        self.scheduler.served(turn.priority, on_the_wire.0, empty);
+        self.scheduler.served(turn.queue, on_the_wire.0, empty);
     }
 
     /// When the next frame can be handed to the device, if nothing more arrives.
@@ -353,27 +360,25 @@ impl EgressPort {
         self.gate.opens_at(self.backlog)
     }
 
-    /// A pause of `time` that is obeyed arrived at `now` for `priority`. Returns what the watchdog
-    /// makes of it.
+    /// A pause of `time` that is obeyed arrived at `now` for `priority`. `report` is told what the watchdog makes of it.
     pub fn pause<F: Frame>(
         &mut self,
         now: Nanos,
         priority: Priority,
         time: PauseQuanta,
         store: &Store<F>,
-    ) -> Option<WatchdogChange> {
-        let (queue, meter) = (&self.queues[priority.index()], &self.gate.pauses.meters()[priority.index()]);
-        let change = if time == PauseQuanta::ZERO {
-            self.watchdog.xon(now, priority, meter)
-        } else {
-            self.watchdog.xoff(now, priority, meter, || queue.stalled_since(store));
-            None
-        };
-        self.gate.pauses.stop(now, priority, time);
-        if change.is_some() {
-            self.gate.pauses.ignore(now, self.watchdog.forwarding());
+        mut report: impl FnMut(QueueId, WatchdogChange),
+    ) {
+        for id in self.gate.pauses.queues(priority).iter() {
+            let (queue, meter) = (&self.queues[id.index()], self.gate.pauses.meter(id));
+            if time != PauseQuanta::ZERO {
+                self.watchdog.xoff(now, id, meter, || queue.stalled_since(store));
+            } else if let Some(change) = self.watchdog.xon(now, id, meter) {
+                report(id, change);
+            }
         }
-        change
+        self.gate.pauses.stop(now, priority, time);
+        self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
     /// When the watchdog has a storm to detect or to end, or frames to drop.
@@ -388,71 +393,78 @@ impl EgressPort {
     }
 
     #[inline(never)]
-    fn watched_until<F: Frame>(&self, suspects: PrioritySet, store: &Store<F>) -> Nanos {
+    fn watched_until<F: Frame>(&self, suspects: QueueSet, store: &Store<F>) -> Nanos {
         let stormed = self.watchdog.stormed();
         if !self.to_be_dropped().is_empty() {
             return Nanos::ZERO;
         }
-        let meter = |priority: Priority| &self.gate.pauses.meters()[priority.index()];
-        let restored = stormed.iter().map(|it| self.watchdog.restoration_at(it, meter(it)));
-        let detected = suspects
-            .iter()
-            .map(|it| self.watchdog.detection_at(it, meter(it), || self.queue(it).stalled_since(store)));
+        let pauses = &self.gate.pauses;
+        let restored = stormed.iter().map(|it| self.watchdog.restoration_at(it, pauses.meter(it)));
+        let detected = suspects.iter().map(|it| {
+            self.watchdog.detection_at(it, pauses.meter(it), || self.queue(it).stalled_since(store))
+        });
         restored.chain(detected).min().unwrap_or(Nanos::NEVER)
     }
 
-    /// Detects or ends a storm of the queue of `priority`, if that is due at `now`.
+    /// Detects or ends the storms that are due at `now`. `report` is told of each.
     pub fn judge<F: Frame>(
         &mut self,
         now: Nanos,
-        priority: Priority,
         store: &Store<F>,
-    ) -> Option<WatchdogChange> {
-        let queue = &self.queues[priority.index()];
-        let meter = &self.gate.pauses.meters()[priority.index()];
-        let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
-        let change = self.watchdog.judge(now, priority, meter, stalled, waiting);
-        if change.is_some() {
-            self.gate.pauses.ignore(now, self.watchdog.forwarding());
+        mut report: impl FnMut(QueueId, WatchdogChange),
+    ) {
+        // A pause that has run out by now is a suspect no more, whatever was to be decided before.
+        self.gate.pauses.paused(now);
+        for (id, queue) in QueueSet::first(self.queues.len()).iter().zip(&self.queues) {
+            let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
+            let change = self.watchdog.judge(now, id, self.gate.pauses.meter(id), stalled, waiting);
+            if let Some(change) = change {
+                report(id, change);
+            }
         }
-        change
+        self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
-    /// Whether the watchdog drops what comes for the queue of `priority`.
+    /// Whether the watchdog drops what comes for `queue`.
     #[inline]
-    pub fn drops(&self, priority: Priority) -> bool {
-        self.watchdog.dropping().contains(priority)
+    pub fn drops(&self, queue: QueueId) -> bool {
+        self.watchdog.dropping().contains(queue)
     }
 
     /// Queues that hold frames which the watchdog drops.
     #[inline]
-    pub fn to_be_dropped(&self) -> PrioritySet {
+    pub fn to_be_dropped(&self) -> QueueSet {
         self.backlog.intersection(self.watchdog.dropping())
     }
 
-    /// Takes the first frame of the queue of `priority`, which is to be dropped.
+    /// Takes the first frame of queue `id`, which is to be dropped.
     pub fn discard<F: Frame>(
         &mut self,
-        priority: Priority,
+        id: QueueId,
         store: &mut Store<F>,
         pools: &mut Pools,
     ) -> Option<Queued<F>> {
-        let queue = &mut self.queues[priority.index()];
+        let queue = &mut self.queues[id.index()];
         let queued = store.pop(&mut queue.fifo)?;
         queue.bytes -= u64::from(queued.length);
         if !queued.charge.is_lossless() {
             queue.lossy.release(Cells::of_frame(queued.length()), pools);
         }
         if queue.fifo.is_empty() {
-            self.backlog = self.backlog.without(priority);
-            self.scheduler.served(priority, 0, true);
+            self.backlog = self.backlog.without(id);
+            self.scheduler.served(id, 0, true);
         }
         Some(queued)
     }
 
-    /// What the watchdog has found of the queue of `priority`, and whether it is stormed.
-    pub fn watchdog(&self, priority: Priority) -> (WatchdogCounters, bool) {
-        (self.watchdog.counters(priority), self.watchdog.stormed().contains(priority))
+    /// Counts a frame for `queue` that was admitted and is dropped.
+    pub fn count_drop(&mut self, queue: QueueId, reason: DropReason, length: Bytes) {
+        self.queues[queue.index()].dropped[reason.index()].count(length);
+    }
+
+    /// What the watchdog has found of `queue`, and whether that is stormed.
+    pub fn watchdog(&self, queue: QueueId) -> (WatchdogCounters, bool) {
+        (self.watchdog.counters(queue), self.watchdog.stormed().contains(queue))
     }
 
     /// Puts a control frame on the wire at `now`, when the window is open: behind what was handed

@@ -8,6 +8,7 @@ use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::QueueSettings;
 use crate::queue::{Fifo, Queued, Store};
+use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use units::{Bytes, Nanos};
 
@@ -20,6 +21,14 @@ pub struct QueueCounters {
     pub marked: u64,
     /// Frames that came marked already and were to be marked.
     pub already_marked: u64,
+}
+
+impl core::ops::AddAssign for QueueCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.transmitted += other.transmitted;
+        self.marked += other.marked;
+        self.already_marked += other.already_marked;
+    }
 }
 
 impl QueueCounters {
@@ -47,6 +56,8 @@ pub(crate) struct Queue {
     pub delay: DelayHistogram,
     /// When a frame was last handed over.
     pub last_sent: Nanos,
+    /// Frames that were admitted and then dropped here.
+    pub dropped: [Volume; DropReason::COUNT],
 }
 
 impl Queue {
@@ -60,6 +71,7 @@ impl Queue {
             counters: QueueCounters::default(),
             watermark: Watermark::default(),
             delay: DelayHistogram::default(),
+            dropped: [Volume::ZERO; DropReason::COUNT],
         }
     }
 

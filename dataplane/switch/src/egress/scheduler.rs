@@ -1,35 +1,44 @@
 //! Whose turn it is: strict priority above deficit weighted round robin.
 
 use crate::program::{QueueSettings, Scheduling};
-use units::{BitRate, Bytes, Interval, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Interval, Priority, QueueId, QueueSet, WireBytes};
 
 /// For so long a queue may send before the others have their turn, or for the longest frame if that takes longer: the
 /// others wait no longer, however unequal the weights are and slow the link is.
 const LONGEST_TURN: Interval = Interval::from_millis(1);
 
-/// The state of one port's round.
+/// The round of all weighted queues, behind those of the strict queues of each priority.
+const WEIGHTED: usize = Priority::COUNT;
+
+/// What one queue may send, in wire bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    /// In each visit.
+    quantum: u64,
+    /// What is left of it.
+    deficit: u64,
+}
+
+/// Whose turn it is at one port.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    strict: PrioritySet,
+    /// The strict queues of each priority.
+    strict: [QueueSet; Priority::COUNT],
     /// The longest frame on the link, in wire bytes.
     longest: u64,
-    /// What a weighted queue may send per round, in wire bytes.
-    quantum: [u64; Priority::COUNT],
-    /// What is left of it.
-    deficit: [u64; Priority::COUNT],
-    /// The weighted queue whose visit it is.
-    visited: Priority,
+    shares: Vec<Share>,
+    /// The queue whose visit it is, in each round.
+    visited: [QueueId; WEIGHTED + 1],
 }
 
 impl Scheduler {
     /// For the queues of a port of `rate` through which frames of `max_frame` leave, without FCS.
-    pub fn new(queues: &[QueueSettings; Priority::COUNT], max_frame: Bytes, rate: BitRate) -> Self {
+    pub fn new(queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) -> Self {
         let mut scheduler = Self {
-            strict: PrioritySet::EMPTY,
+            strict: Default::default(),
             longest: 0,
-            quantum: [0; Priority::COUNT],
-            deficit: [0; Priority::COUNT],
-            visited: Priority::default(),
+            shares: vec![Share::default(); queues.len()],
+            visited: Default::default(),
         };
         scheduler.configure(queues, max_frame, rate);
         scheduler
@@ -39,8 +48,8 @@ impl Scheduler {
     ///
     /// The least weight gets the longest frame per round, so that every visit sends one, and the others get as much more
     /// as they weigh. Where that would be more than [`LONGEST_TURN`] for one of them, all get less, and the light
-    /// ones save up over several rounds.
-    pub fn configure(&mut self, queues: &[QueueSettings; Priority::COUNT], max_frame: Bytes, rate: BitRate) {
+    /// ones save up over several rounds. Strict queues get the longest frame.
+    pub fn configure(&mut self, queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) {
         let weight = |queue: &QueueSettings| match queue.scheduling {
             Scheduling::Strict => None,
             Scheduling::Weighted(weight) => Some(u64::from(weight)),
@@ -51,11 +60,14 @@ impl Scheduler {
         let longest_turn = self.longest.max(rate.bytes_in(LONGEST_TURN));
         // The heaviest queue gets so much, and the others in proportion.
         let turn = (self.longest * most / least).min(longest_turn);
-        self.strict = PrioritySet::EMPTY;
-        for priority in Priority::all() {
-            match weight(&queues[priority.index()]) {
-                None => self.strict = self.strict.with(priority),
-                Some(weight) => self.quantum[priority.index()] = (turn * weight / most).max(1),
+        self.strict = Default::default();
+        for (id, (share, queue)) in
+            QueueSet::first(queues.len()).iter().zip(self.shares.iter_mut().zip(queues))
+        {
+            share.quantum = weight(queue).map_or(self.longest, |weight| (turn * weight / most).max(1));
+            if queue.scheduling == Scheduling::Strict {
+                let strict = &mut self.strict[queue.priority.index()];
+                *strict = strict.with(id);
             }
         }
     }
@@ -65,78 +77,74 @@ impl Scheduler {
     #[inline]
     pub fn choose(
         &mut self,
-        eligible: PrioritySet,
-        head: impl Fn(Priority) -> WireBytes,
-    ) -> Option<(Priority, u64)> {
-        if let Some(strict) = eligible.intersection(self.strict).highest() {
-            return Some((strict, u64::MAX));
-        }
+        eligible: QueueSet,
+        head: impl Fn(QueueId) -> WireBytes,
+    ) -> Option<(QueueId, u64)> {
         if eligible.is_single() {
             return eligible.highest().map(|only| (only, u64::MAX));
         }
-        self.choose_weighted(eligible, head)
+        self.choose_among(eligible, head)
     }
 
-    fn choose_weighted(
+    fn choose_among(
         &mut self,
-        eligible: PrioritySet,
-        head: impl Fn(Priority) -> WireBytes,
-    ) -> Option<(Priority, u64)> {
-        if eligible.is_empty() {
-            return None;
+        eligible: QueueSet,
+        head: impl Fn(QueueId) -> WireBytes,
+    ) -> Option<(QueueId, u64)> {
+        let strict = self.strict.iter().map(|queues| eligible.intersection(*queues));
+        let highest = strict.enumerate().rfind(|(_, queues)| !queues.is_empty());
+        let (round, queues) = highest.unwrap_or((WEIGHTED, eligible));
+        if queues.is_single() {
+            return queues.highest().map(|only| (only, u64::MAX));
         }
         // A round adds a quantum to each. Where the longest frame fits each of them one is enough, and otherwise one for each
         // time that the heaviest weighs more than the lightest: 255 at most.
         loop {
-            let deficit = self.deficit[self.visited.index()];
-            if eligible.contains(self.visited) && head(self.visited).0 <= deficit {
-                return Some((self.visited, deficit));
+            let visited = self.visited[round];
+            let deficit = self.shares[visited.index()].deficit;
+            if queues.contains(visited) && head(visited).0 <= deficit {
+                return Some((visited, deficit));
             }
-            self.visited = next_after(self.visited, eligible);
+            let next = queues.next_after(visited)?;
+            self.visited[round] = next;
             // Whose visit ended because its head did not fit has less than the longest frame left.
             // Who has more was paused or held back in its visit, and saves nothing up for later.
-            let quantum = self.quantum[self.visited.index()];
-            let deficit = &mut self.deficit[self.visited.index()];
-            *deficit = quantum + (*deficit).min(self.longest);
+            let share = &mut self.shares[next.index()];
+            share.deficit = share.quantum + share.deficit.min(self.longest);
         }
     }
 
     /// `queue` has sent `bytes` of what it was allowed and is now `empty` or not.
     #[inline]
-    pub fn served(&mut self, queue: Priority, bytes: u64, empty: bool) {
-        let deficit = &mut self.deficit[queue.index()];
+    pub fn served(&mut self, queue: QueueId, bytes: u64, empty: bool) {
+        let deficit = &mut self.shares[queue.index()].deficit;
         // An idle queue saves nothing up for later.
         *deficit = if empty { 0 } else { deficit.saturating_sub(bytes) };
     }
-}
-
-/// The member of `eligible` that follows `queue` in the round, which may be `queue` itself.
-#[inline]
-fn next_after(queue: Priority, eligible: PrioritySet) -> Priority {
-    let rotated = eligible.bits().rotate_right(u32::from(queue.number()) + 1);
-    let step = rotated.trailing_zeros() as u8 + 1;
-    Priority::from_low_bits(queue.number().wrapping_add(step))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::program::{LossyQueue, Threshold};
-    use proptest::prelude::*;
 
     const FRAME: Bytes = Bytes(1_514);
+    const FAST: BitRate = BitRate::gigabits(100);
+    const STRICT: Scheduling = Scheduling::Strict;
 
-    /// What two queues of weights 1 and 50, which always hold frames of 1,514 bytes, send in so many turns through a port
-    /// of `rate`, and the longest turn.
-    fn share(rate: BitRate, turns: u32) -> ([u64; 2], u64) {
+    fn queue(priority: u8, scheduling: Scheduling) -> QueueSettings {
         let lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) };
-        let queue = |scheduling| QueueSettings { scheduling, rate_limit: None, red: None, lossy };
-        let mut queues = core::array::from_fn(|_| queue(Scheduling::Strict));
-        (queues[0], queues[1]) = (queue(Scheduling::Weighted(1)), queue(Scheduling::Weighted(50)));
-        let mut scheduler = Scheduler::new(&queues, FRAME, rate);
-        let (frame, mut sent, mut longest) = (WireBytes::of_frame(FRAME), [0; 2], 0);
+        let priority = Priority::from_low_bits(priority);
+        QueueSettings { priority, scheduling, rate_limit: None, red: None, lossy }
+    }
+
+    /// What `queues`, of which `eligible` always hold frames of 1,514 bytes, send in so many turns through a port of
+    /// `rate`, and the longest turn.
+    fn sent(queues: &[QueueSettings], eligible: QueueSet, rate: BitRate, turns: u32) -> (Vec<u64>, u64) {
+        let mut scheduler = Scheduler::new(queues, FRAME, rate);
+        let (frame, mut sent, mut longest) = (WireBytes::of_frame(FRAME), vec![0; queues.len()], 0);
         for _ in 0..turns {
-            let (queue, allowance) = scheduler.choose(PrioritySet::from_bits(0b11), |_| frame).unwrap();
+            let (queue, allowance) = scheduler.choose(eligible, |_| frame).unwrap();
             let bytes = allowance / frame.0 * frame.0;
             assert!(bytes > 0, "every turn sends a frame");
             scheduler.served(queue, bytes, false);
@@ -149,7 +157,8 @@ mod tests {
     #[test]
     fn a_heavy_queue_of_a_slow_port_lets_the_others_have_their_turn_in_time_and_still_gets_its_share() {
         let slow = BitRate::megabits(20);
-        let (sent, longest) = share(slow, 10_000);
+        let queues = [1, 50].map(|weight| queue(0, Scheduling::Weighted(weight)));
+        let (sent, longest) = sent(&queues, QueueSet::first(2), slow, 10_000);
         let ratio = sent[1] as f64 / sent[0] as f64;
         assert!((49.5..50.5).contains(&ratio), "{ratio}");
         assert!(longest <= slow.bytes_in(LONGEST_TURN * 2), "{longest}");
@@ -157,18 +166,39 @@ mod tests {
 
     #[test]
     fn where_a_turn_is_short_enough_the_lightest_queue_sends_a_frame_in_each_round() {
-        let (sent, longest) = share(BitRate::gigabits(100), 200);
+        let queues = [1, 50].map(|weight| queue(0, Scheduling::Weighted(weight)));
+        let (sent, longest) = sent(&queues, QueueSet::first(2), FAST, 200);
         assert_eq!((sent[1], longest), (50 * sent[0], 50 * 1_538));
     }
 
-    proptest! {
-        #[test]
-        fn the_round_visits_the_eligible_queues_in_turn(queue in 0_u8..8, bits in 1_u8..) {
-            let eligible = PrioritySet::from_bits(bits);
-            let queue = Priority::new(queue).unwrap();
-            let naive = (1..=8).map(|step| Priority::from_low_bits(queue.number() + step));
-            let expected = naive.into_iter().find(|next| eligible.contains(*next));
-            prop_assert_eq!(Some(next_after(queue, eligible)), expected);
+    #[test]
+    fn strict_queues_of_the_highest_priority_send_in_turn_and_all_others_wait() {
+        let weighted = Scheduling::Weighted(9);
+        let queues =
+            [queue(5, STRICT), queue(2, STRICT), queue(5, STRICT), queue(7, weighted), queue(5, STRICT)];
+        let each = 10 * 1_538;
+        assert_eq!(sent(&queues, QueueSet::first(5), FAST, 30), (vec![each, 0, each, 0, each], 1_538));
+    }
+
+    #[test]
+    fn weighted_queues_share_by_their_own_weights_whatever_their_priorities() {
+        let weights = [(3, 1), (4, 2), (3, 3), (3, 2)];
+        let queues = weights.map(|(priority, weight)| queue(priority, Scheduling::Weighted(weight)));
+        let (sent, _) = sent(&queues, QueueSet::first(4), FAST, 400);
+        assert_eq!(sent, weights.map(|(_, weight)| u64::from(weight) * 100 * 1_538));
+    }
+
+    #[test]
+    fn a_strict_frame_between_two_visits_leaves_the_round_of_weighted_queues_as_it_was() {
+        let queues = [queue(0, Scheduling::Weighted(1)), queue(0, Scheduling::Weighted(3)), queue(1, STRICT)];
+        let mut scheduler = Scheduler::new(&queues, FRAME, FAST);
+        let (all, frame, mut sent) = (QueueSet::first(3), WireBytes::of_frame(FRAME), [0; 3]);
+        for turn in 0..400 {
+            let eligible = if turn % 2 == 0 { all } else { QueueSet::first(2) };
+            let (queue, _) = scheduler.choose(eligible, |_| frame).unwrap();
+            scheduler.served(queue, frame.0, false);
+            sent[queue.index()] += 1;
         }
+        assert_eq!(sent, [50, 150, 200]);
     }
 }

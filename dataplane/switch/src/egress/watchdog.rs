@@ -13,7 +13,7 @@ use crate::flow_control::pause_time::PauseMeter;
 use crate::ledger::Volume;
 use crate::program::{Watchdog, WatchdogAction};
 use std::collections::VecDeque;
-use units::{Interval, Nanos, PortId, Priority, PrioritySet};
+use units::{Interval, Nanos, PortId, Priority, QueueId, QueueSet};
 
 /// What the watchdog has found of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,13 @@ pub struct WatchdogCounters {
     pub restored: u64,
 }
 
+impl core::ops::AddAssign for WatchdogCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.storms += other.storms;
+        self.restored += other.restored;
+    }
+}
+
 /// A queue was found stormed, or restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogEvent {
@@ -32,6 +39,8 @@ pub struct WatchdogEvent {
     /// Whose queue it is.
     pub port: PortId,
     /// Which of its queues.
+    pub queue: QueueId,
+    /// The priority to which that belongs.
     pub priority: Priority,
     /// What happened, and why.
     pub change: WatchdogChange,
@@ -190,16 +199,17 @@ struct Watch {
 pub(crate) struct PortWatchdog {
     settings: Option<Watchdog>,
     /// Queues that are stormed.
-    stormed: PrioritySet,
+    stormed: QueueSet,
     /// Those of them whose frames are dropped.
-    dropping: PrioritySet,
-    watches: [Watch; Priority::COUNT],
+    dropping: QueueSet,
+    watches: Vec<Watch>,
 }
 
 impl PortWatchdog {
-    pub fn new(settings: Option<Watchdog>) -> Self {
-        let stormed = PrioritySet::EMPTY;
-        Self { settings, stormed, dropping: stormed, watches: Default::default() }
+    /// A watchdog over so many queues.
+    pub fn new(settings: Option<Watchdog>, queues: usize) -> Self {
+        let stormed = QueueSet::EMPTY;
+        Self { settings, stormed, dropping: stormed, watches: vec![Watch::default(); queues] }
     }
 
     /// Whether there is one.
@@ -210,31 +220,31 @@ impl PortWatchdog {
 
     /// The queues that are stormed.
     #[inline]
-    pub fn stormed(&self) -> PrioritySet {
+    pub fn stormed(&self) -> QueueSet {
         self.stormed
     }
 
     /// The queues whose frames are dropped, those that wait and those that come.
     #[inline]
-    pub fn dropping(&self) -> PrioritySet {
+    pub fn dropping(&self) -> QueueSet {
         self.dropping
     }
 
     /// The queues that send in spite of a pause.
-    pub fn forwarding(&self) -> PrioritySet {
+    pub fn forwarding(&self) -> QueueSet {
         self.under(WatchdogAction::Forward)
     }
 
     /// The stormed queues to which `action` happens.
-    fn under(&self, action: WatchdogAction) -> PrioritySet {
+    fn under(&self, action: WatchdogAction) -> QueueSet {
         match &self.settings {
             Some(settings) if settings.action == action => self.stormed,
-            _ => PrioritySet::EMPTY,
+            _ => QueueSet::EMPTY,
         }
     }
 
-    pub fn counters(&self, priority: Priority) -> WatchdogCounters {
-        self.watches[priority.index()].counters
+    pub fn counters(&self, queue: QueueId) -> WatchdogCounters {
+        self.watches[queue.index()].counters
     }
 
     /// An XOFF that is obeyed arrived at `now`. `meter` does not know of it yet; the queue holds
@@ -242,11 +252,11 @@ impl PortWatchdog {
     pub fn xoff(
         &mut self,
         now: Nanos,
-        priority: Priority,
+        queue: QueueId,
         meter: &PauseMeter,
         stalled: impl FnOnce() -> Option<Nanos>,
     ) {
-        let watch = &mut self.watches[priority.index()];
+        let watch = &mut self.watches[queue.index()];
         watch.last_xoff = now;
         let Some(Watchdog { detection, .. }) = self.settings else { return };
         if meter.until() > now {
@@ -260,23 +270,23 @@ impl PortWatchdog {
     }
 
     /// An XON that is obeyed arrived at `now`.
-    pub fn xon(&mut self, now: Nanos, priority: Priority, meter: &PauseMeter) -> Option<WatchdogChange> {
-        let stormed = self.stormed.contains(priority);
-        stormed.then(|| self.restore(now, priority, meter, RestorationCause::Xon))
+    pub fn xon(&mut self, now: Nanos, queue: QueueId, meter: &PauseMeter) -> Option<WatchdogChange> {
+        let stormed = self.stormed.contains(queue);
+        stormed.then(|| self.restore(now, queue, meter, RestorationCause::Xon))
     }
 
-    /// When the queue of `priority`, which has waited since `stalled` and is paused, is to be found
+    /// When `queue`, which has waited since `stalled` and is paused, is to be found
     /// stormed; never if the pause ends before.
     #[inline]
     pub fn detection_at(
         &self,
-        priority: Priority,
+        queue: QueueId,
         meter: &PauseMeter,
         stalled: impl FnOnce() -> Option<Nanos>,
     ) -> Nanos {
         let Some(Watchdog { detection, .. }) = self.settings else { return Nanos::NEVER };
-        let start = self.watches[priority.index()].window.start;
-        if self.stormed.contains(priority) || start + detection >= meter.until() {
+        let start = self.watches[queue.index()].window.start;
+        if self.stormed.contains(queue) || start + detection >= meter.until() {
             return Nanos::NEVER;
         }
         let Some(stalled) = stalled() else { return Nanos::NEVER };
@@ -284,39 +294,39 @@ impl PortWatchdog {
         if deadline < meter.until() { deadline } else { Nanos::NEVER }
     }
 
-    /// When the queue of `priority`, which is stormed, is to be restored: when no XOFF came for the
+    /// When `queue`, which is stormed, is to be restored: when no XOFF came for the
     /// restoration time, and the last one is over.
     #[inline]
-    pub fn restoration_at(&self, priority: Priority, meter: &PauseMeter) -> Nanos {
+    pub fn restoration_at(&self, queue: QueueId, meter: &PauseMeter) -> Nanos {
         let Some(Watchdog { restoration, .. }) = self.settings else { return Nanos::NEVER };
-        (self.watches[priority.index()].last_xoff + restoration).max(meter.until())
+        (self.watches[queue.index()].last_xoff + restoration).max(meter.until())
     }
 
-    /// Detects or ends a storm of the queue of `priority`, if that is due at `now`. `waiting` has
+    /// Detects or ends a storm of `queue`, if that is due at `now`. `waiting` has
     /// waited since `stalled`, and is paused or not.
     pub fn judge(
         &mut self,
         now: Nanos,
-        priority: Priority,
+        queue: QueueId,
         meter: &PauseMeter,
         stalled: Option<Nanos>,
         waiting: Volume,
     ) -> Option<WatchdogChange> {
-        if self.stormed.contains(priority) {
-            let due = self.restoration_at(priority, meter) <= now;
-            return due.then(|| self.restore(now, priority, meter, RestorationCause::Quiet));
+        if self.stormed.contains(queue) {
+            let due = self.restoration_at(queue, meter) <= now;
+            return due.then(|| self.restore(now, queue, meter, RestorationCause::Quiet));
         }
         let paused = meter.until() > now;
-        if !paused || self.detection_at(priority, meter, || stalled) > now {
+        if !paused || self.detection_at(queue, meter, || stalled) > now {
             return None;
         }
         let (settings, stalled) = (self.settings?, stalled?);
-        let watch = &mut self.watches[priority.index()];
+        let watch = &mut self.watches[queue.index()];
         watch.window = watch.window.not_before(stalled, meter);
         watch.detected = now;
         watch.counters.storms += 1;
         let window = watch.window;
-        self.stormed = self.stormed.with(priority);
+        self.stormed = self.stormed.with(queue);
         self.dropping = self.under(WatchdogAction::Drop);
         Some(WatchdogChange::Detected(Storm {
             action: settings.action,
@@ -328,27 +338,27 @@ impl PortWatchdog {
     }
 
     /// Other settings. Storms go on under them, but for those of queues that are watched no more:
-    /// `report` is told of their end. `obeying` are the priorities that obey pauses.
+    /// `report` is told of their end. `obeying` are the queues that obey pauses.
     pub fn configure(
         &mut self,
         now: Nanos,
         settings: Option<Watchdog>,
-        obeying: PrioritySet,
-        meters: &[PauseMeter; Priority::COUNT],
-        mut report: impl FnMut(Priority, WatchdogChange),
+        obeying: QueueSet,
+        meter: impl Fn(QueueId) -> PauseMeter,
+        mut report: impl FnMut(QueueId, WatchdogChange),
     ) {
         let was_on = core::mem::replace(&mut self.settings, settings).is_some();
-        let watched = if self.is_on() { obeying } else { PrioritySet::EMPTY };
-        for priority in self.stormed.difference(watched).iter() {
-            let meter = &meters[priority.index()];
-            report(priority, self.restore(now, priority, meter, RestorationCause::Configuration));
+        let watched = if self.is_on() { obeying } else { QueueSet::EMPTY };
+        for queue in self.stormed.difference(watched).iter() {
+            report(queue, self.restore(now, queue, &meter(queue), RestorationCause::Configuration));
         }
         self.dropping = self.under(WatchdogAction::Drop);
         let Some(Watchdog { detection, .. }) = settings else { return };
-        for (watch, meter) in self.watches.iter_mut().zip(meters) {
+        for (queue, watch) in QueueSet::first(self.watches.len()).iter().zip(&mut self.watches) {
+            let meter = meter(queue);
             // What came before the watchdog was not seen.
-            if !was_on || watch.window.is_broken(now, meter, detection) {
-                watch.window = Window::starting(now, meter);
+            if !was_on || watch.window.is_broken(now, &meter, detection) {
+                watch.window = Window::starting(now, &meter);
             }
         }
     }
@@ -357,13 +367,13 @@ impl PortWatchdog {
     fn restore(
         &mut self,
         now: Nanos,
-        priority: Priority,
+        queue: QueueId,
         meter: &PauseMeter,
         cause: RestorationCause,
     ) -> WatchdogChange {
-        self.stormed = self.stormed.without(priority);
+        self.stormed = self.stormed.without(queue);
         self.dropping = self.under(WatchdogAction::Drop);
-        let watch = &mut self.watches[priority.index()];
+        let watch = &mut self.watches[queue.index()];
         watch.window = Window::starting(now, meter);
         watch.counters.restored += 1;
         WatchdogChange::Restored(Restoration {

@@ -2,7 +2,7 @@
 
 use crate::flow_control::bifrost::settings::BifrostError;
 use core::net::{IpAddr, Ipv4Addr};
-use units::{BitRate, Bytes, Interval, Priority};
+use units::{BitRate, Bytes, Interval, Priority, QueueId};
 use wire::int::LinkRate;
 
 /// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
@@ -81,6 +81,10 @@ pub enum ProgramError {
     LsccMarking { port: String, long: String, priority: Priority },
     #[error("port {port}: the watchdog's {what} time is {least} to {most}, not {given}")]
     WatchdogTime { port: String, what: &'static str, given: Interval, least: Interval, most: Interval },
+    #[error("port {port} has {least} to {most} queues, not {count}")]
+    QueueCount { port: String, count: usize, least: usize, most: usize },
+    #[error("port {port}: {queue} belongs to the priority of its number, not to priority {priority}")]
+    FirstQueues { port: String, queue: QueueId, priority: Priority },
     #[error("port {port}, priority {priority}: Kmin ({kmin}) must be below Kmax ({kmax})")]
     RedOrder { port: String, priority: Priority, kmin: Bytes, kmax: Bytes },
     #[error("port {port}, priority {priority}: Pmax is a probability above 0 and up to 1, not {pmax}")]
@@ -121,4 +125,6 @@ pub enum NotLive {
         "ports cannot be renamed or reordered while the gateway runs (\"{running}\" now, \"{wanted}\" wanted)"
     )]
     PortName { running: String, wanted: String },
+    #[error("port {port} cannot get other queues, or queues of other priorities, while the gateway runs")]
+    Queues { port: String },
 }

@@ -122,7 +122,8 @@ impl Program {
     /// Whether it can take the place of `old` while frames are inside.
     ///
     /// # Errors
-    /// [`NotLive`] names what cannot change while the switch runs: the ports and their names.
+    /// [`NotLive`] names what cannot change while the switch runs: the ports, their names, and the priorities of their
+    /// queues.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {
@@ -133,6 +134,13 @@ impl Program {
         {
             return Err(NotLive::PortName { running: running.name.clone(), wanted: wanted.name.clone() });
         }
-        Ok(())
+        let mut both = old.ports.iter().zip(&new.ports);
+        let differ = |(running, wanted): &(&PortSettings, &PortSettings)| {
+            running.queues.iter().map(|it| it.priority).ne(wanted.queues.iter().map(|it| it.priority))
+        };
+        match both.find(differ) {
+            Some((running, _)) => Err(NotLive::Queues { port: running.name.clone() }),
+            None => Ok(()),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Watchdog};
 use ipnet::IpNet;
-use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
 
 /// One port: its ingress groups and its egress queues.
@@ -27,8 +27,9 @@ pub struct PortSettings {
     pub classification: Classification,
     /// Ingress: one priority group per priority.
     pub groups: [GroupSettings; Priority::COUNT],
-    /// Egress: one queue per priority.
-    pub queues: [QueueSettings; Priority::COUNT],
+    /// Egress: the queues, in the order of their numbers, [`QueueSet::CAPACITY`] at most. The first eight belong to
+    /// priorities 0 to 7; frames wait there unless forwarding chooses another queue of their priority.
+    pub queues: Vec<QueueSettings>,
     /// Limit of the whole port below its link rate.
     pub rate_limit: Option<RateLimit>,
     /// Priority-based flow control.
@@ -52,7 +53,13 @@ impl PortSettings {
     /// pool has, nothing is marked, and pauses are ignored. XOFF, if it is ever sent, asks for the longest pause.
     pub fn lossy(name: impl Into<String>, mac: MacAddress, rate: BitRate) -> Self {
         let lossy = LossyQueue { reserved: Bytes::ZERO, threshold: Threshold::Static(Bytes::MAX) };
-        let queue = QueueSettings { scheduling: Scheduling::Strict, rate_limit: None, red: None, lossy };
+        let queue = |priority| QueueSettings {
+            priority,
+            scheduling: Scheduling::Strict,
+            rate_limit: None,
+            red: None,
+            lossy,
+        };
         let obey = PrioritySet::EMPTY;
         Self {
             name: name.into(),
@@ -63,7 +70,7 @@ impl PortSettings {
             tx_window: Interval::ZERO,
             classification: Classification::default(),
             groups: [GroupSettings::Lossy; Priority::COUNT],
-            queues: [queue; Priority::COUNT],
+            queues: Priority::all().map(queue).collect(),
             rate_limit: None,
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
             flow_control: FlowControl::Pfc,
@@ -84,6 +91,13 @@ impl PortSettings {
     /// The flows that the schemes of the port want it to keep; `None` where no scheme speaks to senders.
     pub fn flows(&self) -> Option<FlowSettings> {
         self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
+    }
+
+    /// The queues that belong to one of `priorities`.
+    pub fn queues_of(&self, priorities: PrioritySet) -> QueueSet {
+        let numbered = self.queues.iter().enumerate();
+        let belongs = numbered.filter(|(_, queue)| priorities.contains(queue.priority));
+        belongs.filter_map(|(index, _)| QueueId::new(index)).collect()
     }
 
     /// The priorities that are lossless at ingress.
@@ -192,6 +206,8 @@ impl DynamicThreshold {
 /// One egress queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueSettings {
+    /// The priority to which it belongs: pauses of this priority stop it.
+    pub priority: Priority,
     /// When it is served.
     pub scheduling: Scheduling,
     /// How fast it is served at most.
@@ -205,10 +221,10 @@ pub struct QueueSettings {
 /// A queue's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// Before all queues of lower priority and all weighted ones.
+    /// Before all queues of lower priority and all weighted ones. Strict queues of one priority have equal shares.
     Strict,
-    /// Deficit weighted round robin (Shreedhar and Varghese) with the other weighted queues; the
-    /// weight is 1 to 255, and shares are shares of wire bytes.
+    /// Deficit weighted round robin (Shreedhar and Varghese) with all other weighted queues, whatever their priorities;
+    /// the weight is 1 to 255, and shares are shares of wire bytes.
     Weighted(u8),
 }
 

@@ -7,7 +7,7 @@ use super::{
     BufferSettings, FlowControl, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling,
     Settings, Threshold, Watchdog,
 };
-use units::{Bytes, PauseQuanta, PortSet, Priority};
+use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
 pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
@@ -66,9 +66,8 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
         if let Some(group) = port.groups[priority.index()].lossless() {
             validate_group(port, priority, group, buffer)?;
         }
-        validate_queue(port, priority, &port.queues[priority.index()])?;
     }
-    Ok(())
+    validate_queues(port)
 }
 
 fn validate_watchdog(port: &PortSettings, watchdog: &Watchdog) -> Result<(), ProgramError> {
@@ -111,12 +110,22 @@ fn validate_group(
     Ok(())
 }
 
-fn validate_queue(
-    port: &PortSettings,
-    priority: Priority,
-    queue: &QueueSettings,
-) -> Result<(), ProgramError> {
-    let name = || port.name.clone();
+fn validate_queues(port: &PortSettings) -> Result<(), ProgramError> {
+    let (count, least, most) = (port.queues.len(), Priority::COUNT, QueueSet::CAPACITY);
+    if count < least || count > most {
+        return Err(ProgramError::QueueCount { port: port.name.clone(), count, least, most });
+    }
+    for (expected, &QueueSettings { priority, .. }) in Priority::all().zip(&port.queues) {
+        if priority != expected {
+            let (port, queue) = (port.name.clone(), QueueId::from(expected));
+            return Err(ProgramError::FirstQueues { port, queue, priority });
+        }
+    }
+    port.queues.iter().try_for_each(|queue| validate_queue(port, queue))
+}
+
+fn validate_queue(port: &PortSettings, queue: &QueueSettings) -> Result<(), ProgramError> {
+    let (name, priority) = (|| port.name.clone(), queue.priority);
     if queue.scheduling == Scheduling::Weighted(0) {
         return Err(ProgramError::ZeroWeight { port: name(), priority });
     }

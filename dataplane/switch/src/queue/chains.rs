@@ -32,7 +32,8 @@ pub(super) struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: 0, length: 0 }
+        // No room in no segment: the first item takes one.
+        Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: SEGMENT as u32, length: 0 }
     }
 }
 
@@ -60,7 +61,7 @@ impl<T> Chains<T> {
     /// Adds an item at the end of `chain`.
     #[inline(always)]
     pub fn push(&mut self, chain: &mut Chain, item: T) {
-        if chain.tail == NONE || chain.tail_offset as usize == SEGMENT {
+        if chain.tail_offset as usize == SEGMENT {
             self.extend(chain);
         }
         let place = chain.tail_offset as usize % SEGMENT;

@@ -9,7 +9,7 @@
 use super::chains::{Chain, Chains};
 use super::{Charge, Queued};
 use crate::frame::Frame;
-use units::{Bytes, Cells, Nanos, PortId};
+use units::{Bytes, Cells, Nanos, PortId, QueueId};
 
 /// Bytes of a cell.
 const CELL: usize = Cells::SIZE as usize;
@@ -30,43 +30,43 @@ pub(super) struct Packed {
 pub(super) struct Label {
     pub since: Nanos,
     pub length: u16,
-    ingress: PortId,
-    egress: PortId,
     charge: Charge,
+    egress: PortId,
+    queue: QueueId,
     ip_offset: u8,
 }
 
 impl Label {
     fn of<F>(queued: &Queued<F>) -> Self {
-        let Queued { since, length, ingress, egress, charge, ip_offset, .. } = *queued;
-        Self { since, length, ingress, egress, charge, ip_offset }
+        let Queued { since, length, charge, egress, queue, ip_offset, .. } = *queued;
+        Self { since, length, charge, egress, queue, ip_offset }
     }
 
     /// `frame` under this label.
     fn queued<F>(self, frame: F) -> Queued<F> {
-        let Self { since, length, ingress, egress, charge, ip_offset } = self;
-        Queued { frame, since, length, ingress, egress, charge, ip_offset }
+        let Self { since, length, charge, egress, queue, ip_offset } = self;
+        Queued { frame, since, length, charge, egress, queue, ip_offset }
     }
 
     fn emit(self) -> [u8; CELL] {
         let (since, length) = (self.since.0.to_le_bytes(), self.length.to_le_bytes());
-        let (ingress, egress) = (self.ingress.0.to_le_bytes(), self.egress.0.to_le_bytes());
+        let (charge, egress) = (self.charge.0.to_le_bytes(), self.egress.0.to_le_bytes());
         let mut cell = [0; CELL];
-        let last = [self.ip_offset, self.charge.0];
-        let fields = since.into_iter().chain(length).chain(ingress).chain(egress).chain(last);
+        let last = [self.queue.number(), self.ip_offset];
+        let fields = since.into_iter().chain(length).chain(charge).chain(egress).chain(last);
         cell.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
         cell
     }
 
     fn parse(cell: [u8; CELL]) -> Self {
         let [a, b, c, d, e, f, g, h, length_low, length_high, rest @ ..] = cell;
-        let [ingress_low, ingress_high, egress_low, egress_high, ip_offset, charge] = rest;
+        let [charge_low, charge_high, egress_low, egress_high, queue, ip_offset] = rest;
         Self {
             since: Nanos(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
             length: u16::from_le_bytes([length_low, length_high]),
-            ingress: PortId(u16::from_le_bytes([ingress_low, ingress_high])),
+            charge: Charge(u16::from_le_bytes([charge_low, charge_high])),
             egress: PortId(u16::from_le_bytes([egress_low, egress_high])),
-            charge: Charge(charge),
+            queue: QueueId::from_low_bits(queue),
             ip_offset,
         }
     }
@@ -173,17 +173,16 @@ mod tests {
         let label = Label {
             since: Nanos(0x0123_4567_89ab_cdef),
             length: 9_216,
-            ingress: PortId(63),
+            charge: Charge::new(PortId(63), Priority::from_low_bits(6), true),
             egress: PortId(258),
-            charge: Charge::new(Priority::from_low_bits(6), Priority::from_low_bits(7), true),
+            queue: QueueId::from_low_bits(61),
             ip_offset: 22,
         };
         assert_eq!(Label::parse(label.emit()), label);
-        assert_eq!((label.charge.group().number(), label.charge.queue().number()), (6, 7));
-        let lossy = Label {
-            charge: Charge::new(Priority::from_low_bits(0), Priority::from_low_bits(0), false),
-            ..label
-        };
+        let charge = label.charge;
+        assert_eq!((charge.ingress(), charge.group().number(), charge.is_lossless()), (PortId(63), 6, true));
+        let charge = Charge::new(PortId(0), Priority::from_low_bits(0), false);
+        let lossy = Label { charge, ..label };
         assert_eq!(Label::parse(lossy.emit()), lossy);
     }
 }

@@ -54,11 +54,22 @@ impl Fifo {
         self.whole.length() + self.packed.frames() as usize
     }
 
+    /// Lends its frames to a run, for [`Store::end_run`] to give them back.
+    #[inline]
+    pub fn lend(&mut self) -> Lent {
+        Lent(core::mem::take(&mut self.whole))
+    }
+
     #[inline(always)]
     fn has_packed(&self) -> bool {
         self.packed.frames() > 0
     }
 }
+
+/// The frames of a queue, lent to a run that adds to them: it need not look for the queue frame by frame. Until they are
+/// given back, the queue looks empty and is left alone.
+#[derive(Debug, Default)]
+pub(crate) struct Lent(Chain);
 
 /// What is known of the first frame of a queue without taking it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,16 +123,17 @@ impl<F: Frame> Store<F> {
         }
     }
 
-    /// Adds a frame at the end of `fifo`, for which there is [room](Store::room_for_run), and which is counted
-    /// [later](Store::end_run).
+    /// Adds a frame at the end of a queue that is lent, for which there is [room](Store::room_for_run), and which is
+    /// counted [later](Store::end_run).
     #[inline(always)]
-    pub fn push_of_run(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
-        self.whole.push(&mut fifo.whole, queued);
+    pub fn push_of_run(&mut self, lent: &mut Lent, queued: Queued<F>) {
+        self.whole.push(&mut lent.0, queued);
     }
 
-    /// Counts the frames of a run.
+    /// Gives `fifo` back what was lent, with so many `frames` more.
     #[inline]
-    pub fn end_run(&mut self, frames: u64) {
+    pub fn end_run(&mut self, fifo: &mut Fifo, lent: Lent, frames: u64) {
+        fifo.whole = lent.0;
         self.held += frames as usize;
     }
 

@@ -3,7 +3,7 @@
 use super::Shard;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
-use crate::egress::{PausesReceived, QueueCounters, WatchdogCounters, WatchdogLog};
+use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
 use crate::forwarding::BridgeCounters;
@@ -37,22 +37,22 @@ pub struct GroupReport {
     pub paused_for: [Interval; PauseCause::ALL.len()],
 }
 
-/// One egress queue.
+/// The egress queues of one priority, taken together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueReport {
     /// What waits now.
     pub waiting: Volume,
     /// What has passed.
     pub counters: QueueCounters,
-    /// Of the bytes that wait.
+    /// Of the bytes that wait in one of them.
     pub watermark: Watermark,
-    /// PFC frames received for it.
+    /// PFC frames received for the priority.
     pub pauses: PausesReceived,
     /// How long it was paused.
     pub paused_for: Interval,
-    /// What the watchdog has found of it.
+    /// What the watchdog has found of them.
     pub watchdog: WatchdogCounters,
-    /// Whether it is stormed now, as the watchdog has it.
+    /// Whether one of them is stormed now, as the watchdog has it.
     pub stormed: bool,
     /// Frames that were admitted and then dropped here, for each of [`DropReason::ALL`].
     pub dropped: [Volume; DropReason::COUNT],
@@ -125,7 +125,7 @@ pub struct PortInspection {
     pub ingress: IngressCounters,
     /// Its groups, by priority.
     pub groups: [GroupReport; Priority::COUNT],
-    /// Its queues, by priority.
+    /// Its queues, those of each priority taken together.
     pub queues: [QueueReport; Priority::COUNT],
     /// How long frames waited in them.
     pub delays: [DelayHistogram; Priority::COUNT],
@@ -153,7 +153,7 @@ impl<F: Frame> Shard<F> {
         for (index, priority) in Priority::all().enumerate() {
             into.groups[index] = self.group(now, port, priority);
             into.queues[index] = self.queue(now, port, priority);
-            into.delays[index].clone_from(self.queue_delay(port, priority));
+            into.delays[index] = self.queue_delay(port, priority);
         }
         into.control_sent = self.control_sent(port);
         into.pauses = self.pauses(now, port);
@@ -193,7 +193,9 @@ impl<F: Frame> Shard<F> {
         let mut state =
             PauseState { sent: PrioritySet::EMPTY, received: PrioritySet::EMPTY, until: Nanos::NEVER };
         for priority in Priority::all() {
-            let ends = [ingress.pauses.paused_until(priority), egress.gate.pauses.paused_until(priority)];
+            let received = &egress.gate.pauses;
+            let stopped = received.queues(priority).iter().map(|queue| received.paused_until(queue));
+            let ends = [ingress.pauses.paused_until(priority), stopped.max().unwrap_or_default()];
             for (set, end) in [&mut state.sent, &mut state.received].into_iter().zip(ends) {
                 if end > now {
                     *set = set.with(priority);
@@ -250,21 +252,25 @@ impl<F: Frame> Shard<F> {
         }
     }
 
-    /// The queue of `priority` on `port`, at `now`.
+    /// The queues of `priority` on `port`, at `now`.
     pub fn queue(&self, now: Nanos, port: PortId, priority: Priority) -> QueueReport {
         let egress = &self.fabric.egress[port.index()];
-        let queue = egress.queue(priority);
-        let (watchdog, stormed) = egress.watchdog(priority);
-        QueueReport {
-            waiting: queue.waiting(),
-            counters: queue.counters,
-            watermark: queue.watermark,
-            pauses: egress.gate.pauses.received(priority),
-            paused_for: egress.gate.pauses.paused_for(priority, now),
-            watchdog,
-            stormed,
-            dropped: egress.dropped[priority.index()],
+        let pauses = &egress.gate.pauses;
+        let mut report = QueueReport {
+            pauses: pauses.received(priority),
+            paused_for: pauses.paused_for(priority, now),
+            ..QueueReport::default()
+        };
+        for id in pauses.queues(priority).iter() {
+            let (queue, (watchdog, stormed)) = (egress.queue(id), egress.watchdog(id));
+            report.waiting += queue.waiting();
+            report.counters += queue.counters;
+            report.watermark = report.watermark.max(queue.watermark);
+            report.watchdog += watchdog;
+            report.stormed |= stormed;
+            report.dropped.iter_mut().zip(queue.dropped).for_each(|(sum, dropped)| *sum += dropped);
         }
+        report
     }
 
     /// The latest storms that the watchdogs of this shard's ports have detected and seen end.
@@ -272,9 +278,12 @@ impl<F: Frame> Shard<F> {
         &self.fabric.watchdog_log
     }
 
-    /// How long frames waited in the queue of `priority` on `port`.
-    pub fn queue_delay(&self, port: PortId, priority: Priority) -> &DelayHistogram {
-        &self.fabric.egress[port.index()].queue(priority).delay
+    /// How long frames waited in the queues of `priority` on `port`.
+    pub fn queue_delay(&self, port: PortId, priority: Priority) -> DelayHistogram {
+        let egress = &self.fabric.egress[port.index()];
+        let mut sum = DelayHistogram::default();
+        egress.gate.pauses.queues(priority).iter().for_each(|queue| sum.add(&egress.queue(queue).delay));
+        sum
     }
 
     /// The pools, as far as this shard holds them.
@@ -295,7 +304,7 @@ impl<F: Frame> Shard<F> {
             ingress.groups.iter_mut().for_each(crate::admission::Group::clear_watermarks);
         }
         for egress in &mut self.fabric.egress {
-            Priority::all().for_each(|priority| egress.queue_mut(priority).clear_watermark());
+            egress.queues_mut().iter_mut().for_each(Queue::clear_watermark);
         }
         self.fabric.pools.clear_watermarks();
     }

@@ -21,7 +21,7 @@ use crate::program::{NotLive, Program};
 use fabric::Fabric;
 use std::sync::Arc;
 use successor::bridge_of;
-use units::{Nanos, PortId, PortSet};
+use units::{Nanos, PortId, PortSet, Priority, QueueId};
 
 /// The whole switch state of one core.
 pub struct Shard<F> {
@@ -71,21 +71,23 @@ impl<F: Frame> Shard<F> {
     #[inline(always)]
     pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
         let (program, fabric) = (&*self.program, &mut self.fabric);
+        // A scheme that keeps a queue for each far port chooses it here.
+        let queue = |priority: Priority| QueueId::from(priority);
         // How frames are forwarded is matched here, once per burst; each arm is a loop of its own.
         match program.forwarding() {
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
-                fabric.ingress(now, port, burst, program, links, |_, _| verdict);
+                fabric.ingress(now, port, burst, program, links, |_, priority, _| (verdict, queue(priority)));
             }
             Forwarding::Bridge => {
                 let bridge = &mut self.bridge;
-                fabric.ingress(now, port, burst, program, links, |descriptor, frame| {
-                    bridge.verdict(now, port, descriptor, frame.headers())
+                fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+                    (bridge.verdict(now, port, descriptor, frame.headers()), queue(priority))
                 });
             }
             Forwarding::Route(table) => {
-                fabric.ingress(now, port, burst, program, links, |descriptor, frame| {
-                    table.verdict(port, descriptor, frame.headers_mut())
+                fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+                    (table.verdict(port, descriptor, frame.headers_mut()), queue(priority))
                 });
             }
         }

@@ -231,7 +231,8 @@ pub fn settings(count: u16) -> Settings {
             xon_offset: Bytes::ZERO,
             headroom: Bytes(8_000_000),
         });
-        let queue = QueueSettings {
+        let queue = |priority| QueueSettings {
+            priority,
             scheduling: Scheduling::Weighted(1),
             rate_limit: None,
             red: None,
@@ -242,7 +243,7 @@ pub fn settings(count: u16) -> Settings {
         port.tx_window = Interval::from_micros(4);
         port.classification = classification.clone();
         port.groups = groups;
-        port.queues = [queue; Priority::COUNT];
+        port.queues = Priority::all().map(queue).collect();
         port.pfc.obey = PrioritySet::EMPTY.with(P3);
         port
     };

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use units::Bytes;
 
-const P: Priority = Priority::from_low_bits(3);
+const Q: QueueId = QueueId::from_low_bits(3);
 const MS: u64 = 1_000_000;
 const DETECTION: u64 = 100 * MS;
 const RESTORATION: u64 = 200 * MS;
@@ -16,55 +16,46 @@ fn settings(action: WatchdogAction) -> Watchdog {
 /// A watchdog over one queue and its meter, with a clock that the test moves.
 struct Bench {
     watchdog: PortWatchdog,
-    meters: [PauseMeter; Priority::COUNT],
+    meter: PauseMeter,
     stalled: Option<Nanos>,
 }
 
 impl Bench {
     fn new(action: WatchdogAction) -> Self {
-        let watchdog = PortWatchdog::new(Some(settings(action)));
-        Self { watchdog, meters: Default::default(), stalled: None }
-    }
-
-    fn meter(&self) -> &PauseMeter {
-        &self.meters[P.index()]
+        let watchdog = PortWatchdog::new(Some(settings(action)), 8);
+        Self { watchdog, meter: PauseMeter::default(), stalled: None }
     }
 
     fn xoff(&mut self, now: u64, time: u64) {
-        let Self { watchdog, meters, stalled } = self;
-        watchdog.xoff(Nanos(now), P, &meters[P.index()], || *stalled);
-        meters[P.index()].pause(Nanos(now), Interval(time));
+        let Self { watchdog, meter, stalled } = self;
+        watchdog.xoff(Nanos(now), Q, meter, || *stalled);
+        meter.pause(Nanos(now), Interval(time));
     }
 
     fn xon(&mut self, now: u64) -> Option<WatchdogChange> {
-        let change = self.watchdog.xon(Nanos(now), P, &self.meters[P.index()]);
-        self.meters[P.index()].pause(Nanos(now), Interval::ZERO);
+        let change = self.watchdog.xon(Nanos(now), Q, &self.meter);
+        self.meter.pause(Nanos(now), Interval::ZERO);
         change
     }
 
     fn detection(&self) -> Option<u64> {
-        let at = self.watchdog.detection_at(P, self.meter(), || self.stalled);
+        let at = self.watchdog.detection_at(Q, &self.meter, || self.stalled);
         (at != Nanos::NEVER).then_some(at.0)
     }
 
     fn restoration(&self) -> u64 {
-        self.watchdog.restoration_at(P, self.meter()).0
+        self.watchdog.restoration_at(Q, &self.meter).0
     }
 
     fn judge(&mut self, now: u64) -> Option<WatchdogChange> {
         let waiting = Volume { frames: 2, bytes: Bytes(200) };
-        self.watchdog.judge(Nanos(now), P, &self.meters[P.index()], self.stalled, waiting)
+        self.watchdog.judge(Nanos(now), Q, &self.meter, self.stalled, waiting)
     }
 
-    fn configure(
-        &mut self,
-        now: u64,
-        settings: Option<Watchdog>,
-        obeying: PrioritySet,
-    ) -> Vec<WatchdogChange> {
+    fn configure(&mut self, now: u64, settings: Option<Watchdog>, obeying: QueueSet) -> Vec<WatchdogChange> {
         let mut changes = Vec::new();
         let report = |_, change| changes.push(change);
-        self.watchdog.configure(Nanos(now), settings, obeying, &self.meters, report);
+        self.watchdog.configure(Nanos(now), settings, obeying, |_| self.meter, report);
         changes
     }
 
@@ -98,7 +89,7 @@ fn a_queue_that_holds_frames_is_found_a_detection_time_after_the_pause_began() {
         waiting: Volume { frames: 2, bytes: Bytes(200) },
     };
     assert_eq!(bench.judge(150 * MS), Some(WatchdogChange::Detected(storm)));
-    assert_eq!(bench.watchdog.counters(P), WatchdogCounters { storms: 1, restored: 0 });
+    assert_eq!(bench.watchdog.counters(Q), WatchdogCounters { storms: 1, restored: 0 });
     assert_eq!(bench.judge(150 * MS), None, "once");
 }
 
@@ -157,7 +148,7 @@ fn a_stormed_queue_is_restored_when_no_pause_frame_came_for_the_restoration_time
     assert_eq!(bench.restoration(), 350 * MS);
     assert_eq!(bench.judge(350 * MS - 1), None);
     assert_eq!(bench.judge(350 * MS), restored(RestorationCause::Quiet, 200 * MS, 250 * MS));
-    assert_eq!(bench.watchdog.counters(P), WatchdogCounters { storms: 1, restored: 1 });
+    assert_eq!(bench.watchdog.counters(Q), WatchdogCounters { storms: 1, restored: 1 });
 }
 
 #[test]
@@ -183,8 +174,8 @@ fn each_action_holds_for_stormed_queues_alone_and_ends_with_the_storm() {
         (WatchdogAction::Forward, false, true),
         (WatchdogAction::Alert, false, false),
     ] {
-        let only = PrioritySet::EMPTY.with(P);
-        let set = |is: bool| if is { only } else { PrioritySet::EMPTY };
+        let only = QueueSet::EMPTY.with(Q);
+        let set = |is: bool| if is { only } else { QueueSet::EMPTY };
         let mut bench = Bench::stormed(action, 101 * MS);
         assert_eq!(
             (bench.watchdog.dropping(), bench.watchdog.forwarding()),
@@ -192,18 +183,18 @@ fn each_action_holds_for_stormed_queues_alone_and_ends_with_the_storm() {
         );
         bench.judge(RESTORATION);
         assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (set(false), set(false)));
-        assert_eq!(bench.watchdog.stormed(), PrioritySet::EMPTY);
+        assert_eq!(bench.watchdog.stormed(), QueueSet::EMPTY);
     }
 }
 
 #[test]
 fn another_action_takes_over_a_storm_and_no_watchdog_ends_it() {
-    let only = PrioritySet::EMPTY.with(P);
+    let only = QueueSet::EMPTY.with(Q);
     let mut bench = Bench::stormed(WatchdogAction::Drop, 300 * MS);
     assert!(bench.configure(110 * MS, Some(settings(WatchdogAction::Forward)), only).is_empty());
-    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (PrioritySet::EMPTY, only));
+    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (QueueSet::EMPTY, only));
     assert!(bench.configure(120 * MS, Some(settings(WatchdogAction::Drop)), only).is_empty());
-    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (only, PrioritySet::EMPTY));
+    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (only, QueueSet::EMPTY));
 
     let ended = restored(RestorationCause::Configuration, 130 * MS, 30 * MS);
     assert_eq!(bench.configure(130 * MS, None, only).into_iter().next(), ended);
@@ -215,14 +206,14 @@ fn another_action_takes_over_a_storm_and_no_watchdog_ends_it() {
     bench.judge(250 * MS);
     let ended = restored(RestorationCause::Configuration, 260 * MS, 10 * MS);
     let watched = Some(settings(WatchdogAction::Drop));
-    assert_eq!(bench.configure(260 * MS, watched, PrioritySet::EMPTY).into_iter().next(), ended);
+    assert_eq!(bench.configure(260 * MS, watched, QueueSet::EMPTY).into_iter().next(), ended);
 }
 
 #[test]
 fn a_shorter_detection_time_forgives_shorter_gaps_only() {
     let mut bench = Bench::new(WatchdogAction::Drop);
     let longer = Watchdog { detection: Interval(300 * MS), ..settings(WatchdogAction::Drop) };
-    let only = PrioritySet::EMPTY.with(P);
+    let only = QueueSet::EMPTY.with(Q);
     bench.configure(0, Some(longer), only);
     bench.stalled = Some(Nanos::ZERO);
     bench.xoff(0, 10 * MS);
@@ -239,7 +230,8 @@ fn the_log_keeps_the_latest_events_and_counts_the_others() {
     let event = |at| WatchdogEvent {
         at: Nanos(at),
         port: PortId(0),
-        priority: P,
+        queue: Q,
+        priority: Priority::from_low_bits(3),
         change: WatchdogChange::Restored(Restoration {
             cause: RestorationCause::Xon,
             quiet_for: Interval::ZERO,
@@ -270,7 +262,7 @@ proptest! {
                 6..30 => bench.stalled = bench.stalled.or(Some(Nanos(now * MS))),
                 _ => {}
             }
-            let in_force = bench.meter().until() > Nanos(now * MS);
+            let in_force = bench.meter.until() > Nanos(now * MS);
             if !in_force && bench.stalled.is_some() && time % 2 == 0 {
                 bench.stalled = Some(Nanos(now * MS));
             }

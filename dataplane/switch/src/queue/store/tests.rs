@@ -8,7 +8,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use units::{Cells, PortId, Priority};
+use units::{Cells, PortId, Priority, QueueId};
 
 /// Where frames get their memory.
 #[derive(Debug, Default)]
@@ -88,9 +88,9 @@ impl Frame for TestFrame {
 struct Known {
     content: Vec<u8>,
     since: Nanos,
-    ingress: PortId,
-    egress: PortId,
     charge: Charge,
+    egress: PortId,
+    queue: QueueId,
     ip_offset: u8,
 }
 
@@ -106,28 +106,28 @@ impl Known {
         Self {
             content,
             since: Nanos(number * 1_000_003),
-            ingress: PortId(number as u16 % 64),
-            egress: PortId((number as u16 % 7) << 6),
             charge: Charge::new(
+                PortId(number as u16 % 64),
                 Priority::from_low_bits(number as u8),
-                Priority::from_low_bits((number >> 3) as u8),
                 number.is_multiple_of(3),
             ),
+            egress: PortId((number as u16 % 7) << 6),
+            queue: QueueId::from_low_bits((number >> 3) as u8),
             ip_offset: (number % 31) as u8,
         }
     }
 
     fn of(queued: &Queued<TestFrame>) -> Self {
-        let Queued { ref frame, since, ingress, egress, charge, ip_offset, .. } = *queued;
+        let Queued { ref frame, since, charge, egress, queue, ip_offset, .. } = *queued;
         assert_eq!(frame.length(), queued.length());
         let content = frame.headers().to_vec();
-        Self { content, since, ingress, egress, charge, ip_offset }
+        Self { content, since, charge, egress, queue, ip_offset }
     }
 
     fn queued(&self, bank: &Rc<Bank>, memory: usize) -> Queued<TestFrame> {
-        let Self { ref content, since, ingress, egress, charge, ip_offset } = *self;
+        let Self { ref content, since, charge, egress, queue, ip_offset } = *self;
         let (frame, length) = (TestFrame::new(bank, memory, content), content.len() as u16);
-        Queued { frame, since, length, ingress, egress, charge, ip_offset }
+        Queued { frame, since, length, charge, egress, queue, ip_offset }
     }
 
     fn cells(&self) -> Cells {

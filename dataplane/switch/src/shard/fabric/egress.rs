@@ -11,7 +11,7 @@ impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.changed.insert(port);
         self.call_scheme(now, port);
-        self.watch(now, port);
+        self.watch(now, port, program);
         self.send_pauses(now, port, out);
         self.run_lscc(now, port, program, out);
         while out.room() > 0 {
@@ -31,9 +31,10 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
         let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
-        egress[port.index()].serve(now, turn, (store, pools, rng), out, |ingress, group, load| {
+        egress[port.index()].serve(now, turn, (store, pools, rng), out, |charge, load| {
             if load.volume.frames > 0 {
-                ledger.depart(*id, ingress, port, group, load);
+                let ingress = charge.ingress();
+                ledger.depart(*id, ingress, port, charge.group(), load);
                 if owned.contains(ingress) {
                     unsettled.insert(ingress);
                 }
@@ -70,13 +71,12 @@ mod tests {
     use crate::program::{Settings, Threshold};
     use crate::queue::{Charge, Queued};
     use std::sync::Arc;
-    use units::{BitRate, Bytes, Priority};
+    use units::{BitRate, Bytes, Priority, QueueId};
     use wire::ethernet::MacAddress;
 
     const A: PortId = PortId(0);
     const B: PortId = PortId(1);
     const P3: Priority = Priority::from_low_bits(3);
-    const P5: Priority = Priority::from_low_bits(5);
     const LENGTH: Bytes = Bytes(64);
 
     struct Plain([u8; 64]);
@@ -144,26 +144,17 @@ mod tests {
         let load = Load::of_frame(LENGTH);
         fabric.ingress[A.index()].charge_within_room(P3, load, &mut fabric.pools);
         fabric.ledger.admit(A, B, P3, load);
-        let (frame, charge) = (Plain([0; 64]), Charge::new(P3, P5, true));
-        let length = LENGTH.0 as u16;
-        fabric.enqueue(Queued {
-            frame,
-            since: Nanos(0),
-            length,
-            ingress: A,
-            egress: B,
-            charge,
-            ip_offset: 0,
-        });
+        let (frame, length) = (Plain([0; 64]), LENGTH.0 as u16);
+        let (charge, q3, q5) = (Charge::new(A, P3, true), QueueId::from(P3), QueueId::from_low_bits(5));
+        fabric.enqueue(Queued { frame, since: Nanos(0), length, charge, egress: B, queue: q5, ip_offset: 0 });
         assert!(fabric.ingress[A.index()].groups[P3.index()].occupancy() > Bytes::ZERO);
 
         let mut out = Counter(0);
         fabric.egress(Nanos(0), B, &program, &mut out);
         assert_eq!(out.0, 1);
-        let sent = |priority| fabric.egress[B.index()].queue(priority).counters.transmitted;
-        assert_eq!((sent(P3), sent(P5)), (Volume::ZERO, load.volume), "it waited in the queue of priority 5");
-        let departed = |priority| fabric.ledger.departed(A, B, priority);
-        assert_eq!((departed(P3), departed(P5)), (load.volume, Volume::ZERO));
+        let sent = |queue| fabric.egress[B.index()].queue(queue).counters.transmitted;
+        assert_eq!((sent(q3), sent(q5)), (Volume::ZERO, load.volume), "it waited in the queue of priority 5");
+        assert_eq!(fabric.ledger.departed(A, B, P3), load.volume);
         assert_eq!(fabric.ingress[A.index()].groups[P3.index()].occupancy(), Bytes::ZERO);
     }
 }

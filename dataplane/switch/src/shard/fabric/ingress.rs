@@ -4,15 +4,18 @@ use super::Fabric;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
+use crate::ingress::IngressPort;
 use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
-use crate::queue::{Charge, Queued};
+use crate::queue::{Charge, Lent, Queued};
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority};
+use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, QueueId};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::mac_control::Message;
 
 impl<F: Frame> Fabric<F> {
+    /// Takes the frames of `burst`, which came in through `port`. `forward` says where a frame goes, and in which queue of
+    /// its egress port it waits: one of its priority. A copy and an answer wait in the first queue of their priority.
     #[inline]
     pub fn ingress(
         &mut self,
@@ -21,7 +24,7 @@ impl<F: Frame> Fabric<F> {
         burst: &mut Vec<F>,
         program: &Program,
         links: &mut impl Links<F>,
-        verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+        forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) {
         self.read_other_shards();
         if program.keeps_flows() {
@@ -30,9 +33,9 @@ impl<F: Frame> Fabric<F> {
         let carries_data = match burst.len() {
             // A lone frame is taken outside of the loop, which would prepare for others.
             1 => {
-                burst.pop().is_some_and(|frame| self.receive_alone(now, port, frame, program, links, verdict))
+                burst.pop().is_some_and(|frame| self.receive_alone(now, port, frame, program, links, forward))
             }
-            _ => self.receive_burst(now, port, burst, program, verdict),
+            _ => self.receive_burst(now, port, burst, program, forward),
         };
         self.end_burst(now, port, carries_data);
     }
@@ -46,7 +49,7 @@ impl<F: Frame> Fabric<F> {
         mut frame: F,
         program: &Program,
         links: &mut impl Links<F>,
-        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+        mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
         let (settings, length) = (program.port(port), frame.length());
         let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
@@ -61,8 +64,9 @@ impl<F: Frame> Fabric<F> {
         if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
             return false;
         }
-        let (priority, verdict) = Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
-        let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+        let (priority, verdict, queue) =
+            Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+        let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
         if let Verdict::Forward(egress) = verdict
             && !with_flows
             && let Some(start) = self.pass(&arrival, egress, links)
@@ -82,7 +86,7 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         burst: &mut Vec<F>,
         program: &Program,
-        mut verdict: impl FnMut(&Descriptor, &mut F) -> Verdict,
+        mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
         let (settings, with_flows) = (program.port(port), program.keeps_flows());
         let (mut run, mut carries_data) = (None::<Run>, false);
@@ -102,14 +106,14 @@ impl<F: Frame> Fabric<F> {
                 continue;
             }
             carries_data = true;
-            let (priority, verdict) =
-                Self::decide(port, program, &descriptor, &mut frame, length, &mut verdict);
-            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            let (priority, verdict, queue) =
+                Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+            let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
             if let Verdict::Forward(egress) = verdict
                 && let Some(run) = &mut run
-                && run.takes(egress, priority, length)
+                && run.takes(egress, &arrival)
             {
-                self.add_to(run, arrival, frame);
+                self.add_to(run, &arrival, frame);
                 continue;
             }
             self.close(port, run);
@@ -119,7 +123,7 @@ impl<F: Frame> Fabric<F> {
         carries_data
     }
 
-    /// The priority of a frame, and where it goes.
+    /// The priority of a frame, where it goes, and the queue in which it waits there.
     #[inline(always)]
     fn decide(
         port: PortId,
@@ -127,20 +131,20 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         frame: &mut F,
         length: Bytes,
-        verdict: impl FnOnce(&Descriptor, &mut F) -> Verdict,
-    ) -> (Priority, Verdict) {
+        forward: impl FnOnce(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
+    ) -> (Priority, Verdict, QueueId) {
         let (settings, addresses) = (program.port(port), program.addresses(port));
         let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
         let own = match addresses.is_empty() {
             false => addresses.answer(descriptor, frame.headers_mut()),
             true => None,
         };
-        let verdict = match own {
-            _ if length > settings.max_frame => Verdict::Drop(DropReason::Oversize),
-            Some(own) => own,
-            None => verdict(descriptor, frame),
+        let (verdict, queue) = match own {
+            _ if length > settings.max_frame => (Verdict::Drop(DropReason::Oversize), priority.into()),
+            Some(own) => (own, priority.into()),
+            None => forward(descriptor, priority, frame),
         };
-        (priority, verdict)
+        (priority, verdict, queue)
     }
 
     /// Wakes what sleeps until frames come in, and settles what a burst has changed.
@@ -164,12 +168,14 @@ impl<F: Frame> Fabric<F> {
     /// itself.
     #[inline(never)]
     fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Option<Run> {
-        let Arrival { port, priority, length, .. } = arrival;
         if let Verdict::Forward(egress) = verdict {
-            let mut run = self.open(port, egress, priority);
-            self.note_change(egress, run.charge);
-            if run.takes(egress, priority, length) {
-                self.add_to(&mut run, arrival, frame);
+            let mut run = self.open(&arrival, egress);
+            self.note_change(egress, arrival.queue);
+            if run.takes(egress, &arrival) {
+                if run.way == Way::Queue {
+                    run.lent = self.egress[egress.index()].lend(arrival.queue);
+                }
+                self.add_to(&mut run, &arrival, frame);
                 return Some(run);
             }
         }
@@ -177,39 +183,40 @@ impl<F: Frame> Fabric<F> {
         None
     }
 
-    /// Starts a run: frames of one priority for one egress port, as long as their group has room
-    /// that need not be looked at more closely.
+    /// Starts a run: frames of one priority for one queue, as long as their group has room that need not be looked at
+    /// more closely.
     #[inline]
-    fn open(&self, port: PortId, egress: PortId, priority: Priority) -> Run {
+    fn open(&self, arrival: &Arrival<'_>, egress: PortId) -> Run {
+        let Arrival { port, priority, queue, .. } = *arrival;
         let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
-        let charge = Charge::new(priority, priority, from.groups[priority.index()].is_lossless());
+        let charge = arrival.charge(from);
         let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
         if way != Way::HandOver {
-            match to.room_for_run(charge, &self.store, &self.pools) {
+            match to.room_for_run(queue, charge, &self.store, &self.pools) {
                 // What is to be dropped is looked at frame by frame.
-                _ if to.drops(priority) => room = Cells::ZERO,
+                _ if to.drops(queue) => room = Cells::ZERO,
                 Cells::ZERO => way = Way::OneByOne,
                 most => room = room.min(most),
             }
         }
         let limits = way != Way::HandOver && self.limited.contains(egress);
-        let (longest, load) = (to.max_frame, Load::ZERO);
-        Run { egress, priority, longest, room, way, limits, charge, load }
+        let (longest, load, lent) = (to.max_frame, Load::ZERO, Lent::default());
+        Run { egress, priority, queue, longest, room, way, limits, charge, load, lent }
     }
 
     /// Takes a frame into a run.
     #[inline(always)]
-    fn add_to(&mut self, run: &mut Run, arrival: Arrival<'_>, mut frame: F) {
+    fn add_to(&mut self, run: &mut Run, arrival: &Arrival<'_>, mut frame: F) {
         let Run { egress, way, charge, .. } = *run;
         if run.limits {
-            self.limit(egress, arrival, &mut frame);
+            self.limit(egress, *arrival, &mut frame);
         }
         let queued = arrival.queued(egress, frame, charge);
         match way {
-            Way::Queue => self.egress[egress.index()].push(&mut self.store, queued),
+            Way::Queue => self.store.push_of_run(&mut run.lent, queued),
             Way::OneByOne => self.enqueue(queued),
             Way::HandOver if self.takes_handoff(egress, charge) => self.hand_over(queued),
-            Way::HandOver => self.refuse_of_run(run, arrival),
+            Way::HandOver => self.refuse_of_run(run, *arrival),
         }
     }
 
@@ -227,16 +234,17 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     fn close(&mut self, port: PortId, run: Option<Run>) {
         if let Some(run) = run {
-            self.charge(port, &run);
+            self.charge(port, run);
         }
     }
 
-    fn charge(&mut self, port: PortId, run: &Run) {
-        let Run { egress, priority, load, charge, way, .. } = *run;
+    fn charge(&mut self, port: PortId, run: Run) {
+        let Run { egress, priority, queue, load, charge, way, lent, .. } = run;
         self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
         self.ledger.admit(port, egress, priority, load);
         if way == Way::Queue {
-            self.egress[egress.index()].end_run(charge, load, &mut self.store, &mut self.pools);
+            let (egress, parts) = (&mut self.egress[egress.index()], (&mut self.store, &mut self.pools));
+            egress.end_run(queue, (lent, charge, load), parts);
         }
     }
 
@@ -274,14 +282,14 @@ impl<F: Frame> Fabric<F> {
     /// Charges one frame to its group, exactly, and passes it on to its egress port, if it may leave
     /// there.
     fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
-        let Arrival { port, priority, length, .. } = arrival;
+        let Arrival { port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }
-        let charge = Charge::new(priority, priority, ingress.groups[priority.index()].is_lossless());
-        self.note_change(egress, charge);
+        let charge = arrival.charge(ingress);
+        self.note_change(egress, queue);
         let way = self.way_to(egress);
         if way == Way::HandOver && !self.takes_handoff(egress, charge) {
             self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
@@ -293,8 +301,8 @@ impl<F: Frame> Fabric<F> {
             return;
         }
         self.ledger.admit(port, egress, priority, Load::of_frame(length));
-        if self.egress[egress.index()].drops(priority) {
-            self.drop_at_egress(egress, charge, port, length, DropReason::PfcWatchdog);
+        if self.egress[egress.index()].drops(queue) {
+            self.drop_at_egress((egress, queue), charge, length, DropReason::PfcWatchdog);
             return;
         }
         match way {
@@ -310,8 +318,8 @@ impl<F: Frame> Fabric<F> {
 
     /// Notes that a frame may change the deadline of its egress port. One that joins others in its queue does not.
     #[inline(always)]
-    fn note_change(&mut self, egress: PortId, charge: Charge) {
-        if !self.egress[egress.index()].has_waiting(charge) {
+    fn note_change(&mut self, egress: PortId, queue: QueueId) {
+        if !self.egress[egress.index()].has_waiting(queue) {
             self.changed.insert(egress);
         }
     }
@@ -323,30 +331,31 @@ impl<F: Frame> Fabric<F> {
     /// Queues a frame that is charged already, or drops it at egress.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, queued: Queued<F>) {
-        let Queued { egress, charge, .. } = queued;
+        let Queued { egress, .. } = queued;
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
-            self.drop_at_egress(egress, charge, queued.ingress, queued.length(), reason);
+            self.drop_at_egress((egress, queued.queue), queued.charge, queued.length(), reason);
         }
     }
 
     /// Accounts for a frame that was charged and is in no queue, or no more.
     pub(super) fn drop_at_egress(
         &mut self,
-        egress: PortId,
+        (egress, queue): (PortId, QueueId),
         charge: Charge,
-        ingress: PortId,
         length: Bytes,
         reason: DropReason,
     ) {
-        self.egress[egress.index()].dropped[charge.queue().index()][reason.index()].count(length);
+        let ingress = charge.ingress();
+        self.egress[egress.index()].count_drop(queue, reason, length);
         self.ledger.discard(self.id, ingress, egress, charge.group(), Load::of_frame(length));
         self.note_departure(ingress);
     }
 
     /// Sends a copy through every port but its own; the frame itself goes through the last one.
     fn flood(&mut self, arrival: Arrival<'_>, frame: F) {
+        let arrival = Arrival { queue: arrival.priority.into(), ..arrival };
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
         let Some(last) = others.next_back() else {
@@ -439,10 +448,11 @@ enum Way {
     HandOver,
 }
 
-/// Successive frames of a burst that share priority and egress port. They are charged and queued together,
+/// Successive frames of a burst that share priority and queue. They are charged and queued together,
 /// as long as that changes nothing: the sum stays below every threshold.
 struct Run {
     egress: PortId,
+    queue: QueueId,
     priority: Priority,
     /// The longest frame that may leave through the egress port.
     longest: Bytes,
@@ -453,14 +463,18 @@ struct Run {
     limits: bool,
     charge: Charge,
     load: Load,
+    /// What its queue has lent it, if the frames are queued as they come.
+    lent: Lent,
 }
 
 impl Run {
     /// Adds a frame, if it belongs to the run.
     #[inline]
-    fn takes(&mut self, egress: PortId, priority: Priority, length: Bytes) -> bool {
+    fn takes(&mut self, egress: PortId, arrival: &Arrival<'_>) -> bool {
+        let Arrival { priority, queue, length, .. } = *arrival;
         let cells = Cells::of_frame(length);
         let belongs = self.egress == egress
+            && self.queue == queue
             && self.priority == priority
             && length <= self.longest
             && self.load.cells + cells <= self.room;
@@ -477,17 +491,25 @@ pub(crate) struct Arrival<'a> {
     pub now: Nanos,
     pub port: PortId,
     pub priority: Priority,
+    /// In which it waits at its egress port.
+    pub queue: QueueId,
     pub length: Bytes,
     pub descriptor: &'a Descriptor,
 }
 
 impl Arrival<'_> {
+    /// To what it is charged at `port`, where it came in.
+    #[inline(always)]
+    pub fn charge(&self, port: &IngressPort) -> Charge {
+        Charge::new(self.port, self.priority, port.groups[self.priority.index()].is_lossless())
+    }
+
     /// `frame`, which came so, as it waits to leave through `egress`.
     #[inline(always)]
     pub fn queued<F>(&self, egress: PortId, frame: F, charge: Charge) -> Queued<F> {
-        let Arrival { now: since, port: ingress, length, descriptor, .. } = *self;
+        let Arrival { now: since, queue, length, descriptor, .. } = *self;
         // What is longer than the longest frame of a port is never queued.
         let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
-        Queued { frame, since, length, ingress, egress, charge, ip_offset }
+        Queued { frame, since, length, charge, egress, queue, ip_offset }
     }
 }

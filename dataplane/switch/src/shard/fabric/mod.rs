@@ -25,7 +25,7 @@ use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
-use units::{Nanos, PortId, PortSet, Priority};
+use units::{Nanos, PortId, PortSet};
 
 /// The senders, by port, of those ports on which a scheme speaks to them.
 pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
@@ -67,14 +67,15 @@ pub(super) struct Fabric<F> {
 impl<F: Frame> Fabric<F> {
     pub fn new(id: ShardId, program: &Program, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
         let settings = program.settings();
-        let ports = settings.ports.len();
+        let (ports, queues) =
+            (settings.ports.len(), settings.ports.iter().map(|port| port.queues.len()).sum::<usize>());
         let numbers = || (0..ports as u16).map(PortId);
         let mut fabric = Self {
             id,
             owned: numbers().filter(|port| owners[port.index()] == id).collect(),
             ingress: numbers().map(|port| IngressPort::new(port, program, &ledger)).collect(),
             egress: settings.ports.iter().map(EgressPort::new).collect(),
-            store: Store::new(settings.buffer.packing, ports * Priority::COUNT + ledger.shards()),
+            store: Store::new(settings.buffer.packing, queues + ledger.shards()),
             pools: Pools::new(&settings.buffer),
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
@@ -136,9 +137,9 @@ impl<F: Frame> Fabric<F> {
         self.pools.configure(&new.settings().buffer);
         let settings = old.settings().ports.iter().zip(&new.settings().ports);
         for (number, (egress, (old, new))) in (0..).zip(self.egress.iter_mut().zip(settings)) {
-            egress.configure(now, old, new, |priority, change| {
-                let port = PortId(number);
-                self.watchdog_log.push(WatchdogEvent { at: now, port, priority, change });
+            egress.configure(now, old, new, |queue, change| {
+                let (port, priority) = (PortId(number), new.queues[queue.index()].priority);
+                self.watchdog_log.push(WatchdogEvent { at: now, port, queue, priority, change });
             });
         }
         for port in self.owned.iter() {
@@ -182,15 +183,14 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
-        let Queued { egress, charge, .. } = queued;
-        if self.egress[egress.index()].drops(charge.queue()) {
-            let (ingress, length) = (queued.ingress, queued.length());
-            self.drop_at_egress(egress, charge, ingress, length, DropReason::PfcWatchdog);
+        let Queued { egress, queue, charge, .. } = queued;
+        if self.egress[egress.index()].drops(queue) {
+            self.drop_at_egress((egress, queue), charge, queued.length(), DropReason::PfcWatchdog);
             return;
         }
         queued.since = now;
         self.changed.insert(egress);
-        self.limit_handed_over(egress, charge.queue(), &mut queued);
+        self.limit_handed_over(egress, &mut queued);
         self.enqueue(queued);
     }
 
@@ -249,3 +249,6 @@ impl<F: Frame> Fabric<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,6 @@ use super::Fabric;
 use super::ingress::Arrival;
 use crate::frame::{Frame, Links};
 use crate::ledger::Load;
-use crate::queue::Charge;
 use units::{Nanos, PortId};
 
 impl<F: Frame> Fabric<F> {
@@ -18,17 +17,17 @@ impl<F: Frame> Fabric<F> {
         egress: PortId,
         links: &impl Links<F>,
     ) -> Option<Nanos> {
-        let Arrival { now, port, priority, length, .. } = *arrival;
+        let Arrival { now, port, priority, queue, length, .. } = *arrival;
         let is_owned = self.owned.contains(egress);
         let Self { id, ledger, ingress, egress: ports, pools, .. } = self;
         let from = &ingress[port.index()];
         let group = &from.groups[priority.index()];
-        let (charge, load) = (Charge::new(priority, priority, group.is_lossless()), Load::of_frame(length));
+        let (lossless, load) = (group.is_lossless(), Load::of_frame(length));
         let may_pass = is_owned
             && self.paused.is_empty()
             && !ingress[egress.index()].is_due(now)
             && group.has_room(load.cells, pools)
-            && ports[egress.index()].may_pass(now, length, charge, pools)
+            && ports[egress.index()].may_pass(now, length, queue, lossless, pools)
             && links.takes(egress);
         if !may_pass {
             return None;
@@ -36,6 +35,6 @@ impl<F: Frame> Fabric<F> {
         ledger.admit(port, egress, priority, load);
         ledger.depart(*id, port, egress, priority, load);
         ingress[port.index()].pass_within_room(priority, load, ledger, pools);
-        Some(ports[egress.index()].pass(now, length, charge, pools))
+        Some(ports[egress.index()].pass(now, length, queue, lossless, pools))
     }
 }

@@ -11,7 +11,7 @@ use crate::frame::{Frame, Transmitter};
 use crate::program::Program;
 use crate::queue::Queued;
 use crate::reason::Consumed;
-use units::{Nanos, PortId, Priority, WireBytes};
+use units::{Nanos, PortId, WireBytes};
 
 /// Notifications that are given to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -58,7 +58,7 @@ impl<F: Frame> Fabric<F> {
     /// A frame goes out through a port with LSCC.
     #[inline]
     pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
-        let Arrival { now, port, priority, length, descriptor } = arrival;
+        let Arrival { now, port, priority, length, descriptor, .. } = arrival;
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
             let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
@@ -67,12 +67,13 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// The same for a frame that another shard has admitted: what crosses is the frame alone, so it is parsed once more.
-    pub(super) fn limit_handed_over(&mut self, egress: PortId, priority: Priority, queued: &mut Queued<F>) {
+    pub(super) fn limit_handed_over(&mut self, egress: PortId, queued: &mut Queued<F>) {
         if self.limited.contains(egress)
             && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
         {
-            let (now, port, length) = (queued.since, queued.ingress, queued.length());
-            let arrival = Arrival { now, port, priority, length, descriptor: &descriptor };
+            let Queued { since: now, charge, queue, .. } = *queued;
+            let (port, priority, length) = (charge.ingress(), charge.group(), queued.length());
+            let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
             self.limit(egress, arrival, &mut queued.frame);
         }
     }

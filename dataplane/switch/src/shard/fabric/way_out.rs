@@ -14,7 +14,7 @@ impl<F> Handoff<F> {
     /// The frame that it carries, if it carries one, and the port through which that came in.
     pub(in crate::shard) fn frame(&self) -> Option<(PortId, &F)> {
         match &self.cargo {
-            Cargo::Frame(queued) => Some((queued.ingress, &queued.frame)),
+            Cargo::Frame(queued) => Some((queued.charge.ingress(), &queued.frame)),
             Cargo::Notification(_) => None,
         }
     }

@@ -1,0 +1,191 @@
+//! Queue numbers and sets of them.
+
+use crate::Priority;
+use core::fmt;
+
+/// An egress queue of one port: its position in the port's settings, from zero.
+///
+/// Queues 0 to 7 belong to the priorities of these numbers. Each queue beyond them belongs to the priority that its
+/// settings name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(u8);
+
+impl QueueId {
+    /// Queue `index`; `None` for [`QueueSet::CAPACITY`] and above.
+    pub const fn new(index: usize) -> Option<Self> {
+        if index < QueueSet::CAPACITY { Some(Self(index as u8)) } else { None }
+    }
+
+    /// The queue in the low six bits.
+    #[inline]
+    pub const fn from_low_bits(bits: u8) -> Self {
+        Self(bits & 63)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its number, to index a table with one row per queue.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<Priority> for QueueId {
+    /// The first queue of `priority`, which has its number.
+    #[inline]
+    fn from(priority: Priority) -> Self {
+        Self(priority.number())
+    }
+}
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "queue {}", self.0)
+    }
+}
+
+/// A set of queues, one bit per queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QueueSet(u64);
+
+impl QueueSet {
+    /// No queue.
+    pub const EMPTY: Self = Self(0);
+    /// The maximum number of queues of a set, and so of a port.
+    pub const CAPACITY: usize = 64;
+
+    /// Queues 0 to `count - 1`.
+    pub const fn first(count: usize) -> Self {
+        if count >= Self::CAPACITY { Self(u64::MAX) } else { Self((1 << count) - 1) }
+    }
+
+    /// Whether `queue` is a member.
+    #[inline]
+    pub const fn contains(self, queue: QueueId) -> bool {
+        self.0 & (1 << queue.0) != 0
+    }
+
+    /// Whether it has no member.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it has exactly one member.
+    #[inline]
+    pub const fn is_single(self) -> bool {
+        self.0.is_power_of_two()
+    }
+
+    /// This set and `queue`.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, queue: QueueId) -> Self {
+        Self(self.0 | (1 << queue.0))
+    }
+
+    /// This set without `queue`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, queue: QueueId) -> Self {
+        Self(self.0 & !(1 << queue.0))
+    }
+
+    /// The members of either set.
+    #[inline]
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The members of both sets.
+    #[inline]
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The members of this set that are not in `other`.
+    #[inline]
+    #[must_use]
+    pub const fn difference(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The highest member.
+    #[inline]
+    pub const fn highest(self) -> Option<QueueId> {
+        if self.0 == 0 { None } else { Some(QueueId(63 - self.0.leading_zeros() as u8)) }
+    }
+
+    /// The member that follows `queue` in a round over all members, which may be `queue` itself.
+    #[inline]
+    pub const fn next_after(self, queue: QueueId) -> Option<QueueId> {
+        if self.0 == 0 {
+            return None;
+        }
+        let behind = queue.0 + 1;
+        let step = self.0.rotate_right(behind as u32).trailing_zeros() as u8;
+        Some(QueueId::from_low_bits(behind + step))
+    }
+
+    /// Its members, lowest first.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = QueueId> {
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let lowest = rest.trailing_zeros() as u8;
+            (rest != 0).then(|| {
+                rest &= rest - 1;
+                QueueId(lowest)
+            })
+        })
+    }
+}
+
+impl FromIterator<QueueId> for QueueSet {
+    fn from_iter<I: IntoIterator<Item = QueueId>>(queues: I) -> Self {
+        queues.into_iter().fold(Self::EMPTY, Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_four_is_no_queue() {
+        assert_eq!(QueueId::new(64), None);
+        assert_eq!(QueueId::new(63).map(QueueId::number), Some(63));
+    }
+
+    #[test]
+    fn a_set_gives_back_what_was_put_in_lowest_first() {
+        let set: QueueSet = [63, 0, 17].map(QueueId).into_iter().collect();
+        assert_eq!(set.iter().map(QueueId::index).collect::<Vec<_>>(), [0, 17, 63]);
+        assert_eq!((set.highest(), QueueSet::EMPTY.highest()), (Some(QueueId(63)), None));
+        assert_eq!(set.difference(QueueSet::first(18)), QueueSet::EMPTY.with(QueueId(63)));
+        assert!(set.without(QueueId(17)).difference(set).is_empty());
+    }
+
+    #[test]
+    fn a_round_visits_the_members_in_turn() {
+        for bits in [1, 1 << 63, 0b1010, u64::MAX, 1 | 1 << 63, 0x00f0_0000_8000_0001] {
+            let set = QueueSet(bits);
+            for queue in 0..64 {
+                let mut round = (1..=64).map(|step| QueueId::from_low_bits(queue + step));
+                assert_eq!(
+                    set.next_after(QueueId(queue)),
+                    round.find(|next| set.contains(*next)),
+                    "{bits:x}"
+                );
+            }
+        }
+        assert_eq!(QueueSet::EMPTY.next_after(QueueId(5)), None);
+    }
+}
