@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
-use switch::program::{
-    Bifrost, BufferSettings, FlowControl, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
-};
+use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use units::{Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
+use crate::flow_control;
 use crate::gateway::Gateway;
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::keys::long_haul::LONGEST;
@@ -47,13 +46,8 @@ impl Gateway {
     pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
         let settings = self.program.port(port);
         let lateness = lateness.min(most_covered(settings)).min(LONGEST);
-        match settings.flow_control {
-            FlowControl::Bifrost(bifrost) => {
-                let holdover = lateness.min(longest_holdover(&bifrost, settings));
-                format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
-            }
-            FlowControl::Pfc => format!("port.interface_delay = \"{lateness}\""),
-        }
+        let of_scheme = flow_control::keys_for_lateness(settings, lateness);
+        of_scheme.unwrap_or_else(|| format!("port.interface_delay = \"{lateness}\""))
     }
 
     /// Whether a larger buffer could make `port` cover `lateness`. If not, no pause frame lasts long enough.
@@ -159,8 +153,8 @@ fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
 /// The lateness that `port` on `link` covers.
 fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
     let least = port.groups.iter().filter_map(GroupSettings::lossless).map(|group| group.headroom).min()?;
-    if let Some(bifrost) = port.bifrost() {
-        return Some(bifrost.lateness);
+    if let Some(lateness) = flow_control::lateness(&port.flow_control) {
+        return Some(lateness);
     }
     let stated = link.interface_delay;
     let Some(terms) = link.terms(port, cell_occupancy) else { return Some(stated) };
@@ -173,11 +167,11 @@ fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Inte
 }
 
 /// The most that `port` can cover with any buffer. A pause must last until it is refreshed at half of its time, or a
-/// paused sender would resume while the worker is suspended. Grants of Bifrost need no refresh.
+/// paused sender would resume while the worker is suspended. The pauses of a scheme need none.
 fn most_covered(port: &PortSettings) -> Interval {
-    match port.flow_control {
-        FlowControl::Bifrost(_) => Interval(u64::MAX),
-        FlowControl::Pfc => refreshed_within(port, PauseQuanta::MAX),
+    match flow_control::lateness(&port.flow_control) {
+        Some(_) => Interval(u64::MAX),
+        None => refreshed_within(port, PauseQuanta::MAX),
     }
 }
 
@@ -191,11 +185,6 @@ fn refresh_waits(port: &PortSettings) -> Interval {
     frame_time(port.rate, port.max_frame) + port.tx_window
 }
 
-/// The longest holdover. A pause frame must be able to ask for a slot and the holdover.
-fn longest_holdover(bifrost: &Bifrost, port: &PortSettings) -> Interval {
-    PauseQuanta::MAX.interval_at(port.rate) - bifrost.slot
-}
-
 /// The bytes that arrive while a worker is late by `more`.
 fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
     WireBytes(port.rate.bytes_in(more) + u64::from(more > Interval::ZERO))
@@ -204,9 +193,9 @@ fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
 /// The room that each lossless group of `port` needs for a worker that is late by `more`.
 fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
     let arriving = arriving(port, more);
-    match port.flow_control {
-        FlowControl::Bifrost(_) => Cells::of_any_mix(arriving).bytes(),
-        FlowControl::Pfc => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
+    match flow_control::lateness(&port.flow_control) {
+        Some(_) => Cells::of_any_mix(arriving).bytes(),
+        None => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
     }
 }
 
@@ -220,29 +209,22 @@ fn cover(
 ) {
     let Some(covers) = covered(port, link, cell_occupancy).filter(|_| more > Interval::ZERO) else { return };
     let (room, arriving) = (room(port, more, cell_occupancy), arriving(port, more));
-    let change: fn(&mut LosslessGroup, Bytes) = match port.flow_control {
-        FlowControl::Bifrost(mut bifrost) => {
-            bifrost.lateness += more;
-            bifrost.buffer = bifrost.buffer + arriving;
-            // The pause of a slot without a grant must last until a late slot ends.
-            let holdover = bifrost.lateness.min(longest_holdover(&bifrost, port));
-            bifrost.holdover = bifrost.holdover.max(holdover);
-            port.flow_control = FlowControl::Bifrost(bifrost);
-            reserve
-        }
-        FlowControl::Pfc => {
-            link.interface_delay += more;
-            let least = (covers + more + refresh_waits(port)) * 2;
-            port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(least, port.rate));
-            add_headroom
-        }
-    };
+    let by_headroom = flow_control::lateness(&port.flow_control).is_none();
+    if by_headroom {
+        link.interface_delay += more;
+        let least = (covers + more + refresh_waits(port)) * 2;
+        port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(least, port.rate));
+    } else {
+        flow_control::provide(port, more, arriving);
+    }
     for priority in Priority::all() {
-        if let Some(group) = port.groups[priority.index()].lossless_mut() {
-            change(group, room);
-            if port.bifrost().is_none() {
+        match port.groups[priority.index()].lossless_mut() {
+            Some(group) if by_headroom => {
+                group.headroom += room;
                 buffer.headroom += room;
             }
+            Some(group) => reserve(group, room),
+            None => {}
         }
     }
 }
@@ -252,10 +234,6 @@ fn reserve(group: &mut LosslessGroup, room: Bytes) {
     if let Threshold::Static(xoff) = &mut group.xoff {
         *xoff += room;
     }
-}
-
-fn add_headroom(group: &mut LosslessGroup, room: Bytes) {
-    group.headroom += room;
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //!
 //! `docs/configuration.md` describes every key.
 
-mod bifrost;
 mod build;
 mod core_load;
 pub mod cores;
@@ -16,6 +15,7 @@ mod device;
 mod diff;
 mod emulation;
 mod file;
+mod flow_control;
 mod gateway;
 mod headroom;
 mod keys;
@@ -33,6 +33,7 @@ mod ports;
 mod problem;
 mod refused;
 mod render;
+mod round_trip;
 pub mod runtime;
 pub mod scenario;
 mod section;

@@ -2,19 +2,24 @@
 
 use std::path::Path;
 
-use switch::program::{Bifrost, Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
+use switch::program::{
+    Feedback, FlowControl, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting,
+};
 use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
 
-use crate::bifrost;
 use crate::defaults;
 use crate::file::{FileError, read_at_most};
-use crate::keys::long_haul::{BifrostDecl, CnpDecl, LsccDecl};
+use crate::flow_control::bifrost::keys::BifrostDecl;
+use crate::flow_control::{self, bifrost};
+use crate::keys::long_haul::{CnpDecl, LsccDecl};
+use crate::keys::port::PortDecl;
 use crate::link::Link;
 use crate::lscc_sum::{LsccSum, Protection, StepBounds, guided_reference, guided_step};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
+use crate::round_trip;
 use crate::table::{Table, at, or};
 use crate::value::{KEY, SizeWish, Spacing, hexadecimal};
 
@@ -31,8 +36,8 @@ pub(crate) fn build(
     problems: &Problems<'_>,
 ) -> Option<Lscc> {
     let stated = decl.round_trip.as_ref().map(|it| it.value);
-    let stated = stated.or(port.bifrost().map(|bifrost| bifrost.round_trip));
-    let round_trip = stated.or_else(|| bifrost::round_trip(port, link, &decl.place, problems))?;
+    let stated = stated.or(flow_control::round_trip(&port.flow_control));
+    let round_trip = stated.or_else(|| round_trip::needed(port, link, &decl.place, problems))?;
     let interval = or(&decl.interval, defaults::LSCC_INTERVAL.min(round_trip));
     let feedback = Feedback {
         local: decl.local.as_ref()?.value,
@@ -214,8 +219,11 @@ fn check_reference(
 
 /// Adds Qref to a computed buffer of Bifrost. LSCC's queue takes buffer that cannot be granted, and the link needs
 /// all of the rest.
-pub(crate) fn make_room(bifrost: &mut Bifrost, lscc: &Lscc, decl: &BifrostDecl) {
-    if decl.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto) {
+pub(crate) fn make_room(port: &mut PortSettings, lscc: &Lscc, decl: &PortDecl) {
+    if let FlowControl::Bifrost(bifrost) = &mut port.flow_control
+        && let Some(declared) = bifrost::declared(decl)
+        && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto)
+    {
         bifrost.buffer = bifrost.buffer + lscc.calculation.reference;
     }
 }

@@ -3,13 +3,13 @@
 
 use switch::ForwardingSettings;
 use switch::program::{
-    GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
+    FlowControl, GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
 };
 use units::{Bytes, PortId, Priority};
 
-use crate::bifrost;
 use crate::build::Built;
 use crate::cores;
+use crate::flow_control::{self, bifrost};
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::keys::document::Document;
 use crate::keys::port::PortDecl;
@@ -39,15 +39,16 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         for declared in decl.lossless.iter().flatten() {
             check.group(index, port, declared);
         }
-        let chosen = decl.chosen_bifrost();
-        if let (Some(bifrost), Some(chosen)) = (port.bifrost(), &chosen) {
-            bifrost::check_slot(bifrost, port, chosen, problems);
-        } else if !port.lossless().is_empty() && built.links[index].distance.is_none() {
+        flow_control::check(port, decl, problems);
+        if port.flow_control == FlowControl::Pfc
+            && !port.lossless().is_empty()
+            && built.links[index].distance.is_none()
+        {
             problems.warning(&decl.place, ProblemKind::HeadroomUnchecked { port: port.name.clone() });
         }
         let sum = LsccSum::new(port, &built.links[index], &built.settings.buffer);
         if let (Some(lscc), Some(sum), Some(declared)) = (&port.lscc, sum, &decl.lscc) {
-            lscc::check(lscc, port, &sum, (declared, chosen.as_ref()), problems);
+            lscc::check(lscc, port, &sum, (declared, bifrost::declared(decl).as_ref()), problems);
         }
         check.obedience(index, decl);
         if let Some(wish) = &decl.watchdog {
@@ -160,10 +161,10 @@ impl Check<'_> {
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
         let Some(priority) = values(&decl.priorities).next() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
-        if let Some(bifrost) = port.bifrost() {
-            bifrost::check_group(bifrost, port, (priority.value, group), decl, self.problems);
-        } else {
+        if port.flow_control == FlowControl::Pfc {
             self.headroom(index, port, group, decl);
+        } else {
+            flow_control::check_group(port, (priority.value, group), decl, self.problems);
         }
         self.flapping(group, decl);
     }

@@ -21,8 +21,8 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
-use crate::value::{FlowControlWord, Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{bifrost, defaults, emulation, lscc, watchdog};
+use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
+use crate::{defaults, emulation, flow_control, lscc, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -65,15 +65,10 @@ impl Builder<'_> {
             watchdog: None,
             int: decl.int(),
         };
-        let chosen = decl.chosen_bifrost();
-        if let Some(declared) = &chosen {
-            port.flow_control = FlowControl::Bifrost(bifrost::build(declared, &port, link, self.problems)?);
-        }
+        port.flow_control = flow_control::build(decl, &port, link, self.problems)?;
         if let Some(declared) = &decl.lscc {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
-            if let (FlowControl::Bifrost(bifrost), Some(declared)) = (&mut port.flow_control, &chosen) {
-                lscc::make_room(bifrost, &lscc, declared);
-            }
+            lscc::make_room(&mut port, &lscc, decl);
             port.lscc = Some(lscc);
         }
         self.groups(decl, &mut port, link)?;
@@ -86,9 +81,9 @@ impl Builder<'_> {
     fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
         let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
         for declared in decl.lossless.iter().flatten() {
-            let group = match &port.flow_control {
-                FlowControl::Bifrost(bifrost) => bifrost::group(declared, bifrost, port),
-                FlowControl::Pfc => self.group(declared, port.max_frame, sum.as_ref())?,
+            let group = match flow_control::group(declared, port) {
+                Some(group) => group,
+                None => self.group(declared, port.max_frame, sum.as_ref())?,
             };
             for priority in values(&declared.priorities) {
                 port.groups[priority.value.index()] = GroupSettings::Lossless(group);
@@ -201,10 +196,6 @@ fn classification(decl: &ClassifyDecl) -> Classification {
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
     let lossless =
         |priority: Priority| Some(group_in_force(priority, port.groups[priority.index()].lossless()?));
-    let flow_control = match port.flow_control {
-        FlowControl::Bifrost(_) => FlowControlWord::Bifrost,
-        FlowControl::Pfc => FlowControlWord::Pfc,
-    };
     let class = &port.classification;
     PortDecl {
         name: at(Name(port.name.clone())),
@@ -218,7 +209,6 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
         interface_delay: at(link.interface_delay),
         tx_window: at(port.tx_window),
         int: at(port.int),
-        flow_control: at(flow_control),
         classify: Some(ClassifyDecl {
             trust: at(class.trust),
             default: at(class.default),
@@ -235,12 +225,11 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
         }),
-        bifrost: port.bifrost().map(bifrost::in_force),
         lscc: port.lscc.as_ref().map(lscc::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,
-        place: Place::default(),
+        ..flow_control::in_force(&port.flow_control)
     }
 }
 

@@ -113,8 +113,8 @@ pub enum ProblemKind {
     Twice { what: String, line: usize },
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error("applies only with flow_control = \"bifrost\" on the port; add that key, or remove this table")]
-    BifrostNotChosen,
+    #[error("applies only with flow_control = {word} on the port; add that key, or remove this table")]
+    SchemeNotChosen { word: String },
 
     // Physics.
     #[error(

@@ -1,10 +1,11 @@
 //! Finds the keys behind the errors of the switch's own checks.
 
 use switch::ForwardingSettings;
-use switch::program::{BifrostError, FlowControl, PfcSettings, Program, ProgramError, Settings};
+use switch::program::{FlowControl, PfcSettings, Program, ProgramError, Settings};
 use units::{PauseQuanta, Priority, PrioritySet};
 
 use crate::build::Built;
+use crate::flow_control;
 use crate::keys::document::Document;
 use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::PortDecl;
@@ -70,7 +71,6 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         let queue: &QueueDecl = queue(name, priority)?;
         Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
     };
-    let bifrost = |name, keys: &[&str]| Some(found(name)?.chosen_bifrost()?.first(keys).clone());
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
@@ -90,9 +90,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::ObeysLossy { port, priority } => found(port).map(|port| obeyed(port, *priority)),
         E::ZeroPause { port } => Some(found(port)?.pfc().first(&["pause"]).clone()),
-        E::Bifrost { port, error: BifrostError::NoLossless } => bifrost(port, &[]),
-        E::Bifrost { port, error: BifrostError::Slot { .. } } => bifrost(port, &["slot"]),
-        E::Bifrost { port, error: BifrostError::Buffer { .. } } => bifrost(port, &["buffer"]),
+        E::FlowControl { port, error } => flow_control::place(error, found(port)?),
         E::RedOrder { port, priority, .. } | E::LsccMarking { port, priority, .. } => {
             marks(port, priority, &["kmin"])
         }

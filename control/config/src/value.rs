@@ -345,8 +345,6 @@ words! {
     pub(crate) enum SchedulingWord { "strict" => Strict, "weighted" => Weighted }
     /// How Bifrost tracks the bytes that may still arrive.
     pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
-    /// Which flow control a port speaks to its upstream.
-    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost }
     /// Disables the watchdog.
     pub(crate) enum NoWatchdog { "none" => None }
 }

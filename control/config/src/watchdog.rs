@@ -3,12 +3,13 @@
 use switch::program::{PortSettings, Watchdog};
 use units::{Interval, PauseQuanta};
 
-use crate::bifrost;
+use crate::flow_control;
 use crate::keys::long_haul::{WatchdogDecl, WatchdogWish};
 use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::problem::ProblemKind;
+use crate::round_trip;
 use crate::table::at;
 
 /// The shortest default of the detection time, as in SONiC's `pfcwd start_default`.
@@ -52,8 +53,8 @@ pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
 /// counts as a storm.
 fn detection(port: &PortSettings, link: &Link) -> Interval {
     let stated = port.lscc.as_ref().map(|lscc| lscc.round_trip);
-    let stated = stated.max(port.bifrost().map(|bifrost| bifrost.round_trip));
-    let round_trip = stated.max(bifrost::from_distance(port, link)).unwrap_or_default();
+    let stated = stated.max(flow_control::round_trip(&port.flow_control));
+    let round_trip = stated.max(round_trip::from_distance(port, link)).unwrap_or_default();
     let longest = PauseQuanta::MAX.interval_at(port.rate);
     let wanted = LEAST_DETECTION.max(round_trip * ROUND_TRIPS).max(longest);
     wanted.min(*Watchdog::DETECTION.end())

@@ -18,7 +18,7 @@ mod congestion;
 mod descriptor;
 mod egress;
 pub mod figure;
-mod flow_control;
+pub mod flow_control;
 mod flows;
 mod forwarding;
 mod frame;

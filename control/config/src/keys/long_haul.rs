@@ -1,7 +1,6 @@
-//! Schemes of long links: `[port.bifrost]`, `[port.lscc]`, and the watchdog of a port.
+//! Tables of long links: `[port.lscc]`, and the watchdog of a port.
 
 use core::net::Ipv4Addr;
-use core::num::NonZeroU32;
 use core::ops::RangeInclusive;
 
 use switch::program::{Watchdog, WatchdogAction};
@@ -12,40 +11,21 @@ use wire::rate_feedback::Key as LinkKey;
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, Key, Shape, Table, table};
-use crate::value::{NoWatchdog, SizeWish, Spacing, VirtualIncomingWord};
+use crate::value::{NoWatchdog, SizeWish, Spacing};
 
 /// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
 /// times overflows.
 pub(crate) const LONGEST: Interval = Interval::from_secs(1);
 /// A slot or a round trip. A clock of nanoseconds and a pause frame of 84 wire bytes set the lower limit.
 pub(crate) const SPANS: RangeInclusive<Interval> = Interval::from_micros(1)..=LONGEST;
-const UP_TO_LONGEST: RangeInclusive<Interval> = Interval::ZERO..=LONGEST;
+/// From nothing on.
+pub(crate) const UP_TO_LONGEST: RangeInclusive<Interval> = Interval::ZERO..=LONGEST;
 /// CNPs and feedback share the code point of the network's own protocols.
 const NETWORK_DSCP: Dscp = Dscp::from_low_bits(48);
 /// The same for a tag.
 const NETWORK_PRIORITY: Priority = Priority::from_low_bits(6);
 
 table! {
-    /// Bifrost toward the upstream of a port.
-    BifrostDecl {
-        /// T: the slot, at most the round trip, and with `holdover` at most what a pause frame can ask for. More than half a round trip, or less than the longest frame, is a warning
-        slot: At<Interval>, within(SPANS), default(Interval::from_micros(10));
-        /// H: the buffer of the port, in wire bytes. Less than the sum below is an error
-        buffer: At<SizeWish>, auto("`\"auto\"`: the sum and one slot more; with [LSCC](#portlscc) also `reference`");
-        /// k: for how many leaked frames the buffer provides. The paper deducts an excess every k slots; here every slot deducts it
-        check_every: At<NonZeroU32>, default(NonZeroU32::MIN);
-        /// F: `"history"` keeps the grants of the last round trip, `"counter"` is the paper's
-        virtual_incoming: At<VirtualIncomingWord>, default(VirtualIncomingWord::History);
-        /// How much longer than stated the round trip may be
-        jitter: At<Interval>, within(UP_TO_LONGEST), unless(virtual_incoming, VirtualIncomingWord::Counter), default(Interval::from_micros(1));
-        /// How much longer than its slot a pause without a grant lasts: at most a slot, or `lateness` if that is more. It covers a next frame that is this late
-        holdover: At<Interval>, within(UP_TO_LONGEST), auto("half a slot");
-        /// How late a slot may end before the buffer overflows. A running gateway [adds what is missing](running.md#lateness)
-        lateness: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(5));
-        /// 2D: from the end of a slot until its first granted byte arrives
-        round_trip: At<Interval>, within(SPANS), auto("from `distance`: propagation both ways, `interface_delay`, `tx_window`, the peer's response time, and a frame at each end");
-    }
-
     /// LSCC with the other end of a long link.
     LsccDecl, expect_key {
         /// The address that rates are sent from: of a single host, and of one port only

@@ -7,16 +7,17 @@ use switch::program::PortSettings;
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
+use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::keys::classify::ClassifyDecl;
-use crate::keys::long_haul::{BifrostDecl, LONGEST, LsccDecl, WatchdogWish};
+use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
 use crate::keys::running::{DeviceDecl, EmulationDecl};
 use crate::notes::Problems;
-use crate::place::{At, Place};
+use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Profiles, Table, table, values};
-use crate::value::{FlowControlWord, Length, Name};
+use crate::value::{Length, Name, Written, words};
 
 /// Header and one VLAN tag, which a frame has beyond its MTU.
 const MTU_OVERHEAD: Bytes = Bytes(18);
@@ -24,6 +25,14 @@ const MTU_OVERHEAD: Bytes = Bytes(18);
 const MAX_FRAME: Bytes = Bytes(9_118);
 /// The length of the equator, rounded.
 pub(crate) const FARTHEST: Distance = Distance(40_000_000);
+
+words! {
+    /// Which flow control a port speaks to its upstream.
+    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost }
+}
+
+/// The tables of single schemes, each with the word that chooses the scheme.
+pub(crate) const SCHEME_TABLES: [(FlowControlWord, &str); 1] = [(FlowControlWord::Bifrost, "bifrost")];
 
 table! {
     /// One port.
@@ -79,7 +88,8 @@ impl PortDecl {
     pub(super) fn resolved(self, profiles: &AllProfiles, problems: &Problems<'_>) -> Self {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
-            if port.flow_control.as_ref().is_some_and(|word| word.value == FlowControlWord::Pfc) {
+            // What a scheme needs is of no use to another one.
+            if port.flow_control.as_ref().is_some_and(|word| word.value != FlowControlWord::Bifrost) {
                 profile.bifrost = None;
             }
             port = port.over(profile);
@@ -107,21 +117,14 @@ impl PortDecl {
         if self.rate.is_none() && !problems.has_any_at("port.rate", span) {
             problems.error(&self.place.of_key("rate"), ProblemKind::Missing { example: "rate = \"100G\"" });
         }
-        let chosen =
-            self.flow_control() == FlowControlWord::Bifrost || problems.has_any_at("port.flow_control", span);
-        if let Some(bifrost) = self.bifrost.as_ref().filter(|_| !chosen) {
-            problems.error(&bifrost.place, ProblemKind::BifrostNotChosen);
+        if problems.has_any_at("port.flow_control", span) {
+            return;
         }
-    }
-
-    /// Its table of Bifrost, or an empty one, if its flow control is Bifrost.
-    pub fn chosen_bifrost(&self) -> Option<BifrostDecl> {
-        let place = self.flow_control.as_ref().map_or(&self.place, |word| &word.place);
-        let empty = || BifrostDecl {
-            place: Place { key: "port.bifrost".into(), ..place.clone() },
-            ..Default::default()
-        };
-        (self.flow_control() == FlowControlWord::Bifrost).then(|| self.bifrost.clone().unwrap_or_else(empty))
+        for (word, table) in SCHEME_TABLES {
+            if let Some(place) = self.place_of(table).filter(|_| word != self.flow_control()) {
+                problems.error(place, ProblemKind::SchemeNotChosen { word: word.write() });
+            }
+        }
     }
 
     /// The longest frame, without FCS.

@@ -16,11 +16,13 @@ use super::traffic::NO_DIRECTORY;
 use super::tree::{Node, Tree};
 use super::wishes::{EcnDecl, PortWish, SwitchWish};
 use crate::gateway::Gateway;
+use crate::keys::port::SCHEME_TABLES;
 use crate::load;
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind};
 use crate::render::render;
+use crate::value::Written;
 
 /// The default shared pool of a switch, as in the paper of HPCC.
 const SHARED: &str = "32MB";
@@ -204,9 +206,11 @@ impl Maker<'_> {
         if made.is("distance", "none") {
             made.take("distance");
         }
-        // Other layers may state Bifrost for the ports that use it.
-        if made.is("flow_control", "pfc") {
-            made.take("bifrost");
+        // Other layers may state a scheme for the ports that use it.
+        if let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) {
+            for (_, table) in SCHEME_TABLES.iter().filter(|(word, _)| chosen.to_string() != word.write()) {
+                made.take(table);
+            }
         }
         for (key, list) in [("lossless", lossless), ("queue", queue)] {
             if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {

@@ -3,23 +3,64 @@
 //! A [`Scheme`] is a state machine of its own, in a folder beside its paper. It is woken by data, called at its deadline
 //! with a [`Look`] at the switch, and answers with [`Directive`]s. It knows nothing of frames: the [`PauseSender`] of the
 //! port turns directives into PFC frames, refreshes them, and is the only place that knows what is paused. The
-//! thresholds of the groups ([`threshold`]) hold beneath every scheme.
+//! thresholds of the groups ([`threshold`]) hold beneath every scheme. This file says which schemes there are: their
+//! settings, errors, state and reports.
 
-pub(crate) mod bifrost;
+pub mod bifrost;
 mod look;
 pub(crate) mod pause_time;
 mod sender;
-mod settings;
 pub(crate) mod threshold;
 
 pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
-pub use settings::FlowControl;
 
-use crate::program::PortSettings;
-use bifrost::{Bifrost, BifrostReport};
-use units::Nanos;
+use bifrost::settings::BifrostError;
+use bifrost::{Bifrost, BifrostReport, settings};
+use units::{BitRate, Bytes, Nanos, PrioritySet};
+
+/// The flow control of a port toward its upstream, with its settings. The thresholds of the groups hold beneath every
+/// scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowControl {
+    /// XOFF and XON at the thresholds, and nothing else.
+    #[default]
+    Pfc,
+    /// Time slots, announced as pauses.
+    Bifrost(settings::Bifrost),
+}
+
+/// Why the settings of a scheme do not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FlowControlError {
+    /// Those of Bifrost.
+    #[error(transparent)]
+    Bifrost(#[from] BifrostError),
+}
+
+impl FlowControl {
+    /// Checks the settings on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
+    pub(crate) fn validate(
+        &self,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+    ) -> Result<(), FlowControlError> {
+        match self {
+            Self::Pfc => Ok(()),
+            Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
+        }
+    }
+
+    /// The settings of Bifrost, where it runs.
+    pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
+        match self {
+            Self::Bifrost(bifrost) => Some(bifrost),
+            Self::Pfc => None,
+        }
+    }
+}
 
 /// The flow control of one port.
 #[derive(Debug)]
@@ -30,25 +71,21 @@ pub(crate) enum Scheme {
 }
 
 impl Scheme {
-    /// For a port that `look` shows, with `settings`.
-    pub fn new(settings: &PortSettings, look: Look<'_>) -> Self {
-        match settings.flow_control {
+    /// For a port of `rate` that `look` shows.
+    pub fn new(settings: FlowControl, rate: BitRate, look: Look<'_>) -> Self {
+        match settings {
             FlowControl::Pfc => Self::Pfc,
-            FlowControl::Bifrost(bifrost) => {
-                Self::Bifrost(Box::new(Bifrost::new(bifrost, settings.rate, look)))
-            }
+            FlowControl::Bifrost(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, rate, look))),
         }
     }
 
     /// New settings. A scheme of another kind, or one that cannot take them over, starts anew. Returns whether it did.
-    pub fn configure(&mut self, settings: &PortSettings, look: Look<'_>) -> bool {
-        match (&mut *self, settings.flow_control) {
+    pub fn configure(&mut self, settings: FlowControl, rate: BitRate, look: Look<'_>) -> bool {
+        match (&mut *self, settings) {
             (Self::Pfc, FlowControl::Pfc) => false,
-            (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => {
-                bifrost.configure(new, settings.rate, look)
-            }
+            (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => bifrost.configure(new, rate, look),
             _ => {
-                *self = Self::new(settings, look);
+                *self = Self::new(settings, rate, look);
                 true
             }
         }

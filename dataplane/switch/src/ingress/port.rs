@@ -62,7 +62,7 @@ impl IngressPort {
             id,
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
-            scheme: Scheme::new(settings, look),
+            scheme: Scheme::new(settings.flow_control, settings.rate, look),
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
             advertiser: settings
@@ -82,7 +82,7 @@ impl IngressPort {
         let advertises_anew = self.configure_advertiser(settings, program.settings().seed, ledger);
         self.lossless = settings.lossless();
         let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
-        if self.scheme.configure(settings, look) || advertises_anew {
+        if self.scheme.configure(settings.flow_control, settings.rate, look) || advertises_anew {
             self.wake(now);
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);

@@ -1,6 +1,6 @@
 //! What makes a configuration invalid, with what a person needs to mend it.
 
-use crate::flow_control::bifrost::settings::BifrostError;
+use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
 use wire::int::LinkRate;
@@ -40,7 +40,7 @@ pub enum ProgramError {
     #[error("port {port}: a PFC pause of zero quanta resumes the peer at once")]
     ZeroPause { port: String },
     #[error("port {port}: {error}")]
-    Bifrost { port: String, error: BifrostError },
+    FlowControl { port: String, error: FlowControlError },
     #[error("port {port}: LSCC needs a lossless priority whose queue it can control")]
     LsccWithoutLossless { port: String },
     #[error(

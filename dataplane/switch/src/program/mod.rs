@@ -13,8 +13,8 @@ mod settings;
 mod validate;
 mod watchdog;
 
-pub use crate::flow_control::FlowControl;
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
+pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
 pub use flows::FlowSettings;

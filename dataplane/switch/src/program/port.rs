@@ -82,10 +82,7 @@ impl PortSettings {
 
     /// The settings of Bifrost, where it runs.
     pub const fn bifrost(&self) -> Option<&Bifrost> {
-        match &self.flow_control {
-            FlowControl::Pfc => None,
-            FlowControl::Bifrost(bifrost) => Some(bifrost),
-        }
+        self.flow_control.bifrost()
     }
 
     /// The flows that the schemes of the port want it to keep; `None` where no scheme speaks to senders.

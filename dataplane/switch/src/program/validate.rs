@@ -4,8 +4,8 @@
 mod lscc;
 
 use super::{
-    BufferSettings, FlowControl, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling,
-    Settings, Threshold, Watchdog,
+    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
+    Threshold, Watchdog,
 };
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
@@ -52,10 +52,8 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(priority) = port.pfc.obey.difference(port.lossless()).highest() {
         return Err(ProgramError::ObeysLossy { port: name(), priority });
     }
-    if let FlowControl::Bifrost(bifrost) = &port.flow_control {
-        let valid = bifrost.validate(port.rate, port.max_frame, port.lossless());
-        valid.map_err(|error| ProgramError::Bifrost { port: name(), error })?;
-    }
+    let valid = port.flow_control.validate(port.rate, port.max_frame, port.lossless());
+    valid.map_err(|error| ProgramError::FlowControl { port: name(), error })?;
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }

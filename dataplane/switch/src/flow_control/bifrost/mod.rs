@@ -22,7 +22,7 @@
 //!   have sent is charged as granted. The buffer has room for that which is never granted otherwise.
 
 pub(crate) mod figures;
-pub(crate) mod settings;
+pub mod settings;
 mod virtual_incoming;
 
 #[cfg(test)]

@@ -1,28 +1,40 @@
 //! Builds Bifrost on a port and the groups beneath it, and checks them against the link.
 
-use switch::program::{Bifrost, LosslessGroup, PortSettings, Threshold, VirtualIncoming};
-use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
+pub(crate) mod keys;
+
+use switch::program::{Bifrost, BifrostError, LosslessGroup, PortSettings, Threshold, VirtualIncoming};
+use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, Priority, WireBytes};
 
 use crate::defaults;
-use crate::headroom::{frame_time, response_quanta};
-use crate::keys::long_haul::{BifrostDecl, LONGEST, SPANS};
+use crate::headroom::frame_time;
+use crate::keys::port::{FlowControlWord, PortDecl};
 use crate::keys::queueing::LosslessDecl;
 use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::problem::ProblemKind;
+use crate::round_trip;
 use crate::table::{Table, at, or};
-use crate::value::{SizeWish, VirtualIncomingWord, in_words};
+use crate::value::{SizeWish, VirtualIncomingWord};
+use keys::BifrostDecl;
+
+/// The table of a port that speaks Bifrost, or an empty one.
+pub(crate) fn declared(decl: &PortDecl) -> Option<BifrostDecl> {
+    let place = decl.flow_control.as_ref().map_or(&decl.place, |word| &word.place);
+    let empty =
+        || BifrostDecl { place: Place { key: "port.bifrost".into(), ..place.clone() }, ..Default::default() };
+    (decl.flow_control() == FlowControlWord::Bifrost).then(|| decl.bifrost.clone().unwrap_or_else(empty))
+}
 
 /// Builds Bifrost on a port that is not complete yet. Returns `None` and notes an error if the round trip is unknown.
-pub(crate) fn build(
+pub(super) fn build(
     decl: &BifrostDecl,
     port: &PortSettings,
     link: &Link,
     problems: &Problems<'_>,
 ) -> Option<Bifrost> {
     let stated = decl.round_trip.as_ref().map(|it| it.value);
-    let round_trip = stated.or_else(|| round_trip(port, link, &decl.place, problems))?;
+    let round_trip = stated.or_else(|| round_trip::needed(port, link, &decl.place, problems))?;
     let (slot, lateness) = (decl.slot(), decl.lateness());
     if let Some(holdover) = decl.holdover.as_ref().filter(|holdover| holdover.value > slot.max(lateness)) {
         problems.error(&holdover.place, ProblemKind::LongHoldover { slot, lateness });
@@ -51,7 +63,7 @@ pub(crate) fn build(
 }
 
 /// The keys from which [`build`] builds the same Bifrost.
-pub(crate) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
+pub(super) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     let (word, jitter) = match bifrost.virtual_incoming {
         VirtualIncoming::Counter => (VirtualIncomingWord::Counter, None),
         VirtualIncoming::History { jitter } => (VirtualIncomingWord::History, at(jitter)),
@@ -69,46 +81,6 @@ pub(crate) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     }
 }
 
-/// The round trip that follows from the distance, for the table at `place`. Returns `None` and notes an error without
-/// a distance. A round trip that is too long is an error too.
-pub(crate) fn round_trip(
-    port: &PortSettings,
-    link: &Link,
-    place: &Place,
-    problems: &Problems<'_>,
-) -> Option<Interval> {
-    let known = from_distance(port, link);
-    let place = place.of_key("round_trip");
-    match known {
-        Some(known) if known > LONGEST => {
-            problems.error(&place, ProblemKind::out_of_range(known, in_words(&SPANS)));
-        }
-        Some(_) => {}
-        None => {
-            let when = "because the port has no distance; for example, write round_trip = \"800us\" here, or distance = \"80km\" on the port";
-            problems.error(&place, ProblemKind::Needed { when });
-        }
-    }
-    known
-}
-
-/// The time from the end of a slot until its first granted byte arrives; `None` without a distance.
-///
-/// The pause waits for frames that were handed to the device (`tx_window`) and for a frame that has begun. It
-/// travels, and the peer obeys it within the allowed time (IEEE 802.3 clause 31B.3.7) and after a frame that it has
-/// begun. The peer's frames then travel back. All of them pass NICs and PHYs.
-pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
-    let frame = frame_time(port.rate, port.max_frame);
-    let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
-    Some(link.distance?.propagation() * 2 + ends)
-}
-
-/// The time within which a device must obey a received pause, rounded up.
-fn response_time(rate: BitRate) -> Interval {
-    let bytes = response_quanta(rate).saturating_mul(64);
-    rate.serialization().time_of(WireBytes(bytes))
-}
-
 /// The most that lossless frames of any length can occupy while the upstream obeys: the buffer, and the rest of
 /// frames that have begun when a pause arrives.
 pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> Bytes {
@@ -120,7 +92,7 @@ pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> B
 ///
 /// The distance does not matter here. Frames in flight when XOFF is reached were granted, and grants never exceed the
 /// room in the buffer.
-pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
+pub(super) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
     let max_frame = port.max_frame;
     let most = most_held(bifrost, port.rate, max_frame);
     let xoff = or(&decl.threshold(), Threshold::Static(most));
@@ -145,12 +117,8 @@ pub(crate) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings)
 }
 
 /// Warns if the slot of a port does not suit its link.
-pub(crate) fn check_slot(
-    bifrost: &Bifrost,
-    port: &PortSettings,
-    declared: &BifrostDecl,
-    problems: &Problems<'_>,
-) {
+pub(super) fn check_slot(bifrost: &Bifrost, port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
+    let Some(declared) = declared(decl) else { return };
     let place = declared.slot.as_ref().map_or(&declared.place, |slot| &slot.place);
     let slot = bifrost.slot;
     let one_way = Interval(bifrost.round_trip.0 / 2);
@@ -165,7 +133,7 @@ pub(crate) fn check_slot(
 }
 
 /// Reports an error if a group pauses before Bifrost does, and warns if it has no room for what Bifrost lets in.
-pub(crate) fn check_group(
+pub(super) fn check_group(
     bifrost: &Bifrost,
     port: &PortSettings,
     (priority, group): (Priority, &LosslessGroup),
@@ -188,4 +156,34 @@ pub(crate) fn check_group(
         let kind = ProblemKind::BifrostUnreserved { port: name, priority, least, buffer, overrun, sure };
         problems.warning(place, kind);
     }
+}
+
+/// Where the key at fault stands.
+pub(super) fn place(error: &BifrostError, decl: &PortDecl) -> Option<Place> {
+    let keys: &[&str] = match error {
+        BifrostError::NoLossless => &[],
+        BifrostError::Slot { .. } => &["slot"],
+        BifrostError::Buffer { .. } => &["buffer"],
+    };
+    Some(declared(decl)?.first(keys).clone())
+}
+
+/// The keys that provide for workers which are so late.
+pub(super) fn keys_for_lateness(bifrost: &Bifrost, rate: BitRate, lateness: Interval) -> String {
+    let holdover = lateness.min(longest_holdover(bifrost, rate));
+    format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
+}
+
+/// Provides for a worker that is later by `more`, in which time so much is `arriving`.
+pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arriving: WireBytes) {
+    bifrost.lateness += more;
+    bifrost.buffer = bifrost.buffer + arriving;
+    // The pause of a slot without a grant lasts until a late slot ends.
+    let holdover = bifrost.lateness.min(longest_holdover(bifrost, rate));
+    bifrost.holdover = bifrost.holdover.max(holdover);
+}
+
+/// The longest holdover: a pause frame cannot ask for more than a slot and that.
+fn longest_holdover(bifrost: &Bifrost, rate: BitRate) -> Interval {
+    PauseQuanta::MAX.interval_at(rate) - bifrost.slot
 }
