@@ -136,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn every_dscp_has_a_row_of_its_own_in_a_table() {
+        for number in 0..64 {
+            let dscp = Dscp::new(number).unwrap();
+            assert_eq!((dscp.index(), dscp.to_string()), (usize::from(number), number.to_string()));
+        }
+    }
+
+    #[test]
     fn sixty_four_is_no_dscp() {
         assert_eq!(Dscp::new(64), Err(DscpOutOfRange(64)));
     }

@@ -235,6 +235,23 @@ mod tests {
         assert_eq!(SequenceNumber(u32::MAX).distance_from(number), -3);
     }
 
+    #[test]
+    fn the_header_ends_where_its_options_do() {
+        let mut bytes = [0; 60];
+        for words in 5..=15 {
+            bytes[DATA_OFFSET] = words << 4 | 0xf;
+            assert_eq!(View::parse(bytes).unwrap().header_len(), usize::from(words) * 4);
+        }
+    }
+
+    #[test]
+    fn flags_contain_those_that_were_put_together_and_no_others() {
+        let flags = Flags::SYN.with(Flags::ACK).with(Flags::SYN);
+        assert_eq!(flags, Flags(0x12));
+        assert!(flags.contains(Flags::SYN) && flags.contains(Flags::SYN.with(Flags::ACK)));
+        assert!(!flags.contains(Flags::FIN) && !flags.contains(Flags::SYN.with(Flags::FIN)));
+    }
+
     proptest! {
         #[test]
         fn a_header_is_read_as_it_was_written_and_as_an_independent_encoder_writes_it(
@@ -253,6 +270,7 @@ mod tests {
             };
             let length = (MIN_HEADER_LEN + payload) as u16;
             let header = header.checked_ipv4(source, destination, length);
+            prop_assert_eq!(header.checked_ipv4(source, destination, length), header, "the old one does not count");
             let mut bytes = vec![0; MIN_HEADER_LEN + payload];
             prop_assert_eq!(header.emit(&mut bytes), Ok(MIN_HEADER_LEN));
             let mut theirs = etherparse::TcpHeader::new(ports[0], ports[1], numbers[0], window);

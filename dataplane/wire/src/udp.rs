@@ -130,18 +130,6 @@ impl<'a> View<&'a [u8]> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Sets the sender's port, without updating the checksum.
-    #[inline]
-    pub fn set_source_port(&mut self, port: u16) {
-        put(self.0.as_mut(), SOURCE_PORT, &port.to_be_bytes());
-    }
-
-    /// Sets the receiver's port, without updating the checksum.
-    #[inline]
-    pub fn set_destination_port(&mut self, port: u16) {
-        put(self.0.as_mut(), DESTINATION_PORT, &port.to_be_bytes());
-    }
-
     /// Sets the checksum field.
     #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
@@ -168,15 +156,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
         let checksum = pseudo_header.bytes(self.datagram()).checksum();
         // Zero would mean no checksum, so the equivalent 0xffff replaces it (RFC 768).
         self.set_checksum(if checksum == 0 { 0xffff } else { checksum });
-    }
-
-    /// [`View::payload`], mutable.
-    #[inline]
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        let end = self.length();
-        let bytes = self.0.as_mut();
-        let end = end.min(bytes.len());
-        bytes.get_mut(HEADER_LEN..end).unwrap_or_default()
     }
 }
 
@@ -253,6 +232,18 @@ mod tests {
         view.fill_checksum_ipv4(nobody, nobody);
         assert_eq!(view.checksum(), 0xffff);
         assert!(view.verify_checksum_ipv4(nobody, nobody));
+    }
+
+    #[test]
+    fn a_damaged_datagram_has_a_wrong_checksum() {
+        let mut bytes = hex("c1a212b7000a0000ffff");
+        let (four, six) = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+        View::parse(&mut bytes[..]).unwrap().fill_checksum_ipv4(four, four);
+        bytes[9] ^= 1;
+        assert!(!View::parse(&bytes[..]).unwrap().verify_checksum_ipv4(four, four));
+        View::parse(&mut bytes[..]).unwrap().fill_checksum_ipv6(six, six);
+        bytes[9] ^= 1;
+        assert!(!View::parse(&bytes[..]).unwrap().verify_checksum_ipv6(six, six));
     }
 
     proptest! {

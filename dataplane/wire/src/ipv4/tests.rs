@@ -117,12 +117,46 @@ fn options_past_the_bytes_are_refused() {
 }
 
 #[test]
+fn a_packet_may_end_with_its_options() {
+    let mut packet = packet();
+    packet[0] = 0x46;
+    packet[2..4].copy_from_slice(&[0, 24]);
+    assert!(View::parse(&packet[..24]).is_ok_and(|view| view.payload().is_empty()));
+}
+
+#[test]
+fn a_damaged_header_has_a_wrong_checksum() {
+    for options in [0, 4] {
+        let mut packet = packet();
+        packet[0] += options / 4;
+        View::parse(&mut packet[..]).unwrap().fill_checksum();
+        for at in 1..20 + usize::from(options) {
+            packet[at] ^= 1;
+            assert!(!View::known(&packet[..]).verify_checksum(), "{at}");
+            packet[at] ^= 1;
+        }
+        assert!(View::known(&packet[..]).verify_checksum());
+    }
+}
+
+#[test]
 fn a_packet_on_its_last_hop_is_not_forwarded() {
     for ttl in [0, 1] {
         let mut packet = packet();
         let mut view = View::parse(&mut packet[..]).unwrap();
         view.set_ttl(ttl);
         assert_eq!((view.decrement_ttl(), view.ttl()), (None, ttl));
+    }
+}
+
+#[test]
+fn a_hop_keeps_every_checksum_right() {
+    let header = View::parse(&packet()[..]).unwrap().header();
+    for identification in 0..=u16::MAX {
+        let mut bytes = [0; MIN_HEADER_LEN];
+        Header { identification, ..header }.emit(&mut bytes).unwrap();
+        assert!(View::known(&mut bytes).decrement_ttl().is_some());
+        assert!(View::known(&bytes).verify_checksum(), "{identification}");
     }
 }
 
@@ -140,6 +174,7 @@ proptest! {
         prop_assert_eq!(&theirs(&header).to_bytes()[..], &bytes[..]);
         let view = View::parse_head(&bytes[..], usize::from(u16::MAX)).unwrap();
         prop_assert_eq!(view.header(), header);
+        prop_assert_eq!(view.traffic_class(), traffic_class(header.dscp, header.ecn));
         prop_assert!(view.verify_checksum());
         let is_fragment = header.more_fragments || header.fragment_offset != 0;
         prop_assert_eq!(view.is_fragment(), is_fragment);
@@ -173,6 +208,7 @@ proptest! {
         view.fill_checksum();
         prop_assert!(view.verify_checksum());
         prop_assert_eq!(view.payload(), &packet()[20..]);
+        prop_assert_eq!(view.payload_mut(), &packet()[20..]);
         prop_assert!(etherparse::Ipv4HeaderSlice::from_slice(&bytes).is_ok_and(|slice|
             slice.to_header().calc_header_checksum() == slice.header_checksum()));
     }

@@ -60,6 +60,32 @@ fn a_payload_of_length_zero_is_empty() {
 }
 
 #[test]
+fn a_packet_on_its_last_hop_is_not_forwarded() {
+    let mut bytes = packet(IpProtocol::UDP, &[]);
+    let mut view = View::parse(&mut bytes[..]).unwrap();
+    for (hops, left) in [(0, None), (1, None), (2, Some(1)), (255, Some(254))] {
+        view.set_hop_limit(hops);
+        assert_eq!((view.decrement_hop_limit(), view.hop_limit()), (left, left.unwrap_or(hops)));
+    }
+}
+
+#[test]
+fn the_payload_ends_before_the_padding() {
+    let mut bytes = packet(IpProtocol::UDP, &[1, 2, 3]);
+    bytes.extend([0; 7]);
+    let mut view = View::parse(&mut bytes[..]).unwrap();
+    assert_eq!(view.payload(), [1, 2, 3]);
+    assert_eq!(view.payload_mut(), [1, 2, 3]);
+}
+
+#[test]
+fn a_packet_may_end_with_its_extension_headers() {
+    let bytes = packet(IpProtocol::HOP_BY_HOP, &hex("3b00000000000000"));
+    let layer = View::parse(&bytes[..]).unwrap().upper_layer().unwrap();
+    assert_eq!((layer.protocol, layer.offset), (IpProtocol::NO_NEXT_HEADER, 48));
+}
+
+#[test]
 fn a_chain_of_extension_headers_leads_to_the_upper_layer() {
     // Hop-by-hop (16 bytes), destination options, routing, authentication (24 bytes), fragment.
     let mut payload = hex("3c010000000000000000000000000000");

@@ -28,10 +28,8 @@ pub const fn source_port_of_flow_label(label: u32) -> u16 {
 /// is no flow label (`rdma_calc_flow_label`).
 #[inline]
 pub fn source_port_of_queue_pairs(one: QueuePair, other: QueuePair) -> u16 {
-    let mut product = u64::from(one.number()) * u64::from(other.number());
-    product ^= product >> 20;
-    product ^= product >> 40;
-    source_port_of_flow_label((product & 0x000f_ffff) as u32)
+    let product = u64::from(one.number()) * u64::from(other.number());
+    source_port_of_flow_label((product ^ product >> 20 ^ product >> 40) as u32)
 }
 
 #[cfg(test)]

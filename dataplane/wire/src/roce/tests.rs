@@ -347,6 +347,8 @@ fn the_source_port_of_queue_pairs_is_that_of_linux() {
     assert_eq!(port(0x118, 0x2a7), 0xc000 | (0x26a8 ^ 0xb));
     let folded = (0x5_fcb9_9ae5_u64 ^ (0x5_fcb9_9ae5_u64 >> 20)) & 0xf_ffff;
     assert_eq!(u64::from(port(0x12345, 0x54321)), 0xc000 | ((folded & 0x3fff) ^ (folded >> 14)));
+    // 0xfffffe x 0xffffff = 0xfffffd000002, and 0x00002 ^ 0xfffd0 ^ 0x000ff = 0xfff2d.
+    assert_eq!(port(0xff_fffe, 0xff_ffff), 0xc000 | (0x3f2d ^ 0x3f));
     assert_eq!(port(0x11, 0x1f), port(0x1f, 0x11));
 }
 
@@ -363,7 +365,8 @@ fn sequence_numbers_wrap_at_24_bits() {
 fn kinds_of_acknowledgement_are_distinguished_by_their_syndrome() {
     let aeth = |syndrome| Aeth { syndrome, message_sequence_number: Psn::default() };
     assert!(aeth(0x1f).is_positive() && !aeth(0x1f).is_negative());
-    assert!(aeth(0x2e).is_receiver_not_ready());
+    assert!(aeth(0x2e).is_receiver_not_ready() && !aeth(0x2e).is_positive() && !aeth(0x2e).is_negative());
+    assert!(!aeth(0x1f).is_receiver_not_ready() && !aeth(0x60).is_receiver_not_ready());
     assert!(aeth(0x60).is_negative() && !aeth(0x60).is_positive());
 }
 
@@ -373,12 +376,67 @@ fn every_opcode_says_what_follows_it() {
     assert_eq!(with(Opcode::has_reth), [0x06, 0x0a, 0x0b, 0x0c, 0x26, 0x2a, 0x2b]);
     assert_eq!(with(Opcode::has_aeth), [0x0d, 0x0f, 0x10, 0x11, 0x12]);
     assert_eq!(with(Opcode::has_immediate), [3, 5, 9, 0x0b, 0x23, 0x25, 0x29, 0x2b, 0x65]);
+    assert_eq!(with(Opcode::has_deth), [0x64, 0x65]);
+    assert_eq!(with(Opcode::has_atomic_eth), [0x13, 0x14]);
+    assert_eq!(with(Opcode::has_atomic_ack_eth), [0x12]);
+    assert_eq!(with(Opcode::has_ieth), [0x16, 0x17]);
     assert_eq!(with(Opcode::is_read_response), [0x0d, 0x0e, 0x0f, 0x10]);
     assert_eq!(with(Opcode::is_acknowledge), [0x11, 0x12]);
     assert_eq!(with(Opcode::is_cnp), [0x81]);
-    assert_eq!(Opcode::CNP.transport(), Transport::CongestionNotification);
     assert_eq!(Opcode::CNP.to_string(), "CNP");
     assert_eq!(Opcode(0xff).to_string(), "opcode 0xff");
+}
+
+#[test]
+fn the_name_of_an_opcode_says_what_it_does_and_over_which_transport() {
+    for opcode in (0..=0xff).map(Opcode) {
+        let Some(name) = opcode.name() else { continue };
+        assert_eq!(opcode.is_send(), name.contains("_SEND_"), "{name}");
+        assert_eq!(opcode.is_write(), name.contains("_WRITE_"), "{name}");
+        assert_eq!(opcode.is_read_request(), name == "RC_READ_REQUEST");
+        let response = name.contains("READ_RESPONSE") || name.ends_with("ACKNOWLEDGE");
+        assert_eq!(opcode.is_response(), response, "{name}");
+        let transport = match name.split('_').next() {
+            Some("RC") => Transport::ReliableConnection,
+            Some("UC") => Transport::UnreliableConnection,
+            Some("UD") => Transport::UnreliableDatagram,
+            _ => Transport::CongestionNotification,
+        };
+        assert_eq!(opcode.transport(), transport, "{name}");
+    }
+    assert_eq!(Opcode(0x44).transport(), Transport::ReliableDatagram);
+    assert_eq!(Opcode(0xbf).transport(), Transport::ExtendedReliableConnection);
+    assert_eq!(Opcode(0xc0).transport(), Transport::Manufacturer);
+}
+
+#[test]
+fn the_head_of_a_packet_reads_as_its_layers_do() {
+    for packet in [roce_packets(VECTORS), roce_packets(SOFT_ROCE)].concat() {
+        let head = Head::parse(&packet).unwrap();
+        let ip = ipv4::View::parse(&packet[..]).unwrap();
+        let udp = udp::View::parse(ip.payload()).unwrap();
+        assert_eq!((head.source(), head.destination()), (ip.source(), ip.destination()));
+        assert_eq!((head.source_port(), head.into_bth()), (udp.source_port(), udp.payload()));
+    }
+}
+
+#[test]
+fn a_packet_with_other_layers_has_no_head() {
+    let packet = vector(VECTOR_CNP)[14..].to_vec();
+    // Version, length of the header, both bytes of flags and fragment offset, protocol, destination port.
+    for (at, change) in
+        [(0, 0x20), (0, 0x01), (6, 0x20), (6, 0x01), (7, 0x01), (9, 0x01), (22, 0x01), (23, 0x01)]
+    {
+        let mut packet = packet.clone();
+        packet[at] ^= change;
+        assert!(Head::parse(&packet).is_none(), "{at}");
+    }
+    assert!(Head::parse(&packet[..head::LEN]).is_some() && Head::parse(&packet[..head::LEN - 1]).is_none());
+    for (length, is_whole) in [(20, true), (19, false)] {
+        let mut packet = packet.clone();
+        packet[24..26].copy_from_slice(&[0, length]);
+        assert_eq!(Head::parse(&packet).is_some(), is_whole, "a datagram of {length} bytes");
+    }
 }
 
 fn any_telemetry() -> impl Strategy<Value = Telemetry> {
