@@ -98,6 +98,14 @@ mod tests {
     }
 
     #[test]
+    fn the_factors_of_a_seed_keep_its_bits_but_for_two_that_differ() {
+        for seed in [0, 1, 1 << 61, 1 << 62, 1 << 63, 0x1234_5678_9abc_def0, u64::MAX] {
+            let HashKey(start, factors) = HashKey::from(seed);
+            assert_eq!((start, factors << 2, factors >> 62), (seed, seed << 2, 0b10));
+        }
+    }
+
+    #[test]
     fn a_key_is_not_shown() {
         assert_eq!(format!("{:?}", HashKey::from(0x1234_5678)), "HashKey");
     }

@@ -93,6 +93,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn delays_below_sixteen_nanoseconds_are_told_apart() {
+        for nanos in 0..16 {
+            let mut histogram = DelayHistogram::default();
+            [nanos, 16].map(Interval).iter().for_each(|delay| histogram.record(*delay));
+            assert_eq!(histogram.quantile(0.5), Interval(nanos));
+        }
+    }
+
     proptest! {
         #[test]
         fn a_bucket_is_at_most_an_eighth_of_its_value_wide(nanos in 0_u64..1 << 36) {

@@ -397,4 +397,67 @@ mod tests {
         assert_eq!(ledger.ingress_load(one, priority), load(2));
         assert_eq!(ledger.released(one, priority), Cells(24));
     }
+    #[test]
+    fn each_pair_of_ports_has_totals_of_its_own_at_each_priority() {
+        let ledger = Ledger::new(3, 2);
+        assert_eq!((ledger.ports(), ledger.shards()), (3, 2));
+        let load = |count| Load {
+            cells: Cells(8 * count),
+            volume: Volume { frames: count, bytes: Bytes(100 * count) },
+        };
+        // Port 2 is the second shard's.
+        let shard = |egress: u16| ShardId(egress / 2);
+        let all = || (0..3).flat_map(|ingress| (0..3).map(move |egress| (ingress, egress)));
+        let admitted = |ingress: u16, egress: u16, priority: Priority| {
+            1_000 + 100 * u64::from(ingress) + 10 * u64::from(egress) + priority.index() as u64
+        };
+        let gone = |ingress: u16, egress: u16| 20 * u64::from(ingress) + u64::from(egress);
+        for (ingress, egress) in all() {
+            for priority in Priority::all() {
+                let (from, to) = (PortId(ingress), PortId(egress));
+                ledger.admit(from, to, priority, load(admitted(ingress, egress, priority)));
+                ledger.depart(shard(egress), from, to, priority, load(gone(ingress, egress)));
+                ledger.discard(shard(egress), from, to, priority, load(1));
+            }
+        }
+        for (ingress, egress) in all() {
+            for priority in Priority::all() {
+                let (from, to) = (PortId(ingress), PortId(egress));
+                let inside =
+                    |ingress, egress| load(admitted(ingress, egress, priority) - gone(ingress, egress) - 1);
+                assert_eq!(
+                    ledger.admitted(from, to, priority),
+                    load(admitted(ingress, egress, priority)).volume
+                );
+                assert_eq!(ledger.discarded(from, to, priority), load(1).volume);
+                assert_eq!(ledger.occupancy(from, to, priority), inside(ingress, egress));
+                let waits: Load = (0..3).map(|ingress| inside(ingress, egress)).sum();
+                assert_eq!(ledger.egress_queue(to, priority), waits.volume);
+                let came: Load = (0..3).map(|egress| inside(ingress, egress)).sum();
+                assert_eq!(ledger.ingress_queue(from, priority), came.volume);
+                let released: Load = (0..3).map(|egress| load(gone(ingress, egress) + 1)).sum();
+                assert_eq!(ledger.released(from, priority), released.cells);
+            }
+        }
+    }
+
+    #[test]
+    fn a_shard_reads_what_the_others_hold_of_the_pools() {
+        let ledger = Ledger::new(1, 3);
+        let held = |n| PoolUse { shared: Bytes(n), headroom: Bytes(10 * n), egress_lossy: Bytes(100 * n) };
+        for (shard, n) in [(0, 1), (1, 2), (2, 4), (1, 3)] {
+            ledger.publish_pool_use(ShardId(shard), held(n));
+        }
+        for (shard, others) in [(0, 3 + 4), (1, 1 + 4), (2, 1 + 3)] {
+            assert_eq!(ledger.pool_use_of_others(ShardId(shard)), held(others));
+        }
+    }
+
+    #[test]
+    fn frames_take_their_bytes_and_an_overhead_each_on_the_wire() {
+        let mut load = Load::ZERO;
+        [60, 1_500].map(Bytes).into_iter().for_each(|length| load.count(length, Cells::of_frame(length)));
+        assert_eq!(load, Load::of_frame(Bytes(60)) + Load::of_frame(Bytes(1_500)));
+        assert_eq!(load.volume.on_the_wire(), WireBytes(1_560 + 2 * WireBytes::OVERHEAD));
+    }
 }

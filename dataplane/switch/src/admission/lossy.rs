@@ -120,6 +120,43 @@ mod tests {
     use crate::program::BufferSettings;
     use proptest::prelude::*;
 
+    fn account(reserved: u64, limit: u64, pool: u64) -> (LossyAccount, Pools) {
+        let (none, packing) = (Bytes::ZERO, None);
+        let size = BufferSettings { shared: none, headroom: none, egress_lossy: Bytes(pool), packing };
+        let threshold = Threshold::Static(Bytes(limit));
+        (LossyAccount::new(LossyQueue { reserved: Bytes(reserved), threshold }), Pools::new(&size))
+    }
+
+    #[test]
+    fn a_queue_takes_its_reserved_part_and_the_pool_up_to_its_limit() {
+        let (mut queue, mut pools) = account(160, 160 + 320, 10_000);
+        assert_eq!(queue.admit(Cells(10 + 21), &mut pools), Err(DropReason::QueueThreshold));
+        assert_eq!(queue.admit(Cells(10 + 15), &mut pools), Ok(()));
+        assert_eq!(queue.admit(Cells(7), &mut pools), Err(DropReason::QueueThreshold));
+        assert_eq!(queue.admit(Cells(5), &mut pools), Ok(()));
+        assert_eq!(pools.held.egress_lossy, Bytes(320), "what is reserved is not of the pool");
+    }
+
+    #[test]
+    fn a_full_pool_leaves_a_queue_its_reserved_part() {
+        let (mut queue, mut pools) = account(160, 10_000, 320);
+        assert_eq!(queue.admit(Cells(10 + 22), &mut pools), Err(DropReason::EgressPoolFull));
+        pools.take_egress_lossy(320);
+        assert_eq!(queue.admit(Cells(11), &mut pools), Err(DropReason::EgressPoolFull));
+        assert_eq!(queue.admit(Cells(10), &mut pools), Ok(()));
+        pools.held.egress_lossy = Bytes::ZERO;
+        assert_eq!(queue.admit(Cells(20), &mut pools), Ok(()), "all that is free");
+    }
+
+    #[test]
+    fn a_queue_above_a_lowered_limit_may_fill_what_is_newly_reserved() {
+        let (mut queue, mut pools) = account(0, 10_000, 10_000);
+        assert_eq!(queue.admit(Cells(20), &mut pools), Ok(()));
+        queue.configure(LossyQueue { reserved: Bytes(160), threshold: Threshold::Static(Bytes(160)) });
+        assert_eq!(queue.admit(Cells(11), &mut pools), Err(DropReason::QueueThreshold));
+        assert_eq!(queue.admit(Cells(10), &mut pools), Ok(()));
+    }
+
     proptest! {
         #[test]
         fn a_frame_that_passes_leaves_what_one_leaves_that_is_charged_and_released(

@@ -96,3 +96,68 @@ impl Pools {
         self.watermarks.egress_lossy.clear(self.held.egress_lossy.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: BufferSettings = BufferSettings {
+        shared: Bytes(1_000),
+        headroom: Bytes(500),
+        egress_lossy: Bytes(700),
+        packing: None,
+    };
+
+    fn free(pools: &Pools) -> [u64; 3] {
+        [pools.shared_free(), pools.headroom_free(), pools.egress_lossy_free()]
+    }
+
+    #[test]
+    fn what_all_shards_hold_is_not_free() {
+        let mut pools = Pools::new(&SIZE);
+        assert_eq!(free(&pools), [1_000, 500, 700]);
+        pools.take_shared(300);
+        pools.take_headroom(200);
+        pools.take_egress_lossy(100);
+        assert_eq!(free(&pools), [700, 300, 600]);
+        pools.others = PoolUse { shared: Bytes(50), headroom: Bytes(40), egress_lossy: Bytes(30) };
+        assert_eq!(free(&pools), [650, 260, 570]);
+        pools.configure(&BufferSettings { shared: Bytes(2_000), headroom: Bytes(100), ..SIZE });
+        assert_eq!(free(&pools), [1_650, 0, 570], "what is held stays, and may be more than there is");
+    }
+
+    #[test]
+    fn the_ingress_pools_are_empty_where_no_shard_holds_any_of_them() {
+        let mut pools = Pools::new(&SIZE);
+        pools.take_egress_lossy(1);
+        assert!(pools.are_empty());
+        let one = Bytes(1);
+        for holds in [
+            |pools: &mut Pools, one| pools.held.shared = one,
+            |pools: &mut Pools, one| pools.held.headroom = one,
+            |pools: &mut Pools, one| pools.others.shared = one,
+            |pools: &mut Pools, one| pools.others.headroom = one,
+        ] {
+            holds(&mut pools, one);
+            assert!(!pools.are_empty());
+            holds(&mut pools, Bytes::ZERO);
+        }
+        assert!(pools.are_empty());
+    }
+
+    #[test]
+    fn watermarks_are_the_highest_level_since_they_were_cleared() {
+        let mut pools = Pools::new(&SIZE);
+        pools.take_shared(300);
+        pools.take_headroom(200);
+        pools.take_egress_lossy(100);
+        let marks = |pools: &Pools| {
+            let marks = &pools.watermarks;
+            [marks.shared, marks.headroom, marks.egress_lossy].map(|mark| mark.since_cleared().0)
+        };
+        pools.held = PoolUse { shared: Bytes(3), headroom: Bytes(2), egress_lossy: Bytes(1) };
+        assert_eq!(marks(&pools), [300, 200, 100]);
+        pools.clear_watermarks();
+        assert_eq!(marks(&pools), [3, 2, 1]);
+    }
+}

@@ -316,4 +316,19 @@ mod tests {
         assert_eq!(sender.paused_for(P3, PauseCause::Slot, Nanos(9_000)), Interval(512));
         assert_eq!(sender.deadline(), Nanos::NEVER, "and nothing is left to refresh");
     }
+
+    #[test]
+    fn a_pause_counts_to_its_first_cause_until_its_end_is_announced() {
+        let mut sender = sender();
+        let pause = |cause| Directive::Pause { priority: P3, cause };
+        sender.follow(pause(PauseCause::PoolFull));
+        sender.take_due(Nanos(0), Nanos(0));
+        sender.follow(Directive::Resume { priority: P3 });
+        sender.follow(pause(PauseCause::Threshold));
+        assert_eq!(sender.cause(P3), Some(PauseCause::Threshold));
+        sender.take_due(Nanos(2_560), Nanos(2_560));
+        let paused_for = |sender: &PauseSender, cause| sender.paused_for(P3, cause, Nanos(3_000));
+        assert_eq!(paused_for(&sender, PauseCause::PoolFull), Interval(3_000));
+        assert_eq!(paused_for(&sender, PauseCause::Threshold), Interval::ZERO);
+    }
 }

@@ -145,4 +145,29 @@ mod tests {
         assert_eq!(admit(&mut group, &mut pools, Cells(7)), Some(PauseCause::PoolFull));
         assert_eq!((group.shared(), group.headroom()), (512, Bytes(96)));
     }
+
+    #[test]
+    fn a_refused_frame_pauses_its_sender_where_a_departure_will_end_the_pause() {
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
+        let refused = Err(DropReason::HeadroomExceeded);
+        assert_eq!(reached(&group, &pools, &refused), None, "nothing is inside");
+        pools.others.shared = Bytes(16);
+        assert_eq!(reached(&group, &pools, &refused), Some(PauseCause::PoolFull), "another group holds some");
+        pools.others.shared = Bytes::ZERO;
+        assert_eq!(group.admit(Cells(1), false, &mut pools), Ok(Part::Reserved));
+        assert_eq!(reached(&group, &pools, &refused), Some(PauseCause::PoolFull), "the group holds some");
+    }
+
+    #[test]
+    fn a_group_with_a_fixed_threshold_resumes_below_xon() {
+        let fixed =
+            LosslessGroup { xoff: Threshold::Static(Bytes(10_000)), xon: Bytes(1_600), ..azure_group() };
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
+        group.admit(Cells(101), false, &mut pools).unwrap();
+        let low = [1, 2].map(|released| {
+            group.settle(Cells(released), &mut pools);
+            is_low(&group, &pools)
+        });
+        assert_eq!(low, [false, true], "1600 bytes are not below it");
+    }
 }

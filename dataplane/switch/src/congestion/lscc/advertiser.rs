@@ -264,12 +264,15 @@ mod tests {
         interval_ends(&mut advertiser, Nanos(1_000));
         advertiser.challenge(0x99);
         advertiser.answer(Nanos(1_000), 0x77);
+        assert!(advertiser.has_message());
         assert_eq!(taken(&mut advertiser, Nanos(1_000)), (Content::Challenge { nonce: 0x99 }, None));
         let (Content::Rate { sequence, .. }, answers) = taken(&mut advertiser, Nanos(1_000)) else {
             panic!()
         };
         assert_eq!((sequence, answers), (1_000, Some(0x77)));
         assert!(!advertiser.has_message());
+        advertiser.challenge(0x9a);
+        assert!(advertiser.has_message(), "a challenge alone is one");
     }
 
     #[test]

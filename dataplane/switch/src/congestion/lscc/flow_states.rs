@@ -100,6 +100,19 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_that_has_ended_does_not_come_back_when_its_stamp_has_wrapped() {
+        let (mut flows, mut states) = scene();
+        let (now, lasts) = (Nanos(1 << 30), Interval(100 << STAMP_SHIFT));
+        let slot = flows.enter(1, now);
+        states.flag(&mut flows, slot, now);
+        let wrapped = Interval(1 << (u32::BITS + STAMP_SHIFT));
+        let (last, end) = (Interval(99 << STAMP_SHIFT), lasts);
+        let flagged =
+            [last, last, end, wrapped].map(|after| states.is_flagged(&mut flows, slot, now + after, lasts));
+        assert_eq!(flagged, [true, true, false, false]);
+    }
+
+    #[test]
     fn of_cnps_from_the_far_side_one_passes_in_an_interval_and_the_first_of_each_flow() {
         let (mut flows, mut states) = scene();
         let slot = flows.enter(1, Nanos::ZERO);

@@ -113,6 +113,17 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_has_emptied_keeps_no_part_of_a_byte() {
+        let mut queue = PseudoQueue::new(WireBytes(0));
+        queue.arrive(WireBytes(1));
+        // One byte and seven eighths.
+        queue.drain(Nanos(15), BitRate::new(1_000_000_000));
+        queue.arrive(WireBytes(1));
+        queue.drain(Nanos(16), BitRate::new(1_000_000_000));
+        assert_eq!(queue.bytes(), WireBytes(1));
+    }
+
+    #[test]
     fn what_does_not_fit_is_forgotten_and_a_lower_reference_lets_less_stay() {
         let mut queue = PseudoQueue::new(WireBytes(1_000_000));
         (0..10).for_each(|_| queue.arrive(WireBytes(400_000)));

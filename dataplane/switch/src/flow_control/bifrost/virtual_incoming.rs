@@ -182,3 +182,48 @@ impl History {
         now.since(self.full_since) >= self.round_trip + self.slot
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slot carries 1,000 bytes, and the round trip takes three.
+    fn history() -> History {
+        History {
+            round_trip: Interval(3_000),
+            slot: Interval(1_000),
+            rate: BitRate::gigabits(8),
+            grants: VecDeque::new(),
+            behind_first: 0,
+            full_since: Nanos::ZERO,
+        }
+    }
+
+    #[test]
+    fn what_a_late_slot_is_charged_may_come_in_with_its_grant() {
+        let mut history = history();
+        history.grant(Nanos(0), 500);
+        history.extend(Interval(10), 10);
+        assert_eq!(history.bytes(Nanos(0)), 510);
+        history.grant(Nanos(1_010), 800);
+        history.extend(Interval(10), 7);
+        assert_eq!(history.bytes(Nanos(1_010)), 510 + 807);
+        history.expire(Nanos(4_009));
+        assert_eq!(history.bytes(Nanos(4_009)), 1 + 807, "the last nanosecond of the first");
+        history.expire(Nanos(4_010));
+        assert_eq!(history.bytes(Nanos(4_010)), 807);
+        history.expire(Nanos(5_020));
+        assert_eq!(history.bytes(Nanos(5_020)), 0);
+    }
+
+    #[test]
+    fn a_link_is_full_once_everything_was_granted_for_a_round_trip_and_a_slot() {
+        let mut history = history();
+        history.grant(Nanos(0), 999);
+        assert!(!history.is_full(Nanos(1_000_000)));
+        history.grant(Nanos(1_000), 1_000);
+        history.grant(Nanos(2_000), 1_000);
+        assert!(!history.is_full(Nanos(4_999)));
+        assert!(history.is_full(Nanos(5_000)));
+    }
+}

@@ -300,3 +300,63 @@ fn a_rate_that_is_asked_for_without_traffic_does_not_dissolve() {
     assert_eq!(advertised.rate(Nanos(9_000_000_000), LINE), Some(TOLD));
     assert_eq!(advertised.lapsed(), 0);
 }
+
+#[test]
+fn a_message_that_is_damaged_or_from_elsewhere_is_counted_and_not_believed() {
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    let mut counted = Counted(FeedbackCounters::default());
+    let mut bytes = [0; FRAME_LEN];
+    let content = Content::Rate { rate: TOLD, sequence: 1, session: 0 };
+    frame(content).emit(None, &mut bytes).unwrap();
+    // The identification in the IP header, and the number of the port in the message.
+    for at in [18, 34 + 7, 34 + 7] {
+        bytes[at] ^= 1;
+        assert_eq!(advertised.receive(LATE, &bytes[14..]), Response::Nothing);
+        bytes[at] ^= 1;
+        assert_eq!(counted.one(&advertised), "malformed", "byte {at}");
+    }
+    for host in [1, 2] {
+        Frame { source: [10, 9, 9, host].into(), ..frame(content) }.emit(None, &mut bytes).unwrap();
+        assert_eq!(advertised.receive(LATE, &bytes[14..]), Response::Nothing);
+        assert_eq!(counted.one(&advertised), "foreign");
+    }
+    assert_eq!(advertised.last_rate(), None);
+}
+
+#[test]
+fn an_open_challenge_and_what_was_counted_outlive_new_settings() {
+    let mut port = Keyed::new();
+    let (_, Response::Challenge(nonce)) = port.told(LATE, 1, 1_000) else { panic!("it is unconfirmed") };
+    let mut settings = Lscc::PLAIN;
+    settings.feedback.key = Some(KEY);
+    settings.interval = T * 2;
+    port.advertised.configure(&settings);
+    assert_eq!(port.receive(LATE, &answer(nonce, 1, 1_000)).0, "accepted");
+
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    told_at(Nanos(2_000), 1, &mut advertised);
+    arrive(&mut advertised, Nanos(3_000));
+    assert_eq!(arrive(&mut advertised, Nanos(3_000) + GRACE + T * 9), Some(TOLD), "it begins again");
+    assert_eq!(advertised.rate(Nanos(9_000_000_000), LINE), None);
+    advertised.configure(&Lscc::PLAIN);
+    assert_eq!(advertised.lapsed(), 1);
+}
+
+#[test]
+fn traffic_goes_on_under_new_settings() {
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    told_at(Nanos(2_000), 1, &mut advertised);
+    let begins = Nanos(5_000_000_000);
+    assert_eq!(arrive(&mut advertised, begins), Some(TOLD));
+    advertised.configure(&Lscc::PLAIN);
+    assert_eq!(arrive(&mut advertised, begins + GRACE), Some(TOLD));
+    assert_eq!(arrive(&mut advertised, begins + GRACE + Interval(1)), Some(BitRate::gigabits(2)));
+}
+
+#[test]
+fn traffic_of_the_same_instant_as_a_message_counts_as_after_it() {
+    let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
+    arrive(&mut advertised, Nanos(2_000));
+    told_at(Nanos(2_000), 1, &mut advertised);
+    assert_eq!(advertised.rate(Nanos(2_001) + GRACE, LINE), Some(BitRate::gigabits(2)));
+}

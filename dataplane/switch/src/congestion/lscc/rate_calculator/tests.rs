@@ -469,3 +469,14 @@ fn bounds_that_no_message_carries_are_narrowed_to_those_that_one_does() {
     let bounds = Bounds::new(None, rate(1), rate(u64::MAX));
     assert_eq!((bounds.step, bounds.least, bounds.most), (None, UNIT, HIGHEST));
 }
+
+#[test]
+fn a_rate_at_a_bound_is_not_counted_as_one_beyond_it() {
+    let mut calculator = RateCalculator::at_rest(&Lscc::PLAIN, 0);
+    let Bounds { least, most, .. } = calculator.bounds;
+    let counted = [least, most, least - 1, most + 1].map(|wanted| {
+        calculator.clamp(wanted.into());
+        (calculator.counters.clamped_to_min, calculator.counters.clamped_to_max)
+    });
+    assert_eq!(counted, [(0, 0), (0, 0), (1, 0), (1, 1)]);
+}

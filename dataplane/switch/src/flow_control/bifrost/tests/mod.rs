@@ -24,7 +24,22 @@ fn the_last_slot_is_told_as_it_was_found_and_granted() {
         grant: WireBytes(link.settings(HISTORY).buffer.0 - queue - link.bdp()),
     };
     assert_eq!((bifrost.last, expected.grant < WireBytes(line)), (Some(expected), true));
-    assert_eq!(bifrost.counters.granted, expected.grant);
+    let counters = &bifrost.counters;
+    assert_eq!((counters.granted, counters.peak.0), (expected.grant, queue + link.bdp()));
+    assert_eq!((counters.slots, counters.paused_slots, counters.fully_paused_slots), (1, 1, 0));
+    assert_eq!(counters.longest_queue, WireBytes(queue));
+}
+
+#[test]
+fn a_slot_counts_as_late_above_the_lateness_that_the_settings_allow() {
+    let link = Link::DEPLOYED;
+    let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
+    let allowed = bifrost.settings.lateness;
+    let counted = [Interval::ZERO, allowed, allowed + Interval(1), allowed + Interval(5)].map(|late| {
+        bifrost.note_lateness(late);
+        bifrost.counters.late_slots
+    });
+    assert_eq!(counted, [0, 0, 1, 2]);
 }
 
 proptest! {
