@@ -290,6 +290,37 @@ mod tests {
     }
 
     #[test]
+    fn vlans_have_digests_of_their_own_and_all_fit_24_bits() {
+        let digest = |vlan| Origin::new(PortId(63), MacAddress([2, 3, 5, 7, 11, 13]), vlan).digest();
+        let digests: std::collections::BTreeSet<_> = (0..4_096).map(digest).collect();
+        assert_eq!(digests.len(), 4_096);
+        assert!(digests.iter().all(|digest| digest >> 16 == 63));
+    }
+
+    #[test]
+    fn an_address_is_the_number_that_it_was_made_of() {
+        let six: Ipv6Addr = "2001:db8:1:2:3:4:5:6".parse().unwrap();
+        assert_eq!(Address::from(six).number(), six.to_bits());
+        assert_eq!(Ipv6Addr::from(Address::from(six)), six);
+        let four = Ipv4Addr::new(10, 0, 0, 255);
+        assert_eq!(Ipv6Addr::from(Address::from(four)), four.to_ipv6_mapped());
+    }
+
+    #[test]
+    fn directions_between_hosts_have_hashes_of_their_own() {
+        let keyed = KeyedHash::new(HashKey::new(*b"nobody knows it!"));
+        let hosts = |number: u64| Hosts {
+            source: Address::numbered(number / 32),
+            destination: Address::numbered(number % 32),
+            way: Way::Out,
+        };
+        let hashes: std::collections::BTreeSet<_> =
+            (0..1_024).map(|number| hosts(number).hash(&keyed)).collect();
+        assert_eq!(hashes.len(), 1_024);
+        assert_eq!(hosts(1).hash(&keyed), Hosts { way: Way::In, ..hosts(1) }.hash(&keyed));
+    }
+
+    #[test]
     fn an_origin_says_what_it_was_made_of() {
         let mac = MacAddress([2, 3, 5, 7, 11, 0xfd]);
         let origin = Origin::new(PortId(63), mac, 0xffe);

@@ -308,6 +308,34 @@ mod tests {
     }
 
     #[test]
+    fn a_station_may_move_uncounted_once_it_has_aged() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        let ageing = BridgeSettings::default().ageing;
+        let moved = [ageing, ageing + Interval(1)].map(|after| {
+            let name = Name::new(0, station(after.0));
+            bridge.learn(Nanos(1), PortId(0), name);
+            bridge.learn(Nanos(1) + after, PortId(1), name);
+            assert_eq!(bridge.find(name).map(|slot| bridge.stations[slot].port), Some(PortId(1)));
+            bridge.counters(PortId(1)).moved
+        });
+        assert_eq!(moved, [1, 1]);
+    }
+
+    #[test]
+    fn a_full_table_forgets_a_silent_station_before_the_search_has_gone_round() {
+        let stations = 4 * WAYS as u64;
+        let mut bridge = bridge(stations as u32, HashKey::from(1));
+        let mut learn = |now, number| {
+            bridge.learn(Nanos(now), PortId(0), Name::new(0, station(number)));
+            bridge.find(Name::new(0, station(stations - 1))).is_some()
+        };
+        assert!((0..stations).map(|number| learn(1, number)).last().unwrap());
+        assert!((0..stations - 1).map(|number| learn(2, number)).last().unwrap());
+        let known = [0, 1, 2, 3].map(|number| learn(3, stations + number));
+        assert_eq!(known, [true, true, true, false], "each new one looks at a quarter of the table");
+    }
+
+    #[test]
     fn the_address_of_a_port_is_not_learned_in_any_vlan() {
         let mut bridge = bridge(64, HashKey::from(1));
         for vlan in [0, 7] {

@@ -131,9 +131,6 @@ impl Chains {
     pub fn rejoin(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let flags = table.cold(slot).flags;
         if !flags.has(Flags::CHAINED) {
-            if !flags.has(Flags::LEFT_OUT) {
-                self.leave(table, slot);
-            }
             self.join(table, slot, now);
             return;
         }
@@ -332,6 +329,83 @@ mod tests {
             let halves: Vec<_> = self.slots.iter().map(half).collect();
             (halves, self.chains.0.iter().map(chain).collect::<Vec<_>>())
         }
+    }
+
+    #[test]
+    fn both_directions_between_two_hosts_have_chains_of_their_own() {
+        let Scene { table, chains, .. } = Scene::new(7);
+        for number in 0..100 {
+            let source = Address::numbered(number);
+            let hosts = Hosts { source, destination: source, way: Way::Out };
+            assert_ne!(chains.number(&table, &hosts), chains.number(&table, &hosts.reversed()));
+        }
+    }
+
+    #[test]
+    fn what_was_forgotten_is_missed_until_it_can_be_answered_no_more() {
+        let Scene { table, mut chains, slots } = Scene::new(7);
+        let hosts = table.hot(slots[0]).key().hosts;
+        assert!(!chains.leaves_out(&table, &hosts, Nanos(5)));
+        chains.leave_gap(&table, &hosts, Nanos(5));
+        let end = Nanos(5) + ANSWERED_WITHIN;
+        assert!(chains.leaves_out(&table, &hosts, Nanos(end.0 - 1)));
+        assert!(!chains.leaves_out(&table, &hosts, end));
+    }
+
+    #[test]
+    fn a_stamp_is_recent_for_1024_units() {
+        let unit = |count: u64| Nanos(count << STAMP_SHIFT);
+        assert!(is_recent(unit(1_023), 0) && !is_recent(unit(1_024), 0));
+        assert!(is_recent(unit((1 << 16) + 1_023), 0), "it wraps");
+    }
+
+    #[test]
+    fn the_ordinals_of_a_chain_are_those_of_its_members() {
+        let mut scene = Scene::new(7);
+        let hosts = scene.table.hot(scene.slots[0]).key().hosts;
+        assert_eq!(scene.chains.ordinals(&scene.table, &hosts), 0);
+        for count in 1..=3_u32 {
+            scene.take(6 * (count as usize - 1), Step::Join, Nanos(1));
+            assert_eq!(scene.chains.ordinals(&scene.table, &hosts), (1 << count) - 1);
+        }
+        scene.take(6, Step::Leave, Nanos(2));
+        assert_eq!(scene.chains.ordinals(&scene.table, &hosts), 0b101);
+    }
+
+    #[test]
+    fn a_claim_ends_with_its_candidate_though_other_hosts_of_the_chain_took_its_ordinal() {
+        let (mut table, mut chains) = (FlowTable::new(100, Interval::from_secs(1), 7), Chains::of_number(4));
+        let hosts = |number| Hosts {
+            source: Address::numbered(number),
+            destination: Address::numbered(1_000),
+            way: Way::Out,
+        };
+        // They share a chain one way and have chains of their own the other way.
+        let chain = |hosts: &Hosts| chains.number(&table, hosts);
+        let one = hosts(0);
+        let other = (1..).map(hosts).find(|other| {
+            chain(other) == chain(&one) && chain(&other.reversed()) != chain(&one.reversed())
+        });
+        let other = other.unwrap();
+        let join = |table: &mut FlowTable, chains: &mut Chains, hosts, qp| {
+            let key = FlowKey { hosts, qp: QueuePair::from_low_bits(qp) };
+            let slot = table.find_or_insert(table.hash(&key), &key, Nanos(1), |_, _| {}).0;
+            assert!(chains.join(table, slot, Nanos(1)));
+            slot
+        };
+        let claimant = join(&mut table, &mut chains, other, 1);
+        let candidate = join(&mut table, &mut chains, other.reversed(), 2);
+        let neighbour = join(&mut table, &mut chains, one, 3);
+        let [first, second] = [4, 5].map(|qp| join(&mut table, &mut chains, one.reversed(), qp));
+        chains.claim(&mut table, claimant, candidate);
+        chains.claim(&mut table, neighbour, second);
+        assert_eq!(table.cold(first).ordinal, table.cold(candidate).ordinal);
+        chains.leave(&mut table, first);
+        join(&mut table, &mut chains, one.reversed(), 6);
+        assert_eq!(table.cold(claimant).other, Link::to(candidate));
+        chains.leave(&mut table, candidate);
+        assert_eq!(table.cold(claimant).other, Link::NONE);
+        assert_eq!(table.cold(neighbour).other, Link::to(second));
     }
 
     proptest! {

@@ -430,3 +430,125 @@ impl Flags {
         self.0 = self.0 & !flag.0 | if on { flag.0 } else { 0 };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn psn(number: u32) -> Psn {
+        Psn::from_low_bits(number)
+    }
+
+    fn hot(way: Way) -> Hot {
+        let hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2), way };
+        Hot::new(FlowKey { hosts, qp: QueuePair::from_low_bits(0xff_fffe) }, Tick(5))
+    }
+
+    #[test]
+    fn a_flow_keeps_its_key_whichever_way_it_goes() {
+        for way in [Way::Out, Way::In] {
+            let FlowKey { hosts, qp } = hot(way).key();
+            assert_eq!((hosts.way, qp.number()), (way, 0xff_fffe));
+            assert!(hot(way).is_of(&FlowKey { hosts, qp }));
+            assert!(!hot(way.reversed()).is_of(&FlowKey { hosts, qp }));
+        }
+    }
+
+    #[test]
+    fn an_origin_and_the_bytes_that_were_sent_do_not_disturb_each_other() {
+        let origin = |port| Origin::new(PortId(port), MacAddress([2, 0, 0, 0, 0, 1]), 7);
+        let mut hot = hot(Way::Out);
+        hot.count(WireBytes(1_000));
+        for port in [63, 5] {
+            hot.set_origin(origin(port));
+            assert_eq!(hot.sent(), WireBytes(1_000));
+            assert!(hot.comes_from(origin(port).digest()) && !hot.comes_from(origin(port ^ 1).digest()));
+        }
+        hot.count(WireBytes(500));
+        assert_eq!(hot.sent(), WireBytes(1_500));
+        assert!(hot.comes_from(origin(5).digest()));
+    }
+
+    #[test]
+    fn a_slot_without_a_flow_has_no_source() {
+        let mut hot = hot(Way::Out);
+        assert_eq!(hot.source(), None);
+        hot.set_source(Some(QueuePair::from_low_bits(0xff_ffff)));
+        assert_eq!(hot.source(), Some(QueuePair::from_low_bits(0xff_ffff)));
+        hot.vacate();
+        assert_eq!(hot.source(), None);
+    }
+
+    #[test]
+    fn half_a_turn_of_ticks_is_the_longest_that_is_told() {
+        let half = u32::MAX / 2;
+        assert_eq!((Tick(half).since(Tick(0)), Tick(half + 1).since(Tick(0))), (half, 0));
+    }
+
+    #[test]
+    fn notes_are_set_and_cleared_one_by_one() {
+        let mut notes = Notes(0);
+        for number in [0, 5, 31] {
+            notes.set(Note::numbered(number), true);
+        }
+        notes.set(Note::numbered(5), true);
+        notes.set(Note::numbered(31), false);
+        let set = (0..32).filter(|number| notes.has(Note::numbered(*number)));
+        assert_eq!(set.collect::<Vec<_>>(), [0, 5]);
+    }
+
+    #[test]
+    fn a_request_reaches_as_far_as_the_next_power_of_two_of_its_packets() {
+        let reached = |packets| {
+            let mut progress = Progress::default();
+            progress.advance(psn(1_000), packets);
+            assert_eq!(progress.last(), psn(1_000));
+            progress.reach().distance_from(psn(1_000))
+        };
+        assert_eq!([0, 1, 2, 3, 4, 5, 8, 9].map(reached), [0, 0, 1, 3, 3, 7, 7, 15]);
+        let longest = 1 << 22;
+        assert_eq!([longest, longest + 1, u32::MAX].map(reached), [longest as i32 - 1; 3]);
+    }
+
+    #[test]
+    fn a_forgotten_half_flow_keeps_that_it_had_data_and_is_settled() {
+        let mut progress = Progress::default();
+        progress.set_data();
+        assert!(progress.has_data() && !progress.has_requests());
+        progress.set_settled(true);
+        assert!(!progress.has_settled_before(psn(0)), "there was no request");
+        progress.advance(psn(0), 1);
+        assert!(progress.has_requests() && progress.expects(psn(1)) && progress.has_settled_before(psn(0)));
+        progress.forget();
+        assert!(progress.has_data() && !progress.has_requests() && !progress.expects(psn(1)));
+        progress.advance(psn(0), 1);
+        assert!(progress.expects(psn(1)), "it is settled still");
+        progress.set_settled(false);
+        assert!(!progress.expects(psn(1)) && !progress.has_settled_before(psn(0)));
+        assert!(progress.has_data() && progress.has_requests());
+    }
+
+    #[test]
+    fn only_data_that_went_by_is_a_repetition() {
+        let mut progress = Progress::default();
+        progress.set_settled(true);
+        progress.advance(psn(0), 1);
+        assert!(!progress.has_settled_before(psn(0)), "it had no data");
+    }
+
+    #[test]
+    fn the_next_request_may_follow_the_tail_of_the_last_and_a_gap() {
+        let mut progress = Progress::default();
+        progress.set_settled(true);
+        progress.advance(psn(1_000), 1_024);
+        let farthest = 1_000 + Progress::GAP + 1_023;
+        let expected = [1_000, 1_001, farthest, farthest + 1].map(|number| progress.expects(psn(number)));
+        assert_eq!(expected, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_tag_has_the_vlan_of_its_low_twelve_bits() {
+        assert_eq!((Tag::new(Some(0x6123)).vlan(), Tag::new(Some(0x6123)).tci()), (0x123, Some(0x6123)));
+        assert_eq!((Tag::new(None).vlan(), Tag::NONE.tci()), (0, None));
+    }
+}

@@ -169,6 +169,17 @@ fn the_halves_of_a_pair_age_together() {
 }
 
 #[test]
+fn a_flow_has_aged_after_the_ageing_time_unless_its_other_half_has_not() {
+    let mut table = FlowTable::new(8, AGEING, 1);
+    let (quiet, ..) = show(&mut table, 1, 0);
+    let (busy, ..) = show(&mut table, 2, 50);
+    let aged = |table: &FlowTable, ticks| table.has_aged(quiet, Tick::of(at(ticks)));
+    assert!(!aged(&table, 100) && aged(&table, 101));
+    table.pair(quiet, busy);
+    assert!(!aged(&table, 150) && aged(&table, 151));
+}
+
+#[test]
 fn a_million_flows_fit_into_128_mebibytes_and_never_take_more() {
     let mut table = FlowTable::new(1_000_000, AGEING, 1);
     let reserved = reserved_bytes(&table);

@@ -19,6 +19,20 @@ fn a_pair_needs_two_responses_about_different_requests() {
 }
 
 #[test]
+fn a_receiver_that_is_not_ready_acknowledges_what_came_before() {
+    let mut port = Port::new();
+    for psn in START..START + 4 {
+        port.write(X_TO_Y, 0x20, psn);
+    }
+    // RNR NAKs.
+    for psn in [START + 1, START + 2] {
+        assert_eq!(port.source(X_TO_Y, 0x20), None);
+        port.acknowledge(Y_TO_X, 0x10, psn, 0x20);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+}
+
+#[test]
 fn one_response_is_enough_where_the_source_port_confirms_it() {
     let mut port = Port::new();
     let usual = wire::roce::source_port_of_flow_label(0x20 * 0x10);

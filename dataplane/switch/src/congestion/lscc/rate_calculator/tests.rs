@@ -480,3 +480,13 @@ fn a_rate_at_a_bound_is_not_counted_as_one_beyond_it() {
     });
     assert_eq!(counted, [(0, 0), (0, 0), (1, 0), (1, 1)]);
 }
+
+#[test]
+fn an_adjustment_that_was_the_latest_for_no_time_is_not_kept() {
+    let mut in_flight = InFlight::new(4, Interval(100));
+    in_flight.push(5, Interval(40));
+    in_flight.push(7, Interval::ZERO);
+    assert_eq!(in_flight.entries(), [(0, Interval(60)), (5, Interval(40))]);
+    in_flight.push(9, Interval(60));
+    assert_eq!(in_flight.entries(), [(5, Interval(40)), (9, Interval(60))]);
+}
