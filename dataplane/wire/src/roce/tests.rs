@@ -288,6 +288,43 @@ fn the_first_captured_request_and_reply_bind_two_queue_pairs() {
 }
 
 #[test]
+fn a_refusal_and_an_end_lie_where_the_specification_puts_them() {
+    // REJ and DREQ, behind the 24 bytes of the header.
+    let body = |message: cm::Message| {
+        let mut out = [0; cm::DATAGRAM_LEN];
+        message.emit(7, &mut out).unwrap();
+        assert_eq!(cm::View::parse(&out[..]).unwrap().message(), message);
+        out[24..36].to_vec()
+    };
+    let (local, remote) = (cm::CommunicationId(0x0102_0304), cm::CommunicationId(0x0506_0708));
+    let refusal = cm::Message::Reject { local, remote, rejected: 2, reason: 28 };
+    assert_eq!(body(refusal), hex("01020304050607088000001c"));
+    let end =
+        cm::Message::DisconnectRequest { local, remote, remote_qp: QueuePair::from_low_bits(0xab_cdef) };
+    assert_eq!(body(end), hex("0102030405060708abcdef00"));
+}
+
+#[test]
+fn every_captured_end_names_the_queue_pair_of_its_receiver() {
+    let mut queue_pairs = BTreeMap::new();
+    let mut ends = 0;
+    for packet in roce_packets(SOFT_ROCE) {
+        let bth = bth::View::parse(transport(&packet)).unwrap();
+        match cm::View::in_packet(&bth).map(|datagram| datagram.message()) {
+            Some(cm::Message::Request { local, qp, .. } | cm::Message::Reply { local, qp, .. }) => {
+                queue_pairs.insert(local, qp);
+            }
+            Some(cm::Message::DisconnectRequest { remote, remote_qp, .. }) => {
+                assert_eq!(queue_pairs.get(&remote), Some(&remote_qp));
+                ends += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(ends, 11);
+}
+
+#[test]
 fn a_connection_sends_from_the_port_of_its_flow_label() {
     // From REQ and REP: the sender, its destination queue pair and the label.
     let mut requests = BTreeMap::new();

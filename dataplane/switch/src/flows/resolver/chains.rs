@@ -383,9 +383,9 @@ mod tests {
         // They share a chain one way and have chains of their own the other way.
         let chain = |hosts: &Hosts| chains.number(&table, hosts);
         let one = hosts(0);
-        let other = (1..).map(hosts).find(|other| {
-            chain(other) == chain(&one) && chain(&other.reversed()) != chain(&one.reversed())
-        });
+        let other = (1..)
+            .map(hosts)
+            .find(|other| chain(other) == chain(&one) && chain(&other.reversed()) != chain(&one.reversed()));
         let other = other.unwrap();
         let join = |table: &mut FlowTable, chains: &mut Chains, hosts, qp| {
             let key = FlowKey { hosts, qp: QueuePair::from_low_bits(qp) };
