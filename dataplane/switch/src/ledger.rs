@@ -435,6 +435,15 @@ mod tests {
                 assert_eq!(ledger.egress_queue(to, priority), waits.volume);
                 let came: Load = (0..3).map(|egress| inside(ingress, egress)).sum();
                 assert_eq!(ledger.ingress_queue(from, priority), came.volume);
+                let rows = |shard: usize| ledger.released[3 * shard + from.index()].total(priority);
+                let by = |egress: core::ops::Range<u16>| -> Load {
+                    egress.map(|egress| load(gone(ingress, egress) + 1)).sum()
+                };
+                assert_eq!(
+                    [rows(0), rows(1)],
+                    [by(0..2), by(2..3)].map(|load| load.cells.0),
+                    "one writer each"
+                );
                 let released: Load = (0..3).map(|egress| load(gone(ingress, egress) + 1)).sum();
                 assert_eq!(ledger.released(from, priority), released.cells);
             }

@@ -348,6 +348,14 @@ mod tests {
         assert_eq!(group.room(&pools), Cells(199));
     }
 
+    #[test]
+    fn a_group_has_no_room_for_what_would_take_the_pool_to_its_end() {
+        let (mut pools, group) = (small_pools(), Group::new(GroupSettings::Lossless(GROUP)));
+        pools.take_shared(50_000 - 800);
+        assert!(group.has_room(Cells(149), &pools) && !group.has_room(Cells(150), &pools));
+        assert_eq!(group.room(&pools), Cells(149));
+    }
+
     #[derive(Clone, Debug)]
     enum Step {
         Arrive { length: u64, paused: bool },

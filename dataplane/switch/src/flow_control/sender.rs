@@ -322,6 +322,7 @@ mod tests {
         let mut sender = sender();
         let pause = |cause| Directive::Pause { priority: P3, cause };
         sender.follow(pause(PauseCause::PoolFull));
+        assert_eq!((sender.cause(P3), sender.cause(P4)), (Some(PauseCause::PoolFull), None));
         sender.take_due(Nanos(0), Nanos(0));
         sender.follow(Directive::Resume { priority: P3 });
         sender.follow(pause(PauseCause::Threshold));

@@ -295,3 +295,117 @@ pub(super) fn widen(windows: Windows, table: &mut FlowTable, slot: Slot, psn: Ps
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::packet::{Address, FlowKey, Hosts, Way};
+    use units::{BitRate, Interval};
+    use wire::roce::QueuePair;
+
+    const START: u32 = 0x60_0000;
+    const WINDOWS: Windows = Windows { jump: Windows::LEAST, pairs: true, wait: 0 };
+
+    const fn psn(number: u32) -> Psn {
+        Psn::from_low_bits(number)
+    }
+
+    const fn at(ticks: u32) -> Nanos {
+        Nanos((ticks as u64) << Tick::SHIFT)
+    }
+
+    /// A table with one flow, on which a request for `packets` PSNs from START on went by at the start.
+    fn requested(ageing: u32, packets: u32) -> (FlowTable, Slot) {
+        let mut table = FlowTable::new(1, Interval(at(ageing).0), 7);
+        let hosts = Hosts { source: Address::numbered(1), destination: Address::numbered(2), way: Way::Out };
+        let key = FlowKey { hosts, qp: QueuePair::from_low_bits(0x20) };
+        let slot = table.find_or_insert(table.hash(&key), &key, Nanos(0), |_, _| {}).0;
+        table.hot_mut(slot).progress.advance(psn(START), packets);
+        table.cold_mut(slot).first = psn(START);
+        (table, slot)
+    }
+
+    #[test]
+    fn a_sequence_goes_on_within_the_jump_of_its_tail_and_of_its_last_request() {
+        let (table, slot) = requested(100, 1_024);
+        let continues = |number| continues(WINDOWS, table.hot(slot).progress, psn(number));
+        let (ahead, behind) = (START + WINDOWS.jump + 1_023, START - WINDOWS.jump);
+        assert_eq!(
+            [START, ahead, ahead + 1, behind, behind - 1].map(continues),
+            [true, true, false, true, false]
+        );
+    }
+
+    #[test]
+    fn a_range_grows_at_both_ends_and_a_repetition_leaves_it() {
+        let (mut table, slot) = requested(100, 1_024);
+        let range = |table: &FlowTable| (table.cold(slot).first, table.hot(slot).progress.reach());
+        assert!(widen(WINDOWS, &mut table, slot, psn(START), 1));
+        assert_eq!(range(&table), (psn(START), psn(START + 1_023)));
+        assert!(widen(WINDOWS, &mut table, slot, psn(START - 7), 1));
+        assert_eq!(range(&table), (psn(START - 7), psn(START + 1_023)));
+        assert!(widen(WINDOWS, &mut table, slot, psn(START + 2_000), 2));
+        assert_eq!(range(&table), (psn(START - 7), psn(START + 2_001)));
+        assert!(!widen(WINDOWS, &mut table, slot, psn(START - WINDOWS.jump), 1));
+    }
+
+    #[test]
+    fn the_widest_range_moves_on_with_its_last_request() {
+        let (mut table, slot) = requested(100, 1);
+        let mut last = START;
+        for _ in 0..6 {
+            last += WINDOWS.jump;
+            assert!(widen(WINDOWS, &mut table, slot, psn(last), 1));
+            assert_eq!(table.cold(slot).first, psn(START.max(last - WIDEST)));
+        }
+    }
+
+    #[test]
+    fn a_half_flow_has_gone_when_it_was_quiet_for_a_second_and_has_aged() {
+        for (ageing, goes_after) in [(100, QUIET), (2 * QUIET, 2 * QUIET)] {
+            let (table, slot) = requested(ageing, 1);
+            let gone = |ticks| has_gone(&table, slot, Tick::of(at(ticks)));
+            assert!(!gone(goes_after) && gone(goes_after + 1), "{ageing}");
+        }
+    }
+
+    #[test]
+    fn few_confirmations_are_enough_in_a_narrow_range_far_from_zero() {
+        let needed = |packets, number| {
+            let (table, slot) = requested(100, packets);
+            needed(&table, slot, slot, psn(number))
+        };
+        assert_eq!([needed(1_024, START), needed(1_025, START)], [FEW, MANY]);
+        let near = [NEAR_ZERO - 1, NEAR_ZERO, NEAR_ZERO.wrapping_neg()];
+        assert_eq!(near.map(|number| needed(1, number)), [MANY, FEW, FEW]);
+    }
+
+    #[test]
+    fn what_was_confirmed_is_forgotten_after_more_than_a_quiet_second() {
+        for (quiet, kept) in [(QUIET, 3), (QUIET + 1, 0)] {
+            let (mut table, slot) = requested(100, 1);
+            let cold = table.cold_mut(slot);
+            (cold.answered, cold.confirmations) = (psn(START), 3);
+            cold.flags.set(Flags::ANSWERED, true);
+            let (psn, before) = (psn(START + 1), Tick::of(at(5)));
+            let response = Response { now: at(5 + quiet), psn, acknowledged: psn, before };
+            assert!(note(WINDOWS, &mut table, slot, response));
+            assert_eq!(table.cold(slot).confirmations, kept);
+        }
+    }
+
+    #[test]
+    fn responses_count_after_the_round_trip() {
+        let settings = |round_trip| FlowSettings {
+            capacity: 1,
+            ageing: Interval::from_secs(1),
+            round_trip,
+            rate: BitRate::gigabits(1),
+        };
+        let unit = |count: u64| Nanos(count << STAMP_SHIFT);
+        let none = Windows::new(&settings(Interval::ZERO));
+        assert!(none.may_answer(unit(5), 5));
+        let two = Windows::new(&settings(Interval(2 << STAMP_SHIFT)));
+        assert!(!two.may_answer(unit(7), 5) && two.may_answer(unit(8), 5));
+    }
+}

@@ -32,6 +32,83 @@ fn a_receiver_that_is_not_ready_acknowledges_what_came_before() {
     assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
 }
 
+/// Ten requests to 0x20 of Y, and their responses to 0x10 of X.
+fn exchange(port: &mut Port) {
+    for psn in START + 1..START + 11 {
+        port.write(X_TO_Y, 0x20, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+}
+
+#[test]
+fn a_response_about_nothing_that_is_known_is_not_ambiguous() {
+    let mut port = Port::new();
+    port.ack(Y_TO_X, 0x10, START);
+    assert_eq!(port.flows.resolver_counters().ambiguous, 0);
+}
+
+#[test]
+fn a_half_flow_without_requests_is_no_candidate_unless_strangers_spoke_on_it() {
+    for (stranger, source) in [(false, Some(0x10)), (true, None)] {
+        let mut port = Port::new();
+        port.ack(X_TO_Y, 0x22, START);
+        if stranger {
+            assert_eq!(port.at(0, 2).packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x22, START, 0, &[]), None);
+            port.at(0, 1);
+        }
+        exchange(&mut port);
+        assert_eq!(port.source(X_TO_Y, 0x20), source);
+    }
+}
+
+#[test]
+fn a_half_flow_on_which_strangers_spoke_may_have_been_the_answering_one() {
+    for (stranger, source) in [(false, Some(0x10)), (true, None)] {
+        let mut port = Port::new();
+        port.write(Y_TO_X, 0x11, START);
+        if stranger {
+            assert_eq!(port.at(0, 2).packet(Y_TO_X, Opcode::RC_WRITE_MIDDLE, 0x11, START, 0, &[]), None);
+            port.at(0, 1);
+        }
+        exchange(&mut port);
+        assert_eq!(port.source(X_TO_Y, 0x20), source);
+    }
+}
+
+#[test]
+fn a_flow_that_was_excluded_stays_so_when_its_range_grows() {
+    let mut port = Port::new();
+    port.write(X_TO_Y, 0x20, START);
+    port.write(X_TO_Y, 0x21, START - 0x18_0000);
+    port.ack(Y_TO_X, 0x10, START);
+    // Both cover what comes now.
+    port.write(X_TO_Y, 0x21, START - 0x8_0000);
+    port.write(X_TO_Y, 0x21, START + 100);
+    exchange(&mut port);
+    assert_eq!((port.source(X_TO_Y, 0x20), port.source(X_TO_Y, 0x21)), (Some(0x10), None));
+}
+
+#[test]
+fn a_flow_met_in_the_middle_is_bound_with_what_it_sends_again_from_before() {
+    let mut port = Port::new();
+    for psn in [START + 5, START + 6, START] {
+        port.write(X_TO_Y, 0x20, psn);
+    }
+    for psn in [START + 5, START + 6] {
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+}
+
+#[test]
+fn a_flow_whose_psns_leap_before_it_is_bound_begins_anew() {
+    let mut port = Port::new();
+    port.write(X_TO_Y, 0x20, START - 0x30_0000);
+    port.write(X_TO_Y, 0x20, START);
+    exchange(&mut port);
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+}
+
 #[test]
 fn one_response_is_enough_where_the_source_port_confirms_it() {
     let mut port = Port::new();
