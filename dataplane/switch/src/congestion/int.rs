@@ -63,3 +63,24 @@ fn telemetry_offset(frame: &[u8]) -> Option<usize> {
     let collected = bth.telemetry() == bth::Telemetry::Collected;
     collected.then_some(stack.payload_offset + header_len + udp::HEADER_LEN + bth::HEADER_LEN)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::roce::{Opcode, QueuePair};
+
+    #[test]
+    fn telemetry_is_found_where_the_datagram_has_room_for_all_of_it() {
+        let mut frame = [0; 200];
+        frame[12..14].copy_from_slice(&[8, 0]);
+        frame[14..34].copy_from_slice(&[0x45, 0, 0, 120, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        frame[36..38].copy_from_slice(&roce::UDP_PORT.to_be_bytes());
+        let header = bth::Header::new(Opcode::RC_WRITE_ONLY, QueuePair::from_low_bits(7));
+        bth::Header { telemetry: bth::Telemetry::Collected, ..header }.emit(&mut frame[42..]).unwrap();
+        // The headers of UDP, 8 bytes, and of the transport, 12, are before the telemetry, 42.
+        for (length, offset) in [(61, None), (62, Some(54)), (63, Some(54)), (40, None)] {
+            frame[39] = length;
+            assert_eq!(telemetry_offset(&frame), offset, "{length} bytes");
+        }
+    }
+}

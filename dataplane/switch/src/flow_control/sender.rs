@@ -332,4 +332,19 @@ mod tests {
         assert_eq!(paused_for(&sender, PauseCause::PoolFull), Interval(3_000));
         assert_eq!(paused_for(&sender, PauseCause::Threshold), Interval::ZERO);
     }
+
+    #[test]
+    fn new_settings_hold_from_the_next_frame_on() {
+        let mut sender = sender();
+        sender.configure(PauseQuanta(500), BitRate::gigabits(200));
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
+        assert_eq!(sender.take_due(Nanos(0), Nanos(0))[3], Some(PauseQuanta(500)));
+        assert_eq!(sender.deadline(), Nanos(640), "500 quanta are 1280 ns at 200G");
+    }
+
+    #[test]
+    fn causes_have_names_of_their_own() {
+        let names = PauseCause::ALL.map(PauseCause::name);
+        assert_eq!(names, ["threshold", "pool_full", "slot", "memory_low"]);
+    }
 }

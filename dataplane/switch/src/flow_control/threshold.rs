@@ -170,4 +170,19 @@ mod tests {
         });
         assert_eq!(low, [false, true], "1600 bytes are not below it");
     }
+
+    #[test]
+    fn the_level_alone_pauses_a_sender_at_the_threshold_and_not_within_the_reserved_part() {
+        let fixed = LosslessGroup {
+            xoff: Threshold::Static(Bytes(1_280 + 160)),
+            reserved: Bytes(1_280),
+            ..azure_group()
+        };
+        let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
+        let mut level = |cells| {
+            group.admit(Cells(cells), false, &mut pools).unwrap();
+            above(&group, &pools)
+        };
+        assert_eq!([level(80), level(9), level(1)], [None, None, Some(PauseCause::Threshold)]);
+    }
 }

@@ -160,3 +160,71 @@ pub enum BifrostError {
         terms: BufferTerms,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Priority;
+
+    /// A byte in a nanosecond.
+    const RATE: BitRate = BitRate::gigabits(8);
+    const FRAME: Bytes = Bytes(1_500);
+    const LOSSLESS: PrioritySet = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
+    const BIFROST: Bifrost = Bifrost {
+        buffer: WireBytes(1 << 40),
+        slot: Interval(2_000),
+        round_trip: Interval(10_000),
+        check_every: NonZeroU32::new(3).unwrap(),
+        virtual_incoming: VirtualIncoming::History { jitter: Interval(500) },
+        holdover: Interval(7_000),
+        lateness: Interval(100),
+    };
+
+    #[test]
+    fn the_buffer_holds_the_round_trip_two_slots_some_frames_and_late_slots() {
+        let frames = 3 * WireBytes::of_frame(FRAME).0;
+        let terms = BIFROST.buffer_terms(RATE, FRAME);
+        assert_eq!(terms, BufferTerms { bdp: 10_500, slots: 4_000, leaked: frames, late: 100 });
+        assert_eq!(terms.total(), WireBytes(14_600 + frames));
+        let [slots, leaked, late] = [4_000, frames, 100].map(Bytes);
+        let shown =
+            format!("BDP {} + two slots {slots} + k frames {leaked} + late slots {late}", Bytes(10_500));
+        assert_eq!(terms.to_string(), shown);
+    }
+
+    #[test]
+    fn a_buffer_below_the_sum_of_its_terms_is_refused() {
+        let terms = BIFROST.buffer_terms(RATE, FRAME);
+        let least = terms.total();
+        let with = |buffer| Bifrost { buffer, ..BIFROST }.validate(RATE, FRAME, LOSSLESS);
+        assert_eq!(with(least), Ok(()));
+        let buffer = Bytes(least.0 - 1);
+        let error = BifrostError::Buffer { buffer, least: Bytes(least.0), terms };
+        assert_eq!(with(WireBytes(buffer.0)), Err(error));
+        assert_eq!(BIFROST.validate(RATE, FRAME, PrioritySet::EMPTY), Err(BifrostError::NoLossless));
+    }
+
+    #[test]
+    fn a_slot_lasts_a_microsecond_to_the_round_trip_and_no_longer_than_a_pause() {
+        let longest_pause = PauseQuanta::MAX.interval_at(RATE) - BIFROST.holdover;
+        for (round_trip, most) in
+            [(Interval(10_000), Interval(10_000)), (Interval::from_millis(100), longest_pause)]
+        {
+            let with = |slot| Bifrost { slot, round_trip, ..BIFROST }.validate(RATE, FRAME, LOSSLESS);
+            let least = Interval::from_micros(1);
+            assert_eq!((with(least), with(most)), (Ok(()), Ok(())));
+            for slot in [Interval(least.0 - 1), Interval(most.0 + 1)] {
+                assert_eq!(with(slot), Err(BifrostError::Slot { slot, least, most }));
+            }
+        }
+    }
+
+    #[test]
+    fn the_buffer_is_overrun_by_a_frame_for_each_slot_or_by_all_that_is_under_way() {
+        let frame = WireBytes::of_frame(FRAME).0;
+        let history = |nanos| Bifrost { round_trip: Interval(nanos), ..BIFROST }.overrun(RATE, FRAME);
+        assert_eq!([10_000, 10_001].map(history), [WireBytes(7 * frame), WireBytes(8 * frame)]);
+        let counter = Bifrost { virtual_incoming: VirtualIncoming::Counter, ..BIFROST };
+        assert_eq!(counter.overrun(RATE, FRAME), WireBytes(10_000 + 2_000 + frame));
+    }
+}
