@@ -104,3 +104,23 @@ pub trait Transmitter<F> {
     /// pool of their own and are always taken.
     fn control(&mut self, start: Nanos, frame: &ControlFrame);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_frame_is_as_long_as_asked_for_and_no_longer_than_there_is_room() {
+        for (length, expected) in [(0, 0), (60, 60), (127, 127), (128, 128), (129, 128), (u8::MAX, 128)] {
+            let mut frame = ControlFrame::zeroed(length);
+            assert_eq!((frame.bytes().len(), frame.length()), (expected, Bytes(expected as u64)));
+            frame.bytes_mut().fill(1);
+            assert!(frame.bytes().iter().all(|byte| *byte == 1));
+        }
+    }
+
+    #[test]
+    fn nothing_passes_where_there_are_no_links() {
+        assert!(!Links::<()>::takes(&(), PortId(0)));
+    }
+}

@@ -28,3 +28,29 @@ impl Look<'_> {
         received.sum::<Volume>().on_the_wire()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Load;
+    use units::{Bytes, Cells};
+
+    #[test]
+    fn a_scheme_sees_the_lossless_frames_of_its_port() {
+        let (port, other) = (PortId(0), PortId(1));
+        let [three, four, lossy] = [3, 4, 0].map(Priority::from_low_bits);
+        let volume = |frames| Volume { frames, bytes: Bytes(100 * frames) };
+        let ledger = Ledger::new(2, 1);
+        for (ingress, priority, frames) in
+            [(port, three, 1), (port, four, 2), (port, lossy, 4), (other, three, 8)]
+        {
+            ledger.admit(ingress, other, priority, Load { cells: Cells(1), volume: volume(frames) });
+        }
+        let mut received = [Volume::ZERO; Priority::COUNT];
+        (received[3], received[4], received[0]) = (volume(16), volume(32), volume(64));
+        let lossless = PrioritySet::EMPTY.with(three).with(four);
+        let look = Look { port, lossless, received: &received, ledger: &ledger };
+        assert_eq!(look.queue(), volume(1 + 2).on_the_wire());
+        assert_eq!(look.received(), volume(16 + 32).on_the_wire());
+    }
+}

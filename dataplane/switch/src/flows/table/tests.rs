@@ -169,6 +169,12 @@ fn the_halves_of_a_pair_age_together() {
 }
 
 #[test]
+fn directions_between_hosts_are_told_apart_by_their_hashes() {
+    let table = FlowTable::new(8, AGEING, 1);
+    assert_ne!(table.hash_hosts(&key(1).hosts), table.hash_hosts(&key(2).hosts));
+}
+
+#[test]
 fn a_flow_has_aged_after_the_ageing_time_unless_its_other_half_has_not() {
     let mut table = FlowTable::new(8, AGEING, 1);
     let (quiet, ..) = show(&mut table, 1, 0);

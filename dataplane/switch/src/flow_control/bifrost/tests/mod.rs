@@ -31,6 +31,26 @@ fn the_last_slot_is_told_as_it_was_found_and_granted() {
 }
 
 #[test]
+fn other_settings_start_it_anew_and_keep_what_was_counted() {
+    let link = Link::DEPLOYED;
+    let (ledger, received) = (crate::Ledger::new(1, 1), [crate::Volume::ZERO; 8]);
+    let look =
+        Look { port: units::PortId(0), lossless: PrioritySet::ALL, received: &received, ledger: &ledger };
+    let settings = link.settings(HISTORY);
+    let mut bifrost = Bifrost::new(settings, link.rate, look);
+    bifrost.wake(Nanos(5));
+    bifrost.end_slot(bifrost.deadline(), link.line(), link.line());
+    let deadline = bifrost.deadline();
+    assert!(!bifrost.configure(settings, link.rate, look));
+    assert_eq!((bifrost.deadline(), bifrost.counters.slots), (deadline, 1));
+    let wider = program::Bifrost { buffer: WireBytes(settings.buffer.0 + 1), ..settings };
+    assert!(bifrost.configure(wider, link.rate, look));
+    assert_eq!((bifrost.deadline(), bifrost.counters.slots), (Nanos::NEVER, 1));
+    let fewer = Look { lossless: PrioritySet::from_bits(8), ..look };
+    assert!(bifrost.configure(wider, link.rate, fewer));
+}
+
+#[test]
 fn a_slot_counts_as_late_above_the_lateness_that_the_settings_allow() {
     let link = Link::DEPLOYED;
     let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
