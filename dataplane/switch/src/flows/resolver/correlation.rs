@@ -376,6 +376,9 @@ mod tests {
             needed(&table, slot, slot, psn(number))
         };
         assert_eq!([needed(1_024, START), needed(1_025, START)], [FEW, MANY]);
+        let (mut table, slot) = requested(100, 1);
+        table.hot_mut(slot).progress.advance(psn(START + 1), 1_024);
+        assert_eq!(super::needed(&table, slot, slot, psn(START)), MANY, "one wider than narrow");
         let near = [NEAR_ZERO - 1, NEAR_ZERO, NEAR_ZERO.wrapping_neg()];
         assert_eq!(near.map(|number| needed(1, number)), [MANY, FEW, FEW]);
     }
