@@ -277,13 +277,13 @@ impl Sender {
         let acknowledged = self.transport.acknowledged();
         let newly = self.transport.on_response(now, response);
         if newly > 0 {
-            self.tell(now, acknowledged, telemetry);
+            self.notify(now, acknowledged, telemetry);
         }
         self.transport.acknowledged() == self.message.packets
     }
 
     /// Notifies the controller that packets from `from` on were acknowledged.
-    fn tell(&mut self, now: Nanos, from: u64, telemetry: &[u8]) {
+    fn notify(&mut self, now: Nanos, from: u64, telemetry: &[u8]) {
         let before = self.transport.acknowledged();
         let acknowledged = self.message.bytes_before(before);
         let acknowledgement = Acknowledgement {

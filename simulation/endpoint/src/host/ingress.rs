@@ -100,13 +100,13 @@ impl Host {
 
     fn take_answer(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
         let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
-        let answer = packet.bth.into_payload();
-        let aeth = Aeth::parse(answer).ok()?;
-        let told = Answer::parse(packet.bth.psn(), aeth)?;
-        let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(answer.len());
+        let payload = packet.bth.into_payload();
+        let aeth = Aeth::parse(payload).ok()?;
+        let answer = Answer::parse(packet.bth.psn(), aeth)?;
+        let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(payload.len());
         let returned = packet.bth.telemetry() == Telemetry::Returned;
-        let telemetry = answer.get(Aeth::LEN..end).filter(|_| returned).unwrap_or_default();
-        if sender.on_answer(now, told, telemetry) {
+        let telemetry = payload.get(Aeth::LEN..end).filter(|_| returned).unwrap_or_default();
+        if sender.on_answer(now, answer, telemetry) {
             self.finish(slot);
         } else {
             self.wake(now, slot);

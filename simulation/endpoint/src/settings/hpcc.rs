@@ -28,7 +28,7 @@ impl Default for Hpcc {
             max_stage: 5,
             additive: Bytes(80),
             base_rtt: Interval::from_micros(13),
-            minimum: const { BitRate::new(100_000_000).expect("it is not zero") },
+            minimum: const { BitRate::megabits(100) },
         }
     }
 }

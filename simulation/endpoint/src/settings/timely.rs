@@ -47,13 +47,13 @@ impl Default for Timely {
             t_low: Interval::from_micros(50),
             t_high: Interval::from_micros(500),
             min_rtt: Interval::from_micros(20),
-            step: const { BitRate::new(10_000_000).expect("it is not zero") },
+            step: const { BitRate::megabits(10) },
             hyper_after: 5,
             hyper_steps: 5,
             segment: Bytes(16_000),
             least_interval: Interval::from_micros(20),
             once_per_round_trip: false,
-            minimum: const { BitRate::new(100_000_000).expect("it is not zero") },
+            minimum: const { BitRate::megabits(100) },
         }
     }
 }

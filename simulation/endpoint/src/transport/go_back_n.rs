@@ -102,7 +102,7 @@ impl Sender {
 pub(crate) struct Receiver {
     expected: u64,
     /// Whether the current gap was reported.
-    told: bool,
+    reported: bool,
 }
 
 impl Receiver {
@@ -114,13 +114,13 @@ impl Receiver {
     #[inline]
     pub fn on_packet(&mut self, packet: u64, ack_requested: bool) -> Option<Response> {
         if packet > self.expected {
-            let answer = (!self.told).then_some(Response::SequenceError { expected: self.expected });
-            self.told = true;
+            let answer = (!self.reported).then_some(Response::SequenceError { expected: self.expected });
+            self.reported = true;
             return answer;
         }
         if packet == self.expected {
             self.expected += 1;
-            self.told = false;
+            self.reported = false;
         }
         // A duplicate means that its acknowledgement was lost, so acknowledge everything received.
         ack_requested.then_some(Response::Acknowledge { before: self.expected })

@@ -2,7 +2,7 @@
 
 use crate::link::Direction;
 use crate::nodes::Place;
-use crate::tournament::{Actor, Tournament};
+use crate::tournament::Tournament;
 
 /// The next instant of each actor. A switch also has an agenda of its own, because it is visited for many events.
 #[derive(Debug)]
@@ -21,14 +21,8 @@ impl Calendar {
         if let Place::Switch(switch) = direction.place {
             self.agendas[switch].set(direction.input, at);
         }
-        self.actors.lower(actor(direction), at);
+        self.actors.lower(direction.to.node.0 as usize, at);
     }
-}
-
-/// The node to which a direction leads, as an actor.
-#[inline]
-fn actor(direction: &Direction) -> Actor {
-    direction.to.node.0 as usize
 }
 
 #[cfg(test)]

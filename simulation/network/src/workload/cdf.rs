@@ -71,12 +71,10 @@ impl Cdf {
             rows.push((size, share));
         }
         match rows.last() {
-            Some((_, share)) if *share < 1.0 => return Err(CdfError::Unfinished),
-            None => return Err(CdfError::Unfinished),
-            Some((size, _)) if *size < 1.0 => return Err(CdfError::Empty),
-            Some(_) => {}
+            Some((1.0.., 1.0..)) => Ok(Self { rows }),
+            Some((_, 1.0..)) => Err(CdfError::Empty),
+            _ => Err(CdfError::Unfinished),
         }
-        Ok(Self { rows })
     }
 
     /// The mean size in bytes.

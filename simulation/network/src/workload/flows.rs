@@ -63,14 +63,8 @@ pub struct Flows {
 impl Workload {
     /// Its flows, with the random choices of `seed`, as far as they start by `until`; numbered from zero.
     pub fn flows(&self, seed: u64, until: Nanos) -> Flows {
-        Flows::new(self, seed, until)
-    }
-}
-
-impl Flows {
-    pub(super) fn new(workload: &Workload, seed: u64, until: Nanos) -> Self {
         let mut streams = Vec::new();
-        for (number, part) in workload.parts.iter().enumerate() {
+        for (number, part) in self.parts.iter().enumerate() {
             let mut add = |stream| streams.push((stream, part.group, part.priority));
             let number = number as u64;
             match &part.arrivals {
@@ -84,7 +78,7 @@ impl Flows {
         let starts = streams.iter().enumerate();
         let due =
             starts.filter_map(|(index, (stream, ..))| Some(Reverse((stream.next_start()?, index)))).collect();
-        Self { streams, due, until, next: Some(0) }
+        Flows { streams, due, until, next: Some(0) }
     }
 }
 

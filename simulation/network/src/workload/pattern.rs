@@ -58,13 +58,9 @@ impl Pairing {
     /// The first of `sources` to the first of `destinations`, and so on, each list from its beginning again
     /// where it is shorter.
     pub fn in_order(sources: &[NodeId], destinations: &[NodeId]) -> Self {
-        let count = if sources.is_empty() || destinations.is_empty() {
-            0
-        } else {
-            sources.len().max(destinations.len())
-        };
-        let pair = |index| (sources[index % sources.len()], destinations[index % destinations.len()]);
-        Self::Given((0..count).map(pair).filter(|(source, destination)| source != destination).collect())
+        let pairs = sources.iter().copied().cycle().zip(destinations.iter().copied().cycle());
+        let pairs = pairs.take(sources.len().max(destinations.len()));
+        Self::Given(pairs.filter(|(source, destination)| source != destination).collect())
     }
 
     /// Whether nobody sends.
