@@ -1,5 +1,4 @@
-//! RoCEv2 hosts, sans-IO like the switch: `now` comes in, frames come in, frames and the next deadline
-//! go out.
+//! RoCEv2 hosts, sans-IO like the switch: `now` and frames go in, and frames and the next deadline come out.
 //!
 //! A [`Host`] is a station with one port. It holds queue pairs as sender and receiver, paces and limits its
 //! sending by congestion control, obeys PFC, and answers received packets. Frames are real: the caller sees

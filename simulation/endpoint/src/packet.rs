@@ -36,7 +36,7 @@ const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
 /// PSN of the packet that arrived replaces the message sequence number.
 const SYNDROME_SELECTIVE: u8 = 0x7f;
 
-/// What stands around the bytes of a message.
+/// The format of data packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// RoCEv2.
@@ -49,7 +49,7 @@ pub(crate) enum Format {
 
 impl HostSettings {
     /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
-    /// ([`crate::data_length`]), with in-band telemetry where there is HPCC, or that of TCP.
+    /// ([`crate::data_length`]), with in-band telemetry if the host uses HPCC, or that of TCP.
     #[inline]
     pub fn data_length(&self, payload: u16) -> Bytes {
         Format::of(self).data_length(payload)

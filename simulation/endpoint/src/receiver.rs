@@ -31,7 +31,7 @@ enum Template {
     Tcp(AckSegmentTemplate),
 }
 
-/// How far ahead of the expected segment a segment may be: twice the maximum in flight.
+/// The maximum distance of a segment from the expected one: twice the maximum in flight.
 const AHEAD_MAX: u64 = 1 << 18;
 
 /// The outcome of a data packet.

@@ -11,14 +11,14 @@ use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
 
-/// What a sender is doing with a flow.
+/// The state of a flow at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowState {
-    /// The rate at which it may send.
+    /// The rate at which it may send, including preamble and gap.
     pub rate: BitRate,
-    /// Bytes that may be on their way; `None` where nothing limits them.
+    /// Bytes of the message that may be in flight; `None` if unlimited.
     pub window: Option<u64>,
-    /// Bytes of the message that were sent, for the first time.
+    /// Bytes of the message that were sent at least once.
     pub sent: u64,
     /// Bytes of the message that were acknowledged.
     pub acknowledged: u64,
@@ -310,7 +310,7 @@ impl Sender {
         self.controller.on_cnp(now);
     }
 
-    /// When to call [`Sender::on_alarm`].
+    /// The instant at which to call [`Sender::on_alarm`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.transport.deadline()

@@ -47,9 +47,9 @@ pub struct HostSettings {
     pub dscp: [Dscp; Priority::COUNT],
     /// The priority of acknowledgements and CNPs; `None` uses that of the data.
     pub control_priority: Option<Priority>,
-    /// How lost packets are retransmitted.
+    /// The retransmission of lost packets.
     pub transport: Transport,
-    /// How fast it sends.
+    /// The congestion control, which sets its sending rate.
     pub congestion_control: CongestionControl,
     /// The minimum interval between congestion notification packets (CNPs) that it sends for a flow as
     /// receiver: N of the notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's
@@ -57,7 +57,7 @@ pub struct HostSettings {
     pub cnp_interval: Option<Interval>,
 }
 
-/// How what is lost is sent again.
+/// The retransmission of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
     /// Go-back-N, as in RoCE NICs.
@@ -87,7 +87,7 @@ impl Default for GoBackN {
     }
 }
 
-/// How fast a host sends.
+/// The congestion control of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CongestionControl {
     /// None: hosts send at the rate of their port.

@@ -1,5 +1,4 @@
-//! The invariants of a run. What costs little is checked after every event, sums every now and then and at
-//! the end.
+//! The invariants of a run. Cheap ones are checked after every event, sums at intervals and at the end.
 
 pub(crate) mod pause;
 pub(crate) mod switch_sums;
@@ -11,22 +10,22 @@ use switch::Program;
 use switch::program::BufferSettings;
 use units::Bytes;
 
-/// Events between two times at which the sums of a switch are taken.
+/// Events between two checks of the sums of a switch.
 const SUMS_EVERY: u32 = 1 << 14;
 
-/// What is known of all frames, and how often it was checked.
+/// The balance of all frames, and the number of checks.
 #[derive(Debug)]
 pub(crate) struct Checker {
     pub balance: Balance,
     pub checks: Checks,
-    /// Of each switch, the most that it may hold.
+    /// The capacity of each switch.
     capacities: Vec<Capacity>,
     until_sums: u32,
     /// The switch whose sums are taken next.
     next_switch: usize,
 }
 
-/// What a switch may hold.
+/// The most that a switch may hold.
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     buffer: BufferSettings,
@@ -55,15 +54,15 @@ impl Checker {
         }
     }
 
-    /// Counts an event. Whether it is time to take the sums of a switch.
+    /// Counts an event; returns whether the sums of a switch are due.
     #[inline]
     pub fn sums_are_due(&mut self) -> bool {
         self.until_sums -= 1;
         self.until_sums == 0
     }
 
-    /// The switch whose sums are taken now, where there are so many; the next ones are taken after as many events as
-    /// before these.
+    /// The switch, one of `switches`, whose sums are checked now; `None` without switches. Restarts the count
+    /// of events.
     pub fn switch_in_turn(&mut self, switches: usize) -> Option<usize> {
         self.until_sums = SUMS_EVERY;
         let switch = self.next_switch.checked_rem(switches)?;
@@ -71,8 +70,8 @@ impl Checker {
         Some(switch)
     }
 
-    /// What a switch holds, and `passing` bytes that it has let through, are not more than its buffer has; and its
-    /// pools never held more.
+    /// Checks that a switch holds no more than its buffer, together with `passing` bytes that left in the
+    /// same call, and that its pools never held more than their sizes.
     #[inline]
     pub fn check_buffer(&mut self, number: usize, it: &Switch, passing: Bytes) -> Result<(), Broken> {
         self.checks.buffer += 1;

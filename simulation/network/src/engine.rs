@@ -1,4 +1,4 @@
-//! The engine: who acts next, and what comes of it.
+//! The engine: picks the actor that is due next, and lets it act.
 
 mod build;
 mod calendar;
@@ -31,13 +31,14 @@ use switch::PortInspection;
 use switches::Odd;
 use units::{Interval, Nanos, PortId};
 
-/// The most frames of one instant and port that a switch is given at once, as a network card hands them over.
+/// The most frames that a switch receives in one burst, all of one port and instant.
 const BURST: usize = 32;
-/// Events and samples between two reports of progress: a fraction of a second, whatever moves.
+/// Events and samples between two reports of progress: a fraction of a second of real time.
 const PROGRESS_EVERY: u32 = 1 << 16;
 
-/// The numbers of the actors. At an instant the nodes act first, in the order of their numbers: frames arrive, and switches
-/// send. Then follow the schedule that starts and stops flows, hosts that are due, and last the watch for a standstill.
+/// The numbers of the actors. At one instant the nodes act first, in the order of their numbers: frames
+/// arrive, and switches send. Then follow the schedule that starts and stops flows, the hosts that are due,
+/// and last the watch for a standstill.
 #[derive(Clone, Copy, Debug)]
 struct Actors {
     schedule: usize,
@@ -45,7 +46,7 @@ struct Actors {
     watch: usize,
 }
 
-/// A network under way.
+/// A running network.
 pub(crate) struct Engine {
     now: Nanos,
     options: Options,
@@ -55,7 +56,7 @@ pub(crate) struct Engine {
     actors: Actors,
     places: Vec<Place>,
     directions: Vec<Direction>,
-    /// By link and end that sends, the number of the direction.
+    /// The number of each direction, by link and sending end.
     numbers: Vec<[usize; 2]>,
     pub(crate) switches: Vec<Switch>,
     stations: Vec<Station>,
@@ -64,11 +65,11 @@ pub(crate) struct Engine {
     checker: Checker,
     watch: Watch,
     paths: Paths,
-    /// Of the sequence numbers with which flows begin.
+    /// Draws the first sequence numbers of flows.
     rng: Pcg32,
     /// The flow that starts next.
     pending: Option<FlowSpec>,
-    /// Flows that will be stopped, and when.
+    /// The flows to stop, and when.
     stops: BinaryHeap<Reverse<(Nanos, FlowId)>>,
     burst: Vec<SimFrame>,
     odd: Odd,
@@ -77,7 +78,7 @@ pub(crate) struct Engine {
     until_progress: u32,
 }
 
-/// Why the engine stops turning.
+/// The reason why the event loop ends.
 enum Stop {
     Ended(Ending),
     Broken(Broken),
@@ -111,7 +112,7 @@ impl Engine {
         Violation { at: self.now, seed: self.options.seed, what }
     }
 
-    /// Lets everything happen in its order, until it ends.
+    /// Processes all events in order, until the run ends.
     fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
         let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
         loop {
@@ -138,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// Tells how far it has come, every so many calls. Whether the observer asks for the end.
+    /// Reports progress every [`PROGRESS_EVERY`] calls; returns whether the observer asks to end the run.
     #[inline]
     fn is_interrupted(&mut self, observer: &mut impl Observer) -> bool {
         self.until_progress -= 1;
@@ -174,11 +175,11 @@ impl Engine {
         Ok(self.check_event()?)
     }
 
-    /// The instant before which a switch may act without the others; it is later than now. Until then, no frame from
-    /// another node arrives that is not under way, nothing looks at the switch, and the run does not end.
+    /// The instant before which a switch may act without the others; always later than now. All frames that
+    /// arrive before it are under way already, nothing inspects the switch, and the run does not end.
     #[inline]
     fn horizon(&self, next_sample: Nanos) -> Nanos {
-        // Packets that are not sent yet are not acknowledged before they have crossed a link.
+        // The run cannot end within the lookahead: a packet that is not sent yet has to cross a link first.
         let goes_on = self.pending.is_some() || self.flows.has_unsent();
         let ahead = if goes_on { self.now + self.lookahead } else { self.now };
         let looks = next_sample.min(Nanos(self.watch.next().min(self.options.limit).0.saturating_add(1)));
@@ -198,7 +199,7 @@ impl Engine {
         Stop::Ended(Ending::Limit)
     }
 
-    /// Has the observer look; returns when it will look again.
+    /// Passes a view of the network to the observer; returns the instant of the next sample.
     #[cold]
     fn sample(&mut self, at: Nanos, observer: &mut impl Observer) -> Nanos {
         let view = View {

@@ -1,4 +1,4 @@
-//! What goes wrong on a link.
+//! The faults of links.
 
 use crate::network::Faults;
 use crate::outcome::Losses;
@@ -7,16 +7,16 @@ use rand_pcg::Pcg32;
 use switch::Volume;
 use units::{Bytes, Interval, Nanos};
 
-/// What becomes of a frame.
+/// The fate of a frame on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is lost.
     Lost(Loss),
-    /// It arrives so much later.
+    /// It arrives later by this much.
     Late(Interval),
 }
 
-/// Why a frame is lost.
+/// The reason why a frame is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     Random,
@@ -37,8 +37,8 @@ impl Losses {
     }
 }
 
-/// The faults of one direction of a link, with a generator of its own: what goes wrong on one link does not
-/// change with what happens on another.
+/// The faults of one direction of a link. It has its own generator, so events on one link do not change the
+/// faults of another.
 #[derive(Debug)]
 pub(crate) struct FaultyLink {
     faults: Faults,
@@ -46,20 +46,20 @@ pub(crate) struct FaultyLink {
 }
 
 impl FaultyLink {
-    /// The direction that is `number` in the network; `None` where nothing can go wrong.
+    /// The faults of direction `number` of the network; `None` if there are none.
     pub fn new(faults: Faults, seed: u64, number: u64) -> Option<Box<Self>> {
-        // Counted from the other end than the generators of the workload, which would otherwise be the same.
+        // Counts down from the top: the generators of the workload count up from zero, and would be the same.
         let mixed = seed ^ (u64::MAX - number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed) }))
     }
 
-    /// Whether pauses are delayed by themselves, so that what is sent behind them overtakes them.
+    /// Whether only PFC frames are delayed, so that frames sent after them overtake them.
     pub fn delays_pauses(&self) -> bool {
         self.faults.control_delay > Interval::ZERO
     }
 
-    /// What becomes of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`,
-    /// if nothing else delays it.
+    /// The fate of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`, unless
+    /// a fault delays it.
     pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_pause: bool) -> Fate {
         let Faults { loss, corruption, jitter, control_loss, control_delay, .. } = self.faults;
         let (chance, name) = if is_pause { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
@@ -80,9 +80,9 @@ impl FaultyLink {
         Fate::Late(late)
     }
 
-    /// Whether something of this chance happens. What never can draws nothing.
+    /// Draws whether an event of this chance happens. A chance of zero draws nothing.
     fn happens(&mut self, chance: f64) -> bool {
-        // 32 bits would make one in four thousand million of whatever is less.
+        // 32 bits would raise any smaller chance to one in 2^32.
         const DRAWS: f64 = (1_u64 << 53) as f64;
         chance > 0.0 && ((self.rng.next_u64() >> 11) as f64) < chance * DRAWS
     }

@@ -1,4 +1,4 @@
-//! The flows that are under way.
+//! The active flows.
 
 use crate::frame::Label;
 use crate::network::FlowSpec;
@@ -8,26 +8,26 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use units::{Interval, Nanos};
 
-/// A flow that is under way.
+/// An active flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub spec: FlowSpec,
     /// The station that sends, and the one that receives.
     pub ends: [u32; 2],
     pub ideal: Interval,
-    /// When the receiver had all of it.
+    /// The instant at which the receiver had all of it.
     pub received: Option<Nanos>,
-    /// How long its message turned out to be, in bytes; known then.
+    /// The length of its message in bytes, known at that instant.
     pub message: u64,
-    /// Whether all of it was sent, once.
+    /// Whether all of it was sent at least once.
     is_sent: bool,
-    /// The last frame that was sent.
+    /// The serial number of the last frame that was sent.
     sent: u32,
-    /// The last frame that was delivered.
+    /// The serial number of the last frame that was delivered.
     delivered: u32,
 }
 
-/// All flows that are under way, and no others: memory grows with these alone.
+/// All active flows. Ended flows are forgotten, so memory grows with active flows only.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
@@ -35,12 +35,12 @@ pub(crate) struct Flows {
     numbers: HashMap<FlowId, u32, FixedState>,
     pub started: u64,
     pub ended: u64,
-    /// Those under way of which not all was sent.
+    /// The number of active flows that were not sent completely.
     unsent: u64,
 }
 
 impl Flows {
-    /// A flow starts, from the station `ends[0]` to `ends[1]`.
+    /// Starts a flow from station `ends[0]` to station `ends[1]`.
     pub fn start(&mut self, spec: FlowSpec, ends: [u32; 2], ideal: Interval) {
         let id = spec.id;
         let flow = Some(Flow {
@@ -68,13 +68,13 @@ impl Flows {
         self.unsent += 1;
     }
 
-    /// A flow that is under way.
+    /// An active flow.
     pub fn flow_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         let slot = *self.numbers.get(&id)?;
         self.slots[slot as usize].as_mut()
     }
 
-    /// A flow is over, and forgotten.
+    /// Ends a flow and forgets it.
     pub fn end(&mut self, id: FlowId) -> Option<Flow> {
         let slot = self.numbers.remove(&id)?;
         self.free.push(slot);
@@ -84,7 +84,7 @@ impl Flows {
         Some(flow)
     }
 
-    /// Notes that all of a flow was sent, once.
+    /// Notes that all of a flow was sent at least once.
     pub fn note_sent(&mut self, id: FlowId) {
         if let Some(flow) = self.flow_mut(id)
             && !core::mem::replace(&mut flow.is_sent, true)
@@ -93,17 +93,17 @@ impl Flows {
         }
     }
 
-    /// Whether there are flows of which not all was sent.
+    /// Whether there are active flows that were not sent completely.
     pub fn has_unsent(&self) -> bool {
         self.unsent > 0
     }
 
-    /// How many are under way.
+    /// The number of active flows.
     pub fn active(&self) -> u64 {
         self.started - self.ended
     }
 
-    /// The label of the next frame of a flow; none where it is not under way.
+    /// The label of the next frame of a flow; `None` if the flow is not active.
     #[inline]
     pub fn label(&mut self, id: FlowId) -> Option<Label> {
         let slot = *self.numbers.get(&id)?;
@@ -112,19 +112,19 @@ impl Flows {
         Some(Label { flow: id, slot, serial: flow.sent })
     }
 
-    /// Notes that a frame was delivered to `station`. What is for others, or of a flow that is over, is not
-    /// looked at.
+    /// Checks the order of a frame that was delivered to `station`. Ignores copies for other stations and
+    /// frames of ended flows.
     ///
     /// # Errors
-    /// Where a frame that was sent later was delivered before: frames of a queue pair never overtake each
-    /// other.
+    /// [`Broken::Order`] if a frame that was sent later was delivered before: frames of a queue pair never
+    /// overtake each other.
     #[inline]
     pub fn deliver(&mut self, label: Label, station: u32) -> Result<(), Broken> {
         let Some(Some(flow)) = self.slots.get_mut(label.slot as usize) else { return Ok(()) };
         if flow.spec.id != label.flow || flow.ends[1] != station {
             return Ok(());
         }
-        // Serial numbers may wrap around; half the circle is far more than can be under way.
+        // Serial numbers may wrap around; half their range is far more than can be in flight.
         if label.serial.wrapping_sub(flow.delivered) as i32 <= 0 {
             let Label { flow: id, serial, .. } = label;
             return Err(Broken::Order { flow: id, serial, after: flow.delivered });

@@ -1,4 +1,4 @@
-//! Frames of the simulator: their header bytes, a length, and what the engine knows of them.
+//! Frames of the simulator: header bytes, a length, and a label for the engine.
 
 use core::cell::{Cell, RefCell};
 use endpoint::FlowId;
@@ -7,38 +7,38 @@ use switch::{Frame, Volume};
 use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
 
-/// Header bytes that a frame carries at most. What lies behind them is payload, which is zero and not
-/// stored.
+/// The most header bytes that a frame carries. The payload after them is zero and not stored.
 pub const HEADER_CAPACITY: usize = 128;
 
-/// Whose data a frame carries, and as which frame of its flow it was sent.
+/// The flow of a frame, and the serial number of the frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     pub flow: FlowId,
-    /// Where the flow is in the table of flows.
+    /// The slot of the flow in the table of flows.
     pub slot: u32,
-    /// Rises with each frame that the sender gives out for the flow, those sent again included.
+    /// Rises with each frame that the sender sends for the flow, retransmissions included.
     pub serial: u32,
 }
 
-/// What a frame consists of. What each hop reads, the fields and the headers up to the BTH, is one cache line.
+/// The contents of a frame. The fields and the headers up to the BTH, which each hop reads, are one cache
+/// line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Buffer {
     length: u32,
-    /// The port through which it last came into a switch.
+    /// The port through which it last entered a switch.
     ingress: PortId,
     headers_length: u8,
     /// Whether it is a MAC control frame.
     is_pause: bool,
     headers: [u8; HEADER_CAPACITY],
-    /// Where it goes back to; there only while the frame lives.
+    /// The pool that takes it back; present only while the frame lives.
     home: Option<Rc<Books>>,
     label: Option<Label>,
 }
 
-/// A frame: a handle to a buffer that goes back to its pool when the frame is dropped, by whomever. So the
-/// pool knows at any time which frames there are.
+/// A frame: a handle to a buffer that goes back to its pool when the frame is dropped. So the pool always
+/// knows which frames exist.
 #[derive(Debug)]
 pub struct SimFrame(Option<Box<Buffer>>);
 
@@ -66,7 +66,7 @@ impl SimFrame {
         self.buffer().label
     }
 
-    /// The port through which it last came into a switch.
+    /// The port through which it last entered a switch.
     #[inline]
     pub(crate) fn ingress(&self) -> PortId {
         self.buffer().ingress
@@ -96,7 +96,7 @@ impl Frame for SimFrame {
         Bytes(u64::from(self.buffer().length))
     }
 
-    /// Never `None`: the pool grows where it has to.
+    /// Never `None`: the pool grows as needed.
     fn duplicate(&self) -> Option<Self> {
         let buffer = self.buffer();
         let books = buffer.home.as_ref().expect(LIVES);
@@ -118,7 +118,7 @@ impl Drop for SimFrame {
     }
 }
 
-/// What a pool knows of its frames.
+/// The free buffers of a pool, and counts of its frames.
 #[derive(Debug, Default)]
 struct Books {
     #[expect(clippy::vec_box, reason = "a buffer stays where it is, and its handle changes hands")]
@@ -177,25 +177,25 @@ fn new_buffer() -> Box<Buffer> {
     })
 }
 
-/// Makes frames, and knows how many there are. Once as many have been there as ever will be at the same
-/// time, nothing is allocated any more.
+/// Makes frames, and counts those that exist. Once their number has reached its peak, nothing more is
+/// allocated.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FramePool(Rc<Books>);
 
 impl FramePool {
-    /// A frame of `length` bytes without FCS, of which `headers` are the first.
+    /// A frame of `length` bytes without FCS that begins with `headers`.
     #[inline]
     pub fn frame(&self, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
         Books::frame(&self.0, headers, length, label)
     }
 
-    /// Frames that there are now, wherever they are.
+    /// All frames that exist now.
     #[inline]
     pub fn live(&self) -> Volume {
         Volume { frames: self.0.frames.get(), bytes: Bytes(self.0.bytes.get()) }
     }
 
-    /// Copies that were made of frames, since the start.
+    /// Copies of frames made since the start.
     #[inline]
     pub fn duplicates(&self) -> Volume {
         self.0.duplicates.get()

@@ -1,11 +1,11 @@
-//! How long a flow takes alone.
+//! The ideal completion time of a flow: its time alone in the network.
 
 use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use endpoint::HostSettings;
 use std::collections::{HashMap, VecDeque};
 use units::{BitRate, Interval, LinkClock, Nanos, PortId, PortSet, WireBytes};
 
-/// A link on the way of a flow.
+/// A link on the path of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Its rate.
@@ -14,19 +14,19 @@ pub struct Hop {
     pub delay: Interval,
 }
 
-/// How long a message of `bytes` from such a sender takes over `path` with nobody else there, from the
-/// first bit sent until the last one has arrived: each node forwards a packet when it has all of it, and sends
-/// the packets of the message back to back as they come.
+/// The time that a message of `bytes` from `sender` takes over `path` without other traffic, from the first
+/// bit sent until the last one has arrived. Each node stores and forwards packets, and sends those that wait
+/// back to back.
 ///
-/// Exact, to the nanosecond: between two links every instant is a whole nanosecond, rounded up, while a link that
-/// stays busy keeps its fractions, as [`LinkClock`] has it. Where two links differ by less than a nanosecond per
-/// packet it may be a nanosecond off.
+/// The result is exact to the nanosecond: between two links every instant is a whole nanosecond, rounded up,
+/// while a link that stays busy keeps its fractions, as [`LinkClock`] does. If two links differ by less than
+/// a nanosecond per packet, it may be off by a nanosecond.
 pub fn ideal_completion(path: &[Hop], sender: &HostSettings, bytes: u64) -> Interval {
     let mtu = u64::from(sender.mtu.max(1));
     let packets = bytes.div_ceil(mtu).max(1);
     let on_wire = |payload: u64| on_wire(sender, payload);
     let (full_packets, full, last) = (packets - 1, on_wire(mtu), on_wire(bytes - (packets - 1) * mtu));
-    // When the first packet, the last full one and the last of all arrive at the link.
+    // The arrivals at the link of the first packet, the last full packet and the very last packet.
     let [mut first, mut before, mut end] = [Nanos::ZERO; 3];
     for hop in path {
         let mut clock = LinkClock::new(hop.rate);
@@ -48,16 +48,16 @@ pub fn ideal_completion(path: &[Hop], sender: &HostSettings, bytes: u64) -> Inte
     end.since(Nanos::ZERO)
 }
 
-/// What a packet with `payload` bytes of a message, no more than the MTU, occupies on a link.
+/// The bytes that a packet with `payload` bytes of a message, at most the MTU, occupies on a link.
 fn on_wire(sender: &HostSettings, payload: u64) -> WireBytes {
     WireBytes::of_frame(sender.data_length(payload as u16))
 }
 
-/// The shortest paths of a network: of the ways that the routes of its switches allow those with the fewest links,
-/// and of these the one with the least delay.
+/// The shortest paths of a network. Of the paths that the routes of its switches allow, these have the fewest
+/// links, and of several such paths the least delay.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Of each node, the links to its neighbours, and by which port.
+    /// The links of each node: the port, the neighbour and the hop.
     links: Vec<Vec<(PortId, NodeId, Hop)>>,
     nodes: Vec<NodeKind>,
     known: HashMap<(NodeId, NodeId), Vec<Hop>, foldhash::fast::FixedState>,
@@ -77,7 +77,7 @@ impl Paths {
         Self { links, nodes, known: HashMap::default() }
     }
 
-    /// The links from one host to another; none where there is no way.
+    /// The links from one host to another; empty if there is no path.
     pub fn path(&mut self, from: NodeId, to: NodeId) -> &[Hop] {
         if !self.known.contains_key(&(from, to)) {
             let path = self.search(from, to);
@@ -86,7 +86,7 @@ impl Paths {
         &self.known[&(from, to)]
     }
 
-    /// The ports through which `node` may send on what is for `to`; `None`: through any.
+    /// The ports through which `node` may forward frames for `to`; `None` for any port.
     fn ports_toward(&self, node: NodeId, to: NodeId) -> Option<PortSet> {
         match (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]) {
             (NodeKind::Switch(program), NodeKind::Host(host)) => {
@@ -97,7 +97,7 @@ impl Paths {
     }
 
     fn search(&self, from: NodeId, to: NodeId) -> Vec<Hop> {
-        // Of each node: how far it is, its delay, and how it was reached.
+        // The best path to each node so far: its links, its delay, and the last hop with the node before it.
         let mut best: Vec<Option<(u32, Interval, NodeId, Hop)>> = vec![None; self.links.len()];
         let mut queue = VecDeque::from([(from, 0_u32, Interval::ZERO)]);
         while let Some((node, far, delay)) = queue.pop_front() {
@@ -141,7 +141,7 @@ mod tests {
         HostSettings { mtu, ..crate::testing::host_settings(0, 1) }
     }
 
-    /// Packet by packet: when each has passed each link.
+    /// A model that sends the message packet by packet.
     fn simulated(path: &[Hop], sender: &HostSettings, bytes: u64) -> Interval {
         let mtu = u64::from(sender.mtu);
         let packets = bytes.div_ceil(mtu).max(1);

@@ -1,8 +1,8 @@
 //! Networks of switches and hosts in virtual time.
 //!
 //! A [`Simulation`] moves real headers over links between [`switch::Shard`]s and [`endpoint::Host`]s, calls
-//! each when it asks to be called, and checks after every event that nothing was lost, reordered or sent
-//! against a pause. The same network, flows and seed give the same events, on every machine.
+//! each when it is due, and checks after every event that no frame was lost, reordered or sent during a
+//! pause. The same network, flows and seed give the same events on every machine.
 
 mod check;
 mod engine;

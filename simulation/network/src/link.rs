@@ -1,4 +1,4 @@
-//! One direction of a link: what is on its way, and when it arrives.
+//! One direction of a link: the frames on their way, and when they arrive.
 
 use crate::check::pause::LinkPauses;
 use crate::fault::{Fate, FaultyLink};
@@ -18,50 +18,50 @@ struct Flight {
     frame: SimFrame,
 }
 
-/// One direction of a link. It stores and forwards: a frame arrives when its last bit has been sent, by a
-/// clock of its own that knows no more of the sender than the starts of its frames, and has travelled.
+/// One direction of a link. It stores and forwards: a frame arrives when its last bit has been sent and has
+/// travelled. The link has its own clock, which knows only when the sender starts frames.
 ///
-/// What each frame asks for or changes comes first, but for the totals: three cache lines.
+/// The fields that each frame reads or changes come first, except the totals: three cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Direction {
-    /// What receives.
+    /// The receiver.
     pub place: Place,
-    /// In the order of arrival.
+    /// The frames on their way, in the order of arrival.
     flights: VecDeque<Flight>,
     delay: Interval,
-    /// How far ahead of time frames may be handed over.
+    /// The longest time before its start that a frame may be handed over.
     pub window: Interval,
     /// Its place among the directions that lead to the same node.
     pub input: usize,
     clock: LinkClock,
     faults: Option<Box<FaultyLink>>,
-    /// Who receives.
+    /// The receiving end.
     pub to: LinkEnd,
-    /// Pauses that come later than what was sent behind them.
+    /// Delayed PFC frames, which frames sent after them may overtake.
     late: VecDeque<Flight>,
-    /// The pauses that the sender was told.
+    /// The pauses that have arrived at the sender.
     pub pauses: LinkPauses,
     pub totals: LinkOutcome,
-    /// Who sends.
+    /// The sending end.
     pub from: LinkEnd,
     /// The number of the other direction of the link.
     pub reverse: usize,
 }
 
-/// What became of a frame that was put on a link.
+/// The result of putting a frame on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     /// It is on its way, and may be the next to arrive.
     First,
     /// It is on its way behind others.
     Behind,
-    /// A fault took it.
+    /// It is lost to a fault.
     Lost,
 }
 
 impl Direction {
-    /// From end `end` of `link`.
+    /// The direction of `link` in which end `end` sends.
     pub fn new(link: &LinkSpec, end: usize, faults: Option<Box<FaultyLink>>) -> Self {
         Self {
             from: link.ends[end],
@@ -80,10 +80,11 @@ impl Direction {
         }
     }
 
-    /// Puts a frame on the link at `now`, whose first bit is sent at `start`.
+    /// Puts a frame on the link at `now`. Its first bit is sent at `start`.
     ///
     /// # Errors
-    /// Where that is before the frame in front of it has ended, or further ahead of time than its window.
+    /// [`Broken::Start`] if that is before the frame in front of it has ended, or further ahead than the
+    /// window.
     #[inline(always)]
     pub fn send(&mut self, now: Nanos, start: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
         let (earliest, latest) = (self.clock.free_at(), now + self.window);
@@ -136,7 +137,7 @@ impl Direction {
         Sent::First
     }
 
-    /// When the next frame arrives.
+    /// The arrival of the next frame.
     #[inline]
     pub fn next_arrival(&self) -> Nanos {
         let next = self.flights.front().map_or(Nanos::NEVER, |flight| flight.arrival);
@@ -157,7 +158,7 @@ impl Direction {
         self.flights.pop_front_if(|flight| flight.arrival <= now).map(|flight| flight.frame)
     }
 
-    /// What is on its way, frame by frame.
+    /// The frames on their way, counted one by one.
     pub fn in_flight(&self) -> Volume {
         let mut volume = Volume::ZERO;
         self.flights.iter().chain(&self.late).for_each(|flight| volume.count(flight.frame.length()));
@@ -167,12 +168,12 @@ impl Direction {
 
 #[cfg(test)]
 impl Direction {
-    /// Takes a frame off the link that nobody will miss.
+    /// Removes a frame from the link without any account of it.
     pub fn steal(&mut self) -> Option<SimFrame> {
         self.flights.pop_back().map(|flight| flight.frame)
     }
 
-    /// Lets the last two frames change places.
+    /// Swaps the last two frames.
     pub fn swap_last(&mut self) {
         let length = self.flights.len();
         if let Some(slice) = self.flights.make_contiguous().get_mut(length.saturating_sub(2)..)

@@ -1,11 +1,11 @@
-//! What a network consists of, ready to run: everything was checked by whoever made it.
+//! The description of a network that is ready to run. The caller has checked it.
 
 use endpoint::{FlowId, HostSettings};
 use std::sync::Arc;
 use switch::Program;
 use units::{BitRate, Interval, Nanos, PortId, Priority};
 
-/// A node, by its place in [`NetworkSpec::nodes`].
+/// A node: its index in [`NetworkSpec::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
@@ -14,7 +14,7 @@ pub struct NodeId(pub u32);
 pub struct NetworkSpec {
     /// Its switches and hosts.
     pub nodes: Vec<NodeSpec>,
-    /// What joins them. A port has one link at most, and a host has one port: [`PortId`] 0.
+    /// The links between them. A port has at most one link, and a host has one port: [`PortId`] 0.
     pub links: Vec<LinkSpec>,
 }
 
@@ -23,11 +23,11 @@ pub struct NetworkSpec {
 pub struct NodeSpec {
     /// Its name in results.
     pub name: String,
-    /// What it is.
+    /// Its kind, with its settings.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     /// A switch, as a gateway's configuration describes it.
@@ -43,48 +43,48 @@ pub struct LinkSpec {
     pub ends: [LinkEnd; 2],
     /// Rate of either direction.
     pub rate: BitRate,
-    /// From the last bit sent until it has arrived.
+    /// Propagation delay of either direction.
     pub delay: Interval,
-    /// What goes wrong with frames that end 0 sends, and with those of end 1.
+    /// Faults of the frames that end 0 sends, and of those that end 1 sends.
     pub faults: [Faults; 2],
 }
 
 /// An end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// Whose port.
+    /// The node.
     pub node: NodeId,
-    /// Which.
+    /// The port of the node.
     pub port: PortId,
 }
 
-/// What goes wrong in one direction of a link. Chances are between 0 and 1.
+/// The faults of one direction of a link. Chances are from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     /// The chance that a data frame is lost.
     pub loss: f64,
     /// The chance that a frame arrives with a wrong FCS, and is dropped by the receiver.
     pub corruption: f64,
-    /// Up to so much is added to the delay of each frame; frames keep their order.
+    /// The most that is added at random to the delay of each frame; frames keep their order.
     pub jitter: Interval,
     /// The chance that a PFC frame is lost.
     pub control_loss: f64,
-    /// Added to the delay of PFC frames alone.
+    /// Added to the delay of PFC frames only.
     pub control_delay: Interval,
-    /// When the direction carries nothing: from the first instant until the second, and again every
-    /// `flap_every`. What is on its way then is lost.
+    /// The down time, from the first instant until the second, which repeats every `flap_every`. Frames in
+    /// flight at any instant of it are lost.
     pub down: Option<(Nanos, Nanos)>,
-    /// How long after its start a down time begins again; once only where there is none.
+    /// The time from the start of a down time to the next; `None` for a single down time.
     pub flap_every: Option<Interval>,
 }
 
 impl Faults {
-    /// Whether anything can go wrong.
+    /// Whether there are any faults.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether a PFC frame may be lost, or come later than the length of the link says.
+    /// Whether a PFC frame may be lost, or take longer than the delay of the link.
     pub fn hold_up_pauses(&self) -> bool {
         self.control_loss > 0.0
             || self.corruption > 0.0
@@ -93,29 +93,29 @@ impl Faults {
             || self.hold_up_data()
     }
 
-    /// Whether a data frame may come later than the length of the link says.
+    /// Whether a data frame may take longer than the delay of the link.
     pub fn hold_up_data(&self) -> bool {
         self.jitter > Interval::ZERO
     }
 }
 
-/// A flow that is to be sent.
+/// A flow to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
     /// Its number: flows are numbered from zero in the order in which they start.
     pub id: FlowId,
-    /// When.
+    /// The instant at which it starts.
     pub start: Nanos,
-    /// From which host.
+    /// The host that sends it.
     pub source: NodeId,
-    /// To which other host.
+    /// The host that receives it, which is another one.
     pub destination: NodeId,
-    /// How much; `None`: without end, until `stop`.
+    /// Length of the message in bytes; `None` for a flow without end.
     pub bytes: Option<u64>,
-    /// When it stops, where it has no length.
+    /// The instant at which a flow without end stops.
     pub stop: Option<Nanos>,
-    /// With which priority.
+    /// Its priority.
     pub priority: Priority,
-    /// What it is counted with in results, by its place among the names of the groups.
+    /// The group with which it is counted in results: an index into the names of the groups.
     pub group: u16,
 }

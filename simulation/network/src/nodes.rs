@@ -1,4 +1,4 @@
-//! Switches and hosts under way.
+//! The switches and hosts of a running network.
 
 use crate::frame::SimFrame;
 use crate::network::NodeId;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use switch::{Program, Shard, Volume};
 use units::{Nanos, PortSet};
 
-/// What a node is, and its place among those of its kind.
+/// The kind of a node, and its index among the nodes of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Switch(usize),
@@ -20,19 +20,19 @@ pub(crate) struct Switch {
     pub node: NodeId,
     pub shard: Shard<SimFrame>,
     pub program: Arc<Program>,
-    /// By port, the direction in which it sends.
+    /// The direction in which each port sends.
     pub out: Vec<Option<usize>>,
     /// The directions from which it receives, in the order of ports.
     pub inputs: Range<usize>,
-    /// Ports with a link whose faults may make them drop lossless frames.
+    /// The ports that may drop lossless frames because of faults of their links.
     pub unreliable: PortSet,
-    /// When each port wants to be called, as it last said.
+    /// The last known deadline of each port.
     pub deadlines: Vec<Nanos>,
-    /// The first of them.
+    /// The first of these deadlines.
     pub next: Nanos,
-    /// What came in and did not leave.
+    /// The frames that came in and are still inside.
     pub held: Volume,
-    /// What it kept or dropped.
+    /// The frames that it has consumed or dropped.
     pub taken: Volume,
     pub is_tapped: bool,
 }

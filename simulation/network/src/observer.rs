@@ -1,4 +1,4 @@
-//! Who looks on, and at what.
+//! Observers of a run, and the view that they get.
 
 use crate::frame::{FramePool, SimFrame};
 use crate::link::Direction;
@@ -10,42 +10,43 @@ use endpoint::Host;
 use switch::{Shard, Volume};
 use units::{Bytes, Nanos, PortId, WireBytes};
 
-/// Looks on while a simulation runs. Nothing that it does changes the run, but for ending it.
+/// Observes a simulation while it runs. It cannot change the run, except to end it.
 pub trait Observer {
-    /// A flow has ended.
+    /// Called when a flow has ended.
     fn completed(&mut self, _record: &FlowRecord) {}
 
-    /// All that happens before `now` has happened. Called at each multiple of [`crate::Options::sampling`].
+    /// Called at each multiple of [`crate::Options::sampling`], after all events before `now`.
     fn sample(&mut self, _now: Nanos, _view: &View<'_>) {}
 
-    /// A frame of `length` bytes without FCS that begins with `headers` arrived at a port whose node is tapped
-    /// (its last bit), or left it (its first bit). What leaves is told in the order of the wire.
+    /// Called when the last bit of a frame arrives at a port of a tapped node, or when its first bit leaves.
+    /// `length` is without FCS, and the frame begins with `headers`. Frames that leave come in the order of
+    /// the wire.
     fn captured(&mut self, _tap: Tap, _at: Nanos, _headers: &[u8], _length: Bytes) {}
 
-    /// Called every few ten thousand events and samples; the run ends where it says so.
+    /// Called every few ten thousand events and samples. Ends the run by returning [`ControlFlow::Break`].
     fn progress(&mut self, _progress: Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-/// Looks at nothing.
+/// Ignores everything.
 impl Observer for () {}
 
-/// Where a frame was seen.
+/// The place where a frame was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tap {
-    /// At which node.
+    /// The node.
     pub node: NodeId,
-    /// At which of its ports.
+    /// The port of the node.
     pub port: PortId,
-    /// Whether it came in there.
+    /// Whether the frame came in there.
     pub inbound: bool,
 }
 
-/// How far a simulation has come.
+/// The progress of a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// In virtual time.
+    /// The current virtual time.
     pub now: Nanos,
     /// Frames put on a link.
     pub transmissions: u64,
@@ -61,14 +62,14 @@ pub struct View<'a> {
     pub(crate) switches: &'a [Switch],
     pub(crate) stations: &'a [Station],
     pub(crate) directions: &'a [Direction],
-    /// By link and end that sends, the number of the direction.
+    /// The number of each direction, by link and sending end.
     pub(crate) numbers: &'a [[usize; 2]],
     pub(crate) pool: &'a FramePool,
     pub(crate) progress: Progress,
 }
 
 impl View<'_> {
-    /// The switch that is node `node`.
+    /// The switch with number `node`; `None` if that node is no switch.
     pub fn shard(&self, node: NodeId) -> Option<&Shard<SimFrame>> {
         match self.places.get(node.0 as usize)? {
             Place::Switch(switch) => self.switches.get(*switch).map(|switch| &switch.shard),
@@ -76,7 +77,7 @@ impl View<'_> {
         }
     }
 
-    /// The host that is node `node`.
+    /// The host with number `node`; `None` if that node is no host.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         match self.places.get(node.0 as usize)? {
             Place::Station(station) => self.stations.get(*station).map(|station| &station.host),
@@ -84,12 +85,13 @@ impl View<'_> {
         }
     }
 
-    /// What end `end` of link `link` has put on it since the start; nothing where there is none.
+    /// Bytes on the wire that end `end` of link `link` has sent since the start; zero if there is no such
+    /// link.
     pub fn carried(&self, link: usize, end: usize) -> WireBytes {
         self.direction(link, end).map_or(WireBytes(0), |direction| direction.totals.wire)
     }
 
-    /// What end `end` of link `link` has sent and has not arrived yet.
+    /// Frames that end `end` of link `link` has sent and that have not arrived yet.
     pub fn in_flight(&self, link: usize, end: usize) -> Volume {
         self.direction(link, end).map_or(Volume::ZERO, Direction::in_flight)
     }
@@ -98,12 +100,12 @@ impl View<'_> {
         self.directions.get(*self.numbers.get(link)?.get(end)?)
     }
 
-    /// Frames that there are, on links and in switches.
+    /// All frames on links and in switches.
     pub fn frames(&self) -> Volume {
         self.pool.live()
     }
 
-    /// How far the simulation has come.
+    /// The progress of the simulation.
     pub fn progress(&self) -> Progress {
         self.progress
     }

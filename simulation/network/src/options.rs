@@ -1,27 +1,27 @@
-//! How a network is run.
+//! The options of a run.
 
 use crate::network::NodeId;
 use units::{Interval, Nanos};
 
-/// How a network is run.
+/// The options of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Of every random choice; the same seed gives the same run.
+    /// Seed of all random choices; the same seed gives the same run.
     pub seed: u64,
-    /// Flows that would start later than this are not started. When the last flow has ended, so has the run.
+    /// The last instant at which flows start. The run ends when the last flow has ended.
     pub until: Nanos,
-    /// The run ends then, whatever happens; after 2^44 ns (4.9 hours) at the latest.
+    /// The instant at which the run ends in any case; at most 2^44 ns (4.9 hours).
     pub limit: Nanos,
-    /// How often [`crate::Observer::sample`] is called, from zero on; never where there is none.
+    /// Interval between calls of [`crate::Observer::sample`], which begin at zero; `None` for no calls.
     pub sampling: Option<Interval>,
-    /// Nodes of which every frame is shown to [`crate::Observer::captured`].
+    /// Nodes whose frames are all passed to [`crate::Observer::captured`].
     pub taps: Vec<NodeId>,
-    /// How often it is looked whether the network gets on; never more often than every eight times the longest
-    /// delay of a link. Queues that wait for each other in a cycle for so long are a deadlock. It is a livelock
-    /// where something has moved in three such times, and no flow has got on in any.
+    /// Interval between looks for a standstill; raised to eight times the longest delay of a link if it is
+    /// shorter. Queues that wait for each other in a cycle for one interval are a deadlock. If frames moved
+    /// in three intervals but no flow made progress in any of them, that is a livelock.
     pub stall: Interval,
-    /// Whether switches may drop lossless frames: to see what a buffer that is too small costs. Otherwise such
-    /// a drop is a violation, unless the faults of a link of that switch explain it.
+    /// Whether switches may drop lossless frames, to see the cost of a buffer that is too small. Otherwise
+    /// such a drop is a violation, unless the PFC watchdog or the faults of a link of that switch explain it.
     pub tolerate_loss: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What came of a simulation.
+//! The results of a simulation.
 
 use crate::network::{FlowSpec, NodeId};
 use endpoint::{FlowId, HostCounters};
@@ -8,66 +8,66 @@ use units::{Interval, Nanos, PortId, Priority, WireBytes};
 /// A flow that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// What it was.
+    /// The flow.
     pub flow: FlowSpec,
-    /// When its last byte had arrived, and everything before it.
+    /// The instant at which all of its bytes had arrived.
     pub end: Nanos,
-    /// How many bytes it had: also of a flow without end, which was stopped.
+    /// Bytes of its message; of a flow without end, those until it was stopped.
     pub delivered: u64,
-    /// How long it takes alone in the network; see [`crate::ideal_completion`]. Zero where its length is
-    /// not known in advance.
+    /// Its completion time alone in the network; see [`crate::ideal_completion`]. Zero for a flow without
+    /// end.
     pub ideal: Interval,
     /// Packets that were sent more than once.
     pub retransmitted: u64,
 }
 
-/// How a simulation ended.
+/// The results of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The instant of its last event.
     pub end: Nanos,
     /// Why it ended.
     pub ending: Ending,
-    /// Frames that were put on a link, each link of their way counted.
+    /// Frames put on links; a frame counts once for each link on its path.
     pub transmissions: u64,
-    /// How often something was called: a switch, a host, or the far end of a link.
+    /// Events: arrivals of frames, and calls of switches, hosts and the schedule of flows.
     pub events: u64,
     /// Flows that were started.
     pub flows_started: u64,
-    /// Flows of which both ends were done.
+    /// Flows that ended at both ends.
     pub flows_ended: u64,
-    /// What the switches have to show, in the order of their nodes.
+    /// The state of the switches, in the order of their nodes.
     pub switches: Vec<SwitchOutcome>,
-    /// What the hosts have counted, in the order of their nodes.
+    /// The counters of the hosts, in the order of their nodes.
     pub hosts: Vec<HostOutcome>,
-    /// What was carried and lost, by link and by the end that sent.
+    /// Frames carried and lost, by link and sending end.
     pub links: Vec<[LinkOutcome; 2]>,
-    /// Where all frames have come from and gone to.
+    /// The sources and sinks of all frames.
     pub balance: Balance,
-    /// How often each invariant was checked.
+    /// The number of checks of each invariant.
     pub checks: Checks,
 }
 
-/// Why a simulation ended.
+/// The reason why a simulation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All flows have ended.
     Finished,
     /// [`crate::Observer::progress`] asked for it.
     Interrupted,
-    /// Its limit of virtual time was reached.
+    /// The limit of virtual time was reached.
     Limit,
-    /// Frames wait, and none will ever move: each queue of the cycle is paused by the next one's switch, because
-    /// the next one is full. Where there is no cycle, somebody waits for what nobody sends.
+    /// Frames wait forever: each queue of the cycle is paused by the switch of the next queue, because that
+    /// queue is full. Without a cycle, some node waits for a frame that no node will send.
     Deadlock {
-        /// Nothing has moved there since then, at least.
+        /// The queues have sent nothing since this instant, or longer.
         since: Nanos,
         /// The paused queues.
         cycle: Vec<PausedQueue>,
     },
-    /// Frames move, and no flow gets on; see [`crate::Options::stall`].
+    /// Frames move, but no flow makes progress; see [`crate::Options::stall`].
     Livelock {
-        /// When the last new byte was delivered.
+        /// The instant at which the last new byte was delivered.
         since: Nanos,
     },
     /// A flow was to start at a host whose queue pairs are all taken; see [`endpoint::Host::reserve`].
@@ -82,18 +82,18 @@ pub enum Ending {
 /// An egress queue that is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PausedQueue {
-    /// Of which switch.
+    /// The switch.
     pub node: NodeId,
-    /// Of which port.
+    /// The port.
     pub port: PortId,
-    /// Which.
+    /// The priority of the queue.
     pub priority: Priority,
 }
 
-/// What a switch has to show at the end.
+/// The state of a switch at the end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchOutcome {
-    /// Which.
+    /// The switch.
     pub node: NodeId,
     /// Its ports.
     pub ports: Vec<PortInspection>,
@@ -101,12 +101,12 @@ pub struct SwitchOutcome {
     pub pools: PoolReport,
 }
 
-/// What a host has counted.
+/// The counters of a host at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOutcome {
-    /// Which.
+    /// The host.
     pub node: NodeId,
-    /// What.
+    /// Its counters.
     pub counters: HostCounters,
 }
 
@@ -115,9 +115,9 @@ pub struct HostOutcome {
 pub struct LinkOutcome {
     /// Frames that were put on it, lost ones included.
     pub carried: Volume,
-    /// What they took of it.
+    /// Bytes on the wire that they occupied.
     pub wire: WireBytes,
-    /// What went wrong.
+    /// Frames lost, by fault.
     pub lost: Losses,
 }
 
@@ -126,22 +126,22 @@ pub struct LinkOutcome {
 pub struct Losses {
     /// Data frames lost at random.
     pub random: Volume,
-    /// Frames that came with a wrong FCS.
+    /// Frames that arrived with a wrong FCS.
     pub corrupted: Volume,
     /// PFC frames lost at random.
     pub control: Volume,
-    /// What was on its way, or was to be, while the link was down.
+    /// Frames in flight while the link was down.
     pub down: Volume,
 }
 
 impl Losses {
-    /// All of them.
+    /// The sum of all losses.
     pub fn total(&self) -> Volume {
         self.random + self.corrupted + self.control + self.down
     }
 }
 
-/// Where all frames have come from and gone to. What came in is what went out, in frames and in bytes.
+/// The sources and sinks of all frames. [`Self::credit`] equals [`Self::debit`], in frames and in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
     /// Sent by hosts.
@@ -156,34 +156,34 @@ pub struct Balance {
     pub lost: Volume,
     /// Sent through ports without a link.
     pub unconnected: Volume,
-    /// Kept or dropped by switches, each under a name.
+    /// Consumed or dropped by switches, each under a name.
     pub taken: Volume,
     /// On links and in switches.
     pub inside: Volume,
 }
 
 impl Balance {
-    /// All that came in.
+    /// All frames that came in.
     pub fn credit(&self) -> Volume {
         self.sent + self.made + self.duplicated
     }
 
-    /// All that went out, or is still there.
+    /// All frames that went out or are still inside.
     pub fn debit(&self) -> Volume {
         self.delivered + self.lost + self.unconnected + self.taken + self.inside
     }
 }
 
-/// How often each invariant was checked; see [`crate::Broken`] for what they are.
+/// The number of checks of each invariant; see [`crate::Broken`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
     /// Conservation of frames and bytes.
     pub conservation: u64,
-    /// What is on links, frame by frame, and what a switch holds, against the balance.
+    /// Frames on links and in switches, against the balance.
     pub sums: u64,
     /// Ledger of a switch against its queues and groups.
     pub ledger: u64,
-    /// What a switch holds against its pools.
+    /// Bytes that a switch holds, against its pools.
     pub buffer: u64,
     /// Drops of a switch, by name.
     pub drops: u64,

@@ -1,4 +1,4 @@
-//! A network that can be run.
+//! The simulation of a network.
 
 use crate::engine::Engine;
 use crate::network::{FlowSpec, NetworkSpec};
@@ -7,29 +7,29 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::violation::Violation;
 
-/// A network that can be run, once.
+/// A network that is ready to run, once.
 pub struct Simulation {
     engine: Engine,
 }
 
 impl Simulation {
-    /// `network`, at rest.
+    /// The simulation of `network`, at rest.
     ///
     /// # Panics
-    /// Where links or taps name nodes or ports that there are not, or a port has two links: whoever made the
-    /// network has checked it.
+    /// If a link names a node or port that does not exist, or a port has two links. The caller has checked
+    /// the network.
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         Self { engine: Engine::new(network, options) }
     }
 
-    /// Runs it with `flows`, which come in the order of their start and are asked for one by one, when the last
-    /// one has started.
+    /// Runs the network with `flows`, which are sorted by start. Each one is fetched when the one before it
+    /// has started.
     ///
     /// # Errors
-    /// [`Violation`]: an invariant did not hold, and what came of the run means nothing.
+    /// [`Violation`] if an invariant does not hold. The run then has no valid results.
     ///
     /// # Panics
-    /// Where a flow is between nodes that are no hosts, as [`Simulation::new`] does.
+    /// If a flow names a node that is not a host.
     pub fn run(
         self,
         flows: impl Iterator<Item = FlowSpec>,

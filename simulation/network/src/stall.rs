@@ -1,38 +1,38 @@
-//! Networks that stand still, and networks that run on the spot.
+//! The watch for deadlocks and livelocks.
 
 use crate::outcome::Ending;
 use endpoint::FlowId;
 use std::collections::HashMap;
 use units::{Interval, Nanos, PortId, Priority};
 
-/// So often it is looked until frames that move and bring nothing are a livelock: what is sent again after a
-/// timeout may have been lost once more.
+/// Looks without progress after which moving frames are a livelock. One would be too few: a frame that is
+/// sent again after a timeout may be lost once more.
 const FRUITLESS: u32 = 3;
 
-/// Looks now and then whether a network gets on.
+/// Looks at intervals whether a network makes progress.
 #[derive(Debug)]
 pub(crate) struct Watch {
     stall: Interval,
-    /// When it looks.
+    /// The instant of the next look.
     next: Nanos,
-    /// When a new byte was last delivered.
+    /// The instant at which the last new byte was delivered.
     pub delivered_at: Nanos,
-    /// Of which flow more was delivered last, and how much of it there is.
+    /// The flow of the last delivery, and its bytes delivered so far.
     pub delivered: Option<(FlowId, u64)>,
-    /// Rises whenever something but a pause is sent.
+    /// Rises whenever a frame other than a PFC frame is sent.
     pub moved: u64,
-    /// What that was at the last look.
+    /// The value of `moved` at the last look.
     moved_before: u64,
-    /// How often it was looked since new bytes were delivered, and something had moved.
+    /// Looks since the last new byte at which frames had moved.
     fruitless: u32,
-    /// What each queue had sent at the last look, where it held frames and was paused.
+    /// The queues that held frames and were paused at the last look.
     stuck: Stuck,
 }
 
-/// By queue that holds frames and is paused, what it has sent so far.
+/// The paused queues that hold frames, with the number of frames that each has sent so far.
 pub(crate) type Stuck = HashMap<Queue, u64, foldhash::fast::FixedState>;
 
-/// A queue, by the place of its switch among all switches.
+/// A queue; `switch` is an index among all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Queue {
     pub switch: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Queue {
 }
 
 impl Watch {
-    /// Looks every `stall`.
+    /// A watch that looks every `stall`.
     pub fn new(stall: Interval) -> Self {
         Self {
             stall,
@@ -59,13 +59,12 @@ impl Watch {
         self.next
     }
 
-    /// When it looked before it does at `now`.
+    /// The instant of the look before the one at `now`.
     pub fn before(&self, now: Nanos) -> Nanos {
         now - self.stall
     }
 
-    /// Those of the queues that are `stuck` now that were at the last look, too, and have sent nothing since; in
-    /// their order.
+    /// The `stuck` queues that were stuck at the last look too and have sent nothing since, sorted.
     pub fn standing(&mut self, stuck: Stuck) -> Vec<Queue> {
         let standing =
             |queue: &Queue| stuck.get(queue).is_some_and(|sent| self.stuck.get(queue) == Some(sent));
@@ -75,8 +74,7 @@ impl Watch {
         queues
     }
 
-    /// Looks at `now` whether what moves brings anything; returns how the run ends where it does not, and has set the
-    /// time of the next look otherwise.
+    /// Looks for a livelock at `now`; returns how the run ends if there is one. Otherwise sets the next look.
     pub fn look_for_a_livelock(&mut self, now: Nanos, is_active: bool) -> Option<Ending> {
         let moved = self.moved != core::mem::replace(&mut self.moved_before, self.moved);
         if !is_active || self.delivered_at > self.before(now) {
@@ -92,11 +90,11 @@ impl Watch {
     }
 }
 
-/// A cycle of a graph, by the edges of each node; empty where there is none.
+/// A cycle of the graph with these edges of each node; empty if there is none.
 pub(crate) fn cycle(edges: &[Vec<usize>]) -> Vec<usize> {
     let mut done = vec![false; edges.len()];
     for start in 0..edges.len() {
-        // The way from `start` to where the search is, with the edge of each node that is tried next.
+        // The path from `start` to the current node, with the edge of each node to try next.
         let mut way = vec![(start, 0)];
         while let Some((node, edge)) = way.last_mut() {
             let Some(next) = edges[*node].get(*edge).copied() else {

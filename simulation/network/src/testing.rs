@@ -1,4 +1,4 @@
-//! What the tests here share: small networks.
+//! Small networks for the tests of this crate.
 
 use crate::network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use core::net::Ipv4Addr;
@@ -13,7 +13,7 @@ use wire::pfc;
 
 pub const RATE: BitRate = BitRate::gigabits(100);
 pub const DELAY: Interval = Interval(1_000);
-/// Lossless in all that is here.
+/// The lossless priority of all these networks.
 pub const P3: Priority = Priority::from_low_bits(3);
 
 fn port(number: u16) -> PortSettings {
@@ -58,7 +58,7 @@ pub fn host(number: u8, to: u8) -> NodeSpec {
     NodeSpec { name: format!("host{number}"), kind: NodeKind::Host(settings) }
 }
 
-/// What such a host is.
+/// The settings of host `number`, all of whose frames go to host `to`.
 pub fn host_settings(number: u8, to: u8) -> HostSettings {
     let mac = |number| MacAddress([2, 0, 0, 1, 0, number]);
     HostSettings {
@@ -102,7 +102,7 @@ pub fn line() -> NetworkSpec {
     }
 }
 
-/// A flow between nodes 0 and 1, from the start on.
+/// A flow from node 0 to node 1 that starts at zero.
 pub fn flow(bytes: Option<u64>) -> FlowSpec {
     FlowSpec {
         id: FlowId(0),

@@ -1,45 +1,46 @@
-//! Who is next: a winner tree over actors, each with one instant.
+//! The event queue: a winner tree over actors, each with one instant.
 
 use units::Nanos;
 
 /// An actor of a simulation, by its number.
 pub(crate) type Actor = usize;
 
-/// Who and when in one word, so that a match is a comparison: the instant above [`ACTOR_BITS`], the actor below.
+/// An instant and its actor in one word, so that a match is one comparison. The low [`ACTOR_BITS`] bits are
+/// the actor.
 type Entry = u64;
 
-/// A million actors.
+/// Bits for a million actors.
 const ACTOR_BITS: u32 = 20;
-/// Who plays each other in a match.
+/// The number of players in a match.
 const PLAYERS: usize = 4;
-/// What is not due within 2^44 ns, almost five hours, is never due.
+/// The first instant that counts as never: 2^44 - 1 ns, almost five hours.
 const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 
-/// The next instant of each of a fixed number of actors, and which comes first; of equal instants, that of
-/// the actor with the lower number.
+/// Holds the next instant of each of a fixed number of actors, and finds the first. Of equal instants, the
+/// one of the actor with the lower number comes first.
 ///
-/// A heap of events would hold stale ones: an actor changes its mind often, and each change would leave an
-/// entry behind. Here an actor has one leaf, and a change plays the matches from there to the root again, as
-/// far as they end otherwise than before.
+/// A heap of events would hold stale ones: actors change their instants often, and each change would leave an
+/// entry behind. Here an actor has one leaf, and a change replays the matches from there toward the root,
+/// until a result stays the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// Match 1 is the final, the winners of matches 4n to 4n + 3 meet in match n, and those of the actors come last.
-    /// No other numbers are played.
+    /// Match 1 is the final, and the winners of matches 4n to 4n + 3 meet in match n. The matches between
+    /// actors come last. Other numbers are unused.
     matches: Vec<[Entry; PLAYERS]>,
-    /// The first of those of the actors, a power of four.
+    /// The number of the first match between actors, a power of four.
     first_round: usize,
-    /// Who wins the final.
+    /// The winner of the final.
     winner: Entry,
 }
 
 impl Tournament {
-    /// The first instant that is too late to be told from never.
+    /// The first instant that counts as never.
     pub const HORIZON: Nanos = Nanos(NEVER);
 
-    /// `actors` that never act.
+    /// A tournament of `actors` actors, none of them due.
     ///
     /// # Panics
-    /// Above 2^20 of them.
+    /// If there are more than 2^20 actors.
     pub fn new(actors: usize) -> Self {
         assert!(actors <= 1 << ACTOR_BITS, "a network has at most {} actors", 1 << ACTOR_BITS);
         let mut first_round = 1;
@@ -52,7 +53,7 @@ impl Tournament {
         it
     }
 
-    /// Who is next, and when; at [`Nanos::NEVER`] where nobody is.
+    /// The first instant and its actor; [`Nanos::NEVER`] if no actor is due.
     #[inline]
     pub fn next(&self) -> (Nanos, Actor) {
         let winner = self.winner;
@@ -61,7 +62,7 @@ impl Tournament {
         (if at == NEVER { Nanos::NEVER } else { Nanos(at) }, actor)
     }
 
-    /// `actor` acts at `at`, unless it acts before that.
+    /// Sets the next instant of `actor` to `at`, if that is earlier.
     #[inline]
     pub fn lower(&mut self, actor: Actor, at: Nanos) {
         let place = self.first_round * PLAYERS + actor;
@@ -70,7 +71,7 @@ impl Tournament {
         }
     }
 
-    /// `actor` acts next at `at`.
+    /// Sets the next instant of `actor` to `at`.
     #[inline]
     pub fn set(&mut self, actor: Actor, at: Nanos) {
         let (mut place, mut winner) = (self.first_round * PLAYERS + actor, entry(at, actor));

@@ -1,19 +1,19 @@
-//! Invariants, and what it means to break one.
+//! The invariants of a run, and reports of their violation.
 
 use crate::network::NodeId;
 use endpoint::FlowId;
 use switch::{DropReason, Volume};
 use units::{Bytes, Nanos, PortId, Priority};
 
-/// An invariant did not hold. The seed, network and flows bring it about again.
+/// An invariant that did not hold. The same seed, network and flows reproduce it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("at {at} s, with seed {seed}: {what}")]
 pub struct Violation {
-    /// When it was found.
+    /// The instant at which it was found.
     pub at: Nanos,
     /// The seed of the run.
     pub seed: u64,
-    /// Which, and where.
+    /// The invariant, and where it was violated.
     pub what: Broken,
 }
 
@@ -24,135 +24,135 @@ pub enum Broken {
     #[error("{} frames of {} bytes are known to be under way, and there are {} of {}",
         expected.frames, expected.bytes.0, found.frames, found.bytes.0)]
     Conservation {
-        /// What the balance says.
+        /// The volume that the balance expects.
         expected: Volume,
-        /// What is there.
+        /// The volume found.
         found: Volume,
     },
-    /// A switch does not hold what came in and did not leave.
+    /// A switch does not hold the frames that came in and did not leave.
     #[error("switch {} should hold {} frames of {} bytes, and its ledger has {} of {}",
         node.0, expected.frames, expected.bytes.0, ledger.frames, ledger.bytes.0)]
     Held {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// What came in and did not leave.
+        /// The frames that came in and did not leave.
         expected: Volume,
-        /// What its ledger says.
+        /// The volume in its ledger.
         ledger: Volume,
     },
     /// Ledger and egress queue differ.
     #[error("switch {}, {port}, queue {priority}: {} bytes wait, and the ledger has {}",
         node.0, queued.bytes.0, ledger.bytes.0)]
     Ledger {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// Which port.
+        /// The port.
         port: PortId,
-        /// Which queue.
+        /// The priority of the queue.
         priority: Priority,
-        /// What waits in the queue.
+        /// The volume that waits in the queue.
         queued: Volume,
-        /// What the ledger says.
+        /// The amount in the ledger.
         ledger: Volume,
     },
     /// Ledger and priority group differ.
     #[error("switch {}, {port}, group {priority} holds {} bytes, and the ledger has {}",
         node.0, group.0, ledger.0)]
     Group {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// Which port.
+        /// The port.
         port: PortId,
-        /// Which group.
+        /// The priority of the group.
         priority: Priority,
-        /// What the group holds.
+        /// The amount that the group holds.
         group: Bytes,
-        /// What the ledger says.
+        /// The amount in the ledger.
         ledger: Bytes,
     },
-    /// More is held than the buffer has.
+    /// A switch holds more than its buffer.
     #[error("switch {}: {} bytes are held of {} pool, which has {}", node.0, held.0, pool.name(), limit.0)]
     Buffer {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// Of what.
+        /// The pool.
         pool: Pool,
-        /// How much.
+        /// The amount held.
         held: Bytes,
-        /// What there is.
+        /// The size of the pool.
         limit: Bytes,
     },
     /// A lossless frame was dropped, and no fault of a link explains it.
     #[error("switch {}, {port}: a frame of lossless priority {priority} was dropped ({})", node.0, reason.name())]
     LosslessDrop {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
         /// The port that counted the drop.
         port: PortId,
         /// The priority of the frame.
         priority: Priority,
-        /// Why.
+        /// The reason of the drop.
         reason: DropReason,
     },
-    /// A switch got rid of frames and did not count them, or counted others.
+    /// The counters of a switch do not match the frames that it has consumed or dropped.
     #[error("switch {} has taken {} frames of {} bytes, and names {} of {}",
         node.0, taken.frames, taken.bytes.0, named.frames, named.bytes.0)]
     UnnamedDrop {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// What came in and is neither inside nor out.
+        /// The frames that came in and are neither inside nor out.
         taken: Volume,
-        /// What its counters name.
+        /// The frames that its counters name.
         named: Volume,
     },
-    /// A frame overtook another one of its queue pair.
+    /// A frame overtook another frame of its queue pair.
     #[error("flow {}: frame {serial} was delivered after frame {after}", flow.0)]
     Order {
-        /// Whose.
+        /// The flow.
         flow: FlowId,
-        /// As which frame of its flow it was sent.
+        /// The serial number of the frame in its flow.
         serial: u32,
-        /// What came before it.
+        /// The serial number of the frame delivered before it.
         after: u32,
     },
     /// A data frame began while its priority was paused.
     #[error("node {}, {port}: a frame of priority {priority} begins at {start} s, paused until {until} s", node.0)]
     Pause {
-        /// Who sent it.
+        /// The sender.
         node: NodeId,
-        /// Through which port.
+        /// The port of the sender.
         port: PortId,
         /// Its priority.
         priority: Priority,
-        /// Its first bit.
+        /// The start of its first bit.
         start: Nanos,
-        /// When it may begin.
+        /// The end of the pause.
         until: Nanos,
     },
     /// A frame began before the one in front of it had ended, in the past, or further ahead than is allowed.
     #[error("node {}, {port}: a frame begins at {start} s, between {earliest} s and {latest} s is allowed", node.0)]
     Start {
-        /// Who sent it.
+        /// The sender.
         node: NodeId,
-        /// Through which port.
+        /// The port of the sender.
         port: PortId,
-        /// Its first bit.
+        /// The start of its first bit.
         start: Nanos,
-        /// When the link is free.
+        /// The instant from which the link is free.
         earliest: Nanos,
-        /// How far ahead of time it may be handed over.
+        /// The latest start that the window allows.
         latest: Nanos,
     },
-    /// A port of a switch is due at another instant than it said.
+    /// A port of a switch is due at another instant than it announced.
     #[error("switch {}, {port} is due at {due} s and said {said} s", node.0)]
     Deadline {
-        /// Which switch.
+        /// The switch.
         node: NodeId,
-        /// Which port.
+        /// The port.
         port: PortId,
-        /// When it was due.
+        /// The instant at which it is due.
         due: Nanos,
-        /// When it wanted to be called.
+        /// The instant that it announced.
         said: Nanos,
     },
 }

@@ -1,19 +1,19 @@
-//! What congestion control hears of the receiver.
+//! Acknowledgements, as congestion control sees them.
 
 use units::Interval;
 
-/// An acknowledgement, as congestion control sees it. Bytes are those of the message.
+/// An acknowledgement. All bytes are those of the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
-    /// Bytes that are acknowledged, from the start of the message.
+    /// Bytes acknowledged so far.
     pub acknowledged: u64,
-    /// Of them, those that were not before.
+    /// Bytes that this acknowledgement is the first to acknowledge.
     pub newly: u64,
-    /// Bytes that were sent, from the start of the message.
+    /// Bytes sent so far.
     pub sent: u64,
-    /// From the start of the last packet that it acknowledges to now; `None` where that packet was sent more than
-    /// once, or did not ask for an acknowledgement.
+    /// The time since the start of the last packet that it acknowledges; `None` if that packet was sent more
+    /// than once or did not request an acknowledgement.
     pub round_trip: Option<Interval>,
-    /// What it carries back of what switches wrote on the way; empty where it carries nothing.
+    /// The in-band telemetry that it returns; empty if there is none.
     pub telemetry: &'a [u8],
 }

@@ -1,4 +1,4 @@
-//! Congestion control: how fast a queue pair sends.
+//! Congestion control, which sets the sending rate of a queue pair.
 //!
 //! Each algorithm is a state machine in its own file, driven by timestamped events. Rates count bits on the
 //! wire, including preamble and gap, so the port's rate is the full line rate.

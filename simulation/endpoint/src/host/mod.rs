@@ -54,7 +54,7 @@ pub enum Event {
     },
 }
 
-/// What a host counts.
+/// The counters of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
     /// Data packets sent, including retransmissions.
@@ -261,8 +261,8 @@ impl Host {
         }
     }
 
-    /// When to call `egress` next if nothing arrives; [`Nanos::NEVER`] if the host is idle. Never before the
-    /// latest call.
+    /// The instant of the next call of `egress` if nothing arrives; [`Nanos::NEVER`] if the host is idle. It
+    /// is never before the latest call.
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
         let alarm = self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm);

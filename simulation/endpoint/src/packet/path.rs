@@ -1,4 +1,4 @@
-//! What all frames of a queue pair have: addresses, and the headers before those of the transport.
+//! The common part of all frames of a queue pair: addresses, and the headers before those of the transport.
 
 use crate::settings::Station;
 use core::net::Ipv4Addr;
@@ -13,7 +13,7 @@ pub(super) const IP_AT: usize = ethernet::HEADER_LEN;
 pub(super) const UDP_AT: usize = IP_AT + ipv4::MIN_HEADER_LEN;
 pub(super) const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
 
-/// From where to where the frames of a queue pair go.
+/// The addresses of the frames of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub station: Station,
@@ -24,7 +24,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Writes all that stands before the BTH of a packet with `transport` bytes from its BTH on.
+    /// Writes the headers before the BTH of a packet with `transport` bytes from its BTH on.
     pub(super) fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
         let (packet, udp_header) = out.split_at_mut(UDP_AT);
         let length = udp::HEADER_LEN as u16 + transport;
@@ -35,7 +35,7 @@ impl Path {
         let _ = udp.emit(udp_header);
     }
 
-    /// Writes Ethernet and IP headers of a packet with `payload` bytes of `protocol`, where there is room.
+    /// Writes Ethernet and IP headers of a packet with `payload` bytes of `protocol`, if there is room.
     pub(super) fn emit_packet(
         &self,
         dscp: Dscp,
@@ -90,7 +90,7 @@ impl Path {
     }
 }
 
-/// A frame that is all there: an acknowledgement or a congestion notification.
+/// A complete frame: an acknowledgement or a congestion notification.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortFrame {
     pub(super) bytes: [u8; Self::CAPACITY],
@@ -98,7 +98,7 @@ pub(crate) struct ShortFrame {
 }
 
 impl ShortFrame {
-    /// Room for the longest one, an acknowledgement that returns telemetry.
+    /// The length of the longest one, an acknowledgement that returns telemetry.
     pub(super) const CAPACITY: usize = 111;
 
     pub fn bytes(&self) -> &[u8] {

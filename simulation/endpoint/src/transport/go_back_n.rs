@@ -8,8 +8,8 @@ use super::Response;
 use crate::settings::GoBackN;
 use units::Nanos;
 
-/// The maximum number of packets in flight: half of the sequence numbers, less one, to tell old from new
-/// (InfiniBand section 9.7.1).
+/// The maximum number of packets in flight: half of the sequence numbers, less one, to distinguish old from
+/// new (InfiniBand section 9.7.1).
 const IN_FLIGHT_MAX: u64 = (1 << 23) - 1;
 
 /// The sending half of the transport.

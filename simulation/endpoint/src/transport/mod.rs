@@ -1,4 +1,4 @@
-//! Transports: how lost packets are retransmitted.
+//! Transports, which retransmit lost packets.
 //!
 //! A transport numbers the packets of a message from zero; the queue pair maps them to sequence numbers,
 //! which wrap. Each transport is in its own file, with a sending and a receiving half.

@@ -12,8 +12,8 @@ use crate::settings;
 use round_trip::RetransmissionTimer;
 use units::Nanos;
 
-/// The maximum number of segments in flight: 2^30 bytes of the largest, to tell old sequence numbers from new
-/// (RFC 7323 section 2.3).
+/// The maximum number of segments in flight: 2^30 bytes of the largest, to distinguish old sequence numbers
+/// from new (RFC 7323 section 2.3).
 const IN_FLIGHT_MAX: u64 = 1 << 17;
 
 /// The sending half of the transport. Windows are in segments.

@@ -1,23 +1,23 @@
-//! What a receiver answers.
+//! The answers of a receiver.
 
-/// What an answer of the receiver says, in packets of the message.
+/// An answer of the receiver, in packets of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Response {
-    /// All packets before this one are there.
+    /// All packets before this one have arrived.
     Acknowledge {
-        /// The first one that is not acknowledged.
+        /// The first unacknowledged packet.
         before: u64,
     },
-    /// All packets before this one are there, this one is not, and a later one came.
+    /// All packets before the expected one have arrived, and then a later one.
     SequenceError {
-        /// The one that was expected.
+        /// The expected packet.
         expected: u64,
     },
-    /// All packets before one are there, that one is not, and a later one came and was kept.
+    /// All packets before the expected one have arrived, and then a later one, which the receiver kept.
     Selective {
-        /// The one that was expected.
+        /// The expected packet.
         expected: u64,
-        /// The one that came.
+        /// The packet that arrived.
         arrived: u64,
     },
 }

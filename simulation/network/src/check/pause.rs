@@ -1,4 +1,4 @@
-//! Pauses as a link sees them, to hold a sender to them.
+//! Pauses as a link sees them, to check that senders obey them.
 
 use units::{BitRate, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::{self, EtherType};
@@ -6,24 +6,25 @@ use wire::ip::Dscp;
 use wire::{pfc, vlan};
 
 /// The pauses that have arrived at the sender of one direction, by the bytes of their frames (IEEE 802.1Q
-/// clause 36.1.3.3: from the arrival on, for the time of the frame). It knows nothing of what a switch or a host has
-/// made of them.
+/// clause 36.1.3.3: from the arrival on, for the time in the frame). They are independent of how the switch
+/// or host handles them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct LinkPauses {
-    /// When the last of them is over: what each frame asks.
+    /// The end of the last pause, which each frame checks first.
     latest: Nanos,
     rate: BitRate,
     until: [Nanos; Priority::COUNT],
 }
 
 impl LinkPauses {
-    /// A sender at `rate` that was told nothing.
+    /// No pauses, for a sender at `rate`.
     pub fn new(rate: BitRate) -> Self {
         Self { rate, until: [Nanos::ZERO; Priority::COUNT], latest: Nanos::ZERO }
     }
 
-    /// A PFC frame arrived at `now`, at a sender that obeys for `obeyed`.
+    /// Takes note of a PFC frame that arrived at `now`, at a sender that obeys it for the priorities
+    /// `obeyed`.
     pub fn hear(&mut self, now: Nanos, headers: &[u8], obeyed: PrioritySet) {
         let Some(times) = pause_times(headers) else { return };
         for priority in obeyed.iter() {
@@ -40,13 +41,13 @@ impl LinkPauses {
         at < self.latest
     }
 
-    /// When `priority` may send again.
+    /// The instant from which `priority` may send again.
     pub fn until(&self, priority: Priority) -> Nanos {
         self.until[priority.index()]
     }
 }
 
-/// What a PFC frame says; nothing where it is none.
+/// The pause times of a PFC frame; `None` for other frames.
 fn pause_times(headers: &[u8]) -> Option<[Option<PauseQuanta>; Priority::COUNT]> {
     let frame = ethernet::View::parse(headers).ok()?;
     if frame.ether_type() != EtherType::MAC_CONTROL {
@@ -55,7 +56,7 @@ fn pause_times(headers: &[u8]) -> Option<[Option<PauseQuanta>; Priority::COUNT]>
     Some(pfc::View::parse(frame.payload()).ok()?.times())
 }
 
-/// The code points of a frame: the DSCP of its IP header and the PCP of its outer tag, where it has them.
+/// The code points of a frame: the DSCP of its IP header and the PCP of its outer tag, if it has them.
 pub(crate) fn code_points(headers: &[u8]) -> (Option<Dscp>, Option<Priority>) {
     let at = |offset: usize| headers.get(offset).copied().unwrap_or_default();
     let mut offset = ethernet::HEADER_LEN;

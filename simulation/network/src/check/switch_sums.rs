@@ -9,13 +9,13 @@ fn ports(switch: &Switch) -> impl Iterator<Item = PortId> + use<> {
     (0..switch.out.len() as u16).map(PortId)
 }
 
-/// What a switch says that it kept or dropped.
+/// The frames that the counters of a switch name as consumed or dropped.
 pub(crate) fn named(switch: &Switch) -> Volume {
     let mut sum = Volume::ZERO;
     for port in ports(switch) {
         let counters = switch.shard.ingress_counters(port);
         let consumed: Volume = counters.consumed.iter().copied().sum();
-        // An answer is made out of what was consumed.
+        // An answer reuses the buffer of the consumed frame.
         let answered: Volume = counters.answers.iter().copied().sum();
         sum += consumed - answered;
         sum += counters.dropped.iter().flatten().copied().sum();
@@ -24,7 +24,7 @@ pub(crate) fn named(switch: &Switch) -> Volume {
     sum
 }
 
-/// What was dropped at egress, by priority and reason.
+/// The frames dropped at egress, by priority and reason.
 fn egress_drops(switch: &Switch, port: PortId) -> impl Iterator<Item = (Priority, DropReason, Volume)> {
     Priority::all().flat_map(move |priority| {
         let dropped = switch.shard.queue(Nanos::ZERO, port, priority).dropped;
@@ -32,7 +32,7 @@ fn egress_drops(switch: &Switch, port: PortId) -> impl Iterator<Item = (Priority
     })
 }
 
-/// A drop of a frame that should not be lost, if there was one.
+/// A drop of a lossless frame that nothing explains, if there was one.
 pub(crate) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropReason)> {
     let lossless = |port: PortId| switch.program.port(port).lossless();
     for port in ports(switch) {
@@ -50,9 +50,9 @@ pub(crate) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropRe
     None
 }
 
-/// Whether a lossless frame may be dropped at `port` for `reason`. A group has a headroom of its own: only the faults of
-/// its link can make more arrive than that. The headroom pool is shared: a port that gets more than it
-/// asked for takes it from all others.
+/// Whether a lossless frame may be dropped at `port` for `reason`. Each group has its own headroom, and only
+/// faults of its link can make more arrive than that. The headroom pool is shared, so a port that gets more
+/// than it asked for takes it from all others.
 fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
     match reason {
         DropReason::PfcWatchdog => true,
@@ -62,7 +62,7 @@ fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
     }
 }
 
-/// Each port wants to be called when it last said so.
+/// Checks that each port is due at the instant that it last announced.
 pub(crate) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
     for (port, said) in ports(switch).zip(&switch.deadlines) {
         let due = switch.shard.port_deadline(port);
@@ -73,7 +73,7 @@ pub(crate) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Ledger, queues and groups say the same, and in all what came in and did not leave.
+/// Checks that ledger, queues and groups agree, and hold the frames that came in and did not leave.
 pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     let (shard, node) = (&switch.shard, switch.node);
     let mut held = Volume::ZERO;

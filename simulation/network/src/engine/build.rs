@@ -1,4 +1,4 @@
-//! A network before its first event.
+//! Builds the engine from the description of a network.
 
 use super::calendar::Calendar;
 use super::switches::Odd;
@@ -67,17 +67,17 @@ impl Engine {
     }
 }
 
-/// The nodes of a network, each among those of its kind.
+/// The nodes of a network, by kind.
 #[derive(Default)]
 struct Nodes {
-    /// By node.
+    /// The place of each node.
     places: Vec<Place>,
     switches: Vec<Switch>,
     stations: Vec<Station>,
 }
 
 impl Nodes {
-    /// Without links. `unreliable` has the ports of each node that may drop lossless frames.
+    /// The nodes, without links. `unreliable` has the ports of each node that may drop lossless frames.
     fn new(specs: Vec<NodeSpec>, unreliable: &[PortSet], taps: &[NodeId]) -> Self {
         let mut nodes = Self::default();
         for ((number, spec), unreliable) in (0..).zip(specs).zip(unreliable) {
@@ -99,14 +99,14 @@ impl Nodes {
         nodes
     }
 
-    /// Tells each direction where it leads, and the node that sends there of it.
+    /// Sets the receiver of each direction, and the directions of each node.
     fn connect(&mut self, directions: &mut [Direction]) {
         for (number, direction) in directions.iter_mut().enumerate() {
             direction.place = self.places[direction.to.node.0 as usize];
             match direction.place {
                 Place::Switch(switch) => {
                     let inputs = &mut self.switches[switch].inputs;
-                    // The directions that lead to a node follow each other.
+                    // Directions to the same node are consecutive.
                     inputs.start = if inputs.start == inputs.end { number } else { inputs.start };
                     inputs.end = number + 1;
                     direction.input = number - inputs.start;
@@ -144,8 +144,8 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
     }
 }
 
-/// By node, the ports where more may arrive than the switch has asked for: whoever sends there is not told to stop, or
-/// not in time, or what it has sent before comes later than the length of the link says.
+/// The ports of each node at which faults may let more arrive than the switch asked for: PFC frames to the
+/// neighbour are lost or late, or frames that it sent earlier take longer than the delay of the link.
 fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
     let mut ports = vec![PortSet::EMPTY; network.nodes.len()];
     for link in &network.links {
@@ -159,8 +159,8 @@ fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
     ports
 }
 
-/// Both directions of each link, in the order of the ports to which they lead, so that what arrives at one
-/// instant comes in the order of ports; and by link and end, the number of the direction.
+/// Both directions of each link, sorted by receiving port, so that frames of one instant arrive in the order
+/// of ports; and the number of each direction, by link and sending end.
 fn directions(network: &NetworkSpec, seed: u64) -> (Vec<Direction>, Vec<[usize; 2]>) {
     let mut order: Vec<(usize, usize)> =
         (0..network.links.len()).flat_map(|link| [(link, 0), (link, 1)]).collect();

@@ -1,15 +1,16 @@
-//! When each node has something to do next.
+//! The next instant of each actor.
 
 use crate::link::Direction;
 use crate::nodes::Place;
 use crate::tournament::Tournament;
 
-/// The next instant of each actor. A switch also has an agenda of its own, because it is visited for many events.
+/// The next instant of each actor. A switch also has its own agenda, because one visit covers many events.
 #[derive(Debug)]
 pub(super) struct Calendar {
     /// Nodes by number, then the other actors.
     pub actors: Tournament,
-    /// By switch: the directions that lead to it, in the order of ports, and last its own deadline.
+    /// The agenda of each switch: the directions that lead to it, in the order of ports, then its own
+    /// deadline.
     pub agendas: Vec<Tournament>,
 }
 
@@ -53,7 +54,8 @@ mod tests {
         }
     }
 
-    /// Everything that an observer sees. What is captured at different nodes comes in no order.
+    /// Everything that an observer sees. Captures are kept by node, because those of different nodes have no
+    /// defined order.
     #[derive(Debug, Default, PartialEq)]
     struct Log {
         samples: Vec<(Nanos, u64)>,

@@ -1,4 +1,4 @@
-//! What is checked after events, every now and then, and at the end.
+//! The checks after each event, at intervals, and at the end.
 
 use super::Engine;
 use crate::check::switch_sums;
@@ -7,7 +7,7 @@ use crate::violation::Broken;
 use switch::Volume;
 
 impl Engine {
-    /// What is checked after each event: no frame has come from nowhere or gone nowhere.
+    /// Checks after each event that the frames and bytes in existence are those of the balance.
     #[inline]
     pub(super) fn check_event(&mut self) -> Result<(), Broken> {
         self.events += 1;
@@ -28,21 +28,21 @@ impl Engine {
         self.check_balance()
     }
 
-    /// All that can be checked.
+    /// Runs all checks.
     pub(super) fn check_everything(&mut self) -> Result<(), Broken> {
         (0..self.switches.len()).try_for_each(|switch| self.check_switch(switch))?;
         self.check_balance()?;
         self.check_links()
     }
 
-    /// What came in is what went out and what is still there.
+    /// Checks that all frames that came in have gone out or are still inside.
     fn check_balance(&mut self) -> Result<(), Broken> {
         let balance = self.checker.balance;
         let (expected, found) = (balance.credit(), balance.debit());
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 
-    /// All frames inside are on some link or in some switch.
+    /// Checks that all frames inside are on links or in switches.
     fn check_links(&mut self) -> Result<(), Broken> {
         self.checker.checks.sums += 1;
         let found: Volume = self.directions.iter().map(Direction::in_flight).sum();
@@ -51,8 +51,9 @@ impl Engine {
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 
-    /// Every frame that a switch has taken has a name, and none was lossless; unless the faults of its links explain
-    /// it, or a watchdog, or whoever runs this wants to see it.
+    /// Checks that the counters of a switch name every frame that it has taken, and that no lossless frame is
+    /// among them, unless the PFC watchdog or faults of its links explain the drop, or the options tolerate
+    /// it.
     #[cold]
     pub(super) fn check_drops(&mut self, switch: usize) -> Result<(), Broken> {
         self.checker.checks.drops += 1;
@@ -72,7 +73,8 @@ impl Engine {
         }
     }
 
-    /// What a switch holds is what came in and did not leave, by its ledger, its queues and its groups.
+    /// Checks that a switch holds the frames that came in and did not leave, by its ledger, queues and
+    /// groups.
     fn check_switch(&mut self, switch: usize) -> Result<(), Broken> {
         self.checker.checks.ledger += 1;
         switch_sums::check_ledger(&self.switches[switch], self.now)?;

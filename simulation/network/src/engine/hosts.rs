@@ -19,7 +19,7 @@ use units::{Bytes, Interval, Nanos, PortId, Priority};
 use wire::roce::{Psn, QueuePair};
 
 impl Engine {
-    /// Gives a host all that has arrived, and calls it where it is due.
+    /// Delivers all frames that have arrived at a host, and calls the host if it is due.
     #[inline]
     pub(super) fn arrive_at_station(
         &mut self,
@@ -53,7 +53,7 @@ impl Engine {
         self.attend(station, observer)
     }
 
-    /// Calls a host where it is due, and hears what has happened there.
+    /// Calls a host if it is due, and takes its events.
     #[inline]
     pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let mut next = self.stations[station].host.next_deadline();
@@ -68,7 +68,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts on its link what a host sends.
+    /// Puts the frames that a host sends on its link.
     fn send(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let it = &mut self.stations[station];
         let mut outlet = Outlet {
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// The next flow, if one starts in time.
+    /// Fetches the next flow, unless it starts too late.
     pub(super) fn pull(&mut self, flows: &mut impl Iterator<Item = FlowSpec>) {
         self.pending = flows.next().filter(|flow| flow.start <= self.options.until);
         self.schedule();
@@ -144,7 +144,7 @@ impl Engine {
         self.calendar.actors.set(self.actors.schedule, start.min(stop).max(self.now));
     }
 
-    /// Starts and stops what is to start and to stop.
+    /// Starts and stops the flows that are due.
     pub(super) fn follow_schedule(
         &mut self,
         flows: &mut impl Iterator<Item = FlowSpec>,
@@ -205,7 +205,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A queue pair of a host for `flow`; the end of the run where none is left.
+    /// Reserves a queue pair of a host for `flow`; the run ends if none is left.
     fn queue_pair(&mut self, station: usize, flow: FlowId) -> Result<QueuePair, Stop> {
         let it = &mut self.stations[station];
         it.host.reserve().ok_or(Stop::Ended(Ending::Exhausted { node: it.node, flow }))
@@ -239,16 +239,16 @@ struct Outlet<'a, O> {
     pool: &'a FramePool,
     flows: &'a mut Flows,
     direction: Option<&'a mut Direction>,
-    /// Where the node is tapped.
+    /// Present if the node is tapped.
     observer: Option<&'a mut O>,
     passed: Passed,
-    /// The first thing that was wrong.
+    /// The first violation.
     broken: Option<Broken>,
 }
 
 impl<O: Observer> Outlet<'_, O> {
-    /// Whether a frame may begin at `start`, as far as the pauses say that arrived at its link. Priorities that
-    /// share a code point can't be told apart; then all of them must be paused.
+    /// Checks that a frame may begin at `start`, given the pauses that have arrived at its link. Priorities
+    /// that share a code point look the same in a frame, so it is at fault only if all of them are paused.
     #[cold]
     fn check_pause(&mut self, start: Nanos, headers: &[u8]) {
         let Some(direction) = &self.direction else { return };

@@ -1,4 +1,4 @@
-//! Queues that wait for each other.
+//! The search for queues that wait for each other.
 
 use super::Engine;
 use crate::network::LinkEnd;
@@ -8,7 +8,7 @@ use crate::stall::{Queue, Stuck, cycle};
 use units::{Nanos, PortId};
 
 impl Engine {
-    /// Looks whether the network gets on; returns how the run ends where it does not.
+    /// Looks for a deadlock or a livelock; returns how the run ends if there is one.
     #[cold]
     pub(super) fn look_for_a_standstill(&mut self) -> Option<Ending> {
         let before = self.watch.before(self.now);
@@ -28,8 +28,8 @@ impl Engine {
         ending
     }
 
-    /// Queues that have waited for each other since the last look at least: each is paused by the switch at
-    /// the other end of its link, whose frames from there wait in the next one.
+    /// A cycle of queues that have waited for each other since the last look or longer. Each is paused by the
+    /// switch at the other end of its link, where frames from that link wait in the next queue.
     fn find_cycle(&mut self) -> Vec<PausedQueue> {
         let stuck = self.stuck_queues();
         let queues = self.watch.standing(stuck);
@@ -47,7 +47,7 @@ impl Engine {
         cycle(&waits_for).into_iter().map(named).collect()
     }
 
-    /// All queues that hold frames and are paused, with what they have sent so far.
+    /// All paused queues that hold frames, with the number of frames that each has sent so far.
     fn stuck_queues(&self) -> Stuck {
         let mut stuck = Stuck::default();
         for (switch, it) in self.switches.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Engine {
         stuck
     }
 
-    /// The queues in which frames wait that make the neighbour pause `queue`.
+    /// The queues that make the neighbour pause `queue`: frames from its link wait in them.
     fn waits_for(&self, queue: Queue) -> Vec<Queue> {
         let Queue { switch, port, priority } = queue;
         let Some(out) = self.switches[switch].out[port.index()] else { return Vec::new() };

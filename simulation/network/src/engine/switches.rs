@@ -1,4 +1,4 @@
-//! Frames into and out of switches, in the very order in which a replay would have them.
+//! Frames into and out of switches, in the same order as in a replay.
 
 use super::calendar::Calendar;
 use super::{BURST, Engine};
@@ -14,11 +14,12 @@ use core::mem;
 use switch::{ControlFrame, Frame, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
-/// How often the ports of a switch may be called in their order at one instant before somebody else has a turn.
+/// Passes over the ports of a switch at one instant before other actors have a turn.
 const PASSES: usize = 64;
 
 impl Switch {
-    /// Updates the deadlines of ports that changed, and which of these ports are `due` at `now`.
+    /// Updates the deadlines of ports that changed. Adds those that are due at `now` to `due`, and removes
+    /// the rest of them.
     #[inline(always)]
     fn update_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
         for port in self.shard.take_changed().iter() {
@@ -37,7 +38,7 @@ impl Switch {
         }
     }
 
-    /// The ports that were due at `now` when their deadlines were last updated.
+    /// The ports that are due at `now`, by their last known deadlines.
     #[inline]
     fn due(&self, now: Nanos) -> PortSet {
         if self.next > now {
@@ -49,8 +50,9 @@ impl Switch {
 }
 
 impl Engine {
-    /// Lets a switch act for all events before `until`. All frames that arrive before it are under way already, so
-    /// no other node has to act in between, and the state of the switch is loaded into the caches once for many frames.
+    /// Lets a switch act for all events before `until`. All frames that arrive before then are under way
+    /// already, so no other node has to act in between, and the state of the switch is loaded into the caches
+    /// once for many frames.
     #[inline]
     pub(super) fn visit(
         &mut self,
@@ -76,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Gives a switch all that has arrived through one direction: in bursts, and after each of them whatever
-    /// may leave at once leaves.
+    /// Delivers to a switch, in bursts, all frames that have arrived through one direction. After each burst,
+    /// the ports that are due send.
     #[inline]
     pub(super) fn arrive_at_switch(
         &mut self,
@@ -104,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// Takes frames that have arrived, as many as fit a burst.
+    /// Takes frames that have arrived, up to a full burst.
     #[inline]
     fn gather(
         &mut self,
@@ -156,7 +158,7 @@ impl Engine {
             self.call(switch, Volume::ZERO, Volume::ZERO, observer, |shard, _, links| {
                 shard.egress(now, port, &mut Outlet { port, links });
             })?;
-            // What left may have made another port due, by the end of a pause.
+            // A departure may end a pause, and make another port due.
             self.switches[switch].update_deadlines(now, &mut due);
             turn = due.iter().find(|it| *it > port);
             if turn.is_none() && !due.is_empty() {
@@ -169,8 +171,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Calls a shard with the links of its switch, and accounts for what came of it. `entered` are the frames that it is
-    /// given, `pauses` among them. Returns the length of all that it put on links.
+    /// Calls a shard with the links of its switch, and accounts for all frames. `entered` counts the frames
+    /// that the shard receives, and `pauses` the PFC frames among them. Returns the total length of the
+    /// frames that left.
     #[inline(always)]
     fn call<O: Observer>(
         &mut self,
@@ -199,7 +202,7 @@ impl Engine {
         it.held = it.held + entered - left;
         self.transmissions += left.frames;
         self.watch.moved += u64::from(left.frames > 0);
-        // Mostly frames wait, or are on their way, and no others have come into being.
+        // Usually all frames wait or are on links, and none was made, copied or dropped.
         let (live, copies) = before;
         let is_odd = self.odd.is_any || pauses.frames > 0;
         if is_odd || (self.pool.live().frames, self.pool.duplicates().frames) != (live.frames, copies) {
@@ -208,8 +211,8 @@ impl Engine {
         Ok(left.bytes)
     }
 
-    /// Accounts for frames that a switch has made, copied or taken, and for those that went elsewhere than onto a link.
-    /// There were `live` frames before.
+    /// Accounts for frames that a switch has made, copied or taken, and for frames that left without reaching
+    /// a link. `live` frames existed before the call.
     #[inline(never)]
     fn account_for_the_rest(&mut self, switch: usize, live: Volume, pauses: Volume) -> Result<(), Broken> {
         let Odd { made, lost, unconnected, while_paused, moved, broken, suspect, .. } =
@@ -241,16 +244,16 @@ impl Engine {
 /// Frames that arrived together.
 struct Gathered {
     entered: Volume,
-    /// The pauses among them, which no switch passes on.
+    /// The PFC frames among them, which no switch forwards.
     pauses: Volume,
-    /// When the next frame arrives.
+    /// The arrival of the next frame.
     next: Nanos,
 }
 
 /// Unusual events of one call of a switch. Most calls have none.
 #[derive(Debug, Default)]
 pub(super) struct Odd {
-    /// Whether there is anything else in here.
+    /// Whether any other field is set.
     is_any: bool,
     /// Frames that the switch made.
     made: Volume,
@@ -262,7 +265,7 @@ pub(super) struct Odd {
     while_paused: u64,
     /// Whether the switch made anything but pauses.
     moved: bool,
-    /// The first thing that was wrong.
+    /// The first violation.
     broken: Option<Broken>,
     /// The first frame that was sent against a pause, with its port.
     suspect: Option<(PortId, Priority, Broken)>,
@@ -274,13 +277,13 @@ struct Outlets<'a, O> {
     now: Nanos,
     program: &'a Program,
     pool: &'a FramePool,
-    /// By port, the direction in which it sends.
+    /// The direction in which each port sends.
     out: &'a [Option<usize>],
     directions: &'a mut [Direction],
     calendar: &'a mut Calendar,
-    /// Where the node is tapped.
+    /// Present if the node is tapped.
     observer: Option<&'a mut O>,
-    /// Frames that waited and left.
+    /// Frames that came in and left.
     left: Volume,
     odd: &'a mut Odd,
 }
@@ -312,7 +315,7 @@ impl<O: Observer> Outlets<'_, O> {
         self.odd
     }
 
-    /// Checks that `frame` may begin at `start`, by the pauses that have arrived at its link.
+    /// Checks that `frame` may begin at `start`, given the pauses that have arrived at its link.
     #[cold]
     fn check_pause(&mut self, port: PortId, direction: usize, start: Nanos, frame: &SimFrame) {
         let (dscp, pcp) = code_points(frame.headers());
@@ -328,7 +331,7 @@ impl<O: Observer> Outlets<'_, O> {
 }
 
 impl<O: Observer> Links<SimFrame> for Outlets<'_, O> {
-    /// A link takes whatever is sent.
+    /// A simulated link always takes a frame.
     #[inline]
     fn takes(&self, _port: PortId) -> bool {
         true

@@ -1,4 +1,4 @@
-//! Addresses that say where something stands.
+//! Addresses that show where a host or port is.
 //!
 //! | who | address |
 //! |---|---|
@@ -12,10 +12,10 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use wire::ethernet::MacAddress;
 
-/// Hosts behind one neighbour, which one prefix describes.
+/// The hosts behind one neighbour, which share a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rack {
-    /// The node behind which they are: a switch, or the only other host.
+    /// The neighbour: a switch, or the only other host.
     pub node: usize,
     /// 10.site.rack.0, of 24 bits.
     pub prefix: Ipv4Addr,
@@ -23,13 +23,13 @@ pub(super) struct Rack {
 
 /// The addresses of hosts.
 pub(super) struct Addresses {
-    /// By node.
+    /// The address of each host, by node.
     pub hosts: BTreeMap<usize, Ipv4Addr>,
-    /// In the order of their switches.
+    /// The racks, in the order of their switches.
     pub racks: Vec<Rack>,
 }
 
-/// Gives each host its address.
+/// Assigns each host its address.
 pub(super) fn assign(plan: &Plan, sites: &[usize]) -> Result<Addresses, PlanError> {
     // Every host has one link.
     let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! From a plan to a network.
+//! The step from a plan to a network.
 
 use super::nodes::{Node, Port, Topology, TopologyLink};
 use super::plan::{Plan, PlanError, Role};
@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{PortId, PortSet};
 
 impl Plan {
-    /// Checks it, and gives addresses and routes to its nodes.
+    /// Checks the plan, and assigns addresses and routes to its nodes.
     ///
     /// # Errors
-    /// [`PlanError`]: the first thing that makes it impossible.
+    /// [`PlanError`] names the first problem of the plan.
     pub fn finish(self) -> Result<Topology, PlanError> {
         self.check_nodes()?;
         self.check_links()?;
@@ -61,7 +61,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The site of each node: what links that are not long-haul join.
+    /// The site of each node: links that are not long-haul join the nodes of a site.
     fn sites(&self) -> Vec<usize> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for [one, other] in self.links.iter().filter(|link| !link.wish.long).map(|link| link.between) {
@@ -133,7 +133,7 @@ fn ordered([one, other]: [usize; 2]) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// What tells one of `count` alike from the others.
+/// The suffix that distinguishes one of `count` equal names.
 fn suffix(index: usize, count: usize) -> String {
     if count > 1 { format!(":{index}") } else { String::new() }
 }

@@ -1,9 +1,9 @@
-//! From a plan of named nodes and links to a network with addresses and routes.
+//! Plans of named nodes and links, and the networks with addresses and routes that follow from them.
 //!
 //! A [`Plan`] is drawn by hand or by a template ([`Incast`], [`Dumbbell`], [`Linear`], [`LeafSpine`],
-//! [`FatTree`], [`TwoDataCenters`]). [`Plan::finish`] refuses what no network can be, and yields a
-//! [`Topology`]: ports in the order of links, addresses that can be read, and the shortest paths with all
-//! their equal-cost next hops.
+//! [`FatTree`], [`TwoDataCenters`]). [`Plan::finish`] rejects impossible plans, and returns a [`Topology`]:
+//! ports in the order of links, readable addresses, and the shortest paths with all their equal-cost next
+//! hops.
 
 mod address;
 mod finish;

@@ -20,15 +20,15 @@ pub struct RouteEntry {
 /// A port of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name: that of the node at the other end, with `:0`, `:1` behind it where several links go there.
+    /// Its name: that of the node at the other end, followed by `:0`, `:1` if several links go there.
     pub name: String,
-    /// Its link, by its place in [`Topology::links`].
+    /// Its link: an index into [`Topology::links`].
     pub link: usize,
-    /// Which end of the link it is.
+    /// Its end of the link, 0 or 1.
     pub end: usize,
-    /// From which it sends.
+    /// The source address of its frames.
     pub mac: MacAddress,
-    /// The address of this end: that of a host, 172.16.0.0/12 at a switch.
+    /// Its IP address: that of the host, or one of 172.16.0.0/12 at a switch.
     pub address: Ipv4Addr,
 }
 
@@ -37,9 +37,9 @@ pub struct Port {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
-    /// What it can reach without a long-haul link: sites are numbered from zero.
+    /// Its site, numbered from zero: nodes of a site reach each other without long-haul links.
     pub site: usize,
     /// Its ports, in the order of its links.
     pub ports: Vec<Port>,
@@ -52,20 +52,20 @@ pub struct TopologyLink {
     pub name: String,
     /// Its ends.
     pub ends: [LinkEnd; 2],
-    /// What it is like.
+    /// Its rate, delay and length.
     pub wish: LinkWish,
-    /// What goes wrong with frames of either end.
+    /// Faults of the frames that each end sends.
     pub faults: [Faults; 2],
 }
 
-/// A network: whatever a plan asks for is possible.
+/// A network, made of a valid plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// Its nodes, in the order of the plan.
     pub nodes: Vec<Node>,
     /// Its links, in the order of the plan.
     pub links: Vec<TopologyLink>,
-    /// The routes of each node, in the order of nodes; none at hosts.
+    /// The routes of each node, in the order of nodes; hosts have none.
     pub routes: Vec<Vec<RouteEntry>>,
 }
 
@@ -75,7 +75,10 @@ impl Topology {
         self.nodes.iter().position(|node| node.name == name).map(|index| NodeId(index as u32))
     }
 
-    /// The node with that number, which is one of this network.
+    /// The node `id`.
+    ///
+    /// # Panics
+    /// If the network has no such node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
@@ -86,14 +89,14 @@ impl Topology {
         nodes.filter(|(_, node)| node.role == Role::Host).map(|(index, _)| NodeId(index as u32))
     }
 
-    /// What is at the other end of a port's link.
+    /// The node and port at the other end of a port's link.
     pub fn peer(&self, port: &Port) -> (&Node, &Port) {
         let end = self.links[port.link].ends[1 - port.end];
         let node = self.node(end.node);
         (node, &node.ports[end.port.index()])
     }
 
-    /// The ports through which `node` may send on what is for `host`.
+    /// The ports through which `node` may forward frames for `host`.
     pub fn ports_toward(&self, node: NodeId, host: NodeId) -> Vec<PortId> {
         let address = self.node(host).ports.first().map(|port| port.address);
         let entry = address.and_then(|address| best(&self.routes[node.0 as usize], address));
@@ -101,7 +104,7 @@ impl Topology {
     }
 }
 
-/// The route with the longest prefix that `address` has.
+/// The route to `address` with the longest prefix.
 pub(super) fn best(entries: &[RouteEntry], address: Ipv4Addr) -> Option<&RouteEntry> {
     let has = |entry: &&RouteEntry| {
         let mask = u32::MAX << (32 - u32::from(entry.bits));

@@ -1,9 +1,9 @@
-//! Nodes and links by name, and what makes a network of them.
+//! Plans of networks: named nodes, and the links between them.
 
 use crate::network::Faults;
 use units::{BitRate, Distance, Interval, PortSet};
 
-/// What a node does.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It sends and receives, and has one port.
@@ -15,27 +15,27 @@ pub enum Role {
 /// A node of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedNode {
-    /// Its name, each once.
+    /// Its name, unique in the plan.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
 }
 
-/// What a link is like.
+/// The properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkWish {
     /// Rate of either direction.
     pub rate: BitRate,
-    /// From the last bit sent until it has arrived.
+    /// Propagation delay of either direction.
     pub delay: Interval,
-    /// The fibre that takes so long.
+    /// The length of fibre that has this delay.
     pub distance: Distance,
-    /// Whether it is a long-haul link. What only such links join are sites.
+    /// Whether it is a long-haul link, which joins two sites.
     pub long: bool,
 }
 
 impl LinkWish {
-    /// A link of a data center.
+    /// A link within a data center.
     pub fn new(rate: BitRate, delay: Interval) -> Self {
         let metres = (u128::from(delay.0) * u128::from(Distance::FIBRE_SPEED)).div_ceil(1_000_000_000);
         let distance = Distance(u64::try_from(metres).unwrap_or(u64::MAX));
@@ -46,22 +46,22 @@ impl LinkWish {
 /// A link of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedLink {
-    /// The places of its nodes in [`Plan::nodes`].
+    /// Its nodes: indices into [`Plan::nodes`].
     pub between: [usize; 2],
-    /// What it is like.
+    /// Its properties.
     pub wish: LinkWish,
-    /// What goes wrong with frames that its first node sends, and with those of its second.
+    /// Faults of the frames that its first node sends, and of those that its second sends.
     pub faults: [Faults; 2],
 }
 
-/// A route that goes before those that follow from the links.
+/// A route that takes precedence over the shortest paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRoute {
-    /// The switch that has it.
+    /// The switch that has the route.
     pub node: usize,
-    /// The host, or the switch with its hosts, that it leads to.
+    /// The destination: a host, or a switch with its hosts.
     pub to: usize,
-    /// The neighbours through which it leads; several share the flows.
+    /// The next hops; several share the flows.
     pub via: Vec<usize>,
 }
 
@@ -72,38 +72,38 @@ pub struct Plan {
     pub nodes: Vec<PlannedNode>,
     /// The links; ports are numbered in their order.
     pub links: Vec<PlannedLink>,
-    /// Routes that go before the shortest paths.
+    /// Routes that take precedence over the shortest paths.
     pub routes: Vec<PlannedRoute>,
 }
 
-/// Why a plan is no network.
+/// The reason why a plan is not a valid network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Flows need two hosts.
+    /// Fewer than two hosts.
     #[error("there {} in it; a flow needs two", hosts(*count))]
     Hosts {
         /// Hosts in the plan.
         count: usize,
     },
-    /// A count that a template cannot have.
+    /// A count that is out of the range of a template.
     #[error("{got} {what} are impossible; valid is {valid}")]
     Count {
         /// The key of the template.
         key: &'static str,
-        /// What is counted.
+        /// The things that are counted.
         what: &'static str,
-        /// How many were asked for.
+        /// The count that was asked for.
         got: usize,
-        /// How many there may be.
+        /// The valid counts.
         valid: &'static str,
     },
-    /// More nodes than are simulated.
+    /// Too many nodes.
     #[error("there are {count} nodes; up to {} are possible", Plan::MOST_NODES)]
     Nodes {
         /// Nodes in the plan.
         count: usize,
     },
-    /// Two nodes have a name.
+    /// Two nodes have the same name.
     #[error("there are two nodes called \"{name}\"")]
     DuplicateName {
         /// The name.
@@ -115,7 +115,7 @@ pub enum PlanError {
         /// The node.
         node: String,
     },
-    /// A host has no port, or several.
+    /// A host has no link, or several.
     #[error("the host {host} has {count} links; a host has exactly one")]
     HostLinks {
         /// The host.
@@ -131,7 +131,7 @@ pub enum PlanError {
         /// Its links.
         count: usize,
     },
-    /// There is no way between two hosts.
+    /// There is no path between two hosts.
     #[error("there is no way from {from} to {to}")]
     Unreachable {
         /// One host.
@@ -139,56 +139,56 @@ pub enum PlanError {
         /// The other.
         to: String,
     },
-    /// The plan of addresses has no place for it.
+    /// The address plan has no room for the hosts of a node.
     #[error("{what} cannot be addressed: 10.site.rack.host has room for 254 sites and 256 racks in each")]
     Addresses {
-        /// What has no address.
+        /// The node.
         what: String,
     },
-    /// A route at a host, or through something that is no neighbour.
+    /// A route leads through a node that is not a neighbour.
     #[error("the route of {node} to {to} leads through {via}, which is not joined to {node}")]
     NotNeighbour {
         /// The switch with the route.
         node: String,
-        /// Where it leads.
+        /// The destination.
         to: String,
         /// The next hop.
         via: String,
     },
-    /// A route at something that does not forward.
+    /// A host has a route.
     #[error("{node} is a host, and has no routes")]
     RouteAtHost {
         /// The host.
         node: String,
     },
-    /// A route to a switch without hosts.
+    /// A route leads to a switch without hosts.
     #[error("the route of {node} leads to {to}, which has no hosts")]
     RouteToNobody {
         /// The switch with the route.
         node: String,
-        /// Where it leads.
+        /// The destination.
         to: String,
     },
-    /// Two routes for the same.
+    /// A switch has two routes to the same destination.
     #[error("{node} has two routes to {to}")]
     RouteTwice {
         /// The switch with the routes.
         node: String,
-        /// Where they lead.
+        /// The destination.
         to: String,
     },
-    /// Frames would go round.
+    /// The routes have a loop.
     #[error("with the routes that are given, frames to {to} go round through {node}")]
     RouteLoop {
-        /// A switch that they pass more than once.
+        /// A switch that frames pass more than once.
         node: String,
-        /// Where they are to go.
+        /// The destination.
         to: String,
     },
 }
 
 impl PlanError {
-    /// The key of a template that it is about.
+    /// The key of the template that is at fault, if it is one.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             Self::Count { key, .. } => Some(key),
@@ -202,16 +202,16 @@ fn hosts(count: usize) -> &'static str {
 }
 
 impl Plan {
-    /// More than anybody simulates, and few enough for their addresses.
+    /// The most nodes of a plan, which the address plan has room for.
     pub const MOST_NODES: usize = 20_000;
 
-    /// Adds a node; gives back its place.
+    /// Adds a node; returns its index.
     pub fn add(&mut self, name: impl Into<String>, role: Role) -> usize {
         self.nodes.push(PlannedNode { name: name.into(), role });
         self.nodes.len() - 1
     }
 
-    /// Adds a link on which nothing goes wrong.
+    /// Adds a link without faults.
     pub fn join(&mut self, one: usize, other: usize, wish: LinkWish) {
         self.links.push(PlannedLink { between: [one, other], wish, faults: Default::default() });
     }

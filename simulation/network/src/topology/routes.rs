@@ -1,4 +1,4 @@
-//! The shortest paths, all of them, and routes that go before them.
+//! All shortest paths, and routes that take precedence over them.
 
 use super::address::Rack;
 use super::nodes::{Node, RouteEntry, TopologyLink, best};
@@ -14,7 +14,7 @@ struct Net<'a> {
     racks: &'a [Rack],
 }
 
-/// The routes of each node: to each rack that is not behind it, by the fewest links.
+/// The routes of each node to each rack that is not behind it, over the fewest links.
 pub(super) fn routes(
     plan: &Plan,
     nodes: &[Node],
@@ -55,7 +55,7 @@ impl Net<'_> {
         ports.filter(|port| wanted(self.peer(node, *port))).map(|port| PortId(port as u16)).collect()
     }
 
-    /// How many links each node is away from `rack`; hosts forward nothing.
+    /// The number of links from each node to `rack`; hosts forward nothing.
     fn distances(&self, rack: usize) -> Vec<Option<u32>> {
         let mut distances = vec![None; self.nodes.len()];
         distances[rack] = Some(0);
@@ -91,7 +91,7 @@ impl Net<'_> {
         }
     }
 
-    /// Puts the routes that the plan gives before the others.
+    /// Adds the routes of the plan, which replace others to the same prefix.
     fn given(&self, routes: &mut [Vec<RouteEntry>]) -> Result<(), PlanError> {
         let mut known = BTreeSet::new();
         for given in &self.plan.routes {
@@ -131,7 +131,7 @@ impl Net<'_> {
         }
     }
 
-    /// Whether frames to the hosts of `to` can go round.
+    /// Checks that frames to the hosts of `to` cannot loop.
     fn check_loops(&self, to: usize, routes: &[Vec<RouteEntry>]) -> Result<(), PlanError> {
         let hosts: Vec<usize> = match self.nodes[to].role {
             Role::Host => vec![to],
@@ -149,7 +149,7 @@ impl Net<'_> {
         Ok(())
     }
 
-    /// A switch that frames to `host` pass twice, from `first` on.
+    /// A switch that frames from `first` to `host` can pass twice, if there is one.
     fn walk(
         &self,
         first: usize,

@@ -1,4 +1,4 @@
-//! Networks that are drawn often.
+//! Templates of common networks.
 
 use super::plan::{LinkWish, Plan, PlanError, Role};
 
@@ -24,22 +24,22 @@ pub struct Dumbbell {
     pub right: usize,
     /// The links of the hosts.
     pub link: LinkWish,
-    /// Between the switches.
+    /// The link between the switches.
     pub bottleneck: LinkWish,
 }
 
-/// Switches in a row: `sw0`, `sw1`...; hosts `h0`... on the first, and the rest on the last or on all.
+/// Switches in a row, `sw0`, `sw1`..., with hosts `h0`... on the first and the last, or on all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Linear {
-    /// How many switches.
+    /// Number of switches.
     pub switches: usize,
-    /// Hosts on each switch that has some, numbered through.
+    /// Hosts on each switch that has any, numbered consecutively.
     pub hosts: usize,
     /// Whether only the first and the last have hosts.
     pub ends_only: bool,
     /// The links of the hosts.
     pub link: LinkWish,
-    /// Between the switches.
+    /// The links between the switches.
     pub trunk: LinkWish,
 }
 
@@ -54,7 +54,7 @@ pub struct LeafSpine {
     pub hosts: usize,
     /// The links of the hosts.
     pub link: LinkWish,
-    /// From each leaf to each spine.
+    /// The links from each leaf to each spine.
     pub uplink: LinkWish,
 }
 
@@ -68,23 +68,23 @@ pub struct FatTree {
     pub hosts: usize,
     /// The links of the hosts.
     pub link: LinkWish,
-    /// Between the switches.
+    /// The links between the switches.
     pub uplink: LinkWish,
 }
 
-/// What stands at an end of a long link.
+/// A data center at one end of the long links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DataCenter {
     /// Hosts on the gateway itself.
     Hosts {
-        /// How many.
+        /// Number of hosts.
         hosts: usize,
         /// Their links.
         link: LinkWish,
     },
     /// One switch with hosts, `sw0`, joined to the gateway.
     Star {
-        /// How many.
+        /// Number of hosts.
         hosts: usize,
         /// Their links.
         link: LinkWish,
@@ -95,21 +95,21 @@ pub enum DataCenter {
     FatTree(FatTree),
 }
 
-/// Two data centers whose gateways, `gw-east` and `gw-west`, one or several long links join. Other names
-/// have `east-` and `west-` before them.
+/// Two data centers with the gateways `gw-east` and `gw-west`, which one or more long links join. All other
+/// names begin with `east-` or `west-`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoDataCenters {
-    /// Behind `gw-east` and `gw-west`.
+    /// The data centers behind `gw-east` and `gw-west`.
     pub sites: [DataCenter; 2],
-    /// From each gateway to the switches of its data center.
+    /// The links from each gateway to the switches of its data center.
     pub gateway_link: LinkWish,
-    /// Links between the gateways.
+    /// Number of links between the gateways.
     pub long_links: usize,
-    /// What they are like.
+    /// The properties of these links.
     pub long_link: LinkWish,
 }
 
-/// A count that is possible.
+/// Checks that a count is within its range.
 fn count(
     key: &'static str,
     what: &'static str,
@@ -133,10 +133,10 @@ fn switches(plan: &mut Plan, prefix: &str, count: usize) -> Vec<usize> {
 }
 
 impl Incast {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         count("senders", "senders", self.senders, OF_A_SWITCH)?;
         count("receivers", "receivers", self.receivers, OF_A_SWITCH)?;
@@ -149,10 +149,10 @@ impl Incast {
 }
 
 impl Dumbbell {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         count("left", "hosts on the left", self.left, OF_A_SWITCH)?;
         count("right", "hosts on the right", self.right, OF_A_SWITCH)?;
@@ -167,10 +167,10 @@ impl Dumbbell {
 }
 
 impl Linear {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         count("switches", "switches", self.switches, (1, 1_000, "1 to 1000"))?;
         count("hosts", "hosts on a switch", self.hosts, OF_A_SWITCH)?;
@@ -193,17 +193,17 @@ impl Linear {
 }
 
 impl LeafSpine {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
         self.draw(&mut plan, "")?;
         Ok(plan)
     }
 
-    /// Draws it with `prefix` before each name; gives back the spines.
+    /// Adds the nodes and links with `prefix` before each name; returns the spines.
     fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
         count("leaves", "leaves", self.leaves, OF_A_SWITCH)?;
         count("spines", "spines", self.spines, OF_A_SWITCH)?;
@@ -222,17 +222,17 @@ impl LeafSpine {
 }
 
 impl FatTree {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
         self.draw(&mut plan, "")?;
         Ok(plan)
     }
 
-    /// Draws it with `prefix` before each name; gives back the core switches.
+    /// Adds the nodes and links with `prefix` before each name; returns the core switches.
     fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
         const VALID: &str = "an even number from 2 to 22";
         count("k", "ports of a switch", self.k, (2, 22, VALID))?;
@@ -263,10 +263,10 @@ impl FatTree {
 }
 
 impl TwoDataCenters {
-    /// The plan.
+    /// The plan of this network.
     ///
     /// # Errors
-    /// [`PlanError::Count`].
+    /// [`PlanError::Count`] if a count is out of range.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         count("count", "long links", self.long_links, (1, 32, "1 to 32"))?;
         let mut plan = Plan::default();
@@ -285,7 +285,7 @@ impl TwoDataCenters {
 }
 
 impl DataCenter {
-    /// Draws it; gives back what is to be joined to the gateway.
+    /// Adds the nodes and links with `prefix` before each name; returns the switches to join to the gateway.
     fn draw(&self, plan: &mut Plan, prefix: &str, gateway: usize) -> Result<Vec<usize>, PlanError> {
         match self {
             Self::Hosts { hosts: many, link } => {

@@ -25,7 +25,7 @@ fn two_data_centers() -> TwoDataCenters {
     TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 1, long_link: long() }
 }
 
-/// Follows every path that the routes allow; gives back how many links it has, where all have as many.
+/// Follows every path that the routes allow; returns its number of links, if all paths have the same.
 fn follow(topology: &Topology, source: NodeId, destination: NodeId) -> Option<usize> {
     let mut front = BTreeSet::from([source]);
     for links in 0..64 {
@@ -177,7 +177,7 @@ fn two_hosts_can_be_joined_without_a_switch() {
 
 #[test]
 fn hosts_forward_nothing() {
-    // Two switches that only a host could join: it has one port, so there is no way.
+    // Only a host could join the two switches, but it has one port, so there is no path.
     let mut plan = Plan::default();
     let [one, other] = ["s0", "s1"].map(|name| plan.add(name, Role::Switch));
     for (name, switch) in [("h0", one), ("h1", other)] {

@@ -2,47 +2,47 @@
 
 use super::random::Random;
 
-/// A distribution of sizes: linear between its rows.
+/// A distribution of sizes, linear between its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
-    /// Size, and the share of flows that are no longer; both rise, from 0 to 1.
+    /// Sizes in bytes, each with the share of flows up to it, from 0 to 1; neither falls.
     rows: Vec<(f64, f64)>,
 }
 
-/// Why a text is no distribution. Lines are numbered from 1.
+/// The reason why a text is not a valid distribution. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CdfError {
     /// A line is not two numbers.
     #[error("line {line}: \"{got}\" is not a size in bytes and a cumulative percent")]
     Malformed {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// What it says.
+        /// The text of the line.
         got: String,
     },
-    /// A row is below the one before it.
+    /// A row is lower than the one before it.
     #[error("line {line}: sizes and percents must not fall, and sizes of different percent must differ")]
     Falling {
-        /// Its number.
+        /// The number of the line.
         line: usize,
     },
-    /// A figure is too large.
+    /// A number is out of range.
     #[error("line {line}: a size is up to 2^53 bytes, and a percent from 0 to 100")]
     OutOfRange {
-        /// Its number.
+        /// The number of the line.
         line: usize,
     },
     /// It does not reach 100 %.
     #[error("the last row is not 100 percent")]
     Unfinished,
-    /// Nothing would be sent.
+    /// All sizes are zero.
     #[error("all sizes are zero")]
     Empty,
 }
 
 impl Cdf {
-    /// Reads rows of two columns; empty lines and those that begin with `#` say nothing. Where the first row is
-    /// above 0 %, its size is that of so many flows.
+    /// Parses rows of a size in bytes and a cumulative percent. Empty lines and lines that begin with `#` are
+    /// skipped. If the first row is above 0 %, that share of flows has its size.
     ///
     /// # Errors
     /// [`CdfError`] names the first line at fault.
@@ -84,7 +84,7 @@ impl Cdf {
         first * share + pairs.sum::<f64>()
     }
 
-    /// The size up to which a share of `fraction` of all flows are, in bytes: at least one.
+    /// The size in bytes that a share `fraction` of all flows, from 0 to 1, does not exceed; at least one.
     pub fn quantile(&self, fraction: f64) -> u64 {
         let above = self.rows.partition_point(|(_, share)| *share <= fraction);
         let size = match (above.checked_sub(1).map(|below| self.rows[below]), self.rows.get(above)) {

@@ -3,12 +3,12 @@
 use crate::network::NodeId;
 use units::{Nanos, Priority};
 
-/// A flow that a stream gives out.
+/// A flow drawn from a stream.
 pub(super) struct Drawn {
     pub source: NodeId,
     pub destination: NodeId,
     pub bytes: Option<u64>,
     pub stop: Option<Nanos>,
-    /// Where it is not that of its part.
+    /// Its priority, if it is not that of its part.
     pub priority: Option<Priority>,
 }

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use units::{Nanos, Priority};
 
-/// One source of flows, in their order.
+/// One source of flows, sorted by start.
 #[derive(Clone, Debug)]
 enum Stream {
     Arriving(Arriving),
@@ -52,16 +52,16 @@ impl Stream {
 /// Flows, drawn one at a time.
 #[derive(Clone, Debug)]
 pub struct Flows {
-    /// Each with the group and the priority of its part.
+    /// The streams, each with the group and the priority of its part.
     streams: Vec<(Stream, u16, Priority)>,
-    /// When the next flow of each stream starts; streams that start together go in their order.
+    /// The start of the next flow of each stream; of equal starts, that of the earlier stream comes first.
     due: BinaryHeap<Reverse<(Nanos, usize)>>,
     until: Nanos,
     next: Option<u32>,
 }
 
 impl Workload {
-    /// Its flows, with the random choices of `seed`, as far as they start by `until`; numbered from zero.
+    /// The flows that start by `until`, numbered from zero, with random choices from `seed`.
     pub fn flows(&self, seed: u64, until: Nanos) -> Flows {
         let mut streams = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {

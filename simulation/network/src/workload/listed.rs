@@ -6,53 +6,53 @@ use units::{Nanos, Priority};
 /// A flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// When it starts.
+    /// The instant at which it starts.
     pub start: Nanos,
-    /// Who sends.
+    /// The host that sends it.
     pub source: NodeId,
-    /// Who receives.
+    /// The host that receives it.
     pub destination: NodeId,
-    /// How much.
+    /// Length of the message in bytes.
     pub bytes: u64,
-    /// With which priority.
+    /// Its priority.
     pub priority: Priority,
 }
 
-/// Why a line is no flow. Lines are numbered from 1.
+/// The reason why a line is not a valid flow. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListedError {
-    /// It has not five columns.
+    /// It does not have five columns.
     #[error("line {line}: {got} columns instead of start_ns,source,destination,bytes,priority")]
     Columns {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// How many it has.
+        /// The number of columns that it has.
         got: usize,
     },
-    /// A column is no number of its range.
+    /// A column is not a number in its range.
     #[error("line {line}: {column} \"{got}\" is not {valid}")]
     Number {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// Which column.
+        /// The column.
         column: &'static str,
-        /// What it says.
+        /// The text of the column.
         got: String,
-        /// What it may be.
+        /// The valid values.
         valid: &'static str,
     },
     /// A host that is not in the network.
     #[error("line {line}: there is no host \"{got}\"")]
     Host {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// What it says.
+        /// The text of the column.
         got: String,
     },
     /// A flow from a host to itself.
     #[error("line {line}: {host} sends to itself")]
     ToItself {
-        /// Its number.
+        /// The number of the line.
         line: usize,
         /// The host.
         host: String,
@@ -61,8 +61,8 @@ pub enum ListedError {
 
 const HEADER: &str = "start_ns,source,destination,bytes,priority";
 
-/// Reads a list, whose first line may be the names of the columns; `host` knows hosts by name. Flows are put in
-/// the order of their start; those that start together keep theirs.
+/// Parses a list of flows, and sorts them by start; flows that start together keep their order. The first
+/// line may have the names of the columns. `host` looks up a host by name.
 ///
 /// # Errors
 /// [`ListedError`] names the first line at fault.
@@ -105,7 +105,7 @@ pub fn read_csv(text: &str, host: impl Fn(&str) -> Option<NodeId>) -> Result<Vec
     Ok(rows)
 }
 
-/// So much of a column as a message shows.
+/// The part of a column that a message shows.
 fn short(text: &str) -> String {
     text.chars().take(64).collect()
 }

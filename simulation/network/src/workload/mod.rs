@@ -1,8 +1,7 @@
-//! What hosts send: flows in the order in which they start, drawn one at a time.
+//! The flows that hosts send, drawn one at a time in the order of their start.
 //!
-//! A [`Workload`] has parts, each with random choices of its own, so that a part that is added or changed
-//! leaves the others as they are. [`Workload::flows`] merges them. Its memory is that of the sources, not of
-//! the flows.
+//! A [`Workload`] has parts. Each makes its own random choices, so adding or changing one leaves the others
+//! as they are. [`Workload::flows`] merges them. Its memory grows with the sources, not with the flows.
 
 mod cdf;
 mod drawn;
@@ -23,7 +22,7 @@ pub use sizes::Sizes;
 use std::sync::Arc;
 use units::Priority;
 
-/// All that is sent.
+/// The traffic of a network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Its parts.
@@ -33,22 +32,22 @@ pub struct Workload {
 /// Flows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What they are counted with.
+    /// The group with which they are counted in results.
     pub group: u16,
-    /// With which priority they are sent; lists have their own.
+    /// Their priority; a list has its own.
     pub priority: Priority,
-    /// Who sends when, to whom.
+    /// The hosts between which flows arrive, and when.
     pub arrivals: Arrivals,
 }
 
-/// Who sends when, to whom.
+/// The hosts between which flows arrive, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
-    /// At random, at a load.
+    /// At random, at a given load.
     Poisson(Arc<Poisson>),
-    /// The same pairs, once or again and again.
+    /// Between fixed pairs, once or repeatedly.
     Pattern(Arc<Pattern>),
-    /// As a list says.
+    /// As a list has them.
     Listed(Arc<[Listed]>),
 }
 

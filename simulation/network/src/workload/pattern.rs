@@ -1,4 +1,4 @@
-//! The same pairs, once or again and again.
+//! Flows between fixed pairs, once or repeatedly.
 
 use super::drawn::Drawn;
 use super::random::Random;
@@ -10,60 +10,60 @@ use units::{Interval, Nanos};
 /// Flows between fixed pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    /// Who sends to whom.
+    /// The senders and their receivers.
     pub pairs: Pairing,
-    /// How long flows are.
+    /// The sizes of the flows.
     pub sizes: Sizes,
-    /// How many flows of each pair start at once.
+    /// Number of flows of each pair that start at once.
     pub flows: u32,
-    /// When those of the first pair start.
+    /// The instant at which the flows of the first pair start.
     pub start: Nanos,
-    /// How much later those of the next pair start.
+    /// Time from the start of one pair to that of the next.
     pub stagger: Interval,
-    /// When nothing starts any more, and flows without end are stopped.
+    /// The instant from which no flow starts, and at which flows without end stop.
     pub stop: Option<Nanos>,
-    /// How long after its start a flow without end is stopped.
+    /// Duration of a flow without end.
     pub on: Option<Interval>,
-    /// Whether it happens again.
+    /// The repetition; `None` for a pattern that happens once.
     pub again: Option<Again>,
 }
 
-/// How often something happens again.
+/// The repetition of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Again {
-    /// How long after the start before it.
+    /// Time from one start to the next.
     pub every: Interval,
-    /// How often in all; `None`: until it stops.
+    /// Number of starts in all; `None` for no limit.
     pub times: Option<u64>,
 }
 
-/// Who sends to whom.
+/// The senders and their receivers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pairing {
-    /// As listed.
+    /// The listed pairs.
     Given(Vec<(NodeId, NodeId)>),
-    /// Each of these hosts sends to one of them and receives from one, never itself: a cycle that the seed
-    /// draws.
+    /// Each of these hosts sends to one of them and receives from one, never itself: a cycle drawn from the
+    /// seed.
     Permutation(Vec<NodeId>),
 }
 
 impl Pairing {
-    /// Every one of `sources` to every one of `destinations` but itself.
+    /// Pairs each of `sources` with each of `destinations` other than itself.
     pub fn all(sources: &[NodeId], destinations: &[NodeId]) -> Self {
         let to_all = |&source: &NodeId| destinations.iter().map(move |&destination| (source, destination));
         let pairs = sources.iter().flat_map(to_all).filter(|(source, destination)| source != destination);
         Self::Given(pairs.collect())
     }
 
-    /// The first of `sources` to the first of `destinations`, and so on, each list from its beginning again
-    /// where it is shorter.
+    /// Pairs the first of `sources` with the first of `destinations`, and so on; the shorter list repeats.
+    /// Pairs of a host with itself are left out.
     pub fn in_order(sources: &[NodeId], destinations: &[NodeId]) -> Self {
         let pairs = sources.iter().copied().cycle().zip(destinations.iter().copied().cycle());
         let pairs = pairs.take(sources.len().max(destinations.len()));
         Self::Given(pairs.filter(|(source, destination)| source != destination).collect())
     }
 
-    /// Whether nobody sends.
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Given(pairs) => pairs.is_empty(),
@@ -75,7 +75,7 @@ impl Pairing {
         match self {
             Self::Given(pairs) => pairs.clone(),
             Self::Permutation(hosts) => {
-                // In a random order, each to the next: one cycle, so nobody sends to himself.
+                // Each host sends to the next in a random order: a single cycle, so no host sends to itself.
                 let mut order = hosts.clone();
                 random.shuffle(&mut order);
                 let next = order.iter().cycle().skip(1);
@@ -94,10 +94,10 @@ pub(super) struct Repeated {
     source: NodeId,
     destination: NodeId,
     random: Random,
-    /// When the next flow starts, and how many of those that start then have been drawn.
+    /// The start of the next flow, and how many flows of that start have been drawn.
     at: Nanos,
     drawn: u32,
-    /// How often it has happened.
+    /// Starts so far.
     rounds: u64,
 }
 

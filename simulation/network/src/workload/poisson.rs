@@ -1,4 +1,4 @@
-//! Flows that arrive at random, at a load.
+//! Flows that arrive at random, at a given load.
 
 use super::drawn::Drawn;
 use super::random::Random;
@@ -7,27 +7,27 @@ use crate::network::NodeId;
 use std::sync::Arc;
 use units::{BitRate, Interval, Nanos};
 
-/// A host that takes part: where it is, and how fast its link.
+/// A host that sends, and its site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Member {
     node: NodeId,
     site: usize,
-    /// Where it stands among the destinations.
+    /// Its index among the destinations, if it is one.
     as_destination: Option<usize>,
 }
 
-/// Poisson arrivals: whatever was before, the next flow starts after an exponentially distributed time. Each
-/// host sends in proportion to its rate; whom it sends to is drawn evenly.
+/// Poisson arrivals: the times between starts are independent and exponentially distributed. Each host sends
+/// in proportion to its rate, and its destinations are equally likely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
     sources: Vec<Member>,
-    /// Up to and with each source, which share of flows is theirs.
+    /// The share of flows that come from the sources up to and including each.
     shares: Vec<f64>,
-    /// Hosts, those of a site together.
+    /// The destinations, sorted by site.
     destinations: Vec<NodeId>,
-    /// Which of them are at each site.
+    /// The range of destinations at each site.
     sites: Vec<core::ops::Range<usize>>,
-    /// The share of flows that leave their site; `None` where sites do not matter.
+    /// The share of flows that leave their site; `None` if sites do not matter.
     inter: Option<f64>,
     sizes: Sizes,
     /// The mean time from one start to the next, in nanoseconds.
@@ -36,24 +36,24 @@ pub struct Poisson {
     stop: Option<Nanos>,
 }
 
-/// Why nothing can arrive so.
+/// The reason why no flows can arrive.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PoissonError {
-    /// Nobody sends, or nobody receives.
+    /// There is no source or no destination.
     #[error("there is no source with another host as destination")]
     Nobody,
-    /// A source has nobody to send to.
+    /// A source has no destination.
     #[error("host number {} has nobody to send to {place}", source_node.0)]
     Alone {
         /// Its number.
         source_node: NodeId,
-        /// Where.
+        /// The place where it should have one.
         place: &'static str,
     },
     /// Flows without end arrive once, not at a load.
     #[error("flows without end have no load")]
     Endless,
-    /// Nothing, or more than can be counted.
+    /// The load is not above zero, or too high.
     #[error("the load is to be above 0, and flows at least a picosecond apart")]
     Load,
     /// A load of links that no flow crosses.
@@ -64,19 +64,19 @@ pub enum PoissonError {
 /// A host with its site and the rate of its link.
 pub type Place = (NodeId, usize, BitRate);
 
-/// What a load is a share of.
+/// The capacity that a load is a share of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoadOf {
-    /// Of the link of each source.
+    /// The links of the sources.
     Hosts,
-    /// Of so many bits per second of long links, in the direction that has the most flows.
+    /// This many bits per second of long links, in the direction that has the most flows.
     Long(f64),
 }
 
 impl Poisson {
-    /// Flows of `sizes` from `sources` to `destinations`, between `start` and `stop`. `inter` is the share of them
-    /// that leave their site, from 0 to 1; without it every other destination is as likely. `load` counts the
-    /// bytes of messages, not of headers.
+    /// Flows of `sizes` from `sources` to `destinations`, between `start` and `stop`. `inter` is the share of
+    /// them that leave their site, from 0 to 1; without it, all other destinations are equally likely. `load`
+    /// is above 0 and counts the bytes of messages, not of headers.
     ///
     /// # Errors
     /// [`PoissonError`].
@@ -152,13 +152,13 @@ impl Poisson {
         Ok(())
     }
 
-    /// How many destinations a source has at its own site, and elsewhere.
+    /// The number of destinations that a source has at its own site, and elsewhere.
     fn choices(&self, source: &Member) -> (usize, usize) {
         let here = self.sites[source.site].len();
         (here - usize::from(source.as_destination.is_some()), self.destinations.len() - here)
     }
 
-    /// The share of all flows that leave the site which most flows leave.
+    /// The share of all flows that leave the site with the most departing flows.
     fn leaving(&self) -> f64 {
         let mut leaving = vec![0.0; self.sites.len()];
         let mut before = 0.0;
@@ -179,7 +179,7 @@ impl Poisson {
         let (inside, outside) = self.choices(source);
         let leaves = self.inter.map(|share| random.fraction() < share);
         let chosen = match leaves {
-            // The others of the site: past the source itself.
+            // Skips the source itself.
             Some(false) => skip(here.start + random.below(inside), source.as_destination, 1),
             Some(true) => skip(random.below(outside), Some(here.start), here.len()),
             None => skip(random.below(inside + outside), source.as_destination, 1),
@@ -188,17 +188,17 @@ impl Poisson {
     }
 }
 
-/// `index` among all but the `width` from `gap` on.
+/// The index of choice number `index`, where the `width` entries from `gap` on are no choices.
 fn skip(index: usize, gap: Option<usize>, width: usize) -> usize {
     index + if gap.is_some_and(|gap| index >= gap) { width } else { 0 }
 }
 
-/// Poisson arrivals as they go on.
+/// A stream of Poisson arrivals.
 #[derive(Clone, Debug)]
 pub(super) struct Arriving {
     poisson: Arc<Poisson>,
     random: Random,
-    /// The next start: whole nanoseconds, and a fraction of one, so that nothing is rounded away.
+    /// The next start in whole nanoseconds, and the fraction of one, so that rounding loses nothing.
     at: Nanos,
     fraction: f64,
 }

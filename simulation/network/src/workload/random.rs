@@ -1,4 +1,4 @@
-//! Random choices that are the same on every machine: integers and comparisons, no library of mathematics.
+//! Random choices that are the same on every machine: integers and comparisons, no math library.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
@@ -14,19 +14,19 @@ impl Random {
         Self(Pcg32::seed_from_u64(seed ^ stream.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 
-    /// From zero up to, but not, one: 53 bits.
+    /// A number from 0 up to, but not including, 1, with 53 random bits.
     pub fn fraction(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Below `count`, which is not zero. The bias is below `count` / 2^64.
+    /// A number below `count`, which must not be zero. The bias is below `count` / 2^64.
     pub fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.0.next_u64()) * count as u128) >> 64) as usize
     }
 
-    /// Exponentially distributed with mean 1, by comparisons alone (von Neumann, "Various techniques used in
-    /// connection with random digits", 1951): a run of falling numbers that begins with x and is of odd length
-    /// accepts x; each rejection adds one.
+    /// An exponentially distributed number with mean 1, by comparisons alone (von Neumann, "Various
+    /// techniques used in connection with random digits", 1951): a run of falling numbers that begins with x
+    /// and is of odd length accepts x; each rejection adds one.
     pub fn exponential(&mut self) -> f64 {
         let mut whole = 0.0;
         loop {
@@ -46,7 +46,7 @@ impl Random {
         }
     }
 
-    /// In any order, each as likely.
+    /// Shuffles `items`; all orders are equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,24 +1,24 @@
-//! How long flows are.
+//! The sizes of flows.
 
 use super::cdf::Cdf;
 use super::random::Random;
 use std::sync::Arc;
 
-/// How long a flow is.
+/// The size of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed(u64),
-    /// Each number of bytes from the first to the second as likely.
+    /// Uniform from the first to the second number of bytes, both included.
     Uniform(u64, u64),
-    /// As a distribution has it.
+    /// Drawn from a distribution.
     Cdf(Arc<Cdf>),
     /// Without end, until it is stopped.
     Endless,
 }
 
 impl Sizes {
-    /// The mean, in bytes; `None` where flows have no end.
+    /// The mean in bytes; `None` for flows without end.
     pub fn mean(&self) -> Option<f64> {
         match self {
             Self::Fixed(bytes) => Some(*bytes as f64),
