@@ -4,6 +4,7 @@ mod build;
 mod calendar;
 mod checks;
 mod hosts;
+mod odd;
 mod standstill;
 mod switches;
 #[cfg(test)]
@@ -24,11 +25,11 @@ use crate::tournament::{Actor, Tournament};
 use crate::violation::{Broken, Violation};
 use calendar::Calendar;
 use endpoint::FlowId;
+use odd::Odd;
 use rand_pcg::Pcg32;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switch::PortInspection;
-use switches::Odd;
 use units::{Interval, Nanos, PortId};
 
 /// The most frames that a switch receives in one burst, all of one port and instant.

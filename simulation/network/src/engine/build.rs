@@ -1,7 +1,7 @@
 //! Builds the engine from the description of a network.
 
 use super::calendar::Calendar;
-use super::switches::Odd;
+use super::odd::Odd;
 use super::{Actors, BURST, Engine, PROGRESS_EVERY};
 use crate::check::Checker;
 use crate::fault::FaultyLink;

@@ -1,6 +1,7 @@
 //! Frames into and out of switches, in the same order as in a replay.
 
 use super::calendar::Calendar;
+use super::odd::Odd;
 use super::{BURST, Engine};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
@@ -12,7 +13,7 @@ use crate::tournament::Actor;
 use crate::violation::Broken;
 use core::mem;
 use switch::{ControlFrame, Frame, Links, Program, Shard, Transmitter, Volume};
-use units::{Bytes, Nanos, PortId, PortSet, Priority};
+use units::{Bytes, Nanos, PortId, PortSet};
 
 /// Passes over the ports of a switch at one instant before other actors have a turn.
 const PASSES: usize = 64;
@@ -248,27 +249,6 @@ struct Gathered {
     pauses: Volume,
     /// The arrival of the next frame.
     next: Nanos,
-}
-
-/// Unusual events of one call of a switch. Most calls have none.
-#[derive(Debug, Default)]
-pub(super) struct Odd {
-    /// Whether any other field is set.
-    is_any: bool,
-    /// Frames that the switch made.
-    made: Volume,
-    /// Frames lost to faults.
-    lost: Volume,
-    /// Frames sent to unconnected ports.
-    unconnected: Volume,
-    /// Frames that waited, and left while some priority was paused.
-    while_paused: u64,
-    /// Whether the switch made anything but pauses.
-    moved: bool,
-    /// The first violation.
-    broken: Option<Broken>,
-    /// The first frame that was sent against a pause, with its port.
-    suspect: Option<(PortId, Priority, Broken)>,
 }
 
 /// The links of a switch, as the switch sees them.
