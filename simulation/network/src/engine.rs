@@ -140,10 +140,9 @@ impl Engine {
         }
     }
 
-    /// Reports progress every [`PROGRESS_EVERY`] calls; returns whether the observer asks to end the run.
+    /// Reports progress every [`PROGRESS_EVERY`] events and samples; returns whether the observer asks to end the run.
     #[inline]
     fn is_interrupted(&mut self, observer: &mut impl Observer) -> bool {
-        self.until_progress -= 1;
         if self.until_progress > 0 {
             return false;
         }
@@ -213,6 +212,7 @@ impl Engine {
             progress: self.progress(),
         };
         observer.sample(at, &view);
+        self.until_progress = self.until_progress.saturating_sub(1);
         self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)))
     }
 

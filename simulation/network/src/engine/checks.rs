@@ -11,6 +11,7 @@ impl Engine {
     #[inline]
     pub(super) fn check_event(&mut self) -> Result<(), Broken> {
         self.events += 1;
+        self.until_progress = self.until_progress.saturating_sub(1);
         let checker = &mut self.checker;
         checker.checks.conservation += 1;
         let (expected, found) = (checker.balance.inside, self.pool.live());
