@@ -1,7 +1,7 @@
-//! Who holds how much.
+//! The ledger: every charge and credit of the buffer.
 //!
-//! Each entry counts cells, in which the buffer is filled, and frames and their bytes, of which links and schemes make
-//! bytes on the wire. The only facts are totals that never fall and that one core alone writes:
+//! Each entry counts cells, the unit of the buffer, and frames and bytes, from which links and schemes compute
+//! bytes on the wire. The only facts are totals that never fall, each written by one core:
 //!
 //! | total | writer | readers |
 //! |---|---|---|
@@ -11,14 +11,13 @@
 //! | `released[shard][ingress][priority]` | that shard | owner of the ingress port |
 //! | `pool_use[shard]` | that shard | all |
 //!
-//! Occupancy is a difference of totals, and every other figure is a sum over the matrix.
-//! `released` is such a sum, kept by each shard over the egress ports it owns, so that the owner
-//! of an ingress port reads one line per shard and not one per egress port. A reader may see a
-//! writer's total late; since departures are what it then misses, occupancy is only ever
-//! overestimated. `pool_use` is the exception: see [`crate::admission`].
+//! Occupancy is a difference of totals, and every other figure is a sum over the matrix. Each shard keeps one such
+//! sum, `released`, over its egress ports, so that the owner of an ingress port reads one line per shard instead of
+//! one per egress port. A reader may see a total late. It then misses departures, so it can only overestimate
+//! occupancy. `pool_use` is the exception: see [`crate::admission`].
 //!
-//! A frame that is dropped at egress after it was admitted has departed too (and is `discarded`):
-//! the ledger never leaks.
+//! A frame that is dropped at egress after admission counts as departed too (and as `discarded`), so the ledger
+//! never leaks.
 
 use crate::sync::{AtomicU64, Ordering};
 use units::{Bytes, Cells, PortId, Priority, WireBytes};
@@ -28,14 +27,14 @@ use units::{Bytes, Cells, PortId, Priority, WireBytes};
 pub struct ShardId(pub u16);
 
 impl ShardId {
-    /// The same number, to index a table that has one row per shard.
+    /// The number as an index into a table with one row per shard.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// How much of the shared pools one shard's groups and queues hold.
+/// The part of the shared pools that one shard's groups and queues hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUse {
     /// Shared part of the ingress pool.
@@ -46,14 +45,15 @@ pub struct PoolUse {
     pub egress_lossy: Bytes,
 }
 
-/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the matrix.
+/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the
+/// matrix.
 #[derive(Default)]
 #[repr(align(64))]
 struct Row([AtomicU64; Priority::COUNT]);
 
 impl Row {
-    /// Adds to a total of which the caller is the only writer: a load and a store, no
-    /// read-modify-write. `Release` lets a reader that sees the sum see what led to it.
+    /// Adds to a total of which the caller is the only writer: a load and a store, no read-modify-write. With
+    /// `Release`, a reader that sees the sum also sees its causes.
     #[inline]
     fn add(&self, priority: Priority, amount: u64) {
         let total = &self.0[priority.index()];
@@ -91,12 +91,12 @@ impl Totals {
     }
 }
 
-/// Frames, and what they cost of the buffer.
+/// Frames and their cost of the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// The cells that they take.
     pub cells: Cells,
-    /// How many they are, and how long.
+    /// Their number and length.
     pub volume: Volume,
 }
 
@@ -138,7 +138,7 @@ impl core::ops::Add for Load {
 impl core::ops::Sub for Load {
     type Output = Self;
 
-    /// Saturates at nothing.
+    /// Saturates at zero.
     fn sub(self, other: Self) -> Self {
         Self { cells: self.cells - other.cells, volume: self.volume - other.volume }
     }
@@ -163,8 +163,8 @@ impl Volume {
     /// No frame.
     pub const ZERO: Self = Self { frames: 0, bytes: Bytes::ZERO };
 
-    /// What the frames take on a link. Padding of frames below the minimum is left out: it is
-    /// not known here, and frames off a link have it.
+    /// Bytes of the frames on a link. It leaves out the padding of frames below the minimum: their original length
+    /// is unknown here, and frames off a link have it already.
     #[inline]
     pub const fn on_the_wire(self) -> WireBytes {
         WireBytes(self.bytes.0 + self.frames * WireBytes::OVERHEAD)
@@ -197,7 +197,7 @@ impl core::ops::AddAssign for Volume {
 impl core::ops::Sub for Volume {
     type Output = Self;
 
-    /// Saturates at nothing.
+    /// Saturates at zero.
     fn sub(self, other: Self) -> Self {
         Self { frames: self.frames.saturating_sub(other.frames), bytes: self.bytes - other.bytes }
     }
@@ -239,12 +239,12 @@ impl Ledger {
         }
     }
 
-    /// How many ports it has rows for.
+    /// The number of ports for which it has rows.
     pub fn ports(&self) -> usize {
         self.ports
     }
 
-    /// How many shards it has rows for.
+    /// The number of shards for which it has rows.
     pub fn shards(&self) -> usize {
         self.shards
     }
@@ -254,15 +254,14 @@ impl Ledger {
         row.index() * self.ports + column.index()
     }
 
-    /// Charges frames that came in through `ingress` and wait for `egress`. Only the shard that
-    /// owns `ingress` calls it.
+    /// Charges frames that came in through `ingress` and wait for `egress`. Only the owner of `ingress` may call
+    /// it.
     #[inline(always)]
     pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, load: Load) {
         self.admitted[self.place(ingress, egress)].add(priority, load);
     }
 
-    /// Credits frames that have left through `egress`. Only `shard`, which owns `egress`, calls
-    /// it.
+    /// Credits frames that have left through `egress`. Only `shard`, the owner of `egress`, may call it.
     #[inline(always)]
     pub(crate) fn depart(
         &self,
@@ -276,7 +275,7 @@ impl Ledger {
         self.released[shard.index() * self.ports + ingress.index()].add(priority, load.cells.0);
     }
 
-    /// Credits frames that were admitted and then dropped at `egress`.
+    /// Credits frames that were dropped at `egress` after their admission.
     pub(crate) fn discard(
         &self,
         shard: ShardId,
@@ -289,7 +288,7 @@ impl Ledger {
         self.depart(shard, ingress, egress, priority, load);
     }
 
-    /// The cells of all that came in through `ingress` at `priority` and has gone since the start.
+    /// Cells of all frames from `ingress` at `priority` that have gone since the start.
     #[inline]
     pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> Cells {
         let (mut place, mut sum) = (ingress.index(), 0);
@@ -300,7 +299,7 @@ impl Ledger {
         Cells(sum)
     }
 
-    /// Publishes what `shard` holds of the pools. Only that shard calls it.
+    /// Publishes the use of the pools by `shard`. Only that shard may call it.
     #[inline]
     pub(crate) fn publish_pool_use(&self, shard: ShardId, held: PoolUse) {
         let row = &self.pool_use[shard.index()];
@@ -309,7 +308,7 @@ impl Ledger {
         row.0[EGRESS_LOSSY.index()].store(held.egress_lossy.0, Ordering::Release);
     }
 
-    /// What all shards but `shard` hold of the pools.
+    /// The use of the pools by all shards but `shard`.
     #[inline]
     pub(crate) fn pool_use_of_others(&self, shard: ShardId) -> PoolUse {
         let mut sum = PoolUse::default();
@@ -323,49 +322,49 @@ impl Ledger {
         sum
     }
 
-    /// Everything that `ingress` has sent toward `egress` at `priority`.
+    /// All frames from `ingress` for `egress` at `priority`.
     pub fn admitted(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
         self.admitted[self.place(ingress, egress)].volume(priority)
     }
 
-    /// The part of it that has left the switch, dropped frames included.
+    /// The part of them that has left the switch, dropped frames included.
     pub fn departed(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
         self.departed[self.place(egress, ingress)].volume(priority)
     }
 
-    /// The part of it that was dropped at egress.
+    /// The part of them that was dropped at egress.
     pub fn discarded(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
         self.discarded[self.place(egress, ingress)].volume(priority)
     }
 
-    /// What is inside now: from `ingress`, for `egress`, at `priority`.
+    /// The part of them that is inside now.
     pub fn occupancy(&self, ingress: PortId, egress: PortId, priority: Priority) -> Load {
-        // Departures first: a frame that departs between the two reads is then still counted.
+        // Departures first: a frame that departs between the two reads still counts.
         let departed = self.departed[self.place(egress, ingress)].load(priority);
         self.admitted[self.place(ingress, egress)].load(priority) - departed
     }
 
-    /// The ingress queue: all that came in through `ingress` at `priority` and is still inside.
+    /// The ingress queue: frames from `ingress` at `priority` that are still inside.
     pub fn ingress_queue(&self, ingress: PortId, priority: Priority) -> Volume {
         self.ingress_load(ingress, priority).volume
     }
 
-    /// The ingress queue, with what it costs of the buffer.
+    /// The ingress queue, with its cost of the buffer.
     pub fn ingress_load(&self, ingress: PortId, priority: Priority) -> Load {
         self.all_ports().map(|egress| self.occupancy(ingress, egress, priority)).sum()
     }
 
-    /// All that came in through `ingress` at `priority` and was sent; dropped frames were not.
+    /// Frames from `ingress` at `priority` that were sent, without dropped ones.
     pub fn sent_from(&self, ingress: PortId, priority: Priority) -> Volume {
         let sent = |egress| {
-            // Drops first: a frame that is dropped between the two reads then counts as sent for once.
+            // Drops first: a frame dropped between the two reads counts as sent for once.
             let dropped = self.discarded(ingress, egress, priority);
             self.departed(ingress, egress, priority) - dropped
         };
         self.all_ports().map(sent).sum()
     }
 
-    /// The egress queue: all that waits for `egress` at `priority`.
+    /// The egress queue: frames for `egress` at `priority` that are still inside.
     pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
         self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority).volume).sum()
     }

@@ -1,9 +1,9 @@
-//! A priority group: what one priority of one ingress port holds, and of which pool.
+//! A priority group: the charges of one priority of one ingress port, by pool.
 //!
-//! A frame is charged whole cells ([`Cells::of_frame`]), and levels here are the bytes of those. They fill the reserved
-//! part first, then the shared pool up to the threshold. While the sender is paused, what still arrives goes to the
-//! headroom. They are given back in the opposite order: headroom, shared, reserved. Whether the sender is to be paused
-//! is for [`crate::flow_control`] to say.
+//! A frame is charged whole cells ([`Cells::of_frame`]), and levels here are the bytes of those cells. Frames fill
+//! the reserved part first, then the shared pool up to the threshold. While the sender is paused, further frames
+//! fill the headroom. Departures free the parts in the opposite order: headroom, shared, reserved.
+//! [`crate::flow_control`] decides about pauses of the sender.
 
 use super::Pools;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
@@ -14,7 +14,7 @@ use units::{Bytes, Cells};
 /// A part of a group, in the order in which frames fill them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What the group always has.
+    /// The reserved part of the group.
     Reserved,
     /// Its share of the shared pool.
     Shared,
@@ -31,7 +31,7 @@ pub(crate) struct Group {
     headroom: u64,
     /// The ledger's `released` total that the account reflects.
     settled: Cells,
-    /// Of reserved and shared bytes.
+    /// Watermark of reserved and shared bytes.
     pub watermark: Watermark,
     pub headroom_watermark: Watermark,
 }
@@ -41,13 +41,13 @@ impl Group {
         Self { settings, ..Self::default() }
     }
 
-    /// Everything it holds.
+    /// All bytes that it holds.
     #[inline]
     pub fn occupancy(&self) -> Bytes {
         Bytes(self.reserved + self.shared + self.headroom)
     }
 
-    /// What it holds of the headroom pool.
+    /// Bytes that it holds of the headroom pool.
     pub fn headroom(&self) -> Bytes {
         Bytes(self.headroom)
     }
@@ -62,7 +62,7 @@ impl Group {
         self.shared + self.headroom == 0
     }
 
-    /// What it holds of the shared pool.
+    /// Bytes that it holds of the shared pool.
     #[inline]
     pub fn shared(&self) -> u64 {
         self.shared
@@ -73,8 +73,8 @@ impl Group {
         self.settings.lossless().is_some()
     }
 
-    /// How many cells it can take, one frame after the other, without reaching a threshold, while its sender is not
-    /// paused: below that, admission needs no closer look.
+    /// Cells that it can take, in any number of frames, without reaching a threshold, while its sender is not
+    /// paused. Below that, admission needs no closer check.
     #[inline]
     pub fn room(&self, pools: &Pools) -> Cells {
         Cells::within(self.room_in_bytes(pools))
@@ -102,7 +102,7 @@ impl Group {
         }
     }
 
-    /// Whether `cells`, one at least, are within [`Group::room`].
+    /// Whether `cells`, at least one, are within [`Group::room`].
     #[inline(always)]
     pub fn has_room(&self, cells: Cells, pools: &Pools) -> bool {
         let bytes = cells.bytes().0;
@@ -125,11 +125,11 @@ impl Group {
         }
     }
 
-    /// As [`Group::charge_within_room`], after which the same cells leave at once and are settled: `released` is the
-    /// ledger's total with them.
+    /// As [`Group::charge_within_room`], for cells that leave at once and are settled: `released` is the ledger's
+    /// total including them.
     #[inline(always)]
     pub fn pass_within_room(&mut self, cells: Cells, released: Cells, pools: &mut Pools) {
-        // Another shard may have released cells of the group meanwhile.
+        // Another shard may have released cells of the group in the meantime.
         if self.headroom > 0 || released != self.settled + cells {
             self.charge_within_room(cells, pools);
             return self.settle(released, pools);
@@ -142,7 +142,7 @@ impl Group {
         let shared = self.shared + (bytes - reserved);
         pools.watermarks.shared.note(pools.held.shared.0 + (bytes - reserved));
         self.watermark.note(self.reserved + reserved + shared);
-        // What leaves is taken off the shared part first.
+        // Departures free the shared part first.
         let gone = bytes.min(shared);
         pools.held.shared.0 = pools.held.shared.0 + (bytes - reserved) - gone;
         self.shared = shared - gone;
@@ -161,8 +161,8 @@ impl Group {
         self.charge(reserved, bytes - reserved, 0, pools);
     }
 
-    /// Charges a frame that costs `cells` to the parts of the group, or says why it may not enter. While its sender is
-    /// `paused`, a lossless group takes headroom only. Returns the last part that it filled.
+    /// Charges a frame that costs `cells` to the parts of the group, or returns the reason for its drop. While its
+    /// sender is `paused`, a lossless group uses headroom only. Returns the last part that it filled.
     #[inline]
     pub fn admit(&mut self, cells: Cells, paused: bool, pools: &mut Pools) -> Result<Part, DropReason> {
         match self.settings {
@@ -173,7 +173,7 @@ impl Group {
         }
     }
 
-    /// Lossy frames pass ingress admission, but for a pool that is full and memory that runs low.
+    /// Ingress admits all lossy frames, unless a pool is full or memory runs low.
     #[inline]
     fn admit_lossy(&mut self, bytes: u64, pools: &mut Pools) -> Result<Part, DropReason> {
         if pools.memory_low {
@@ -211,14 +211,14 @@ impl Group {
         })
     }
 
-    /// How much more of the shared pool it may take.
+    /// Bytes of the shared pool that it may still take.
     #[inline]
     fn shared_room(&self, settings: &LosslessGroup, pools: &Pools) -> u64 {
         let free = pools.shared_free();
         Self::shared_limit(settings, free).saturating_sub(self.shared).min(free)
     }
 
-    /// How much of the shared pool it may hold while `free` bytes of it are free.
+    /// Bytes of the shared pool that it may hold while `free` bytes of it are free.
     #[inline]
     pub fn shared_limit(settings: &LosslessGroup, free: u64) -> u64 {
         match settings.xoff {
@@ -250,7 +250,7 @@ impl Group {
         }
     }
 
-    /// Takes the cells off that have left since it last looked: `released` is the ledger's total.
+    /// Releases the cells that have left since the last call: `released` is the ledger's total.
     #[inline]
     pub fn settle(&mut self, released: Cells, pools: &mut Pools) {
         let gone = (released - self.settled).bytes().0;
@@ -264,13 +264,13 @@ impl Group {
         pools.held.shared -= Bytes(shared);
     }
 
-    /// Starts the cleared watermarks again from the present levels.
+    /// Restarts the cleared watermarks at the present levels.
     pub fn clear_watermarks(&mut self) {
         self.watermark.clear(self.reserved + self.shared);
         self.headroom_watermark.clear(self.headroom);
     }
 
-    /// New settings; what it holds stays, and moves between the pools where it must.
+    /// Applies new settings. The group keeps its charges, which move between the pools where they must.
     pub fn configure(&mut self, settings: GroupSettings, pools: &mut Pools) {
         self.settings = settings;
         let occupancy = self.occupancy().0;

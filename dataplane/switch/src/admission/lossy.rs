@@ -1,5 +1,4 @@
-//! Egress admission of lossy frames: what the lossy frames of one queue hold. A frame is charged whole cells, as at
-//! ingress.
+//! Egress admission of lossy frames: the charges of the lossy frames of one queue, in whole cells as at ingress.
 
 use super::Pools;
 use crate::program::{LossyQueue, Threshold};
@@ -19,12 +18,12 @@ impl LossyAccount {
         Self { settings, reserved: 0, shared: 0 }
     }
 
-    /// New settings; what is held stays.
+    /// Applies new settings; charges stay.
     pub fn configure(&mut self, settings: LossyQueue) {
         self.settings = settings;
     }
 
-    /// Charges a frame that costs `cells`, or says why it may not enter.
+    /// Charges a frame that costs `cells`, or returns the reason for its drop.
     #[inline]
     pub fn admit(&mut self, cells: Cells, pools: &mut Pools) -> Result<(), DropReason> {
         let bytes = cells.bytes().0;
@@ -49,7 +48,7 @@ impl LossyAccount {
         Ok(())
     }
 
-    /// Cells that may enter for certain, in frames of any length: of those, each need not be asked about.
+    /// Cells that are certain to be admitted, in frames of any length, without a check of each.
     #[inline]
     pub fn room(&self, pools: &Pools) -> Cells {
         let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
@@ -79,21 +78,21 @@ impl LossyAccount {
         below_threshold && shared <= free
     }
 
-    /// As [`LossyAccount::charge_within_room`], after which the same cells are released.
+    /// As [`LossyAccount::charge_within_room`], for cells that are released at once.
     #[inline(always)]
     pub fn pass_within_room(&mut self, cells: Cells, pools: &mut Pools) {
         let bytes = cells.bytes().0;
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         let shared = self.shared + (bytes - reserved);
         pools.watermarks.egress_lossy.note(pools.held.egress_lossy.0 + (bytes - reserved));
-        // What is released is taken off the shared part first.
+        // A release frees the shared part first.
         let gone = bytes.min(shared);
         pools.held.egress_lossy.0 = pools.held.egress_lossy.0 + (bytes - reserved) - gone;
         self.shared = shared - gone;
         self.reserved = self.reserved + reserved - (bytes - gone);
     }
 
-    /// Charges frames of `cells` in all, which is no more than its [`LossyAccount::room`].
+    /// Charges frames that cost `cells` together, within [`LossyAccount::room`].
     #[inline]
     pub fn charge_within_room(&mut self, cells: Cells, pools: &mut Pools) {
         let bytes = cells.bytes().0;
@@ -103,7 +102,7 @@ impl LossyAccount {
         pools.take_egress_lossy(bytes - reserved);
     }
 
-    /// Gives back the cells of frames that have left.
+    /// Releases the cells of frames that have left.
     #[inline]
     pub fn release(&mut self, cells: Cells, pools: &mut Pools) {
         let bytes = cells.bytes().0;

@@ -1,10 +1,9 @@
-//! Who may enter the buffer: the SONiC model ("Empowering Azure Storage with RDMA", section 6.2
-//! and appendix A). Lossless frames are admitted at ingress only, lossy ones at egress only.
+//! Admission to the buffer: the SONiC model ("Empowering Azure Storage with RDMA", section 6.2 and appendix A).
+//! Lossless frames are admitted at ingress only, lossy ones at egress only.
 //!
-//! Several shards share the pools. Each publishes what it holds; the others read that once per
-//! burst, so what they see of the pools may be old by what each other shard admitted during one
-//! burst. This is the one place where occupancy can be underestimated: leave
-//! `(shards - 1) x burst x longest frame` of memory beyond the pools.
+//! Several shards share the pools. Each publishes its own use, and the others read it once per burst, so their view
+//! may lack the frames that each other shard admitted during one burst. This is the one place where occupancy can
+//! be underestimated: leave `(shards - 1) x burst x longest frame` of memory beyond the pools.
 
 mod group;
 mod lossy;

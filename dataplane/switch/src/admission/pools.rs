@@ -5,7 +5,7 @@ use crate::program::BufferSettings;
 use crate::watermark::Watermark;
 use units::Bytes;
 
-/// Watermarks of the pools, as far as one shard holds them.
+/// Watermarks of the pools: the part that one shard holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PoolWatermarks {
     /// Shared part of the ingress pool.
@@ -16,14 +16,13 @@ pub(crate) struct PoolWatermarks {
     pub egress_lossy: Watermark,
 }
 
-/// One shard's view: the sizes, what it holds itself, and what the others held when it last
-/// looked.
+/// One shard's view of the pools: their sizes, its own use, and the use by the others at its last look.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pools {
     shared: u64,
     headroom: u64,
     egress_lossy: u64,
-    /// Whether memory for received frames runs low: then lossless groups stay paused, and lossy frames are refused.
+    /// Whether memory for received frames runs low. Then lossless groups stay paused, and lossy frames are dropped.
     pub memory_low: bool,
     pub held: PoolUse,
     pub others: PoolUse,
@@ -43,7 +42,7 @@ impl Pools {
         }
     }
 
-    /// New sizes; what is held stays.
+    /// Applies new sizes; charges stay.
     pub fn configure(&mut self, settings: &BufferSettings) {
         self.shared = settings.shared.0;
         self.headroom = settings.headroom.0;
@@ -55,7 +54,7 @@ impl Pools {
         self.shared.saturating_sub(self.held.shared.0 + self.others.shared.0)
     }
 
-    /// Whether nobody holds any of the ingress pools.
+    /// Whether no shard holds any of the ingress pools.
     pub fn are_empty(&self) -> bool {
         let held = self.held.shared + self.others.shared + self.held.headroom + self.others.headroom;
         held == Bytes::ZERO
@@ -89,7 +88,7 @@ impl Pools {
         self.watermarks.egress_lossy.note(self.held.egress_lossy.0);
     }
 
-    /// Starts the cleared watermarks again from the present levels.
+    /// Restarts the cleared watermarks at the present levels.
     pub fn clear_watermarks(&mut self) {
         self.watermarks.shared.clear(self.held.shared.0);
         self.watermarks.headroom.clear(self.held.headroom.0);

@@ -1,7 +1,7 @@
-//! The gate of a port: when a queue may send, and how much.
+//! The gate of a port: the time when a queue may send, and the amount.
 //!
-//! Received pauses, the shapers of the port and its queues, and the link clock with its window are asked together. So the
-//! scheduler, the deadline and the watchdog get one answer.
+//! It combines received pauses, the shapers of the port and its queues, and the link clock with its window, so that
+//! the scheduler, the deadline and the watchdog all get the same answer.
 
 use super::{ReceivedPauses, shaper::Shaper};
 use crate::program::PortSettings;
@@ -11,7 +11,7 @@ use units::{Bytes, Interval, LinkClock, Nanos, QueueId, QueueSet, WireBytes};
 #[derive(Debug)]
 pub(crate) struct Gate {
     link: LinkClock,
-    /// How far ahead of the link frames are handed over.
+    /// The lead with which frames are handed over before the link takes them.
     tx_window: Interval,
     port: Option<Shaper>,
     queues: Vec<Option<Shaper>>,
@@ -35,7 +35,7 @@ impl Gate {
         }
     }
 
-    /// New settings. Shapers whose limit is new start full.
+    /// Applies new settings. Shapers whose limit is new start full.
     pub fn configure(&mut self, now: Nanos, old: &PortSettings, new: &PortSettings) {
         if new.rate != old.rate {
             self.link.set_rate(new.rate);
@@ -54,7 +54,7 @@ impl Gate {
         self.pauses.configure(now, &new.pfc, new.rate);
     }
 
-    /// Those of `queues` that may send a frame at `now`.
+    /// Returns the members of `queues` that may send a frame at `now`.
     #[inline]
     pub fn open(&mut self, now: Nanos, queues: QueueSet) -> QueueSet {
         if self.link_opens_at() > now || self.port.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
@@ -65,7 +65,7 @@ impl Gate {
         held_back.fold(open, QueueSet::without)
     }
 
-    /// When the first of `queues` may send a frame; never where there are none.
+    /// The time when the first of `queues` may send a frame; never if there are none.
     #[inline]
     pub fn opens_at(&self, queues: QueueSet) -> Nanos {
         if queues.is_empty() {
@@ -80,13 +80,13 @@ impl Gate {
         first.max(port).max(self.link_opens_at())
     }
 
-    /// When the link takes the next frame. Control frames wait for nothing else.
+    /// The time when the link takes the next frame. Control frames wait for nothing else.
     #[inline]
     pub fn link_opens_at(&self) -> Nanos {
         self.link.free_at() - self.tx_window
     }
 
-    /// Whether the link alone decides when the next frame leaves: nothing is paused or shaped.
+    /// Whether only the link delays the next frame: nothing is paused or shaped.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
         self.pauses.stopped().is_empty() && !self.shapes
@@ -105,7 +105,7 @@ impl Gate {
         }
     }
 
-    /// Puts a frame of `length` on the link at `now`, whatever else would hold it back. Returns its start.
+    /// Puts a frame of `length` on the link at `now`, in spite of pauses and shapers. Returns its start.
     #[inline(always)]
     pub fn occupy(&mut self, now: Nanos, length: Bytes) -> Nanos {
         self.link.occupy(now, WireBytes::of_frame(length))
@@ -120,15 +120,15 @@ impl Gate {
 pub(crate) struct Opening<'a> {
     now: Nanos,
     horizon: Nanos,
-    /// What each frame changes is kept here meanwhile, and not in memory.
+    /// A copy that each frame updates, written back at the end.
     link: LinkClock,
     home: &'a mut LinkClock,
-    /// That of the port and that of the queue, where there is one.
+    /// The shapers of the port and of the queue, if there are any.
     shapers: Option<[&'a mut Option<Shaper>; 2]>,
 }
 
 impl Opening<'_> {
-    /// Lets a frame pass. Returns its start on the link; `None`, with nothing changed, where it has to wait.
+    /// Lets a frame pass, and returns its start on the link; `None`, with nothing changed, if it has to wait.
     #[inline(always)]
     pub fn pass(&mut self, bytes: WireBytes) -> Option<Nanos> {
         let Self { now, horizon, link, shapers, .. } = self;
@@ -141,7 +141,7 @@ impl Opening<'_> {
         Some(start)
     }
 
-    /// The queue has sent.
+    /// Writes the changes back after the queue has sent.
     #[inline(always)]
     pub fn close(self) {
         *self.home = self.link;

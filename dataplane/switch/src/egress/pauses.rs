@@ -4,7 +4,7 @@ use crate::flow_control::pause_time::PauseMeter;
 use crate::program::{PfcSettings, PortSettings};
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 
-/// What was received for one priority.
+/// Pause frames received for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PausesReceived {
     /// Frames that paused it, refreshes included.
@@ -47,8 +47,8 @@ impl ReceivedPauses {
         }
     }
 
-    /// New settings. A priority that no longer obeys is resumed at once, unless an 802.3x PAUSE
-    /// may have stopped it and the port still obeys those.
+    /// Applies new settings. A priority that no longer obeys resumes at once, unless an 802.3x PAUSE may have
+    /// stopped it and the port still obeys those.
     pub fn configure(&mut self, now: Nanos, pfc: &PfcSettings, rate: BitRate) {
         for priority in PrioritySet::ALL.difference(pfc.obeyed()).iter() {
             self.meters[priority.index()].pause(now, Interval::ZERO);
@@ -69,7 +69,7 @@ impl ReceivedPauses {
         self.priorities[queue.index()]
     }
 
-    /// Whether `priority` obeys PFC frames. One that came in vain is counted.
+    /// Whether `priority` obeys PFC frames. If not, counts the frame as ignored.
     pub fn obeys(&mut self, priority: Priority) -> bool {
         let obeys = self.obey.contains(priority);
         self.received[priority.index()].ignored += u64::from(!obeys);
@@ -89,7 +89,7 @@ impl ReceivedPauses {
         }
     }
 
-    /// From now on, `ignoring` send in spite of a pause, and no others do.
+    /// Lets exactly the queues in `ignoring` send in spite of a pause from now on.
     pub fn ignore(&mut self, now: Nanos, ignoring: QueueSet) {
         for queue in self.ignoring.difference(ignoring).iter() {
             if self.meter(queue).until() > now {
@@ -100,7 +100,7 @@ impl ReceivedPauses {
         self.paused = self.paused.difference(ignoring);
     }
 
-    /// The meter of the pauses received for `queue`, whether or not they are ignored: that of its priority.
+    /// The meter of the pauses received for `queue`, ignored or not: the meter of its priority.
     #[inline]
     pub fn meter(&self, queue: QueueId) -> &PauseMeter {
         &self.meters[self.priority(queue).index()]
@@ -119,14 +119,14 @@ impl ReceivedPauses {
         self.paused
     }
 
-    /// The queues that were paused when this was last looked at: all that are, and maybe some
-    /// whose pause has run out.
+    /// The queues that were paused at the last query: all that are paused now, and possibly some whose pause has
+    /// run out.
     #[inline]
     pub fn stopped(&self) -> QueueSet {
         self.paused
     }
 
-    /// When `queue` may send again: in the past where it is not paused.
+    /// The end of the pause of `queue`: in the past if it is not paused.
     #[inline]
     pub fn paused_until(&self, queue: QueueId) -> Nanos {
         if self.paused.contains(queue) { self.meter(queue).until() } else { Nanos::ZERO }

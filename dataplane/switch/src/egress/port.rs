@@ -1,4 +1,4 @@
-//! One port's egress: what waits, and what leaves next.
+//! One port's egress: its queues, and the choice of the next frame.
 
 use super::gate::Gate;
 use super::queue::{Queue, mark};
@@ -20,20 +20,20 @@ pub(crate) struct EgressPort {
     pub gate: Gate,
     /// The longest frame that may leave.
     pub max_frame: Bytes,
-    /// Tells packets of HPCC about the link.
+    /// Adds telemetry of the link to packets of HPCC.
     stamper: Option<Stamper>,
     scheduler: Scheduler,
     /// Queues that hold frames.
     backlog: QueueSet,
     queues: Vec<Queue>,
     watchdog: PortWatchdog,
-    /// What senders behind the port are to get.
+    /// Notifications for senders behind the port.
     pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,
 }
 
-/// Whose turn it is to send, within one call.
+/// The queue whose turn it is to send, within one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     pub queue: QueueId,
@@ -41,16 +41,16 @@ pub(crate) struct Turn {
     allowance: u64,
 }
 
-/// What a queue sends in one turn.
+/// Frames that a queue has sent in one turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     volume: Volume,
-    /// What its lossy frames cost of the buffer.
+    /// Buffer cells of its lossy frames.
     lossy: Cells,
 }
 
 impl Sent {
-    /// Adds a run that left `waiting` bytes in the queue. Returns what it was.
+    /// Adds a run that left `waiting` bytes in the queue. Returns the load of the run.
     fn add(&mut self, run: &Run, waiting: u64) -> Load {
         let volume = Volume { frames: run.frames, bytes: Bytes(run.waiting - waiting) };
         self.volume += volume;
@@ -59,7 +59,7 @@ impl Sent {
     }
 }
 
-/// Successive frames that leave and were charged alike.
+/// Successive frames that leave and have the same charge.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     charge: Charge,
@@ -91,8 +91,8 @@ impl EgressPort {
         }
     }
 
-    /// New settings; what waits stays where it is. Shapers whose limit is new start full. `report`
-    /// is told of storms that end thereby.
+    /// Applies new settings. Waiting frames stay, and shapers whose limit is new start full. Calls `report` for
+    /// each storm that ends because of it.
     pub fn configure(
         &mut self,
         now: Nanos,
@@ -126,8 +126,8 @@ impl EgressPort {
         self.backlog.contains(queue)
     }
 
-    /// Queues a frame, or gives it back with the reason for which it is dropped. Whether the queue
-    /// [drops](Self::drops) all that comes was asked before.
+    /// Queues a frame, or returns it with the reason for its drop. The caller has checked that the queue does not
+    /// [drop](Self::drops) all frames.
     #[inline(always)]
     pub fn enqueue<F: Frame>(
         &mut self,
@@ -159,7 +159,7 @@ impl EgressPort {
         Ok(())
     }
 
-    /// Cells that queue `id` takes of a run charged alike; none where each frame must be looked at.
+    /// Cells that queue `id` takes in a run with one charge; none if each frame must be checked.
     #[inline]
     pub fn room_for_run<F: Frame>(
         &self,
@@ -184,7 +184,7 @@ impl EgressPort {
         self.queues[id.index()].fifo.lend()
     }
 
-    /// Takes back what queue `id` has lent, and accounts for the frames of the run.
+    /// Takes back the frames that queue `id` has lent, and accounts for those of the run.
     #[inline]
     pub fn end_run<F: Frame>(
         &mut self,
@@ -204,8 +204,8 @@ impl EgressPort {
         }
     }
 
-    /// Whether a frame of `length` for queue `id` that comes at `now` may leave at once: no frame waits, the link is
-    /// free, and nothing is paused, shaped, stamped, watched or marked.
+    /// Whether a frame of `length` for queue `id` that comes at `now` may leave at once: no frame waits, the link
+    /// is free, and nothing is paused, shaped, stamped, watched or marked.
     #[inline(always)]
     pub fn may_pass(&self, now: Nanos, length: Bytes, id: QueueId, lossless: bool, pools: &Pools) -> bool {
         let queue = &self.queues[id.index()];
@@ -220,7 +220,8 @@ impl EgressPort {
             && (lossless || queue.lossy.has_room(Cells::of_frame(length), pools))
     }
 
-    /// Sends a frame that [may pass](Self::may_pass). Returns its start. A queue that is left empty marks nothing.
+    /// Sends a frame that [may pass](Self::may_pass), and returns its start. It is never marked, because its queue
+    /// stays empty.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -258,9 +259,9 @@ impl EgressPort {
         Some(Turn { queue, allowance })
     }
 
-    /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room.
-    /// `credit` is called with what frames that have left were charged to, once for successive ones. Returns whether any
-    /// did.
+    /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room. Calls `credit`
+    /// with the charge of frames that have left, once for successive frames with the same charge. Returns whether
+    /// any left.
     #[inline]
     pub fn serve<F: Frame>(
         &mut self,
@@ -279,14 +280,14 @@ impl EgressPort {
         })
     }
 
-    /// Everything that the link has carried.
+    /// Wire bytes that the link has carried.
     fn carried(&self) -> WireBytes {
         let data: Volume = self.queues.iter().map(|queue| queue.counters.transmitted).sum();
         (data + self.control).on_the_wire()
     }
 
-    /// As [`EgressPort::serve`]; `stamp` is given each frame before it leaves, with its start, what was sent
-    /// in this turn before it, and what it leaves behind in its queue.
+    /// As [`EgressPort::serve`], but calls `stamp` for each frame before it leaves, with its start, the bytes sent
+    /// before it in this turn, and the bytes that it leaves in its queue.
     #[inline]
     fn serve_turn<F: Frame>(
         &mut self,
@@ -336,7 +337,7 @@ impl EgressPort {
         sent.volume.frames > 0
     }
 
-    /// Accounts for what was sent.
+    /// Accounts for the frames of a turn.
     #[inline]
     fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, on_the_wire: WireBytes, pools: &mut Pools) {
         let queue = &mut self.queues[turn.queue.index()];
@@ -354,13 +355,14 @@ impl EgressPort {
         self.scheduler.served(turn.queue, on_the_wire.0, empty);
     }
 
-    /// When the next frame can be handed to the device, if nothing more arrives.
+    /// The time when the next frame can be handed to the device if nothing more arrives.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.gate.opens_at(self.backlog)
     }
 
-    /// A pause of `time` that is obeyed arrived at `now` for `priority`. `report` is told what the watchdog makes of it.
+    /// Takes a pause of `time` for `priority`, which obeys it. Calls `report` with the resulting changes of the
+    /// watchdog.
     pub fn pause<F: Frame>(
         &mut self,
         now: Nanos,
@@ -381,7 +383,7 @@ impl EgressPort {
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
-    /// When the watchdog has a storm to detect or to end, or frames to drop.
+    /// The time when the watchdog has a storm to detect or to end, or frames to drop.
     #[inline(always)]
     pub fn watchdog_deadline<F: Frame>(&self, store: &Store<F>) -> Nanos {
         let suspects = self.backlog.intersection(self.gate.pauses.stopped());
@@ -406,14 +408,14 @@ impl EgressPort {
         restored.chain(detected).min().unwrap_or(Nanos::NEVER)
     }
 
-    /// Detects or ends the storms that are due at `now`. `report` is told of each.
+    /// Detects or ends the storms that are due at `now`, and calls `report` for each.
     pub fn judge<F: Frame>(
         &mut self,
         now: Nanos,
         store: &Store<F>,
         mut report: impl FnMut(QueueId, WatchdogChange),
     ) {
-        // A pause that has run out by now is a suspect no more, whatever was to be decided before.
+        // A pause that has run out by now is no longer a suspect, even if its decision was due earlier.
         self.gate.pauses.paused(now);
         for (id, queue) in QueueSet::first(self.queues.len()).iter().zip(&self.queues) {
             let (stalled, waiting) = (queue.stalled_since(store), queue.waiting());
@@ -425,7 +427,7 @@ impl EgressPort {
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
-    /// Whether the watchdog drops what comes for `queue`.
+    /// Whether the watchdog drops new frames for `queue`.
     #[inline]
     pub fn drops(&self, queue: QueueId) -> bool {
         self.watchdog.dropping().contains(queue)
@@ -457,18 +459,18 @@ impl EgressPort {
         Some(queued)
     }
 
-    /// Counts a frame for `queue` that was admitted and is dropped.
+    /// Counts an admitted frame for `queue` that is dropped.
     pub fn count_drop(&mut self, queue: QueueId, reason: DropReason, length: Bytes) {
         self.queues[queue.index()].dropped[reason.index()].count(length);
     }
 
-    /// What the watchdog has found of `queue`, and whether that is stormed.
+    /// The watchdog's counters of `queue`, and whether it is stormed.
     pub fn watchdog(&self, queue: QueueId) -> (WatchdogCounters, bool) {
         (self.watchdog.counters(queue), self.watchdog.stormed().contains(queue))
     }
 
-    /// Puts a control frame on the wire at `now`, when the window is open: behind what was handed
-    /// over, ahead of all that waits, paused or not. Returns its start.
+    /// Puts a control frame on the wire at `now`, when the window is open: behind the frames handed over, ahead of
+    /// all waiting ones, paused or not. Returns its start.
     pub fn send_control(&mut self, now: Nanos, length: Bytes) -> Nanos {
         self.control.count(length);
         self.gate.occupy(now, length)

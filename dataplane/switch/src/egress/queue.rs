@@ -12,14 +12,14 @@ use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use units::{Bytes, Nanos};
 
-/// What one egress queue has done.
+/// Counters of one egress queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Frames sent.
     pub transmitted: Volume,
     /// Frames marked with congestion experienced.
     pub marked: u64,
-    /// Frames that came marked already and were to be marked.
+    /// Frames to be marked that arrived with the mark already.
     pub already_marked: u64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Queue {
     pub counters: QueueCounters,
     pub watermark: Watermark,
     pub delay: DelayHistogram,
-    /// When a frame was last handed over.
+    /// The time when a frame was last handed over.
     pub last_sent: Nanos,
     /// Frames that were admitted and then dropped here.
     pub dropped: [Volume; DropReason::COUNT],
@@ -75,23 +75,23 @@ impl Queue {
         }
     }
 
-    /// Starts the cleared watermark again from what waits now.
+    /// Restarts the cleared watermark at the present length.
     pub fn clear_watermark(&mut self) {
         self.watermark.clear(self.bytes);
     }
 
-    /// New settings; what waits stays.
+    /// Applies new settings; waiting frames stay.
     pub fn configure(&mut self, settings: &QueueSettings) {
         self.lossy.configure(settings.lossy);
         self.red = settings.red.as_ref().map(Red::new);
     }
 
-    /// Since when it holds frames and has sent none; `None` where it holds none.
+    /// The time since which it holds frames and has sent none; `None` if it holds none.
     pub fn stalled_since<F: Frame>(&self, store: &Store<F>) -> Option<Nanos> {
         store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
     }
 
-    /// What waits now.
+    /// Frames that wait now.
     pub fn waiting(&self) -> Volume {
         Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
     }

@@ -1,25 +1,25 @@
-//! Whose turn it is: strict priority above deficit weighted round robin.
+//! The choice of the next queue: strict priority above deficit weighted round robin.
 
 use crate::program::{QueueSettings, Scheduling};
 use units::{BitRate, Bytes, Interval, Priority, QueueId, QueueSet, WireBytes};
 
-/// For so long a queue may send before the others have their turn, or for the longest frame if that takes longer: the
-/// others wait no longer, however unequal the weights are and slow the link is.
+/// The longest turn of a queue, unless its longest frame takes longer. It bounds the wait of the others, however
+/// unequal the weights and slow the link.
 const LONGEST_TURN: Interval = Interval::from_millis(1);
 
 /// The round of all weighted queues, behind those of the strict queues of each priority.
 const WEIGHTED: usize = Priority::COUNT;
 
-/// What one queue may send, in wire bytes.
+/// The share of one queue, in wire bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
-    /// In each visit.
+    /// Added to the deficit in each visit.
     quantum: u64,
-    /// What is left of it.
+    /// Bytes that it may still send.
     deficit: u64,
 }
 
-/// Whose turn it is at one port.
+/// The scheduler of one port.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     /// The strict queues of each priority.
@@ -27,12 +27,12 @@ pub(crate) struct Scheduler {
     /// The longest frame on the link, in wire bytes.
     longest: u64,
     shares: Vec<Share>,
-    /// The queue whose visit it is, in each round.
+    /// The visited queue of each round.
     visited: [QueueId; WEIGHTED + 1],
 }
 
 impl Scheduler {
-    /// For the queues of a port of `rate` through which frames of `max_frame` leave, without FCS.
+    /// A scheduler for the queues of a port of `rate`, with frames of up to `max_frame`, without FCS.
     pub fn new(queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) -> Self {
         let mut scheduler = Self {
             strict: Default::default(),
@@ -44,11 +44,11 @@ impl Scheduler {
         scheduler
     }
 
-    /// New weights, from the next visit on.
+    /// Applies new weights from the next visit on.
     ///
-    /// The least weight gets the longest frame per round, so that every visit sends one, and the others get as much more
-    /// as they weigh. Where that would be more than [`LONGEST_TURN`] for one of them, all get less, and the light
-    /// ones save up over several rounds. Strict queues get the longest frame.
+    /// The quantum of the least weight is the longest frame, so that every visit sends one, and the other quanta
+    /// are in proportion to the weights. If that exceeded [`LONGEST_TURN`] for a queue, all get less, and light
+    /// queues save up over several rounds. The quantum of a strict queue is the longest frame.
     pub fn configure(&mut self, queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) {
         let weight = |queue: &QueueSettings| match queue.scheduling {
             Scheduling::Strict => None,
@@ -58,7 +58,7 @@ impl Scheduler {
         let (least, most) = (weights().min().unwrap_or(1), weights().max().unwrap_or(1));
         self.longest = WireBytes::of_frame(max_frame).0;
         let longest_turn = self.longest.max(rate.bytes_in(LONGEST_TURN));
-        // The heaviest queue gets so much, and the others in proportion.
+        // The heaviest queue gets this quantum, and the others in proportion.
         let turn = (self.longest * most / least).min(longest_turn);
         self.strict = Default::default();
         for (id, (share, queue)) in
@@ -72,8 +72,8 @@ impl Scheduler {
         }
     }
 
-    /// The queue to serve out of `eligible`, and how many wire bytes it may send before somebody
-    /// else is to be asked. `head` tells the wire length of a queue's first frame.
+    /// Chooses the queue to serve out of `eligible`, and the wire bytes that it may send before the next choice.
+    /// `head` returns the wire length of a queue's first frame.
     #[inline]
     pub fn choose(
         &mut self,
@@ -97,8 +97,8 @@ impl Scheduler {
         if queues.is_single() {
             return queues.highest().map(|only| (only, u64::MAX));
         }
-        // A round adds a quantum to each. Where the longest frame fits each of them one is enough, and otherwise one for each
-        // time that the heaviest weighs more than the lightest: 255 at most.
+        // A round adds a quantum to each queue. One round is enough if each quantum holds the longest frame.
+        // Otherwise it takes at most the ratio of the heaviest to the lightest weight: 255.
         loop {
             let visited = self.visited[round];
             let deficit = self.shares[visited.index()].deficit;
@@ -107,18 +107,18 @@ impl Scheduler {
             }
             let next = queues.next_after(visited)?;
             self.visited[round] = next;
-            // Whose visit ended because its head did not fit has less than the longest frame left.
-            // Who has more was paused or held back in its visit, and saves nothing up for later.
+            // A queue whose visit ended because its head did not fit has less than the longest frame left. A queue
+            // with more was paused or held back during its visit, and saves nothing up.
             let share = &mut self.shares[next.index()];
             share.deficit = share.quantum + share.deficit.min(self.longest);
         }
     }
 
-    /// `queue` has sent `bytes` of what it was allowed and is now `empty` or not.
+    /// Deducts `bytes`, which `queue` has sent of its allowance. `empty` says whether it is empty now.
     #[inline]
     pub fn served(&mut self, queue: QueueId, bytes: u64, empty: bool) {
         let deficit = &mut self.shares[queue.index()].deficit;
-        // An idle queue saves nothing up for later.
+        // An idle queue saves nothing up.
         *deficit = if empty { 0 } else { deficit.saturating_sub(bytes) };
     }
 }

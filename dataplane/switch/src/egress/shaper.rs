@@ -3,7 +3,7 @@
 use crate::program::RateLimit;
 use units::{Interval, LinkClock, Nanos, WireBytes};
 
-/// Limits what passes to a rate, with bursts up to a bound.
+/// A limit of the rate, with bursts up to a bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Shaper {
     clock: LinkClock,
@@ -16,13 +16,13 @@ impl Shaper {
         Self { clock: LinkClock::new(limit.rate), burst }
     }
 
-    /// When the next frame may pass.
+    /// The time when the next frame may pass.
     #[inline]
     pub fn ready_at(&self) -> Nanos {
         self.clock.free_at() - self.burst
     }
 
-    /// A frame passes at `now`.
+    /// Charges a frame that passes at `now`.
     #[inline]
     pub fn charge(&mut self, now: Nanos, bytes: WireBytes) {
         self.clock.occupy(now, bytes);

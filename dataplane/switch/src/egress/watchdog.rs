@@ -1,13 +1,12 @@
-//! The PFC watchdog of a port: it finds the queues that a peer pauses without end, and restores them.
+//! The PFC watchdog of a port: it detects queues that a peer pauses without end, and restores them.
 //!
-//! A queue is stormed when for the detection time it held frames, sent none and was paused for at
-//! least 99 % of it. The time is measured in a window. It begins where the queue began to wait (its
-//! last frame was sent, or its first one came), or else with a pause; once the pauses have left a
-//! gap of more than 1 % of the detection time in it, the next pause begins another. Where the window
-//! is as long as the detection time and a pause is in force, that is a storm.
+//! A queue is stormed if, for the detection time, it held frames, sent none and was paused for at least 99 % of it.
+//! The time is measured in a window. The window begins when the queue begins to wait (its last frame was sent, or
+//! its first one came) or with a pause. Once the pauses leave a gap of more than 1 % of the detection time in it,
+//! the next pause begins a new window. A window as long as the detection time, with a pause in force, is a storm.
 //!
-//! Nothing is polled. What changes a window is looked at when a pause frame arrives, and the end of
-//! a window is a deadline only where the pause that is in force reaches beyond it.
+//! Nothing is polled. A window is checked when a pause frame arrives, and its end is a deadline only if the pause
+//! in force lasts beyond it.
 
 use crate::flow_control::pause_time::PauseMeter;
 use crate::ledger::Volume;
@@ -15,7 +14,7 @@ use crate::program::{Watchdog, WatchdogAction};
 use std::collections::VecDeque;
 use units::{Interval, Nanos, PortId, Priority, QueueId, QueueSet};
 
-/// What the watchdog has found of one queue.
+/// The watchdog's counters of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WatchdogCounters {
     /// Storms detected.
@@ -34,62 +33,62 @@ impl core::ops::AddAssign for WatchdogCounters {
 /// A queue was found stormed, or restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogEvent {
-    /// When.
+    /// The time of the change.
     pub at: Nanos,
-    /// Whose queue it is.
+    /// The port of the queue.
     pub port: PortId,
-    /// Which of its queues.
+    /// The queue.
     pub queue: QueueId,
-    /// The priority to which that belongs.
+    /// The priority of the queue.
     pub priority: Priority,
-    /// What happened, and why.
+    /// The change and its reason.
     pub change: WatchdogChange,
 }
 
-/// What happened to a queue, and why.
+/// A change of a queue, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchdogChange {
-    /// It is stormed from now on.
+    /// The queue is stormed from now on.
     Detected(Storm),
-    /// It is not any more.
+    /// The queue is no longer stormed.
     Restored(Restoration),
 }
 
-/// Why a queue was found stormed.
+/// The evidence for a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storm {
-    /// What happens to it.
+    /// The action taken.
     pub action: WatchdogAction,
-    /// For how long it had held frames and sent none.
+    /// The time for which the queue had held frames and sent none.
     pub stalled_for: Interval,
-    /// The time over which its pauses were measured: the detection time, and what a turn was late; where it ended in
-    /// a gap, up to the next pause.
+    /// The time over which its pauses were measured: the detection time plus the lateness of the turn; if it ended
+    /// in a gap, up to the next pause.
     pub measured_for: Interval,
-    /// For how much of that it was paused.
+    /// The part of that time for which it was paused.
     pub paused_for: Interval,
-    /// What waited.
+    /// Frames that waited.
     pub waiting: Volume,
 }
 
-/// Why a queue was restored.
+/// The end of a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restoration {
-    /// What ended the storm.
+    /// The cause of the end.
     pub cause: RestorationCause,
-    /// How long ago the last pause frame came for it, XON left out.
+    /// The time since the last pause frame for it, XON left out.
     pub quiet_for: Interval,
-    /// How long ago the storm was detected.
+    /// The time since the storm was detected.
     pub stormed_for: Interval,
 }
 
-/// What ended a storm.
+/// The cause that ended a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestorationCause {
     /// No pause frame came for the restoration time.
     Quiet,
     /// The peer resumed the queue: a pause of time zero.
     Xon,
-    /// By a new configuration the watchdog is off, or the priority obeys no pauses.
+    /// A new configuration turned the watchdog off, or the priority no longer obeys pauses.
     Configuration,
 }
 
@@ -112,7 +111,7 @@ pub struct WatchdogLog {
 }
 
 impl Default for WatchdogLog {
-    /// An empty one, with room for all the events that are ever kept.
+    /// An empty log, with room for [`WatchdogLog::CAPACITY`] events.
     fn default() -> Self {
         Self { events: VecDeque::with_capacity(Self::CAPACITY), forgotten: 0 }
     }
@@ -125,7 +124,7 @@ impl Clone for WatchdogLog {
         log
     }
 
-    /// Nothing is allocated.
+    /// Does not allocate.
     fn clone_from(&mut self, source: &Self) {
         self.events.clone_from(&source.events);
         self.forgotten = source.forgotten;
@@ -133,7 +132,7 @@ impl Clone for WatchdogLog {
 }
 
 impl WatchdogLog {
-    /// How many events are kept.
+    /// The number of events that are kept.
     pub const CAPACITY: usize = 256;
 
     /// The events that are kept, oldest first.
@@ -141,7 +140,7 @@ impl WatchdogLog {
         self.events.iter()
     }
 
-    /// How many events there were before those.
+    /// The number of earlier events, no longer kept.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
@@ -155,7 +154,7 @@ impl WatchdogLog {
     }
 }
 
-/// Where the measuring of a queue's pauses began.
+/// The start of the measurement of a queue's pauses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     start: Nanos,
@@ -164,7 +163,7 @@ struct Window {
 }
 
 impl Window {
-    /// `start` is not before the pause that `meter` counts, or lies behind its end.
+    /// `start` must not be before the pause that `meter` counts, unless it lies behind its end.
     fn starting(start: Nanos, meter: &PauseMeter) -> Self {
         Self { start, paused: meter.total(start) }
     }
@@ -185,7 +184,7 @@ impl Window {
     }
 }
 
-/// What is known of one queue.
+/// The state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     window: Window,
@@ -194,25 +193,25 @@ struct Watch {
     counters: WatchdogCounters,
 }
 
-/// The watchdog of one port. What it needs of queues and pauses it is given.
+/// The watchdog of one port. Its caller supplies the state of queues and pauses.
 #[derive(Debug)]
 pub(crate) struct PortWatchdog {
     settings: Option<Watchdog>,
     /// Queues that are stormed.
     stormed: QueueSet,
-    /// Those of them whose frames are dropped.
+    /// Stormed queues whose frames are dropped.
     dropping: QueueSet,
     watches: Vec<Watch>,
 }
 
 impl PortWatchdog {
-    /// A watchdog over so many queues.
+    /// A watchdog over `queues` queues.
     pub fn new(settings: Option<Watchdog>, queues: usize) -> Self {
         let stormed = QueueSet::EMPTY;
         Self { settings, stormed, dropping: stormed, watches: vec![Watch::default(); queues] }
     }
 
-    /// Whether there is one.
+    /// Whether it is on.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.settings.is_some()
@@ -224,7 +223,7 @@ impl PortWatchdog {
         self.stormed
     }
 
-    /// The queues whose frames are dropped, those that wait and those that come.
+    /// The queues whose frames are dropped, waiting and new ones.
     #[inline]
     pub fn dropping(&self) -> QueueSet {
         self.dropping
@@ -235,7 +234,7 @@ impl PortWatchdog {
         self.under(WatchdogAction::Forward)
     }
 
-    /// The stormed queues to which `action` happens.
+    /// The stormed queues under `action`.
     fn under(&self, action: WatchdogAction) -> QueueSet {
         match &self.settings {
             Some(settings) if settings.action == action => self.stormed,
@@ -247,8 +246,8 @@ impl PortWatchdog {
         self.watches[queue.index()].counters
     }
 
-    /// An XOFF that is obeyed arrived at `now`. `meter` does not know of it yet; the queue holds
-    /// frames and has sent none since `stalled`, if it holds any.
+    /// Takes an XOFF that arrived at `now` and is obeyed. `meter` does not include it yet. The queue holds frames
+    /// and has sent none since `stalled`, if it holds any.
     pub fn xoff(
         &mut self,
         now: Nanos,
@@ -269,14 +268,14 @@ impl PortWatchdog {
         }
     }
 
-    /// An XON that is obeyed arrived at `now`.
+    /// Takes an XON that arrived at `now` and is obeyed.
     pub fn xon(&mut self, now: Nanos, queue: QueueId, meter: &PauseMeter) -> Option<WatchdogChange> {
         let stormed = self.stormed.contains(queue);
         stormed.then(|| self.restore(now, queue, meter, RestorationCause::Xon))
     }
 
-    /// When `queue`, which has waited since `stalled` and is paused, is to be found
-    /// stormed; never if the pause ends before.
+    /// The time at which `queue`, which is paused and has waited since `stalled`, is to be detected as stormed;
+    /// never if the pause ends before.
     #[inline]
     pub fn detection_at(
         &self,
@@ -294,16 +293,16 @@ impl PortWatchdog {
         if deadline < meter.until() { deadline } else { Nanos::NEVER }
     }
 
-    /// When `queue`, which is stormed, is to be restored: when no XOFF came for the
-    /// restoration time, and the last one is over.
+    /// The time at which `queue`, which is stormed, is to be restored: no XOFF has come for the restoration time,
+    /// and the last one is over.
     #[inline]
     pub fn restoration_at(&self, queue: QueueId, meter: &PauseMeter) -> Nanos {
         let Some(Watchdog { restoration, .. }) = self.settings else { return Nanos::NEVER };
         (self.watches[queue.index()].last_xoff + restoration).max(meter.until())
     }
 
-    /// Detects or ends a storm of `queue`, if that is due at `now`. `waiting` has
-    /// waited since `stalled`, and is paused or not.
+    /// Detects or ends a storm of `queue`, if that is due at `now`. `waiting` has waited since `stalled`; the queue
+    /// may be paused or not.
     pub fn judge(
         &mut self,
         now: Nanos,
@@ -337,8 +336,8 @@ impl PortWatchdog {
         }))
     }
 
-    /// Other settings. Storms go on under them, but for those of queues that are watched no more:
-    /// `report` is told of their end. `obeying` are the queues that obey pauses.
+    /// Applies new settings. Storms continue, except for those of queues that are no longer watched: calls `report`
+    /// for their end. `obeying` are the queues that obey pauses.
     pub fn configure(
         &mut self,
         now: Nanos,
@@ -356,14 +355,14 @@ impl PortWatchdog {
         let Some(Watchdog { detection, .. }) = settings else { return };
         for (queue, watch) in QueueSet::first(self.watches.len()).iter().zip(&mut self.watches) {
             let meter = meter(queue);
-            // What came before the watchdog was not seen.
+            // The watchdog has not seen earlier pauses.
             if !was_on || watch.window.is_broken(now, &meter, detection) {
                 watch.window = Window::starting(now, &meter);
             }
         }
     }
 
-    /// Ends a storm. What comes next is measured anew.
+    /// Ends a storm. The measurement starts afresh.
     fn restore(
         &mut self,
         now: Nanos,

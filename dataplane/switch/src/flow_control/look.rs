@@ -1,16 +1,16 @@
-//! The part of the switch that a scheme may see.
+//! The view of the switch for a scheme.
 
 use crate::ledger::{Ledger, Volume};
 use units::{PortId, Priority, PrioritySet, WireBytes};
 
-/// A look at the switch, for a scheme.
+/// The state of the switch that a scheme may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<'a> {
-    /// The port whose upstream the scheme speaks to.
+    /// The port whose upstream the scheme controls.
     pub port: PortId,
     /// Its lossless priorities.
     pub lossless: PrioritySet,
-    /// All frames that ever came in through it, by priority.
+    /// All frames that came in through it so far, by priority.
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
 }
@@ -22,7 +22,7 @@ impl Look<'_> {
         queues.sum::<Volume>().on_the_wire()
     }
 
-    /// All lossless frames that ever came in through the port.
+    /// All lossless frames that came in through the port so far.
     pub fn received(&self) -> WireBytes {
         let received = self.lossless.iter().map(|priority| self.received[priority.index()]);
         received.sum::<Volume>().on_the_wire()

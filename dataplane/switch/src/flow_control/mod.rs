@@ -1,10 +1,10 @@
-//! Feedback to the neighbour upstream, so that what it sends finds room.
+//! Feedback to the neighbour upstream, so that the buffer has room for its frames.
 //!
-//! A [`Scheme`] is a state machine of its own, in a folder beside its paper. It is woken by data, called at its deadline
-//! with a [`Look`] at the switch, and answers with [`Directive`]s. It knows nothing of frames: the [`PauseSender`] of the
-//! port turns directives into PFC frames, refreshes them, and is the only place that knows what is paused. The
-//! thresholds of the groups ([`threshold`]) hold beneath every scheme. This file says which schemes there are: their
-//! settings, errors, state and reports.
+//! A [`Scheme`] is a state machine of its own, in a folder beside its paper. Data wakes it, and at its deadline it
+//! gets a [`Look`] at the switch and returns [`Directive`]s. It never handles frames: the [`PauseSender`] of the
+//! port turns directives into PFC frames, refreshes them, and alone keeps the state of pauses. The thresholds of
+//! the groups ([`threshold`]) apply beneath every scheme. This file lists the schemes: their settings, errors,
+//! state and reports.
 
 pub mod bifrost;
 mod look;
@@ -20,8 +20,8 @@ use bifrost::settings::BifrostError;
 use bifrost::{Bifrost, BifrostReport, settings};
 use units::{BitRate, Bytes, Nanos, PrioritySet};
 
-/// The flow control of a port toward its upstream, with its settings. The thresholds of the groups hold beneath every
-/// scheme.
+/// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
+/// every scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowControl {
     /// XOFF and XON at the thresholds, and nothing else.
@@ -31,10 +31,10 @@ pub enum FlowControl {
     Bifrost(settings::Bifrost),
 }
 
-/// Why the settings of a scheme do not hold.
+/// An error in the settings of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlowControlError {
-    /// Those of Bifrost.
+    /// An error in the settings of Bifrost.
     #[error(transparent)]
     Bifrost(#[from] BifrostError),
 }
@@ -65,13 +65,13 @@ impl FlowControl {
 /// The flow control of one port.
 #[derive(Debug)]
 pub(crate) enum Scheme {
-    /// Nothing but the thresholds.
+    /// Only the thresholds.
     Pfc,
     Bifrost(Box<Bifrost>),
 }
 
 impl Scheme {
-    /// For a port of `rate` that `look` shows.
+    /// The flow control of a port of `rate`, which `look` shows.
     pub fn new(settings: FlowControl, rate: BitRate, look: Look<'_>) -> Self {
         match settings {
             FlowControl::Pfc => Self::Pfc,
@@ -79,7 +79,8 @@ impl Scheme {
         }
     }
 
-    /// New settings. A scheme of another kind, or one that cannot take them over, starts anew. Returns whether it did.
+    /// Applies new settings. A scheme of another kind, or one that cannot take them over, restarts. Returns whether
+    /// it did.
     pub fn configure(&mut self, settings: FlowControl, rate: BitRate, look: Look<'_>) -> bool {
         match (&mut *self, settings) {
             (Self::Pfc, FlowControl::Pfc) => false,
@@ -91,7 +92,7 @@ impl Scheme {
         }
     }
 
-    /// Whether it sleeps until data comes in, and must be woken.
+    /// Whether it sleeps until data comes in, and needs [`Scheme::wake`].
     #[inline]
     pub fn wakes(&self) -> bool {
         match self {
@@ -100,7 +101,7 @@ impl Scheme {
         }
     }
 
-    /// Data came in at `now`.
+    /// Wakes it, because data came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         match self {
@@ -109,7 +110,7 @@ impl Scheme {
         }
     }
 
-    /// When it wants to be called.
+    /// The time of its next call.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self {
@@ -118,7 +119,7 @@ impl Scheme {
         }
     }
 
-    /// Its deadline has come.
+    /// Runs it at its deadline.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
         match self {
             Self::Pfc => None,
@@ -126,7 +127,7 @@ impl Scheme {
         }
     }
 
-    /// What it has come to.
+    /// Its report.
     pub fn report(&self) -> SchemeReport {
         match self {
             Self::Pfc => SchemeReport::Pfc,
@@ -135,11 +136,11 @@ impl Scheme {
     }
 }
 
-/// What the flow control of one port has come to, as plain data.
+/// The report of the flow control of one port, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "a look at a port allocates nothing")]
 pub enum SchemeReport {
-    /// The thresholds have no figures but those of the groups.
+    /// Thresholds have no figures beyond those of the groups.
     #[default]
     Pfc,
     /// Bifrost.

@@ -2,18 +2,18 @@
 
 use units::{Interval, Nanos};
 
-/// How long one priority of one direction has been paused, and until when.
+/// The time for which one priority of one direction has been paused, and the end of its pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseMeter {
     /// Start of the pause that `until` ends.
     since: Nanos,
     until: Nanos,
-    /// Pauses that were over before `since`.
+    /// Total of the pauses that ended before `since`.
     past: Interval,
 }
 
 impl PauseMeter {
-    /// A pause frame took effect at `now` and asks for `time` from now on; zero ends the pause.
+    /// Takes a pause frame that takes effect at `now` and asks for `time` from then on; zero ends the pause.
     pub(crate) fn pause(&mut self, now: Nanos, time: Interval) {
         if now >= self.until {
             self.past += self.until.since(self.since);
@@ -22,13 +22,13 @@ impl PauseMeter {
         self.until = now + time;
     }
 
-    /// The instant at which the pause ends or has ended.
+    /// The time at which the pause ends or ended.
     #[inline]
     pub fn until(&self) -> Nanos {
         self.until
     }
 
-    /// All the time that was spent paused up to `now`.
+    /// Total pause time up to `now`.
     pub fn total(&self, now: Nanos) -> Interval {
         self.past + self.until.min(now).since(self.since)
     }

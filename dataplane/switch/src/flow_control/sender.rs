@@ -1,26 +1,26 @@
-//! What the neighbour upstream is told: which priorities are paused, and the PFC frames that say so.
+//! The pauses sent to the neighbour upstream, as PFC frames.
 //!
-//! IEEE 802.1Q clause 36. [`PauseSender`] is the one place that knows which priorities are paused. Schemes and thresholds
-//! ask for a pause by a [`Directive`]; the sender turns it into frames and refreshes them before they expire. It holds
-//! what should be (`paused`) and what the neighbour was told (`announced`). A frame is due where these differ, or
-//! where an announced pause must be refreshed. A state that came and went within one turn is never announced.
+//! IEEE 802.1Q clause 36. [`PauseSender`] is the one place with the state of these pauses. Schemes and thresholds
+//! ask for a pause by a [`Directive`]; the sender turns it into frames and refreshes them before they expire. It
+//! holds the desired state (`paused`) and the announced state (`announced`). A frame is due if these differ, or if
+//! an announced pause must be refreshed. A state that comes and goes within one turn is never announced.
 
 use super::pause_time::PauseMeter;
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 
-/// What a scheme asks of the upstream.
+/// A request of a scheme to the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Directive {
-    /// Pause a priority until [`Directive::Resume`].
+    /// Pauses a priority until [`Directive::Resume`].
     Pause { priority: Priority, cause: PauseCause },
-    /// End that pause.
+    /// Ends that pause.
     Resume { priority: Priority },
-    /// Pause for this time from the next frame on, once; zero ends such a pause. A priority that is paused by
-    /// [`Directive::Pause`] stays so.
+    /// Pauses for this time from the next frame on, once; zero ends such a pause. A priority that is paused by
+    /// [`Directive::Pause`] stays paused.
     PauseFor { priorities: PrioritySet, time: Interval, cause: PauseCause },
 }
 
-/// Why a priority was stopped.
+/// The cause of a pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PauseCause {
     /// Its group reached its XOFF threshold.
@@ -28,7 +28,7 @@ pub enum PauseCause {
     Threshold,
     /// The shared pool had no room left.
     PoolFull,
-    /// A slot of Bifrost was not granted entirely.
+    /// A slot of Bifrost was not granted in full.
     Slot,
     /// Memory for received frames ran low.
     MemoryLow,
@@ -53,7 +53,7 @@ impl PauseCause {
     }
 }
 
-/// What was sent for one priority.
+/// Pause frames sent for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PausesSent {
     /// Frames that paused it.
@@ -66,7 +66,7 @@ pub struct PausesSent {
     pub slot: u64,
 }
 
-/// A pause of a fixed time, to be announced at once.
+/// A pause of a fixed time, announced by the next frame.
 #[derive(Clone, Copy, Debug)]
 struct TimedPause {
     priorities: PrioritySet,
@@ -82,14 +82,14 @@ pub(crate) type PauseTimes = [Option<PauseQuanta>; Priority::COUNT];
 #[derive(Debug)]
 pub(crate) struct PauseSender {
     rate: BitRate,
-    /// What each frame asks for.
+    /// The pause time of each frame.
     quanta: PauseQuanta,
     time: Interval,
     paused: PrioritySet,
     announced: PrioritySet,
-    /// Why each of `paused` is.
+    /// The cause of each pause in `paused`.
     cause: [PauseCause; Priority::COUNT],
-    /// To which cause the time of its pause counts.
+    /// The cause to which the time of its pause counts.
     accounted_to: [PauseCause; Priority::COUNT],
     refresh_at: [Nanos; Priority::COUNT],
     timed: Option<TimedPause>,
@@ -98,7 +98,7 @@ pub(crate) struct PauseSender {
 }
 
 impl PauseSender {
-    /// A sender that asks for `quanta` at a time, on a link of `rate`.
+    /// A sender that asks for `quanta` per frame, on a link of `rate`.
     pub fn new(quanta: PauseQuanta, rate: BitRate) -> Self {
         Self {
             rate,
@@ -115,12 +115,12 @@ impl PauseSender {
         }
     }
 
-    /// New settings, from the next frame on.
+    /// Applies new settings, from the next frame on.
     pub fn configure(&mut self, quanta: PauseQuanta, rate: BitRate) {
         (self.rate, self.quanta, self.time) = (rate, quanta, quanta.interval_at(rate));
     }
 
-    /// Takes what a scheme asks for, to be announced by the next frame.
+    /// Takes a directive of a scheme, which the next frame will announce.
     pub fn follow(&mut self, directive: Directive) {
         match directive {
             Directive::Pause { priority, cause } => self.pause(priority, cause),
@@ -139,7 +139,7 @@ impl PauseSender {
         }
         self.paused = self.paused.with(priority);
         self.cause[priority.index()] = cause;
-        // A neighbour that has not heard of the end of a pause is still in it: its time counts to the first cause.
+        // The neighbour stays paused until the end of a pause is announced: that time counts to the first cause.
         if !self.announced.contains(priority) {
             self.accounted_to[priority.index()] = cause;
         }
@@ -151,12 +151,12 @@ impl PauseSender {
         self.paused
     }
 
-    /// Why `priority` is one of [`PauseSender::paused`].
+    /// The cause of the pause of `priority`; `None` if it is not in [`PauseSender::paused`].
     pub fn cause(&self, priority: Priority) -> Option<PauseCause> {
         self.paused.contains(priority).then(|| self.cause[priority.index()])
     }
 
-    /// When the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
+    /// The time when the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         if self.paused == self.announced && self.timed.is_none() {
@@ -169,8 +169,8 @@ impl PauseSender {
         Nanos::ZERO
     }
 
-    /// The frame that is due at `now` and will be on the wire from `start`. Before the deadline
-    /// it concerns no priority.
+    /// Takes the frame that is due at `now` and will be on the wire from `start`. Before the deadline it concerns
+    /// no priority.
     pub fn take_due(&mut self, now: Nanos, start: Nanos) -> PauseTimes {
         let mut times = PauseTimes::default();
         for priority in Priority::all() {
@@ -200,7 +200,7 @@ impl PauseSender {
         let (quanta, time) =
             if paused { (self.quanta, self.time) } else { (PauseQuanta::ZERO, Interval::ZERO) };
         self.measure(priority, self.accounted_to[index], start, time);
-        // Half of the time leaves room for a frame that is late or lost.
+        // Half of the time leaves room for a late or lost frame.
         self.refresh_at[index] = if paused { start + Interval(time.0 / 2) } else { Nanos::NEVER };
         Some(quanta)
     }
@@ -219,17 +219,17 @@ impl PauseSender {
         }
     }
 
-    /// What was sent for `priority`.
+    /// Pause frames sent for `priority`.
     pub fn sent(&self, priority: Priority) -> PausesSent {
         self.sent[priority.index()]
     }
 
-    /// Until when the neighbour may not send `priority`, by what was announced.
+    /// The time until which the neighbour may not send `priority`, as announced.
     pub fn paused_until(&self, priority: Priority) -> Nanos {
         self.meters[priority.index()].iter().map(PauseMeter::until).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// For how long `priority` was paused for `cause` up to `now`, by what was announced.
+    /// The time for which `priority` was paused for `cause` up to `now`, as announced.
     pub fn paused_for(&self, priority: Priority, cause: PauseCause, now: Nanos) -> Interval {
         self.meters[priority.index()][cause.index()].total(now)
     }

@@ -1,7 +1,8 @@
 //! Threshold PFC: a group pauses its sender when it reaches XOFF, and resumes it when it holds less than XON.
 //!
-//! The SONiC buffer model ("Empowering Azure Storage with RDMA", section 6.2). The thresholds hold beneath every other
-//! scheme too, as the last line of defence: they see each frame that comes near them, and not only a slot's end.
+//! The SONiC buffer model ("Empowering Azure Storage with RDMA", section 6.2). The thresholds apply beneath every
+//! other scheme too, as the last line of defence: they check each frame that comes near them, not only the end of a
+//! slot.
 
 use super::sender::PauseCause;
 use crate::admission::{Group, Part, Pools};
@@ -9,25 +10,25 @@ use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use units::Bytes;
 
-/// Why the sender of `group` is to be paused after a frame that was `admitted` so; `None` where it may go on.
+/// The cause to pause the sender of `group` after a frame with the result `admitted`; `None` if it may go on.
 #[inline]
 pub fn reached(group: &Group, pools: &Pools, admitted: &Result<Part, DropReason>) -> Option<PauseCause> {
     match admitted {
         Ok(Part::Reserved) => None,
         Ok(Part::Shared) => full(group, pools, false),
         Ok(Part::Headroom) => full(group, pools, true),
-        // A departure ends a pause. Where nothing is inside, none would come.
+        // A pause ends with a departure, and an empty buffer has none.
         Err(_) if group.occupancy() == Bytes::ZERO && pools.are_empty() => None,
         Err(_) => full(group, pools, true),
     }
 }
 
-/// Why the sender of `group` is to be paused by the level of the group alone, as after a change of thresholds.
+/// The cause to pause the sender of `group` by the level of the group alone, as after a change of thresholds.
 pub fn above(group: &Group, pools: &Pools) -> Option<PauseCause> {
     if group.is_within_reserved() { None } else { full(group, pools, false) }
 }
 
-/// Whether the group has reached its threshold or the pool its end, or a frame did not fit below them
+/// The cause if the group has reached its threshold, the pool is full, or a frame did not fit below them
 /// (`overflowed`).
 fn full(group: &Group, pools: &Pools, overflowed: bool) -> Option<PauseCause> {
     let settings = group.settings().lossless()?;
@@ -41,8 +42,8 @@ fn full(group: &Group, pools: &Pools, overflowed: bool) -> Option<PauseCause> {
     }
 }
 
-/// Whether the sender of `group` may go on: the group has fallen below its lower threshold, and its headroom is all
-/// there again. The sender may need the whole of it after the next XOFF, wherever the threshold has moved meanwhile.
+/// Whether the sender of `group` may go on: the group has fallen below its lower threshold, and all of its headroom
+/// is free. The sender may need the whole headroom after the next XOFF, even if the threshold has moved.
 #[inline]
 pub fn is_low(group: &Group, pools: &Pools) -> bool {
     let GroupSettings::Lossless(settings) = group.settings() else { return true };

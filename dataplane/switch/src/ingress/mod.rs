@@ -1,4 +1,4 @@
-//! The ingress half of a port: its priority groups and what it tells its neighbour.
+//! The ingress half of a port: its priority groups, and the pauses that it sends.
 
 mod port;
 

@@ -10,18 +10,18 @@ use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
-/// What came in through one port. Every frame is in exactly one of `received` and `consumed`.
+/// Frames that came in through one port. Every frame is in exactly one of `received` and `consumed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngressCounters {
-    /// Frames that arrived to be forwarded, by priority; those that were dropped included.
+    /// Frames that arrived to be forwarded, by priority, dropped frames included.
     pub received: [Volume; Priority::COUNT],
-    /// Further copies that flooding made of them.
+    /// Additional copies of them made by flooding.
     pub copies: [Volume; Priority::COUNT],
-    /// Answers that the gateway made out of consumed frames.
+    /// Answers of the gateway to consumed frames.
     pub answers: [Volume; Priority::COUNT],
-    /// Frames that the gateway kept.
+    /// Frames that the gateway consumed.
     pub consumed: [Volume; Consumed::COUNT],
-    /// Frames that were dropped before they were admitted.
+    /// Frames that were dropped before admission.
     pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct IngressPort {
     lossless: PrioritySet,
     pub advertiser: Option<RateAdvertiser>,
     pub counters: IngressCounters,
-    /// Answers of the gateway itself.
+    /// The allowance for answers of the gateway.
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
@@ -75,7 +75,7 @@ impl IngressPort {
         }
     }
 
-    /// New settings; what the groups hold stays. Their pauses are to be judged anew.
+    /// Applies new settings. The groups keep their charges, and their pauses are to be reconsidered.
     pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
@@ -94,7 +94,7 @@ impl IngressPort {
         }
     }
 
-    /// Returns whether the advertiser starts anew.
+    /// Returns whether the advertiser restarts.
     fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) -> bool {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
@@ -117,13 +117,13 @@ impl IngressPort {
         self.lossless
     }
 
-    /// Whether something here sleeps until frames come in.
+    /// Whether a component here sleeps until frames come in.
     #[inline]
     pub fn wakes(&self) -> bool {
         self.scheme.wakes() || self.advertiser.is_some()
     }
 
-    /// Frames came in at `now`.
+    /// Wakes the components that sleep, because frames came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         self.scheme.wake(now);
@@ -132,7 +132,7 @@ impl IngressPort {
         }
     }
 
-    /// Calls the scheme, whose deadline has come.
+    /// Calls the scheme when its deadline has come.
     pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger) {
         let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
         if let Some(directive) = self.scheme.on_deadline(now, look) {
@@ -140,7 +140,7 @@ impl IngressPort {
         }
     }
 
-    /// How many cells of `priority` may come in, one frame after the other, without a closer look.
+    /// Cells of `priority` that may come in without a closer check, in any number of frames.
     #[inline]
     pub fn room(&self, priority: Priority, pools: &Pools) -> Cells {
         if self.pauses.paused().contains(priority) {
@@ -149,7 +149,7 @@ impl IngressPort {
         self.groups[priority.index()].room(pools)
     }
 
-    /// Charges a frame to its group, or says why it may not enter.
+    /// Charges a frame to its group, or returns the reason for its drop.
     #[inline]
     pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
         let group = &mut self.groups[priority.index()];
@@ -161,7 +161,7 @@ impl IngressPort {
         admitted.map(|_| ())
     }
 
-    /// Counts and charges frames that fit the room that their group had.
+    /// Counts and charges frames that fit the room of their group.
     #[inline]
     pub fn charge_within_room(&mut self, priority: Priority, load: Load, pools: &mut Pools) {
         self.counters.received[priority.index()] += load.volume;
@@ -169,8 +169,7 @@ impl IngressPort {
         self.holding = self.holding.with(priority);
     }
 
-    /// Counts and charges a frame that fits the room that its group had, and takes it off again, since it has left
-    /// already.
+    /// Counts and charges a frame that fits the room of its group, and credits it at once: it has left already.
     #[inline(always)]
     pub fn pass_within_room(&mut self, priority: Priority, load: Load, ledger: &Ledger, pools: &mut Pools) {
         self.counters.received[priority.index()] += load.volume;
@@ -185,7 +184,7 @@ impl IngressPort {
         }
     }
 
-    /// Pauses `priority` if there is a cause. A priority that is paused already stays so for its first cause.
+    /// Pauses `priority` if there is a cause. A priority that is already paused keeps its first cause.
     #[inline]
     fn pause(&mut self, priority: Priority, cause: Option<PauseCause>) {
         if let Some(cause) = cause {
@@ -193,7 +192,7 @@ impl IngressPort {
         }
     }
 
-    /// Takes off its groups what has left the switch.
+    /// Credits its groups with the frames that have left the switch.
     #[inline]
     pub fn settle(&mut self, ledger: &Ledger, pools: &mut Pools) {
         for priority in self.holding.iter() {
@@ -205,14 +204,14 @@ impl IngressPort {
         }
     }
 
-    /// Whether its scheme is to be called or a PFC frame is to leave at `now`.
+    /// Whether the scheme or a PFC frame is due at `now`.
     #[inline(always)]
     pub fn is_due(&self, now: Nanos) -> bool {
         self.pauses.deadline() <= now || self.scheme.deadline() <= now
     }
 
-    /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether
-    /// any is still paused.
+    /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether any group is still
+    /// paused.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
         for priority in self.pauses.paused().iter() {
@@ -223,7 +222,7 @@ impl IngressPort {
         !self.pauses.paused().is_empty()
     }
 
-    /// Counts a frame that was dropped before it was admitted.
+    /// Counts a frame that was dropped before admission.
     pub fn count_drop(&mut self, priority: Priority, reason: DropReason, length: Bytes) {
         self.counters.dropped[priority.index()][reason.index()].count(length);
     }

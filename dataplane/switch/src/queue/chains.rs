@@ -1,13 +1,13 @@
 //! Queues of slots, any number of them in one piece of memory.
 //!
-//! A queue is a chain of segments of [`SEGMENT`] slots, so that neighbours in the queue are
-//! neighbours in memory, an empty queue costs nothing, and any queue can take the whole of it.
-//! The memory is reserved as address space and touched only where a queue has grown. Nothing is allocated
-//! after construction, as long as the queues hold no more than was said then.
+//! A queue is a chain of segments of [`SEGMENT`] slots, so that neighbours in the queue are neighbours in memory,
+//! an empty queue costs nothing, and any queue can use the whole memory. The memory is reserved as address space
+//! and touched only where a queue has grown. Nothing is allocated after construction, as long as the queues hold no
+//! more items than construction allowed for.
 
 /// Slots in a segment.
 pub(crate) const SEGMENT: usize = 32;
-/// "No segment."
+/// Index that stands for no segment.
 const NONE: u32 = u32::MAX;
 
 /// Neighbours in a queue.
@@ -20,7 +20,7 @@ pub(super) struct Chains<T> {
     free: u32,
 }
 
-/// One queue: its chain of segments, and how far its ends are into them.
+/// One queue: its chain of segments, and the offsets of its ends in them.
 #[derive(Debug)]
 pub(super) struct Chain {
     head: u32,
@@ -32,7 +32,7 @@ pub(super) struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        // No room in no segment: the first item takes one.
+        // An empty chain has no room, so that the first item takes a segment.
         Self { head: NONE, tail: NONE, head_offset: 0, tail_offset: SEGMENT as u32, length: 0 }
     }
 }
@@ -43,7 +43,7 @@ impl Chain {
         self.length == 0
     }
 
-    /// How many items it holds.
+    /// The number of items.
     #[inline]
     pub fn length(&self) -> usize {
         self.length
@@ -51,8 +51,8 @@ impl Chain {
 }
 
 impl<T> Chains<T> {
-    /// Memory for `items` in `queues` queues, each of which can leave a segment partly used at either end, and one
-    /// more in front.
+    /// Memory for `items` in `queues` queues. It allows for a segment partly used at either end of each queue, and
+    /// one more in front.
     pub fn new(items: usize, queues: usize) -> Self {
         let segments = items.div_ceil(SEGMENT) + 3 * queues;
         Self { segments: Vec::with_capacity(segments), next: Vec::with_capacity(segments), free: NONE }
@@ -81,19 +81,19 @@ impl<T> Chains<T> {
         (chain.tail, chain.tail_offset) = (segment, 0);
     }
 
-    /// How many items [`Chains::push_front`] puts in front of `chain` at most, one at least.
+    /// The most items that [`Chains::push_front`] can put in front of `chain`, at least one.
     pub fn room_in_front(&self, chain: &Chain) -> usize {
         if chain.is_empty() || chain.head_offset == 0 { SEGMENT } else { chain.head_offset as usize }
     }
 
-    /// Puts `items` in front of `chain`, the first of them foremost: no more than there is
-    /// [room](Chains::room_in_front) for.
+    /// Puts `items` in front of `chain`, in their order. There must be [room](Chains::room_in_front) for all of
+    /// them.
     pub fn push_front(&mut self, chain: &mut Chain, items: impl ExactSizeIterator<Item = T>) {
         if chain.is_empty() {
             return items.for_each(|item| self.push(chain, item));
         }
         if items.len() == 0 {
-            // A segment for nothing would hide what is behind it.
+            // An empty segment in front would hide the items behind it.
             return;
         }
         if chain.head_offset == 0 {
@@ -116,7 +116,7 @@ impl<T> Chains<T> {
         self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_ref()
     }
 
-    /// The same, to be changed.
+    /// As [`Chains::front`], mutably.
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut T> {
         if chain.is_empty() {
             return None;
@@ -124,7 +124,7 @@ impl<T> Chains<T> {
         self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_mut()
     }
 
-    /// The item behind that.
+    /// The second item of `chain`.
     pub fn second(&self, chain: &Chain) -> Option<&T> {
         if chain.length < 2 {
             return None;
@@ -144,7 +144,7 @@ impl<T> Chains<T> {
         self.segments[chain.tail as usize][(chain.tail_offset as usize - 1) % SEGMENT].as_mut()
     }
 
-    /// Takes the item at the head of `chain`.
+    /// Removes the item at the head of `chain`.
     #[inline]
     pub fn pop(&mut self, chain: &mut Chain) -> Option<T> {
         if chain.is_empty() {
@@ -155,22 +155,22 @@ impl<T> Chains<T> {
         first
     }
 
-    /// Moves the head of `chain` on over `taken` places of its segment.
+    /// Advances the head of `chain` by `taken` slots of its segment.
     #[inline(always)]
     fn leave(&mut self, chain: &mut Chain, taken: usize) {
         chain.head_offset += taken as u32;
         chain.length -= taken;
         if chain.length == 0 {
-            // An empty queue keeps its last segment and starts at its beginning again: a queue
-            // that never builds up stays within one warm segment.
+            // An empty queue keeps its last segment and restarts at its beginning: a queue that never builds up
+            // stays within one warm segment.
             (chain.head_offset, chain.tail_offset) = (0, 0);
         } else if chain.head_offset as usize == SEGMENT {
             self.release_head(chain);
         }
     }
 
-    /// Shows at most `most` items of `chain` to `take`, from its head on, until it says that it has not taken one
-    /// out of its slot.
+    /// Shows up to `most` items of `chain` to `take`, from the head on. Ends at the first item that `take` leaves
+    /// in its slot.
     #[inline(always)]
     pub fn pop_while(
         &mut self,

@@ -1,4 +1,4 @@
-//! Where frames wait: first in, first out, queue by queue, in one store.
+//! The queues of frames: first in, first out, all in one store.
 
 mod chains;
 mod packed;
@@ -9,21 +9,20 @@ pub(crate) use store::{Fifo, Lent, Store};
 
 use units::{Bytes, Nanos, PortId, PortSet, Priority, QueueId};
 
-/// A frame that waits, and what egress needs to know of it.
+/// A frame in a queue, with what egress needs of it.
 pub(crate) struct Queued<F> {
     pub frame: F,
-    /// When it was queued, for the delay histogram.
+    /// The time when it was queued, for the delay histogram.
     pub since: Nanos,
-    /// Its length, to spare a look into the frame.
+    /// Its length, so that egress need not read the frame.
     pub length: u16,
-    /// How it was charged at ingress.
+    /// Its charge at ingress.
     pub charge: Charge,
-    /// Through which port it leaves.
+    /// The port through which it leaves.
     pub egress: PortId,
-    /// In which queue of that port it waits.
+    /// The queue of that port in which it waits.
     pub queue: QueueId,
-    /// Where its IP header starts, from the start of the frame; zero where there is none that
-    /// can be marked.
+    /// The start of its IP header, from the start of the frame; zero if it has none that can be marked.
     pub ip_offset: u8,
 }
 
@@ -34,17 +33,17 @@ impl<F> Queued<F> {
     }
 }
 
-/// What a frame was charged to at ingress: a priority group of a port, which is credited when the frame leaves.
+/// The charge of a frame: a priority group of its ingress port, credited when the frame leaves.
 ///
-/// The group has the priority of the frame, and so far that of its queue; nothing behind admission relies on that.
+/// For now, the group has the same priority as the frame and its queue. No code after admission relies on that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charge(u16);
 
-// The number of the port has twelve bits.
+// A port number has twelve bits.
 const _: () = assert!(PortSet::CAPACITY <= 1 << 12);
 
 impl Charge {
-    /// Charged to `group` of `ingress`, as lossless or not. A lossless frame bypasses egress admission.
+    /// A charge to `group` of `ingress`. A lossless frame bypasses egress admission.
     #[inline(always)]
     pub fn new(ingress: PortId, group: Priority, lossless: bool) -> Self {
         Self(ingress.0 << 4 | u16::from(group.number()) << 1 | u16::from(lossless))

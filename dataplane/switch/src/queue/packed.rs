@@ -1,10 +1,10 @@
-//! Short frames that wait, one behind the other in the memory of some of them.
+//! Short frames packed into the memory of a few.
 //!
-//! A device receives each frame into memory for the longest one. Where many short frames wait, that memory is nearly
-//! all unused, so they are packed: the memory of a frame becomes a *chunk*, which the frames behind it fill. A frame
-//! takes there what it was charged, a cell for what the switch knows of it and whole cells for its bytes, and where
-//! the end of a chunk is too short for it the rest lies at the start of the next. So packed frames leave nothing
-//! unused but the ends of their queue, in whatever order lengths come.
+//! A device receives each frame into memory for the longest frame. If many short frames wait, nearly all of that
+//! memory is unused, so they are packed: the memory of one frame becomes a *chunk*, which the frames behind it
+//! fill. A packed frame takes as many cells as it was charged: one for its label, and whole cells for its bytes. If
+//! the rest of a chunk is too short, the frame continues at the start of the next. So packed frames waste memory
+//! only at the ends of their queue, whatever the order of lengths.
 
 use super::chains::{Chain, Chains};
 use super::{Charge, Queued};
@@ -18,14 +18,14 @@ const CELL: usize = Cells::SIZE as usize;
 #[derive(Debug, Default)]
 pub(super) struct Packed {
     chunks: Chain,
-    /// How far the first chunk has been emptied.
+    /// Offset up to which the first chunk has been emptied.
     read: usize,
-    /// How far the last chunk is filled.
+    /// Offset up to which the last chunk is filled.
     write: usize,
     frames: u32,
 }
 
-/// What is kept of a packed frame beside its bytes: one cell.
+/// The data kept with the bytes of a packed frame: one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub since: Nanos,
@@ -42,7 +42,7 @@ impl Label {
         Self { since, length, charge, egress, queue, ip_offset }
     }
 
-    /// `frame` under this label.
+    /// Turns `frame` back into an entry with this label.
     fn queued<F>(self, frame: F) -> Queued<F> {
         let Self { since, length, charge, egress, queue, ip_offset } = self;
         Queued { frame, since, length, charge, egress, queue, ip_offset }
@@ -71,7 +71,7 @@ impl Label {
         }
     }
 
-    /// What the frame takes with its label.
+    /// Bytes that the frame takes, label included.
     fn size(self) -> usize {
         Cells::of_frame(Bytes(u64::from(self.length))).bytes().0 as usize
     }
@@ -84,13 +84,13 @@ fn cells<F: Frame>(chunk: &F) -> &[u8] {
 }
 
 impl Packed {
-    /// How many frames it holds.
+    /// The number of frames.
     #[inline]
     pub fn frames(&self) -> u32 {
         self.frames
     }
 
-    /// Packs a frame behind the others, or gives it back where its memory cannot hold it with its label.
+    /// Packs a frame behind the others, or returns it if its memory cannot hold it with its label.
     pub fn push<F: Frame>(&mut self, chunks: &mut Chains<F>, queued: Queued<F>) -> Result<(), Queued<F>> {
         let (label, length) = (Label::of(&queued), usize::from(queued.length));
         if cells(&queued.frame).len() < label.size() {
@@ -102,7 +102,7 @@ impl Packed {
         let end = room.len() / CELL * CELL;
         let room = &mut room[self.write.min(end)..end];
         self.frames += 1;
-        // How much of the frame finds room behind the others; all of it where its own memory is not needed.
+        // Bytes of the frame that fit behind the others; all of them if its own memory is not needed.
         let there = room.len().saturating_sub(CELL).min(length);
         if let Some((cell, bytes)) = room.split_first_chunk_mut() {
             *cell = label.emit();
@@ -130,13 +130,13 @@ impl Packed {
         }
     }
 
-    /// What is known of the first frame.
+    /// The label of the first frame.
     pub fn front<F: Frame>(&self, chunks: &Chains<F>) -> Option<Label> {
         let first = cells(chunks.front(&self.chunks)?);
         first.get(self.read..)?.first_chunk().copied().map(Label::parse)
     }
 
-    /// Takes the first frame, in memory of its own again; `None` where there is none, or no memory for it now.
+    /// Takes the first frame, in memory of its own again; `None` if there is no frame, or no memory for it now.
     pub fn pop<F: Frame>(&mut self, chunks: &mut Chains<F>) -> Option<Queued<F>> {
         let label = self.front(chunks)?;
         let chunk = chunks.front(&self.chunks)?;
@@ -155,7 +155,7 @@ impl Packed {
             self.read = self.read.saturating_sub(end);
         }
         if self.frames == 0 {
-            // Where the last frame lay in two chunks, the second is still there.
+            // If the last frame spanned two chunks, the second is still there.
             chunks.pop(&mut self.chunks);
             (self.read, self.write) = (0, 0);
         }

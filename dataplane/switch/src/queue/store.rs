@@ -1,7 +1,7 @@
 //! One store of waiting frames for all queues of a shard.
 //!
-//! While few frames wait, each stays in the memory in which it came. Beyond that, short ones are [packed](Packed) and
-//! long ones stay, as their memory is well used. Both leave in the order in which they came.
+//! While few frames wait, each stays in the memory in which it came. Beyond that, short frames are
+//! [packed](Packed); long ones use their memory well and stay in it. All leave in their order of arrival.
 
 use super::Queued;
 use super::chains::{Chain, Chains, SEGMENT};
@@ -15,11 +15,11 @@ pub(crate) struct Store<F> {
     whole: Chains<Queued<F>>,
     chunks: Chains<F>,
     stretches: Chains<Stretch>,
-    /// How many frames wait in memory of their own.
+    /// The number of frames in memory of their own.
     held: usize,
-    /// From how many on short frames are packed.
+    /// The number of such frames from which short ones are packed.
     crowded_from: usize,
-    /// Frames that are not shorter stay in memory of their own.
+    /// Frames shorter than this are packed; others stay in memory of their own.
     below: Bytes,
     /// Frames on their way out of a chunk; empty between two calls.
     unpacked: Vec<Queued<F>>,
@@ -48,13 +48,13 @@ impl Fifo {
         self.whole.is_empty() && !self.has_packed()
     }
 
-    /// How many frames wait.
+    /// The number of frames.
     #[inline]
     pub fn length(&self) -> usize {
         self.whole.length() + self.packed.frames() as usize
     }
 
-    /// Lends its frames to a run, for [`Store::end_run`] to give them back.
+    /// Lends its frames to a run; [`Store::end_run`] returns them.
     #[inline]
     pub fn lend(&mut self) -> Lent {
         Lent(core::mem::take(&mut self.whole))
@@ -66,15 +66,15 @@ impl Fifo {
     }
 }
 
-/// The frames of a queue, lent to a run that adds to them: it need not look for the queue frame by frame. Until they are
-/// given back, the queue looks empty and is left alone.
+/// The frames of a queue, lent to a run that adds to them without a look-up of the queue per frame. Until they are
+/// returned, the queue looks empty and must not be used.
 #[derive(Debug, Default)]
 pub(crate) struct Lent(Chain);
 
-/// What is known of the first frame of a queue without taking it out.
+/// The first frame of a queue, seen without its removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Front {
-    /// When it was queued.
+    /// The time when it was queued.
     pub since: Nanos,
     length: u16,
 }
@@ -86,7 +86,7 @@ impl Front {
 }
 
 impl<F: Frame> Store<F> {
-    /// A store for `queues` queues. With `packing` nothing is allocated later.
+    /// A store for `queues` queues. With `packing`, it allocates nothing later.
     pub fn new(packing: Option<Packing>, queues: usize) -> Self {
         let frames = packing.map_or(0, |packing| packing.frames);
         let all_whole = Packing { whole: usize::MAX, below: Bytes::ZERO, frames };
@@ -112,10 +112,10 @@ impl<F: Frame> Store<F> {
         self.whole.push(&mut fifo.whole, queued);
     }
 
-    /// Cells of frames that [`Store::push_of_run`] may add to `fifo`; none where they may have to be packed.
+    /// Cells of frames that [`Store::push_of_run`] may add to `fifo`; none if they may have to be packed.
     #[inline]
     pub fn room_for_run(&self, fifo: &Fifo) -> Cells {
-        /// What the shortest frame costs.
+        /// The cost of the shortest frame.
         const LEAST: u64 = 2;
         match self.crowded_from.saturating_sub(self.held) {
             left if left >= SEGMENT && !fifo.has_packed() => Cells((left as u64).saturating_mul(LEAST)),
@@ -123,22 +123,22 @@ impl<F: Frame> Store<F> {
         }
     }
 
-    /// Adds a frame at the end of a queue that is lent, for which there is [room](Store::room_for_run), and which is
-    /// counted [later](Store::end_run).
+    /// Adds a frame at the end of a lent queue. There must be [room](Store::room_for_run) for it;
+    /// [`Store::end_run`] counts it.
     #[inline(always)]
     pub fn push_of_run(&mut self, lent: &mut Lent, queued: Queued<F>) {
         self.whole.push(&mut lent.0, queued);
     }
 
-    /// Gives `fifo` back what was lent, with so many `frames` more.
+    /// Returns the lent frames to `fifo`, with `frames` more.
     #[inline]
     pub fn end_run(&mut self, fifo: &mut Fifo, lent: Lent, frames: u64) {
         fifo.whole = lent.0;
         self.held += frames as usize;
     }
 
-    /// As [`Store::push`], where as many frames wait in memory of their own as may, or some before this one are packed.
-    /// Short queues go on as they were.
+    /// As [`Store::push`], once the limit of frames in memory of their own is reached or frames of `fifo` are
+    /// packed. Short queues go on as before.
     #[cold]
     fn push_crowded(&mut self, fifo: &mut Fifo, queued: Queued<F>) {
         let is_crowded = self.held >= self.crowded_from && fifo.whole.length() >= SEGMENT;
@@ -179,7 +179,7 @@ impl<F: Frame> Store<F> {
         Some(Front { since: *since, length: *length })
     }
 
-    /// Takes the frame at the head of `fifo`; `None` where there is none, or it is packed and there is no memory to
+    /// Takes the frame at the head of `fifo`; `None` if there is none, or it is packed and there is no memory to
     /// unpack it into.
     #[inline]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Option<Queued<F>> {
@@ -191,9 +191,9 @@ impl<F: Frame> Store<F> {
         Some(first)
     }
 
-    /// Shows the frames of `fifo` to `take`, from its head on, until it says that it has not taken one
-    /// out of its slot, or there is no memory to unpack one into. Where frames are packed behind those at the head, it
-    /// may end before either, after one frame at least.
+    /// Shows the frames of `fifo` to `take`, from the head on. Ends at the first frame that `take` leaves in its
+    /// slot, or that finds no memory to be unpacked into. If packed frames follow the head, it may end earlier, but
+    /// after at least one frame.
     #[inline(always)]
     pub fn pop_while(&mut self, fifo: &mut Fifo, take: impl FnMut(&mut Option<Queued<F>>) -> bool) {
         let most = if fifo.has_packed() { self.ready(fifo) } else { usize::MAX };
@@ -201,12 +201,12 @@ impl<F: Frame> Store<F> {
         self.whole.pop_while(&mut fifo.whole, most, take);
         let taken = before - fifo.whole.length();
         self.held -= taken;
-        // Without packed frames nobody asks for it.
+        // This count is read only if there are packed frames.
         fifo.ahead = fifo.ahead.saturating_sub(taken);
     }
 
-    /// How many frames at the head of `fifo` are whole, some of which are unpacked for that; none where there is no
-    /// memory to.
+    /// The number of whole frames at the head of `fifo`, after unpacking some if needed; zero if there is no memory
+    /// for that.
     #[inline(never)]
     fn ready(&mut self, fifo: &mut Fifo) -> usize {
         if fifo.ahead == 0 {
@@ -215,7 +215,7 @@ impl<F: Frame> Store<F> {
         fifo.ahead
     }
 
-    /// Unpacks frames at the head of `fifo`, which are packed, as far as there is memory for them.
+    /// Unpacks the packed frames at the head of `fifo`, as far as there is memory for them.
     fn unpack(&mut self, fifo: &mut Fifo) {
         let most = self.whole.room_in_front(&fifo.whole).min(SEGMENT);
         let Self { whole, chunks, stretches, unpacked, held, .. } = self;

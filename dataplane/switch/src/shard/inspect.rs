@@ -1,4 +1,4 @@
-//! A look at a shard from outside: counters, levels, watermarks, pauses.
+//! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
@@ -21,60 +21,60 @@ use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, Wire
 pub struct GroupReport {
     /// Whether it is lossless.
     pub lossless: bool,
-    /// What it holds, headroom included.
+    /// Bytes that it holds, headroom included.
     pub occupancy: Bytes,
-    /// What it holds of the headroom pool.
+    /// Bytes that it holds of the headroom pool.
     pub headroom: Bytes,
-    /// Of reserved and shared bytes.
+    /// Watermark of reserved and shared bytes.
     pub watermark: Watermark,
-    /// Of headroom bytes.
+    /// Watermark of headroom bytes.
     pub headroom_watermark: Watermark,
-    /// Why its sender is paused, if it is.
+    /// The reason why its sender is paused; `None` if it is not.
     pub paused: Option<PauseCause>,
     /// PFC frames sent for it.
     pub pauses: PausesSent,
-    /// How long it was paused, as the frames said, for each of [`PauseCause::ALL`].
+    /// Total pause time requested by the frames, for each of [`PauseCause::ALL`].
     pub paused_for: [Interval; PauseCause::ALL.len()],
 }
 
 /// The egress queues of one priority, taken together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueReport {
-    /// What waits now.
+    /// Frames that wait now.
     pub waiting: Volume,
-    /// What has passed.
+    /// Frames that have passed.
     pub counters: QueueCounters,
-    /// Of the bytes that wait in one of them.
+    /// Watermark of the bytes in one of them.
     pub watermark: Watermark,
     /// PFC frames received for the priority.
     pub pauses: PausesReceived,
-    /// How long it was paused.
+    /// Total time for which it was paused.
     pub paused_for: Interval,
-    /// What the watchdog has found of them.
+    /// The watchdog's counters.
     pub watchdog: WatchdogCounters,
-    /// Whether one of them is stormed now, as the watchdog has it.
+    /// Whether the watchdog holds one of them for stormed now.
     pub stormed: bool,
-    /// Frames that were admitted and then dropped here, for each of [`DropReason::ALL`].
+    /// Admitted frames that were then dropped here, for each of [`DropReason::ALL`].
     pub dropped: [Volume; DropReason::COUNT],
 }
 
 /// The pauses of a port at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseState {
-    /// Priorities that the neighbour was told to stop, and has not been told or left to resume.
+    /// Priorities that the neighbour was asked to stop, as long as that pause lasts.
     pub sent: PrioritySet,
-    /// Priorities that are stopped here, because the neighbour said so.
+    /// Priorities that the neighbour has stopped here.
     pub received: PrioritySet,
-    /// When the first of these pauses runs out by itself; never without one.
+    /// The end of the first of these pauses to expire; never if there is none.
     pub until: Nanos,
 }
 
-/// A pool, as far as this shard holds it.
+/// A pool: the part that this shard holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolLevel {
-    /// What is held now.
+    /// Bytes held now.
     pub held: Bytes,
-    /// The most that was held.
+    /// The most bytes held.
     pub watermark: Watermark,
 }
 
@@ -96,38 +96,38 @@ pub struct LsccReport {
     pub rates: RateCounters,
     /// The feedback messages that came in.
     pub feedback: FeedbackCounters,
-    /// The rate that the other end advertised last, unless it was given up since.
+    /// The rate that the other end advertised last; `None` once it has lapsed.
     pub received_rate: Option<BitRate>,
-    /// How often a limit dissolved because messages failed to come.
+    /// The number of times a limit lapsed because messages failed to come.
     pub lapsed: u64,
-    /// What is in the pseudo-queue, as of the last frame or interval.
+    /// The length of the pseudo-queue, as of the last frame or interval.
     pub pseudo_queue: WireBytes,
-    /// The most that was in it.
+    /// The greatest length of the pseudo-queue.
     pub longest_pseudo_queue: WireBytes,
-    /// What the rate limiting module did.
+    /// The counters of the rate limiting module.
     pub limiter: LimiterCounters,
-    /// How many flows are known, in both directions.
+    /// The number of flows in the table, in both directions.
     pub known_flows: u32,
-    /// What happened to flows.
+    /// Events of the flow table.
     pub flows: FlowCounters,
-    /// Of the flows that carry data, how many have a known sender.
+    /// The flows that carry data, with and without a known sender.
     pub data_flows: DataFlows,
-    /// How senders were found.
+    /// Events of the search for senders.
     pub resolver: ResolverCounters,
 }
 
-/// All that there is to see of one port, as plain data that can leave the shard's core.
+/// The whole state of one port, as plain data that can leave the shard's core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortInspection {
-    /// The instant of the look.
+    /// The time of the inspection.
     pub at: Nanos,
-    /// What came in.
+    /// Frames that came in.
     pub ingress: IngressCounters,
     /// Its groups, by priority.
     pub groups: [GroupReport; Priority::COUNT],
     /// Its queues, those of each priority taken together.
     pub queues: [QueueReport; Priority::COUNT],
-    /// How long frames waited in them.
+    /// Delay of frames in them.
     pub delays: [DelayHistogram; Priority::COUNT],
     /// Control frames that the switch sent through it.
     pub control_sent: Volume,
@@ -137,16 +137,16 @@ pub struct PortInspection {
     pub flow_control: SchemeReport,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
-    /// How late the intervals of LSCC ended, where it runs.
+    /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
-    /// What its stations did to what the bridge knows of others; `None` where the switch is no bridge.
+    /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
-    /// The latest storms that the watchdogs of all ports of its shard have detected and seen end.
+    /// The latest storms, begun or ended, on any port of its shard.
     pub watchdog: WatchdogLog,
 }
 
 impl<F: Frame> Shard<F> {
-    /// Copies all that there is to see of `port` at `now` to `into`. Nothing is allocated.
+    /// Copies the whole state of `port` at `now` to `into`. Does not allocate.
     pub fn inspect(&self, now: Nanos, port: PortId, into: &mut PortInspection) {
         into.at = now;
         into.ingress.clone_from(self.ingress_counters(port));
@@ -161,8 +161,8 @@ impl<F: Frame> Shard<F> {
         self.inspect_schemes(port, into);
     }
 
-    /// Copies what [`figure::LISTS`](crate::figure::LISTS) reads of `port` to `into`, and leaves the rest of it as it is. Nothing
-    /// is allocated.
+    /// Copies the state of `port` that [`figure::LISTS`](crate::figure::LISTS) reads to `into`, and leaves the rest
+    /// of `into` as it is. Does not allocate.
     pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
         into.flow_control = self.flow_control(port);
         into.lscc = self.lscc(port);
@@ -170,24 +170,25 @@ impl<F: Frame> Shard<F> {
         into.bridge = self.bridge_counters(port);
     }
 
-    /// What stations behind `port` did to what the bridge knows of others; `None` where the switch is no bridge.
+    /// Changes that stations behind `port` made to entries of others in the bridge; `None` where the switch is no
+    /// bridge.
     pub fn bridge_counters(&self, port: PortId) -> Option<BridgeCounters> {
         let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));
         bridges.then(|| self.bridge.counters(port))
     }
 
-    /// What came in through `port`.
+    /// Frames that came in through `port`.
     pub fn ingress_counters(&self, port: PortId) -> &IngressCounters {
         &self.fabric.ingress[port.index()].counters
     }
 
-    /// What the flow control of `port` has come to.
+    /// The report of the flow control of `port`.
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
         self.fabric.ingress[port.index()].scheme.report()
     }
 
-    /// The pauses of `port` at `now`, by the time that the frames ask for. One that was sent counts
-    /// from when its frame was given out.
+    /// The pauses of `port` at `now`, for the time that their frames ask for. A sent pause counts from the time
+    /// when its frame was given out.
     pub fn pauses(&self, now: Nanos, port: PortId) -> PauseState {
         let (ingress, egress) = (&self.fabric.ingress[port.index()], &self.fabric.egress[port.index()]);
         let mut state =
@@ -226,7 +227,7 @@ impl<F: Frame> Shard<F> {
         })
     }
 
-    /// How late the intervals of LSCC on `port` ended; `None` where it does not run.
+    /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
     pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
     }
@@ -273,12 +274,12 @@ impl<F: Frame> Shard<F> {
         report
     }
 
-    /// The latest storms that the watchdogs of this shard's ports have detected and seen end.
+    /// The latest storms, begun or ended, on this shard's ports.
     pub fn watchdog_events(&self) -> &WatchdogLog {
         &self.fabric.watchdog_log
     }
 
-    /// How long frames waited in the queues of `priority` on `port`.
+    /// Delay of frames in the queues of `priority` on `port`.
     pub fn queue_delay(&self, port: PortId, priority: Priority) -> DelayHistogram {
         let egress = &self.fabric.egress[port.index()];
         let mut sum = DelayHistogram::default();
@@ -286,7 +287,7 @@ impl<F: Frame> Shard<F> {
         sum
     }
 
-    /// The pools, as far as this shard holds them.
+    /// The pools: the part that this shard holds.
     pub fn pools(&self) -> PoolReport {
         let pools = &self.fabric.pools;
         let (held, marks) = (pools.held, pools.watermarks);
@@ -297,8 +298,7 @@ impl<F: Frame> Shard<F> {
         }
     }
 
-    /// Starts all cleared-on-read watermarks again from the present levels. The persistent ones
-    /// stay.
+    /// Restarts all cleared-on-read watermarks at the present levels. The persistent ones stay.
     pub fn clear_watermarks(&mut self) {
         for ingress in &mut self.fabric.ingress {
             ingress.groups.iter_mut().for_each(crate::admission::Group::clear_watermarks);

@@ -1,9 +1,8 @@
-//! The switch state of one core, and the calls through which it is driven.
+//! The switch state of one core, and the calls that drive it.
 //!
-//! On the wire there is one shard per worker core, each owning ports; replay and simulation use
-//! one shard per switch. Shards share the [`Ledger`] and pass frames that leave through another
-//! shard's port by [`Handoff`]; whoever drives them carries those over, through SPSC rings on the
-//! wire.
+//! On the wire there is one shard per worker core, each with its own ports; replay and simulation use one shard per
+//! switch. Shards share the [`Ledger`] and pass frames that leave through another shard's port as [`Handoff`]s. The
+//! driver carries those over, through SPSC rings on the wire.
 
 mod fabric;
 mod inspect;
@@ -26,7 +25,7 @@ use units::{Nanos, PortId, PortSet, Priority, QueueId};
 /// The whole switch state of one core.
 pub struct Shard<F> {
     program: Arc<Program>,
-    /// What it has learned, where it is a bridge.
+    /// The learned addresses, where the switch is a bridge.
     bridge: Bridge,
     fabric: Fabric<F>,
 }
@@ -39,15 +38,16 @@ impl<F: Frame> Shard<F> {
         Self::new(ShardId(0), program, ledger, vec![ShardId(0); ports])
     }
 
-    /// Shard `id` of a switch that will be called with a clock which never goes back, not even where the
-    /// switch starts again: Unix time is one. LSCC numbers its messages by it, and the other end takes
-    /// lower numbers for old ones. Port n belongs to shard `owners[n]`. All its shards are given
-    /// the same `program`, `ledger` and `owners`.
+    /// Shard `id` of a switch, where port n belongs to shard `owners[n]`. All shards of a switch share `program`,
+    /// `ledger` and `owners`.
+    ///
+    /// The clock of later calls must never go back, even across restarts: Unix time qualifies. LSCC numbers its
+    /// messages by it, and the other end rejects lower numbers as old.
     ///
     /// # Panics
-    /// Where `owners` or `ledger` are not made for the ports of `program`, or `ledger` has no row
-    /// for `id` or an owner: a mistake in the caller, not in a configuration. That no two shards of
-    /// a ledger share an id, nobody checks: their totals would be lost.
+    /// If `owners` or `ledger` do not match the ports of `program`, or `ledger` has no row for `id` or an owner: a
+    /// mistake of the caller, not of a configuration. Two shards of a ledger must not share an id, which is not
+    /// checked: their totals would be lost.
     pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
         let ports = program.settings().ports.len();
         assert!(owners.len() == ports && ledger.ports() == ports);
@@ -65,15 +65,16 @@ impl<F: Frame> Shard<F> {
         self.fabric.ledger()
     }
 
-    /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A frame that comes alone and
-    /// finds its egress port idle leaves within the call, through `links`, as it would in the next [`Shard::egress`] of
-    /// that port. So it leaves before a frame of higher priority that arrives later in the same turn.
+    /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A lone frame that
+    /// finds its egress port idle leaves within the call, through `links`, as it would in the next
+    /// [`Shard::egress`] of that port. So it leaves before a frame of higher priority that arrives later in the
+    /// same turn.
     #[inline(always)]
     pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
         let (program, fabric) = (&*self.program, &mut self.fabric);
-        // A scheme that keeps a queue for each far port chooses it here.
+        // A scheme with a queue for each far port would choose it here.
         let queue = |priority: Priority| QueueId::from(priority);
-        // How frames are forwarded is matched here, once per burst; each arm is a loop of its own.
+        // The forwarding mode is matched here, once per burst; each arm is a loop of its own.
         match program.forwarding() {
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
@@ -93,62 +94,61 @@ impl<F: Frame> Shard<F> {
         }
     }
 
-    /// Gives `out` the frames whose turn on the wire of `port`, which this shard owns, has come.
-    /// Control frames go first.
+    /// Gives `out` the frames that may now leave through `port`, which this shard owns. Control frames go first.
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         self.fabric.egress(now, port, &self.program, out);
     }
 
-    /// The next instant at which the shard wants to be called if nothing arrives: `egress` for
-    /// each port whose [`Shard::port_deadline`] has come. [`Nanos::NEVER`] while nothing waits.
+    /// The next deadline of the shard if nothing arrives: `egress` is then due for each port whose
+    /// [`Shard::port_deadline`] has come. [`Nanos::NEVER`] while nothing waits.
     pub fn next_deadline(&self) -> Nanos {
         self.fabric.next_deadline()
     }
 
-    /// When the next frame can leave through `port`, if nothing more arrives. An instant in the
-    /// past, [`Nanos::ZERO`] included, means now.
+    /// The time when the next frame can leave through `port` if nothing more arrives. A time in the past,
+    /// [`Nanos::ZERO`] included, means now.
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         self.fabric.port_deadline(port)
     }
 
-    /// Whether there are ports in [`Shard::take_changed`].
+    /// Whether [`Shard::take_changed`] would return any port.
     #[inline]
     pub fn has_changed(&self) -> bool {
         self.fabric.has_changed()
     }
 
-    /// The ports whose [`Shard::port_deadline`] may have changed since this was last called; at first, and while
-    /// LSCC runs on a port, all of this shard's. Who keeps the deadlines of the others need not ask for them again.
+    /// Takes the ports whose [`Shard::port_deadline`] may have changed since the last call. At first, and while
+    /// LSCC runs on a port, these are all of this shard's ports. A caller may keep the deadlines of all others.
     #[inline]
     pub fn take_changed(&mut self) -> PortSet {
         self.fabric.take_changed()
     }
 
-    /// When the next data frame can leave through `port`: what [`Shard::port_deadline`] says, PFC
-    /// frames left out. [`Nanos::NEVER`] while no frame waits there, or none ever can leave.
+    /// The time when the next data frame can leave through `port`: [`Shard::port_deadline`] without PFC frames.
+    /// [`Nanos::NEVER`] while no frame waits there, or none can ever leave.
     #[inline]
     pub fn departure(&self, port: PortId) -> Nanos {
         self.fabric.departure(port)
     }
 
-    /// Swaps the configuration between two bursts. Frames inside, counters, learned addresses and known
-    /// flows stay. Returns the old one. Tables are made, and old ones dropped, within the call: a shard that must
-    /// not wait calls [`Shard::succeed`].
+    /// Replaces the configuration between two bursts, and returns the old one. Queued frames, counters, learned
+    /// addresses and known flows stay. The call itself makes new tables and drops old ones: a shard that must not
+    /// wait uses [`Shard::succeed`].
     ///
     /// # Errors
-    /// [`NotLive`], with nothing changed, where it differs in what cannot change live.
+    /// [`NotLive`], with nothing changed, if a setting differs that cannot change live.
     pub fn install(&mut self, now: Nanos, program: Arc<Program>) -> Result<Arc<Program>, NotLive> {
         let mut successor = Successor::new(program);
         self.succeed(now, &mut successor)?;
         Ok(successor.program)
     }
 
-    /// The same with tables that were made before. Where the table of the bridge or of flows has another size, they
-    /// are exchanged; `successor` then holds what is to be dropped.
+    /// Replaces the configuration with tables that were made before. A table of the bridge or of flows is exchanged
+    /// only if its size changes. Afterwards `successor` holds everything that is to be dropped.
     ///
     /// # Errors
-    /// [`NotLive`], with nothing changed, where the configuration differs in what cannot change live.
+    /// [`NotLive`], with nothing changed, if a setting differs that cannot change live.
     pub fn succeed(&mut self, now: Nanos, successor: &mut Successor) -> Result<(), NotLive> {
         let Successor { program, bridge, senders } = successor;
         program.can_replace(&self.program)?;
@@ -158,34 +158,33 @@ impl<F: Frame> Shard<F> {
         Ok(())
     }
 
-    /// Says whether memory for frames that devices receive runs low. While it does, all lossless priorities are paused
-    /// and lossy frames dropped ([`crate::DropReason::MemoryLow`]): a device without memory loses frames of either
-    /// kind before any of this sees them. Lossless frames that were on their way are admitted as ever.
+    /// Sets whether memory for received frames runs low. While it does, all lossless priorities are paused and
+    /// lossy frames are dropped ([`crate::DropReason::MemoryLow`]), because a device without memory loses frames of
+    /// either kind before the switch sees them. Lossless frames already on their way are still admitted.
     #[inline]
     pub fn set_memory_low(&mut self, low: bool) {
         self.fabric.set_memory_low(low);
     }
 
-    /// Reads what other shards have released, and resumes groups that have thereby fallen below
-    /// their thresholds. Called once per turn where there are several shards.
+    /// Reads the releases of other shards, and resumes groups that have fallen below their thresholds. With several
+    /// shards, call it once per turn.
     pub fn look_at_other_shards(&mut self) {
         self.fabric.look_at_other_shards();
     }
 
-    /// Frames for ports of shard `to`, to be carried there and given to [`Shard::accept`]. What is left in it, and what
-    /// finds no room there, waits for the next call in the order in which it came; it is charged to the ledger all the
-    /// while, so that senders are paused.
+    /// Frames for ports of shard `to`: carry them there and give them to [`Shard::accept`]. Frames left in it, and
+    /// frames that find no room in it, wait for the next call in their order of arrival. They stay charged to the
+    /// ledger, so that senders are paused.
     pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
         self.fabric.outbox(to)
     }
 
-    /// Frames that ever waited because an outbox was full.
+    /// Frames that had to wait so far because an outbox was full.
     pub fn held_back(&self) -> u64 {
         self.fabric.held_back()
     }
 
-    /// Queues frames that another shard admitted for ports of this one, and leaves `frames`
-    /// empty.
+    /// Queues frames that another shard admitted for ports of this one, and leaves `frames` empty.
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
         if matches!(self.program.forwarding(), Forwarding::Bridge) {
             for (ingress, frame) in frames.iter().filter_map(Handoff::frame) {

@@ -1,4 +1,4 @@
-//! A configuration that is to take the place of the one in force, with the tables that it may need.
+//! A configuration to replace the one in force, with its tables.
 
 use super::fabric::{SendersByPort, senders_of};
 use crate::forwarding::Bridge;
@@ -6,12 +6,12 @@ use crate::program::{BridgeSettings, ForwardingSettings, Program};
 use core::fmt;
 use std::sync::Arc;
 
-/// A [`Program`] with the tables that follow from it, made where making them may take its time, for
-/// [`Shard::succeed`](crate::Shard::succeed) to put in place. Afterwards it holds what was in force before, and is to be
-/// dropped where dropping may take its time.
+/// A [`Program`] with its tables, for [`Shard::succeed`](crate::Shard::succeed) to put in force. Make it, and drop
+/// it afterwards, where allocation may take its time: after the exchange it holds the former configuration and
+/// tables.
 ///
-/// All tables are made, whether or not the shard will need them: what it has may have changed meanwhile. Memory that is
-/// not used is reserved, and hardly touched.
+/// It has every table that the shard might need, because the shard's own may change in the meantime. Unused memory
+/// is only reserved, and hardly touched.
 pub struct Successor {
     pub(super) program: Arc<Program>,
     pub(super) bridge: Bridge,
@@ -36,7 +36,7 @@ impl fmt::Debug for Successor {
     }
 }
 
-/// The bridge of `program`: as small as can be where the switch is none.
+/// The bridge of `program`; of the least size where the switch is no bridge.
 pub(super) fn bridge_of(program: &Program) -> Bridge {
     let settings = program.settings();
     let own = settings.ports.iter().map(|port| port.mac).collect();

@@ -1,25 +1,24 @@
 //! Bifrost: lossless over any distance with a buffer of little more than one BDP.
 //!
-//! "Minimizing Buffer Utilization for Lossless Inter-DC Links", section IV and algorithm 1. Time is
-//! cut into slots. At the end of each, the downstream port knows its queue `L` and what may still
-//! come in, `F` (bytes that it granted within the last round trip). What is free beyond both is
-//! granted for the slot that the upstream will live through half a round trip later, as a pause
-//! for the rest of it: an ordinary PFC frame, which any PFC-capable upstream obeys.
+//! "Minimizing Buffer Utilization for Lossless Inter-DC Links", section IV and algorithm 1. Time is divided into
+//! slots. At the end of each, the downstream port has its queue `L` and its virtual incoming bytes `F` (bytes
+//! granted within the last round trip, which may still come in). It grants the free rest of the buffer for the slot
+//! that reaches the upstream half a round trip later. The grant is sent as a pause for the rest of that slot: an
+//! ordinary PFC frame, which any PFC-capable upstream obeys.
 //!
-//! All figures here are bytes on the wire: grants stand for time on a link, and a scheme that
-//! counted what it grants and what it receives in different bytes would drift.
+//! All figures here are bytes on the wire: a grant stands for time on a link, and a scheme that counted grants and
+//! arrivals in different bytes would drift.
 //!
-//! Where the paper is followed and where not:
+//! Differences from the paper:
 //!
-//! - Line 10 as printed comes before the arrivals of the slot are taken off F (line 15), so they
-//!   count twice and a slot of the buffer is left. They are taken off first here.
-//! - Line 13 as printed deducts `L + F - H` also where it is negative, and so grants more than `F`
-//!   records whenever the buffer has room. Only a positive excess may be deducted.
-//! - `c` is negative after a leak (line 10); it is zero here. So while there is an excess nothing is
-//!   granted, in every slot, and line 13 finds nothing to deduct from: k is only the number of
-//!   frames that the buffer provides for.
-//! - A slot is elapsed time. When one ends late, the upstream was free meanwhile, and what it may
-//!   have sent is charged as granted. The buffer has room for that which is never granted otherwise.
+//! - Line 10 as printed comes before the arrivals of the slot are deducted from F (line 15), so they count twice
+//!   and a slot of the buffer stays unused. Here they are deducted first.
+//! - Line 13 as printed deducts `L + F - H` even if it is negative, and so grants more than `F` records whenever
+//!   the buffer has room. Here only a positive excess counts.
+//! - `c` is negative after a leak (line 10); here it is zero. While there is an excess, no slot grants anything,
+//!   and line 13 has nothing to deduct from: k is only the number of frames that the buffer provides for.
+//! - A slot is elapsed time. If a slot ends late, the upstream was free in the meantime, and the bytes that it may
+//!   have sent are charged as granted. The buffer has room for them that is never granted otherwise.
 
 pub(crate) mod figures;
 pub mod settings;
@@ -35,14 +34,14 @@ use crate::program;
 use units::{BitRate, Interval, Nanos, PrioritySet, WireBytes};
 use virtual_incoming::VirtualIncoming;
 
-/// What the slots of one port have come to.
+/// Counters of the slots of one port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotCounters {
     /// Slots that have ended. A port without traffic counts none.
     pub slots: u64,
-    /// Slots that the upstream was paused for in part.
+    /// Slots for part of which the upstream was paused.
     pub paused_slots: u64,
-    /// Slots that it was paused for entirely.
+    /// Slots for the whole of which it was paused.
     pub fully_paused_slots: u64,
     /// The longest time over which successive slots granted nothing.
     pub longest_full_pause: Interval,
@@ -50,34 +49,34 @@ pub struct SlotCounters {
     pub granted: WireBytes,
     /// Wire bytes that were charged because slots ended late.
     pub late_charge: WireBytes,
-    /// How late slots ended.
+    /// Lateness of slot ends.
     pub lateness: DelayHistogram,
-    /// Slots that ended later than the buffer provides for.
+    /// Slots that ended later than the buffer allows for.
     pub late_slots: u64,
     /// The longest queue at the end of a slot, in wire bytes.
     pub longest_queue: WireBytes,
-    /// The most that queue and virtual incoming bytes came to, in wire bytes: above the reserved
-    /// buffer only after a leak.
+    /// The greatest sum of queue and virtual incoming bytes, in wire bytes: above the reserved buffer only after a
+    /// leak.
     pub peak: WireBytes,
 }
 
-/// What the end of a slot found and granted.
+/// The state at the end of a slot, and its grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotState {
     /// L: the lossless frames inside.
     pub queue: WireBytes,
-    /// F: what may still come in of what was granted before.
+    /// F: bytes granted before that may still come in.
     pub incoming: WireBytes,
-    /// The grant for the slot that begins, at most `Rs T`.
+    /// The grant for the next slot, at most `Rs T`.
     pub grant: WireBytes,
 }
 
 /// Bifrost on one port, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BifrostReport {
-    /// What its slots have come to.
+    /// Counters of its slots.
     pub slots: SlotCounters,
-    /// The slot that ended last; `None` before one has.
+    /// The latest slot that ended; `None` before the first one.
     pub last: Option<SlotState>,
 }
 
@@ -86,28 +85,28 @@ pub struct BifrostReport {
 pub(crate) struct Bifrost {
     settings: program::Bifrost,
     rate: BitRate,
-    /// What it pauses.
+    /// The priorities that it pauses.
     priorities: PrioritySet,
     /// `Rs T`, in wire bytes.
     line_per_slot: u64,
-    /// What of the buffer may be granted, in wire bytes: all but what comes in while a slot is late.
+    /// The grantable part of the buffer, in wire bytes: all but the bytes that may come in while a slot is late.
     grantable: u64,
     incoming: VirtualIncoming,
-    /// When the running slot began; `None` while nothing comes in and all is granted.
+    /// The start of the running slot; `None` while no data comes in and all is granted.
     began: Option<Nanos>,
     /// The port's total of lossless wire bytes at that time.
     received: u64,
     /// Whether the last pause may reach beyond its slot.
     held_over: bool,
-    /// The slot that ended last.
+    /// The latest slot that ended.
     last: Option<SlotState>,
-    /// Since when successive slots have granted nothing.
+    /// The time since which successive slots have granted nothing.
     fully_paused_since: Option<Nanos>,
     counters: SlotCounters,
 }
 
 impl Bifrost {
-    /// A port at rest, of `rate`, that `look` shows.
+    /// Bifrost at rest, on a port of `rate` that `look` shows.
     pub fn new(settings: program::Bifrost, rate: BitRate, look: Look<'_>) -> Self {
         Self {
             line_per_slot: rate.bytes_in(settings.slot),
@@ -125,8 +124,8 @@ impl Bifrost {
         }
     }
 
-    /// A change of the settings, or of what it counts, starts it anew as if everything were granted: it grants nothing
-    /// more until the buffer has room beyond that. Returns whether it did.
+    /// Applies new settings. A change of them, or of the bytes that it counts, restarts it as if everything were
+    /// granted: it grants nothing more until the buffer has room beyond that. Returns whether it restarted.
     pub fn configure(&mut self, settings: program::Bifrost, rate: BitRate, look: Look<'_>) -> bool {
         if (self.settings, self.rate, self.priorities) == (settings, rate, look.lossless) {
             return false;
@@ -136,13 +135,13 @@ impl Bifrost {
         true
     }
 
-    /// When the running slot ends: never while nothing comes in.
+    /// The end of the running slot: never while no data comes in.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.began.map_or(Nanos::NEVER, |began| began + self.settings.slot)
     }
 
-    /// Bytes come in at `now`: a port at rest begins its first slot.
+    /// Wakes it, because bytes come in at `now`: a port at rest begins its first slot.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         if self.began.is_none() {
@@ -151,15 +150,15 @@ impl Bifrost {
         }
     }
 
-    /// The slot has ended.
+    /// Ends the slot.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
         let time = self.end_slot(now, look.queue().0, look.received().0)?;
         Some(Directive::PauseFor { priorities: self.priorities, time, cause: PauseCause::Slot })
     }
 
-    /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L and `received` the total of all
-    /// lossless bytes that ever came in, both on the wire. Returns the pause to send: `None`
-    /// where the upstream is free and knows it, zero where it must be told.
+    /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L, and `received` the total of all lossless bytes that
+    /// came in so far, both on the wire. Returns the pause to send: zero to free the upstream, `None` if it is free
+    /// already.
     fn end_slot(&mut self, now: Nanos, queue: u64, received: u64) -> Option<Interval> {
         let began = self.began.unwrap_or(now);
         let late = now.since(began + self.settings.slot);
@@ -178,13 +177,13 @@ impl Bifrost {
         self.pause_for(grant)
     }
 
-    /// Lines 10 to 13. What the queue and the virtual incoming bytes have in excess of the buffer
-    /// leaves nothing to grant, so there is nothing left to deduct it from.
+    /// Lines 10 to 13. An excess of queue and virtual incoming bytes over the buffer leaves nothing to grant, and
+    /// so nothing to deduct it from.
     fn grant(&self, queue: u64, incoming: u64) -> u64 {
         self.grantable.saturating_sub(queue + incoming).min(self.line_per_slot)
     }
 
-    /// Line 14. Time that is granted is rounded down, so the pause is rounded up.
+    /// Line 14. Granted time is rounded down, so the pause is rounded up.
     fn pause_for(&mut self, grant: u64) -> Option<Interval> {
         if grant == self.line_per_slot {
             return core::mem::take(&mut self.held_over).then_some(Interval::ZERO);
@@ -195,7 +194,7 @@ impl Bifrost {
         Some(if self.held_over { pause + self.settings.holdover } else { pause })
     }
 
-    /// The upstream was free for the time that the slot was late.
+    /// Charges the time by which the slot was late: the upstream was free for it.
     fn note_lateness(&mut self, late: Interval) {
         self.counters.lateness.record(late);
         self.counters.late_slots += u64::from(late > self.settings.lateness);
@@ -221,7 +220,7 @@ impl Bifrost {
         });
     }
 
-    /// Nothing is granted until the slot that begins at `now` ends, or something is.
+    /// Notes a slot from `now` on without a grant, or the end of such slots.
     fn note_full_pause(&mut self, now: Nanos, grant: u64) {
         let since = self.fully_paused_since.take().unwrap_or(now);
         if grant == 0 {
@@ -231,7 +230,7 @@ impl Bifrost {
         }
     }
 
-    /// What it has come to.
+    /// Its report.
     pub fn report(&self) -> BifrostReport {
         BifrostReport { slots: self.counters.clone(), last: self.last }
     }

@@ -11,29 +11,29 @@ pub struct Bifrost {
     pub buffer: WireBytes,
     /// T: the slot, at least 1 us and at most the round trip.
     pub slot: Interval,
-    /// From the end of a slot until its first granted byte arrives: propagation both ways, and
-    /// what both ends take to act.
+    /// Round trip: from the end of a slot until its first granted byte arrives. It consists of the propagation both
+    /// ways, and the reaction times of both ends.
     pub round_trip: Interval,
-    /// k: the frames that the buffer provides for because they may leak. In the paper also how
-    /// many slots pass until a leak is deducted, which is one here.
+    /// k: the number of leaked frames that the buffer provides for. In the paper it is also the number of slots
+    /// until a leak is deducted, which is one here.
     pub check_every: NonZeroU32,
-    /// How the virtual incoming bytes are kept.
+    /// The method to keep the virtual incoming bytes.
     pub virtual_incoming: VirtualIncoming,
-    /// How much longer than its slot the pause of a slot without any grant is. The frame of the
-    /// next slot replaces it; it matters only where that frame is late.
+    /// Time by which the pause of a slot without any grant exceeds the slot. The frame of the next slot replaces
+    /// it, so it matters only if that frame is late.
     pub holdover: Interval,
-    /// How late a slot may end without the buffer being exceeded.
+    /// Lateness of a slot up to which the buffer is not exceeded.
     pub lateness: Interval,
 }
 
-/// How Bifrost keeps the virtual incoming bytes, F.
+/// The method to keep the virtual incoming bytes, F.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VirtualIncoming {
-    /// Grants are added and arrivals taken off: algorithm 1, line 15.
+    /// A counter: grants are added, arrivals deducted (algorithm 1, line 15).
     Counter,
     /// The grants of the last round trip in a ring; unused ones expire.
     History {
-        /// How much longer than configured the round trip may be.
+        /// Time by which the round trip may exceed its setting.
         jitter: Interval,
     },
 }
@@ -49,8 +49,8 @@ impl VirtualIncoming {
 }
 
 impl Bifrost {
-    /// What the buffer must hold on a link of `rate` with frames of up to `max_frame`, whatever
-    /// [`Bifrost::buffer`] says.
+    /// The least buffer on a link of `rate` with frames of up to `max_frame`, term by term. It does not depend on
+    /// [`Bifrost::buffer`].
     pub fn buffer_terms(&self, rate: BitRate, max_frame: Bytes) -> BufferTerms {
         let frames = u64::from(self.check_every.get());
         BufferTerms {
@@ -61,8 +61,8 @@ impl Bifrost {
         }
     }
 
-    /// `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper), and slots that pauses can cover, on a link of
-    /// `rate` with frames of up to `max_frame` and these `lossless` priorities.
+    /// Checks that `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper), and that pauses can cover the
+    /// slots, on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
     pub(crate) fn validate(
         &self,
         rate: BitRate,
@@ -86,13 +86,13 @@ impl Bifrost {
         Ok(())
     }
 
-    /// How far the queue may exceed [`Bifrost::buffer`] while the upstream obeys, in wire bytes,
-    /// on a link of `rate` with frames of up to `max_frame`.
+    /// Wire bytes by which the queue may exceed [`Bifrost::buffer`] while the upstream obeys, on a link of `rate`
+    /// with frames of up to `max_frame`.
     ///
-    /// A frame that has begun when a pause arrives is sent to its end: up to one for each slot that
-    /// was granted in part. A history notices the first, in the slot after it; those of a round trip
-    /// and of that slot follow. The paper's `k MTU` counts those of k slots only. A counter notices none until they have used up
-    /// F, and then everything that was granted is still under way.
+    /// A frame that has begun when a pause arrives is sent to its end: up to one for each slot that was granted in
+    /// part. A history notices the first in the slot after it; the frames of a round trip and of that slot follow.
+    /// The paper's `k MTU` counts only the frames of k slots. A counter notices none until they have used up F, and
+    /// by then all granted bytes are still under way.
     pub const fn overrun(&self, rate: BitRate, max_frame: Bytes) -> WireBytes {
         let frame = WireBytes::of_frame(max_frame).0;
         match self.virtual_incoming {
@@ -131,32 +131,32 @@ impl fmt::Display for BufferTerms {
     }
 }
 
-/// Why settings of Bifrost do not hold.
+/// An error in the settings of Bifrost.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BifrostError {
     /// Nothing on the port is lossless.
     #[error("Bifrost needs a lossless priority to pause")]
     NoLossless,
-    /// A slot that is too short or too long.
+    /// The slot is too short or too long.
     #[error(
         "a slot of Bifrost is {least} to {most} here, not {slot}: below the round trip, and a pause that a PFC frame can carry"
     )]
     Slot {
-        /// The slot that was given.
+        /// The given slot.
         slot: Interval,
-        /// The shortest that is possible here.
+        /// The shortest possible slot here.
         least: Interval,
-        /// The longest that is possible here.
+        /// The longest possible slot here.
         most: Interval,
     },
-    /// A buffer that is smaller than the sum of its terms.
+    /// The buffer is smaller than the sum of its terms.
     #[error("Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
     Buffer {
-        /// The buffer that was given.
+        /// The given buffer.
         buffer: Bytes,
         /// The sum.
         least: Bytes,
-        /// What it consists of.
+        /// The terms of the sum.
         terms: BufferTerms,
     },
 }

@@ -1,4 +1,4 @@
-//! F: what may still come in, because it was granted within the last round trip.
+//! F, the virtual incoming bytes: bytes granted within the last round trip that may still come in.
 
 use crate::program;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ pub(super) enum VirtualIncoming {
 }
 
 impl VirtualIncoming {
-    /// All is granted: one round trip and one slot at line rate.
+    /// Starts with everything granted: one round trip and one slot at line rate.
     pub fn new(settings: &program::Bifrost, rate: BitRate) -> Self {
         match settings.virtual_incoming {
             program::VirtualIncoming::Counter => {
@@ -25,7 +25,7 @@ impl VirtualIncoming {
         }
     }
 
-    /// A port at rest begins its first slot at `now`: all is granted.
+    /// Grants everything, as a port at rest begins its first slot at `now`.
     pub fn refill(&mut self, now: Nanos) {
         match self {
             Self::Counter(counter) => counter.bytes = counter.most,
@@ -33,7 +33,7 @@ impl VirtualIncoming {
         }
     }
 
-    /// `arrived` bytes came in during the slot that ends at `now`.
+    /// Settles `arrived` bytes, which came in during the slot that ends at `now`.
     pub fn settle(&mut self, now: Nanos, arrived: u64) {
         match self {
             Self::Counter(counter) => counter.bytes = counter.bytes.saturating_sub(arrived),
@@ -41,7 +41,7 @@ impl VirtualIncoming {
         }
     }
 
-    /// The running slot lasted `late` longer than it was granted, and so did the grant: `bytes`.
+    /// Extends the grant of the running slot by `bytes`, because the slot lasted `late` longer than granted.
     pub fn extend(&mut self, late: Interval, bytes: u64) {
         match self {
             Self::Counter(counter) => counter.grant(bytes),
@@ -49,7 +49,7 @@ impl VirtualIncoming {
         }
     }
 
-    /// `bytes` are granted for the slot that begins at `now`.
+    /// Grants `bytes` for the slot that begins at `now`.
     pub fn grant(&mut self, now: Nanos, bytes: u64) {
         match self {
             Self::Counter(counter) => counter.grant(bytes),
@@ -57,7 +57,7 @@ impl VirtualIncoming {
         }
     }
 
-    /// F at `now`, to which it was settled.
+    /// F at `now`, up to which it was settled.
     pub fn bytes(&self, now: Nanos) -> u64 {
         match self {
             Self::Counter(counter) => counter.bytes,
@@ -74,11 +74,11 @@ impl VirtualIncoming {
     }
 }
 
-/// The paper's: grants are added and arrivals taken off (algorithm 1, line 15), between zero and
-/// `BDP + Rs T`.
+/// The method of the paper: grants are added and arrivals deducted (algorithm 1, line 15), between zero and `BDP +
+/// Rs T`.
 ///
-/// An arrival moves bytes from F to L, so a leak is taken off as if it had been granted, and shows
-/// only when F would fall below zero.
+/// An arrival moves bytes from F to L, so a leak is deducted as if it had been granted, and shows only when F would
+/// fall below zero.
 #[derive(Debug)]
 pub(super) struct Counter {
     bytes: u64,
@@ -91,12 +91,11 @@ impl Counter {
     }
 }
 
-/// Ours: the grants of the last round trip in a ring. What was not used expires one round trip
-/// later, and what arrives beyond the grants shows in the slot in which it arrives, because it is
-/// in L and still in F.
+/// Longspan's own method: the grants of the last round trip in a ring. Unused grants expire one round trip later.
+/// Arrivals beyond the grants show in the slot in which they arrive, because they are in L and still in F.
 ///
-/// Its own risk is a link that is longer than configured: a grant would expire while its bytes are
-/// still under way. Jitter is a margin for that.
+/// Its risk is a link longer than configured: a grant would expire while its bytes are still under way. Jitter is a
+/// margin for that.
 #[derive(Debug)]
 pub(super) struct History {
     /// Round trip and jitter.
@@ -106,7 +105,7 @@ pub(super) struct History {
     grants: VecDeque<Grant>,
     /// Bytes of all grants but the first.
     behind_first: u64,
-    /// Since when everything was granted; never, while not everything is.
+    /// The time since which everything was granted; never, while not everything is.
     full_since: Nanos,
 }
 
@@ -114,7 +113,7 @@ pub(super) struct History {
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     bytes: u64,
-    /// When the last of them has arrived.
+    /// The arrival of the last of them.
     until: Nanos,
 }
 
@@ -132,7 +131,7 @@ impl History {
         }
     }
 
-    /// All that the link can carry until the slot that begins at `now` has arrived is granted.
+    /// Grants all that the link can carry until the slot that begins at `now` has arrived.
     fn refill(&mut self, now: Nanos) {
         self.grants.clear();
         let bytes = self.rate.bytes_in(self.round_trip + self.slot);
@@ -163,7 +162,7 @@ impl History {
         }
     }
 
-    /// Forgets what has arrived, or can no longer, by `now`.
+    /// Drops grants whose bytes have arrived, or no longer can, by `now`.
     fn expire(&mut self, now: Nanos) {
         while self.grants.front().is_some_and(|first| first.until <= now) {
             self.grants.pop_front();
@@ -171,7 +170,7 @@ impl History {
         }
     }
 
-    /// Of the first grant, what line rate can still bring until it ends.
+    /// Bytes of the first grant that line rate can still bring before it ends.
     fn bytes(&self, now: Nanos) -> u64 {
         let first = self.grants.front();
         let rest = first.map_or(0, |first| first.bytes.min(self.rate.bytes_in(first.until.since(now))));

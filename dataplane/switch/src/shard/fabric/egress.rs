@@ -22,12 +22,12 @@ impl<F: Frame> Fabric<F> {
         }
         self.settle();
         self.publish();
-        // What just left may have ended a pause: its XON need not wait for another call.
+        // A frame that just left may have ended a pause: send its XON now rather than in another call.
         self.send_pauses(now, port, out);
     }
 
-    /// Sends frames of one queue for as long as its turn lasts. Successive frames from one ingress
-    /// port are credited together. Returns whether any left: none does where there is no memory to unpack it into.
+    /// Sends frames of one queue for as long as its turn lasts, and credits successive frames from one ingress port
+    /// together. Returns whether any left. None leaves if a packed frame finds no memory to be unpacked into.
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
         let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
@@ -42,8 +42,8 @@ impl<F: Frame> Fabric<F> {
         })
     }
 
-    /// Sends the PFC frame that is due, if one is. While the link is busy beyond the window it
-    /// waits like any frame, so that what changes meanwhile is said once and not frame by frame.
+    /// Sends the PFC frame that is due, if any. While the link is busy beyond the window, it waits like any frame,
+    /// so that one PFC frame carries all changes of that time.
     #[inline(always)]
     fn send_pauses(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         if self.pauses_due_at(port) <= now {
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Counts what leaves.
+    /// Counts frames that leave.
     struct Counter(usize);
 
     impl Transmitter<Plain> for Counter {

@@ -1,4 +1,4 @@
-//! From one shard to another: frames for ports of other shards leave, and those for this one's come in.
+//! Handoffs between shards: frames for ports of other shards leave, and frames for this shard's ports come in.
 
 use super::Fabric;
 use super::way_out::{Cargo, Handoff, OUTBOX, WayOut};
@@ -23,7 +23,7 @@ impl<F: Frame> Fabric<F> {
         self.ways_out.iter().map(|way| way.held_back).sum()
     }
 
-    /// Whether the shard that owns `egress` is near enough for one more frame.
+    /// Whether the shard that owns `egress` has room for one more frame.
     #[inline]
     pub(super) fn takes_handoff(&self, egress: PortId, charge: Charge) -> bool {
         self.ways_out[self.owners[egress.index()].index()].takes(charge.is_lossless())
@@ -48,7 +48,7 @@ impl<F: Frame> Fabric<F> {
             match cargo {
                 Cargo::Frame(queued) => self.accept_frame(now, queued),
                 Cargo::Notification(notification) => {
-                    // One that finds no room is not missed.
+                    // A lost notification does no harm.
                     let _ = self.egress[egress.index()].notifications.push(notification);
                 }
             }

@@ -14,8 +14,9 @@ use wire::ethernet::{self, EtherType, MacAddress};
 use wire::mac_control::Message;
 
 impl<F: Frame> Fabric<F> {
-    /// Takes the frames of `burst`, which came in through `port`. `forward` says where a frame goes, and in which queue of
-    /// its egress port it waits: one of its priority. A copy and an answer wait in the first queue of their priority.
+    /// Takes the frames of `burst`, which came in through `port`. `forward` returns the egress port of a frame and
+    /// the queue of its priority in which it waits there. Copies and answers wait in the first queue of their
+    /// priority.
     #[inline]
     pub fn ingress(
         &mut self,
@@ -31,7 +32,7 @@ impl<F: Frame> Fabric<F> {
             self.look_ahead(port, burst);
         }
         let carries_data = match burst.len() {
-            // A lone frame is taken outside of the loop, which would prepare for others.
+            // A lone frame skips the loop, which would prefetch for others.
             1 => {
                 burst.pop().is_some_and(|frame| self.receive_alone(now, port, frame, program, links, forward))
             }
@@ -40,7 +41,7 @@ impl<F: Frame> Fabric<F> {
         self.end_burst(now, port, carries_data);
     }
 
-    /// Takes the frame of a burst of one: it passes, or it is looked at by itself. Returns whether it carries data.
+    /// Takes the frame of a burst of one: it passes, or takes the full path. Returns whether it carries data.
     #[inline(always)]
     fn receive_alone(
         &mut self,
@@ -123,7 +124,7 @@ impl<F: Frame> Fabric<F> {
         carries_data
     }
 
-    /// The priority of a frame, where it goes, and the queue in which it waits there.
+    /// Returns the priority of a frame, its verdict, and the queue in which it waits at its egress port.
     #[inline(always)]
     fn decide(
         port: PortId,
@@ -147,11 +148,11 @@ impl<F: Frame> Fabric<F> {
         (priority, verdict, queue)
     }
 
-    /// Wakes what sleeps until frames come in, and settles what a burst has changed.
+    /// Wakes the components that sleep until frames come in, and settles the changes of a burst.
     #[inline(always)]
     fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
         let ingress = &mut self.ingress[port.index()];
-        // What two neighbours say to each other about their queues must not keep them awake for ever.
+        // Messages that two neighbours exchange about their queues must not keep both awake for ever.
         if carries_data && ingress.wakes() {
             ingress.wake(now);
             self.changed.insert(port);
@@ -164,8 +165,7 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    /// Takes the frame with which a run may begin. Where it fits no run, it is looked at by
-    /// itself.
+    /// Takes a frame that may begin a run. A frame that fits no run is handled alone.
     #[inline(never)]
     fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Option<Run> {
         if let Verdict::Forward(egress) = verdict {
@@ -183,8 +183,8 @@ impl<F: Frame> Fabric<F> {
         None
     }
 
-    /// Starts a run: frames of one priority for one queue, as long as their group has room that need not be looked at
-    /// more closely.
+    /// Starts a run: frames of one priority for one queue, for as long as their group has room without a closer
+    /// check.
     #[inline]
     fn open(&self, arrival: &Arrival<'_>, egress: PortId) -> Run {
         let Arrival { port, priority, queue, .. } = *arrival;
@@ -193,7 +193,7 @@ impl<F: Frame> Fabric<F> {
         let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
         if way != Way::HandOver {
             match to.room_for_run(queue, charge, &self.store, &self.pools) {
-                // What is to be dropped is looked at frame by frame.
+                // Frames to be dropped are handled one by one.
                 _ if to.drops(queue) => room = Cells::ZERO,
                 Cells::ZERO => way = Way::OneByOne,
                 most => room = room.min(most),
@@ -204,7 +204,7 @@ impl<F: Frame> Fabric<F> {
         Run { egress, priority, queue, longest, room, way, limits, charge, load, lent }
     }
 
-    /// Takes a frame into a run.
+    /// Adds a frame to a run.
     #[inline(always)]
     fn add_to(&mut self, run: &mut Run, arrival: &Arrival<'_>, mut frame: F) {
         let Run { egress, way, charge, .. } = *run;
@@ -220,7 +220,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Drops a frame that a run has taken: it is not charged with the others.
+    /// Drops a frame that a run has taken, so that it is not charged with the others.
     #[cold]
     fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival<'_>) {
         let Arrival { port, priority, length, .. } = arrival;
@@ -230,7 +230,7 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, DropReason::HandoffFull, length);
     }
 
-    /// Charges what a run has received.
+    /// Charges the frames of a run.
     #[inline(always)]
     fn close(&mut self, port: PortId, run: Option<Run>) {
         if let Some(run) = run {
@@ -279,8 +279,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Charges one frame to its group, exactly, and passes it on to its egress port, if it may leave
-    /// there.
+    /// Charges one frame to its group, exactly, and passes it on if its egress port takes frames of this length.
     fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
         let Arrival { port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
@@ -316,7 +315,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Notes that a frame may change the deadline of its egress port. One that joins others in its queue does not.
+    /// Notes that a frame may change the deadline of its egress port. A frame behind others in its queue cannot.
     #[inline(always)]
     fn note_change(&mut self, egress: PortId, queue: QueueId) {
         if !self.egress[egress.index()].has_waiting(queue) {
@@ -328,7 +327,7 @@ impl<F: Frame> Fabric<F> {
         if self.owned.contains(egress) { Way::Queue } else { Way::HandOver }
     }
 
-    /// Queues a frame that is charged already, or drops it at egress.
+    /// Queues a frame that is already charged, or drops it at egress.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, queued: Queued<F>) {
         let Queued { egress, .. } = queued;
@@ -339,7 +338,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Accounts for a frame that was charged and is in no queue, or no more.
+    /// Accounts for a frame that was charged and is not in a queue, or no longer.
     pub(super) fn drop_at_egress(
         &mut self,
         (egress, queue): (PortId, QueueId),
@@ -353,7 +352,7 @@ impl<F: Frame> Fabric<F> {
         self.note_departure(ingress);
     }
 
-    /// Sends a copy through every port but its own; the frame itself goes through the last one.
+    /// Sends a copy through every other port; the last one gets the frame itself.
     fn flood(&mut self, arrival: Arrival<'_>, frame: F) {
         let arrival = Arrival { queue: arrival.priority.into(), ..arrival };
         let ports = self.egress.len() as u16;
@@ -377,7 +376,7 @@ impl<F: Frame> Fabric<F> {
         self.admit(arrival, last, frame);
     }
 
-    /// Drops a frame that has no priority of its own: it counts as one of the default priority.
+    /// Drops a frame without a priority of its own. It counts under the default priority.
     #[cold]
     pub(super) fn refuse(
         &mut self,
@@ -392,7 +391,7 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, reason, length);
     }
 
-    /// PFC and PAUSE frames end here, whatever they say.
+    /// Consumes a PFC or PAUSE frame, valid or not.
     fn receive_control(
         &mut self,
         now: Nanos,
@@ -426,8 +425,8 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
-/// What a MAC control frame asks of the port with address `mac`. It is for this link only where it
-/// is untagged and sent to the group of MAC control or to the port (IEEE 802.3 clause 31.4).
+/// Returns the MAC control message of a frame to the port with address `mac`. It concerns this link only if it is
+/// untagged and sent to the group address of MAC control or to the port (IEEE 802.3 clause 31.4).
 fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddress) -> Option<Message<'a>> {
     let destination = ethernet::View::parse(headers).ok()?.destination();
     let for_us = destination == MacAddress::MAC_CONTROL || destination == mac;
@@ -437,33 +436,33 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
     Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
 }
 
-/// How a frame gets to its egress port.
+/// The way of a frame to its egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Into its queue, which is accounted for together with the others of its run.
+    /// Into its queue, accounted for together with the rest of its run.
     Queue,
-    /// Into its queue, where it may be marked or dropped.
+    /// Into its queue, one by one: it may be marked or dropped there.
     OneByOne,
-    /// It belongs to another shard.
+    /// To the shard that owns the egress port.
     HandOver,
 }
 
-/// Successive frames of a burst that share priority and queue. They are charged and queued together,
-/// as long as that changes nothing: the sum stays below every threshold.
+/// Successive frames of a burst with the same priority and queue. They are charged and queued together, as long as
+/// the result is the same: their sum stays below every threshold.
 struct Run {
     egress: PortId,
     queue: QueueId,
     priority: Priority,
     /// The longest frame that may leave through the egress port.
     longest: Bytes,
-    /// What the group may take without reaching a threshold.
+    /// The cells that the group may take without reaching a threshold.
     room: Cells,
     way: Way,
-    /// Whether the port has LSCC, which sees what goes out.
+    /// Whether the egress port has LSCC, which reads every frame that goes out.
     limits: bool,
     charge: Charge,
     load: Load,
-    /// What its queue has lent it, if the frames are queued as they come.
+    /// The frames lent by the queue, if the run adds to it directly.
     lent: Lent,
 }
 
@@ -485,30 +484,30 @@ impl Run {
     }
 }
 
-/// What is known of a frame that came in.
+/// A frame that came in, with its headers parsed.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival<'a> {
     pub now: Nanos,
     pub port: PortId,
     pub priority: Priority,
-    /// In which it waits at its egress port.
+    /// The queue in which it waits at its egress port.
     pub queue: QueueId,
     pub length: Bytes,
     pub descriptor: &'a Descriptor,
 }
 
 impl Arrival<'_> {
-    /// To what it is charged at `port`, where it came in.
+    /// The charge of the frame: its group at `port`, where it came in.
     #[inline(always)]
     pub fn charge(&self, port: &IngressPort) -> Charge {
         Charge::new(self.port, self.priority, port.groups[self.priority.index()].is_lossless())
     }
 
-    /// `frame`, which came so, as it waits to leave through `egress`.
+    /// Returns `frame`, which arrived like this, as an entry of a queue of `egress`.
     #[inline(always)]
     pub fn queued<F>(&self, egress: PortId, frame: F, charge: Charge) -> Queued<F> {
         let Arrival { now: since, queue, length, descriptor, .. } = *self;
-        // What is longer than the longest frame of a port is never queued.
+        // No port queues a frame above its longest frame.
         let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
         Queued { frame, since, length, charge, egress, queue, ip_offset }
     }

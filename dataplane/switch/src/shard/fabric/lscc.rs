@@ -1,4 +1,4 @@
-//! LSCC between the two ends of a long link: rates and challenges, out and in, and when a port is due.
+//! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
 use super::Fabric;
 use crate::congestion::lscc::{RateAdvertiser, Response};
@@ -19,7 +19,7 @@ fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
 }
 
 impl<F: Frame> Fabric<F> {
-    /// A frame came in where some port has LSCC. Returns whether it goes on.
+    /// Takes a frame that came in while some port has LSCC. Returns whether it is to be forwarded.
     #[inline(always)]
     pub(super) fn receive_with_lscc(
         &mut self,
@@ -36,7 +36,7 @@ impl<F: Frame> Fabric<F> {
         !self.limited.contains(port) || self.receive_from_far(now, port, descriptor, frame)
     }
 
-    /// A feedback message ends here, whatever it says.
+    /// Consumes a feedback message, valid or not.
     #[cold]
     fn receive_feedback(
         &mut self,
@@ -62,7 +62,7 @@ impl<F: Frame> Fabric<F> {
         consumed[Consumed::RateFeedback.index()].count(frame.length());
     }
 
-    /// When LSCC wants to be called at `port`.
+    /// The next instant at which LSCC has something to do at `port`.
     #[inline(always)]
     pub(super) fn lscc_deadline(&self, port: PortId) -> Nanos {
         if self.egress[port.index()].notifications.is_empty() && !self.limited.contains(port) {
@@ -83,7 +83,7 @@ impl<F: Frame> Fabric<F> {
         control.min(interval).min(limiter)
     }
 
-    /// Does what is due of LSCC at `port`.
+    /// Runs LSCC at `port`, as far as something is due.
     #[inline(always)]
     pub(super) fn run_lscc(
         &mut self,
@@ -108,7 +108,7 @@ impl<F: Frame> Fabric<F> {
         self.unblock(now, program);
     }
 
-    /// Calculates a rate, if an interval has ended.
+    /// Calculates a rate if an interval has ended.
     fn end_rate_interval(&mut self, now: Nanos, port: PortId) {
         let ingress = &mut self.ingress[port.index()];
         let lossless = ingress.lossless();
@@ -121,8 +121,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Sends the other end what waits for it, once the link is free: a challenge, then the rate that was
-    /// calculated last.
+    /// Sends waiting messages to the other end once the link is free: a challenge, then the latest rate.
     fn send_feedback(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let egress = &mut self.egress[port.index()];
         if egress.gate.link_opens_at() > now {

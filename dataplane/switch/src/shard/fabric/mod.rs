@@ -27,7 +27,7 @@ use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet};
 
-/// The senders, by port, of those ports on which a scheme speaks to them.
+/// The senders of each port on which a scheme notifies them.
 pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
 
 /// The senders of all ports of `program`.
@@ -40,9 +40,9 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
 pub(super) struct Fabric<F> {
     id: ShardId,
     ledger: Arc<Ledger>,
-    /// Which shard owns each port.
+    /// The owner of each port.
     owners: Vec<ShardId>,
-    /// The ports that this shard owns. The halves of other ports stay unused.
+    /// The ports of this shard. The halves of other ports stay unused.
     owned: PortSet,
     pub(super) ingress: Vec<IngressPort>,
     pub(super) egress: Vec<EgressPort>,
@@ -53,12 +53,12 @@ pub(super) struct Fabric<F> {
     unsettled: PortSet,
     /// Ports of this shard with a paused group.
     paused: PortSet,
-    /// Ports whose deadline may have changed since somebody asked.
+    /// Ports whose deadline may have changed since the last query.
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
     /// The senders of this shard's ports.
     pub(super) senders: SendersByPort,
-    /// The ports on which a scheme speaks to them.
+    /// The ports on which a scheme notifies senders.
     limited: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
@@ -108,7 +108,7 @@ impl<F: Frame> Fabric<F> {
         due.min(self.lscc_deadline(port))
     }
 
-    /// When a PFC frame can leave through `port`: never while none is due.
+    /// The next instant at which a PFC frame can leave through `port`; never while none is due.
     #[inline]
     fn pauses_due_at(&self, port: PortId) -> Nanos {
         let due = self.ingress[port.index()].pauses.deadline();
@@ -122,7 +122,7 @@ impl<F: Frame> Fabric<F> {
 
     #[inline]
     pub fn take_changed(&mut self) -> PortSet {
-        // A limiter gives CNPs to the ports of the senders, whichever these are.
+        // A limiter may give CNPs to any port.
         let all = if self.limited.is_empty() { PortSet::EMPTY } else { self.owned };
         core::mem::take(&mut self.changed).union(all)
     }
@@ -147,11 +147,11 @@ impl<F: Frame> Fabric<F> {
         }
         self.configure_senders(new, spare);
         self.changed = self.owned;
-        // Only now is it known what is left of the pools.
+        // The free space of the pools is known only now.
         self.paused = self.owned;
         self.resume_where_low();
         if self.pools.memory_low {
-            // A priority may be lossless from now on.
+            // The new settings may make a priority lossless.
             self.pause_for_memory();
         }
         self.publish();
@@ -194,7 +194,7 @@ impl<F: Frame> Fabric<F> {
         self.enqueue(queued);
     }
 
-    /// Remembers that groups of `ingress` have something to settle.
+    /// Notes that groups of `ingress` have departures to settle.
     #[inline]
     fn note_departure(&mut self, ingress: PortId) {
         if self.owned.contains(ingress) {
@@ -202,7 +202,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Takes off the groups what has departed, and resumes those that have fallen low enough.
+    /// Releases departed frames from their groups, and resumes groups that have fallen low enough.
     #[inline(always)]
     fn settle(&mut self) {
         if !self.unsettled.is_empty() {
@@ -215,7 +215,7 @@ impl<F: Frame> Fabric<F> {
         for port in core::mem::take(&mut self.unsettled).iter() {
             self.ingress[port.index()].settle(&self.ledger, &mut self.pools);
         }
-        // What one group gave back may lift the dynamic threshold of another.
+        // Space that one group returned may lift the dynamic threshold of another.
         self.resume_where_low();
     }
 
@@ -234,7 +234,7 @@ impl<F: Frame> Fabric<F> {
         self.ways_out.len() > 1
     }
 
-    /// Lets the other shards know what this one holds of the pools.
+    /// Publishes this shard's use of the pools to the others.
     #[inline(always)]
     fn publish(&self) {
         if self.has_other_shards() {

@@ -1,4 +1,4 @@
-//! Frames that come alone and leave at once.
+//! The direct path of a lone frame.
 
 use super::Fabric;
 use super::ingress::Arrival;
@@ -7,9 +7,9 @@ use crate::ledger::Load;
 use units::{Nanos, PortId};
 
 impl<F: Frame> Fabric<F> {
-    /// Lets a frame that came alone leave at once, if its egress port is idle and no threshold or pause is near. Returns
-    /// its start on the link. The frame is charged and credited within the call, with the same totals,
-    /// watermarks and histograms as a frame that waits.
+    /// Sends a lone frame at once if its egress port is idle and no threshold or pause is near, and returns its
+    /// start on the link. The frame is charged and credited within the call, with the same totals, watermarks and
+    /// histograms as a frame that waits.
     #[inline(always)]
     pub(super) fn pass(
         &mut self,

@@ -1,4 +1,4 @@
-//! The senders behind the ports of this shard: their frames are read and seen here, and notifications go to them.
+//! The senders behind the ports of this shard: reads their frames, and sends them notifications.
 
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
@@ -13,12 +13,12 @@ use crate::queue::Queued;
 use crate::reason::Consumed;
 use units::{Nanos, PortId, WireBytes};
 
-/// Notifications that are given to another shard at once.
+/// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
 
 impl<F: Frame> Fabric<F> {
-    /// Gives each port of this shard on which a scheme speaks to senders what it needs to know of them, or takes that out of
-    /// one of `spare`, which are made for `program`; what is no longer needed is there afterwards.
+    /// Gives each port of this shard on which a scheme notifies senders its state of them, or moves that state from
+    /// or to `spare`, which was made for `program`. Afterwards `spare` holds the state that is no longer needed.
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
         for port in self.owned.iter() {
             let settings = program.port(port);
@@ -33,9 +33,9 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Loads the flows of `burst`, which came in at `port`.
+    /// Prefetches the flows of `burst`, which came in at `port`.
     pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
-        // From a port without LSCC they may go out through any; usually there is one.
+        // Frames from a port without LSCC may leave through any port with it; usually there is only one.
         let (concerned, way) = match self.limited.contains(port) {
             true => (Some(port), Way::In),
             false => (self.limited.iter().next(), Way::Out),
@@ -45,9 +45,9 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// The same of what another shard has admitted.
+    /// Prefetches the flows of frames that another shard has admitted.
     pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
-        // Where no port looks at them now, they are left where they are: they may wait for long.
+        // If no port reads them now, skip the prefetch: they may wait for long.
         let senders = self.limited.iter().next().and_then(|port| self.senders[port.index()].as_ref());
         if let Some(senders) = senders {
             let frames = handoffs.iter().filter_map(Handoff::frame);
@@ -55,7 +55,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// A frame goes out through a port with LSCC.
+    /// Takes a frame that goes out through a port with LSCC.
     #[inline]
     pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
         let Arrival { now, port, priority, length, descriptor, .. } = arrival;
@@ -66,7 +66,8 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// The same for a frame that another shard has admitted: what crosses is the frame alone, so it is parsed once more.
+    /// As [`Self::limit`], for a frame that another shard has admitted. A handoff carries the frame alone, so it is
+    /// parsed again.
     pub(super) fn limit_handed_over(&mut self, egress: PortId, queued: &mut Queued<F>) {
         if self.limited.contains(egress)
             && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
@@ -78,7 +79,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// A frame came in from a long link. Returns whether it goes on.
+    /// Takes a frame that came in from a long link. Returns whether it is to be forwarded.
     #[inline(never)]
     pub(super) fn receive_from_far(
         &mut self,
@@ -97,21 +98,21 @@ impl<F: Frame> Fabric<F> {
         passes
     }
 
-    /// Has the schemes of `port` make the notifications that are due.
+    /// Lets the schemes of `port` make the notifications that are due.
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { senders, egress, ways_out, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
         let mut handed_over = 0;
         senders.limiter.notify(now, &mut senders.flows, |ingress, notification| {
-            // Nobody behind the long link is notified across it: who is there has not sent through this end.
+            // Never notify across the long link: a host behind it has not sent through this end.
             let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
             let Some((port, notification)) = sender else { return Offer::Unreachable };
             if owned.contains(port) {
                 let taken = egress[port.index()].notifications.push(notification);
                 return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };
             }
-            // What the other shard has room for is not known here. So it is given what its port can send
-            // meanwhile.
+            // The room in the other shard is unknown here, so hand over no more than its port can send in the
+            // meantime.
             let way = &mut ways_out[owners[port.index()].index()];
             if handed_over == HANDED_OVER_AT_ONCE || !way.notify(port, notification) {
                 let length = WireBytes::of_frame(notification.length());
@@ -123,7 +124,7 @@ impl<F: Frame> Fabric<F> {
         });
     }
 
-    /// Sends the notifications that wait at `port`, as far as the link is free.
+    /// Sends waiting notifications through `port`, as far as the link is free.
     pub(super) fn send_notifications(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let egress = &mut self.egress[port.index()];
         while egress.gate.link_opens_at() <= now
@@ -136,7 +137,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Schemes that waited for room go on.
+    /// Resumes schemes that waited for room.
     pub(super) fn unblock(&mut self, now: Nanos, program: &Program) {
         for port in self.limited.iter() {
             if self.senders[port.index()].as_ref().is_some_and(|it| it.limiter.is_blocked()) {
@@ -146,8 +147,8 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
-/// A notification as it leaves. Where the gateway routes, the way to the sender is looked up like any other: its
-/// frames have the addresses of the next link already when they are seen.
+/// Returns the egress port of a notification and the notification as it leaves. Where the gateway routes, its route
+/// is looked up like any other, because observed frames already carry the addresses of the next link.
 fn routed(program: &Program, port: PortId, notification: Notification) -> Option<(PortId, Notification)> {
     let Forwarding::Route(table) = program.forwarding() else { return Some((port, notification)) };
     let (port, destination) = table.toward(notification.receiver(), port)?;

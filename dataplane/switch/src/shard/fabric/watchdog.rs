@@ -1,4 +1,4 @@
-//! The PFC watchdog: what it finds is noted, and what it condemns is dropped.
+//! The PFC watchdog: records its changes, and drops the frames that it condemns.
 
 use super::Fabric;
 use crate::egress::WatchdogEvent;
@@ -7,12 +7,12 @@ use crate::program::Program;
 use crate::reason::DropReason;
 use units::{Nanos, PauseQuanta, PortId, Priority};
 
-/// Frames of a stormed queue that are dropped within one call: a queue may be as long as the buffer,
-/// and other ports wait for their turn.
+/// The most frames of stormed queues dropped within one call: a queue may be as long as the buffer, and other ports
+/// wait for their turn.
 const DROPS_PER_CALL: u32 = 1_024;
 
 impl<F: Frame> Fabric<F> {
-    /// A pause of `time` that `priority` of `port` obeys has arrived.
+    /// Takes a pause of `time` that `priority` of `port` obeys.
     pub(super) fn pause(&mut self, now: Nanos, port: PortId, priority: Priority, time: PauseQuanta) {
         let Self { egress, store, watchdog_log, .. } = self;
         egress[port.index()].pause(now, priority, time, store, |queue, change| {
@@ -20,7 +20,7 @@ impl<F: Frame> Fabric<F> {
         });
     }
 
-    /// Does what the watchdog of `port` has to do at `now`.
+    /// Runs the watchdog of `port` at `now`.
     #[inline]
     pub(super) fn watch(&mut self, now: Nanos, port: PortId, program: &Program) {
         if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
@@ -38,7 +38,7 @@ impl<F: Frame> Fabric<F> {
         self.drop_condemned(port);
     }
 
-    /// Drops what waits in stormed queues, as far as one call goes. The next one is due at once.
+    /// Drops frames of stormed queues, up to the limit of one call. If frames remain, the next call is due at once.
     fn drop_condemned(&mut self, port: PortId) {
         for _ in 0..DROPS_PER_CALL {
             let egress = &mut self.egress[port.index()];
