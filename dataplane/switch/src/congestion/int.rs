@@ -1,5 +1,5 @@
-//! In-band telemetry of HPCC ("HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3.1): each data
-//! packet that asks for it is told, as it leaves, what its link carries and what its queue holds.
+//! In-band telemetry of HPCC ("HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3.1). Each data
+//! packet that asks for it gets, as it leaves, the load of its link and the length of its queue.
 
 use crate::program::PortSettings;
 use units::{Bytes, Nanos, WireBytes};
@@ -9,7 +9,7 @@ use wire::ip::IpProtocol;
 use wire::roce::{self, bth};
 use wire::{ipv4, ipv6, udp, vlan};
 
-/// What a port says of itself.
+/// Writes the telemetry of one port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamper {
     rate: LinkRate,
@@ -17,15 +17,15 @@ pub(crate) struct Stamper {
 }
 
 impl Stamper {
-    /// That of a port with `settings`; `None` where it is off.
+    /// The stamper of a port with `settings`; `None` where telemetry is off.
     pub fn new(settings: &PortSettings) -> Option<Self> {
-        // A rate that cannot be said was refused with the program.
+        // A rate without a code was refused with the program.
         let rate = LinkRate::of(settings.rate).filter(|_| settings.int)?;
         Some(Self { rate, number: HopNumber::of(settings.mac) })
     }
 
     /// Stamps the frame that begins with `headers`, if it collects telemetry. Its first bit is on the wire at
-    /// `start`, after `carried`; `queue` is what it leaves behind.
+    /// `start`, after `carried`; `queue` is the length of the queue behind it.
     #[inline]
     pub fn stamp(&self, headers: &mut [u8], start: Nanos, carried: WireBytes, queue: Bytes) {
         let header = telemetry_offset(headers).and_then(|offset| headers.get_mut(offset..));
@@ -35,13 +35,13 @@ impl Stamper {
     }
 }
 
-/// Where the telemetry of `frame` starts; `None` where it collects none. What is a fragment, has IPv6 extension
-/// headers or more than two VLAN tags is not looked into: no RoCEv2 host sends such a thing.
+/// The offset of the telemetry of `frame`; `None` if it collects none. Fragments and frames with IPv6 extension
+/// headers or more than two VLAN tags are skipped: no RoCEv2 host sends them.
 #[inline]
 fn telemetry_offset(frame: &[u8]) -> Option<usize> {
     let stack = vlan::Stack::parse(frame).ok()?;
     let packet = frame.get(stack.payload_offset..)?;
-    // Lengths on the wire were checked at ingress; only the headers are of interest here.
+    // Ingress has checked the lengths on the wire; only the headers matter here.
     let (protocol, header_len) = match stack.ether_type {
         EtherType::IPV4 => {
             let ip = ipv4::View::parse_head(packet, usize::MAX).ok()?;

@@ -3,16 +3,15 @@
 use wire::ip::Ecn;
 use wire::{ipv4, ipv6};
 
-/// What became of a frame that was to be marked.
+/// The result of marking a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marking {
     Marked,
-    /// It said so already.
+    /// It had the mark already.
     Already,
 }
 
-/// Marks the packet whose IP header starts at `ip_offset` and says that its transport understands
-/// ECN.
+/// Marks the packet whose IP header starts at `ip_offset`. Its transport must understand ECN.
 pub(crate) fn mark_congestion(headers: &mut [u8], ip_offset: u8) -> Marking {
     match set_ecn(headers, ip_offset, Ecn::Ce) {
         Some(Ecn::Ce) | None => Marking::Already,
@@ -20,8 +19,8 @@ pub(crate) fn mark_congestion(headers: &mut [u8], ip_offset: u8) -> Marking {
     }
 }
 
-/// Sets the ECN bits of the packet whose IP header starts at `ip_offset`, and returns what they were. The IPv4 checksum
-/// follows; no ICRC covers these bits.
+/// Sets the ECN bits of the packet whose IP header starts at `ip_offset`, and returns the former bits. The IPv4
+/// checksum is updated; no ICRC covers these bits.
 pub(crate) fn set_ecn(headers: &mut [u8], ip_offset: u8, ecn: Ecn) -> Option<Ecn> {
     let packet = headers.get_mut(usize::from(ip_offset)..)?;
     if packet.first()? >> 4 == 6 {

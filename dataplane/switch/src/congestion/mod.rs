@@ -10,7 +10,7 @@ pub(crate) mod senders;
 mod notes {
     use crate::flows::Note;
 
-    /// LSCC: the flow was flagged, and may be still.
+    /// LSCC: the flow was flagged, and may still be.
     pub const LSCC_FLAGGED: Note = Note::numbered(0);
     /// LSCC: a CNP from the far side was passed on to its sender.
     pub const LSCC_FAR_CNP: Note = Note::numbered(1);

@@ -1,8 +1,8 @@
 //! RED that marks: congestion experienced, by the length of the egress queue.
 //!
-//! Up to Kmin nothing is marked, from Kmin to Kmax the probability rises linearly to Pmax, and
-//! above Kmax everything is marked (DCQCN, "Congestion control for large-scale RDMA
-//! deployments", section 3.1 and figure 5). The queue is the instantaneous one, without average.
+//! Up to Kmin nothing is marked. From Kmin to Kmax the probability rises linearly to Pmax, and above Kmax
+//! everything is marked (DCQCN, "Congestion control for large-scale RDMA deployments", section 3.1 and figure 5).
+//! The length is that of the moment, not an average.
 
 use crate::program;
 use rand_core::Rng;
@@ -32,7 +32,7 @@ impl Red {
         }
     }
 
-    /// Whether a frame is to be marked while `queue` bytes wait beside it.
+    /// Decides whether to mark a frame while `queue` bytes wait beside it.
     #[inline]
     pub fn marks(&self, queue: Bytes, rng: &mut impl Rng) -> bool {
         if queue.0 <= self.kmin {

@@ -1,4 +1,4 @@
-//! The senders behind a port: their flows, and the schemes that speak to them.
+//! The senders behind a port: their flows, and the schemes that notify them.
 
 use super::lscc::{Outgoing, RateLimiter};
 use crate::descriptor::Descriptor;
@@ -7,23 +7,23 @@ use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings};
 use units::{Nanos, PortId, WireBytes};
 
-/// The flows of one port, and its schemes. Each frame is seen once, for all schemes.
+/// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 pub(crate) struct Senders {
     pub flows: Flows,
     pub limiter: RateLimiter,
 }
 
 impl Senders {
-    /// The senders of a port with `settings`; `None` where no scheme speaks to them. Tables are hashed with `key`, and `seed`
-    /// goes into nonces.
+    /// The senders of a port with `settings`; `None` if no scheme notifies them. `key` is the hash key of the
+    /// tables, and `seed` goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
         let flows = Flows::new(settings.flows()?, key);
         let limiter = RateLimiter::new(settings.lscc.as_ref()?, settings.rate, seed);
         Some(Self { flows, limiter })
     }
 
-    /// New settings. What is known stays; where the table of flows needs another size, ageing or key, that of `spare`,
-    /// which is made for these settings and has seen nothing, takes its place, and the old one goes there.
+    /// Applies new settings. The state stays, unless the table of flows needs another size, ageing or key. It is
+    /// then exchanged with the table of `spare`, which was made for these settings and is empty.
     pub fn configure(&mut self, lscc: &Lscc, settings: &PortSettings, spare: &mut Self) {
         if self.flows.configure(lscc.flows(settings.rate), &mut spare.flows) {
             self.limiter.exchange_flows(&mut spare.limiter);
@@ -31,20 +31,20 @@ impl Senders {
         self.limiter.configure(lscc, settings.rate);
     }
 
-    /// Loads the flows of `frames` that cross this `way`, before they are taken one by one.
+    /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
     #[inline]
     pub fn look_ahead<'a>(&self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
         self.flows.look_ahead(way, frames, |slot, hot| self.limiter.peek(slot, hot));
     }
 
-    /// A frame goes out through the port.
+    /// Takes a frame that goes out through the port.
     #[inline]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         let seen = self.flows.see(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers);
         self.limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
     }
 
-    /// A frame of this length came in through the port. Returns whether it goes on.
+    /// Takes a frame that came in through the port. Returns whether it is to be forwarded.
     #[inline]
     pub fn receive(
         &mut self,

@@ -1,29 +1,28 @@
 //! The longest prefix of an IPv4 address by one hash, where the routes are those of racks and hosts.
 //!
-//! A tree finds any prefix, by as many steps as it is long. Inside a data center the routes are /24 and longer.
-//! What they say of each address of such a block of 256 is written down when the table is built, as in the second
-//! table of DIR-24-8 (Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds"); a hash
-//! of the upper 24 bits takes the place of the first, which would have 2^24 entries.
+//! A tree finds any prefix, in as many steps as it is long. Inside a data center, routes are /24 and longer. For
+//! each such block of 256 addresses, the result for each address is stored when the table is built, as in the
+//! second table of DIR-24-8 (Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds"). A hash
+//! of the upper 24 bits replaces the first table, which would have 2^24 entries.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
 /// Addresses in a block.
 const ADDRESSES: usize = 256;
-/// The most blocks that are written down address by address, a few kilobytes each. Further ones are left to
-/// the tree.
+/// The most blocks stored address by address, a few kilobytes each. Further ones are left to the tree.
 const MOST_TABLES: usize = 4_096;
 
 /// 2^32 divided by the golden ratio: multiplied by it, numbers that follow each other are far apart (Knuth, "The
 /// Art of Computer Programming", volume 3, section 6.4).
 const GOLDEN: u32 = 0x9e37_79b9;
 
-/// What the routes say of one block.
+/// The result for one block.
 #[derive(Clone, Copy)]
 enum Block<T> {
-    /// The same of all its addresses.
+    /// The same for all its addresses.
     Same(T),
-    /// Of each what is in this table.
+    /// One for each address, in the table of this number.
     Each(u32),
 }
 
@@ -34,18 +33,18 @@ struct Entry<T> {
     block: Block<T>,
 }
 
-/// The blocks of which some prefix of 24 bits or more is a part.
+/// The blocks that contain some prefix of 24 bits or more.
 pub(super) struct Blocks<T> {
-    /// Each at its place by hash or in one of the next. Half of the places are empty at least.
+    /// The blocks, each at the place of its hash or the next free one. At least half of the places are empty.
     places: Box<[Option<Entry<T>>]>,
-    /// By which a hash is shifted to be a place.
+    /// The shift that turns a hash into a place.
     shift: u32,
     tables: Vec<[T; ADDRESSES]>,
 }
 
 impl<T: Copy> Blocks<T> {
-    /// Asks `longest_match` for all that `prefixes`, with their lengths, make worth writing down. No other prefix
-    /// of 24 bits or more may be in what it asks.
+    /// Stores the results of `longest_match` for all blocks of `prefixes`, given with their lengths.
+    /// `longest_match` must have no other prefix of 24 bits or more.
     pub fn new(
         prefixes: impl IntoIterator<Item = (Ipv4Addr, u32)>,
         longest_match: impl Fn(Ipv4Addr) -> T,
@@ -70,7 +69,7 @@ impl<T: Copy> Blocks<T> {
         it
     }
 
-    /// Where the block `number` is, or where it would be.
+    /// The place of the block `number`, or the place that it would have.
     #[inline(always)]
     fn place(&self, number: u32) -> usize {
         let mut place = (number.wrapping_mul(GOLDEN) >> self.shift) as usize;
@@ -84,7 +83,7 @@ impl<T: Copy> Blocks<T> {
         self.places[self.place(number)] = Some(Entry { number, block });
     }
 
-    /// What the longest prefix of `address` says; `None` where only the tree knows.
+    /// The result for `address`; `None` if only the tree has it.
     #[inline(always)]
     pub fn find(&self, address: Ipv4Addr) -> Option<T> {
         match self.places[self.place(number(address))]?.block {
@@ -94,7 +93,7 @@ impl<T: Copy> Blocks<T> {
     }
 }
 
-/// Of the block of `address`.
+/// The number of the block of `address`.
 #[inline]
 fn number(address: Ipv4Addr) -> u32 {
     address.to_bits() >> 8

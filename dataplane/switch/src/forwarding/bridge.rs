@@ -1,5 +1,5 @@
-//! A learning bridge (IEEE 802.1Q clause 8): addresses are learned per VLAN from the source of
-//! each frame, aged, and bounded in number; what is unknown is flooded.
+//! A learning bridge (IEEE 802.1Q clause 8): addresses are learned per VLAN from the source of each frame, aged,
+//! and bounded in number; frames to unknown addresses are flooded.
 
 use super::verdict::Verdict;
 use crate::allowance::Allowance;
@@ -30,7 +30,7 @@ impl Name {
     }
 }
 
-/// A station as the bridge knows it.
+/// A station in the table of the bridge.
 #[derive(Clone, Copy)]
 struct Station {
     name: Name,
@@ -38,35 +38,36 @@ struct Station {
     port: PortId,
 }
 
-/// What stations behind one port did to what the bridge knows of others.
+/// Changes that stations behind one port made to entries of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BridgeCounters {
     /// Addresses that moved to the port from another one.
     pub moved: u64,
     /// Addresses of others that were forgotten to make room for one behind the port.
     pub displaced: u64,
-    /// Frames from which nothing was learned: the port had done either too often.
+    /// Frames from which nothing was learned, because the port had made such changes too often.
     pub refused: u64,
 }
 
-/// What the bridge has learned, per VLAN and address. Each shard learns from its own ports, and from what
-/// other shards hand over: so who speaks to a station behind its ports is known there, too.
+/// The addresses that the bridge has learned, per VLAN. Each shard learns from its own ports, and from frames that
+/// other shards hand over, so the senders to stations behind its ports are known there too.
 ///
-/// Whatever stations claim to be there, a frame looks at no more than [`WAYS`] places of the index for each of its
-/// addresses, and a new address at as many stations again; see [`Index`]. What stations behind one port may do to what
-/// is known of others is limited ([`Allowance`]): beyond that their frames go on, and nothing is learned from them. The
-/// addresses of the gateway itself are never learned (IEEE 802.1Q clause 8.8.1: a static entry stays).
+/// Whatever addresses stations claim, a frame costs at most [`WAYS`] places of the index for each of its addresses,
+/// and a new address as many stations again; see [`Index`]. An [`Allowance`] limits the changes that stations
+/// behind one port may make to entries of others: beyond it, their frames are forwarded, but nothing is learned
+/// from them. The addresses of the gateway itself are never learned (IEEE 802.1Q clause 8.8.1: a static entry
+/// stays).
 pub(crate) struct Bridge {
     index: Index,
     stations: Vec<Station>,
-    /// Where the search goes on for one that makes room.
+    /// The place where the search for a station to replace continues.
     hand: usize,
     capacity: u32,
     ageing: Interval,
     keyed: KeyedHash,
     /// The addresses of the ports.
     own: Vec<MacAddress>,
-    /// What each port may do yet, and what it did.
+    /// The remaining changes of each port, and its counters.
     changes: Vec<(Allowance, BridgeCounters)>,
 }
 
@@ -87,12 +88,12 @@ impl Bridge {
         }
     }
 
-    /// What stations behind `port` did.
+    /// The counters of stations behind `port`.
     pub fn counters(&self, port: PortId) -> BridgeCounters {
         self.changes[port.index()].1
     }
 
-    /// Takes the settings of `new`, which knows nobody yet, and its table too where that has another size.
+    /// Takes over the settings of `new`, which is empty, and also its table if its size differs.
     pub fn succeed(&mut self, new: &mut Self) {
         if self.capacity != new.capacity {
             core::mem::swap(self, new);
@@ -103,7 +104,7 @@ impl Bridge {
         }
     }
 
-    /// Learns where the frame came from and finds where it goes.
+    /// Learns the source of the frame and finds its destination.
     #[inline]
     pub fn verdict(
         &mut self,
@@ -124,7 +125,7 @@ impl Bridge {
         if destination.is_multicast() {
             return Verdict::Flood;
         }
-        // Being looked for is not being seen: that alone keeps nobody in the table.
+        // A look-up does not count as being seen: it alone keeps no station in the table.
         let known = self.find(Name::new(descriptor.vlan, destination)).map(|slot| self.stations[slot]);
         match known {
             Some(station) if now.since(station.seen) > self.ageing => Verdict::Flood,
@@ -134,7 +135,7 @@ impl Bridge {
         }
     }
 
-    /// Learns where a frame came from that another shard has forwarded.
+    /// Learns the source of a frame that another shard has forwarded.
     pub fn overhear(&mut self, now: Nanos, ingress: PortId, headers: &[u8]) {
         let (Ok(frame), Ok(stack)) = (ethernet::View::parse(headers), vlan::Stack::parse(headers)) else {
             return;
@@ -172,7 +173,7 @@ impl Bridge {
         }
     }
 
-    /// Whether `port` may take its address or its place from a station that is `known`, which it is counted for.
+    /// Whether `port` may take an address or a place from a `known` station. Counts the change.
     #[cold]
     fn may_change(
         &mut self,
@@ -216,7 +217,7 @@ impl Bridge {
         debug_assert!(entered, "its set has room");
     }
 
-    /// Of the next few stations the one that was seen longest ago.
+    /// The least recently seen of the next few stations.
     fn sweep(&mut self) -> Option<usize> {
         let stations = self.stations.len();
         let glance = WAYS.min(stations);

@@ -1,4 +1,4 @@
-//! The figures of a bridge: what stations behind one port did to what it knows of others.
+//! The figures of a bridge: changes that stations behind one port made to entries of others.
 
 use super::BridgeCounters;
 use crate::figure::{Figure, FigureList, Section, Seen, Table};

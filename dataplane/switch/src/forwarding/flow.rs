@@ -1,4 +1,4 @@
-//! Which frames belong together: the flow hash behind ECMP.
+//! The flow hash behind ECMP.
 
 use crate::descriptor::{Descriptor, Network};
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -6,8 +6,8 @@ use foldhash::fast::FixedState;
 use wire::ip::IpProtocol;
 use wire::{ipv4, ipv6};
 
-/// Hashes addresses, protocol and ports. All frames of a flow get the same value: fragments are
-/// hashed by addresses and protocol alone, since only the first one shows the ports.
+/// Hashes addresses, protocol and ports. All frames of a flow get the same value: fragments are hashed by addresses
+/// and protocol alone, since only the first one has the ports.
 #[inline(always)]
 pub(super) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[u8]) -> u64 {
     let packet = headers.get(usize::from(descriptor.payload_offset)..).unwrap_or_default();

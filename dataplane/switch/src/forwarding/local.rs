@@ -1,9 +1,9 @@
 //! The gateway's own addresses: ARP, neighbour solicitation and echo, answered in place.
 //!
-//! The answer is written over the question and leaves through the port by which that came, so
-//! that answering neither allocates nor waits for a buffer. How often a port answers is limited where frames are taken
-//! in ([`Allowance`](crate::allowance::Allowance)). Nothing is learned from what anybody says, and whoever claims one of
-//! the addresses for a station of their own is not passed on.
+//! The answer is written over the request and leaves through the port of the request, so that it neither allocates
+//! nor waits for a buffer. Ingress limits the answers of a port ([`Allowance`](crate::allowance::Allowance)).
+//! Nothing is learned from requests, and frames that claim an address of the gateway for another station are
+//! dropped.
 
 use super::address::readdress;
 use super::verdict::Verdict;
@@ -19,14 +19,14 @@ use wire::{arp, icmpv4, icmpv6, ipv4, ipv6};
 /// TTL and hop limit of answers (RFC 1700).
 const ANSWER_TTL: u8 = 64;
 
-/// What one port answers for.
+/// The addresses for which one port answers.
 pub(crate) struct Addresses {
     mac: MacAddress,
-    /// Whether the gateway routes, and says so.
+    /// Whether the gateway routes, and announces it.
     router: bool,
-    /// The port's own: for these it answers ARP and neighbour solicitations.
+    /// The port's own addresses: it answers ARP and neighbour solicitations for them.
     resolved: Vec<IpAddr>,
-    /// Those of all ports: for these it answers echo requests that are sent to its MAC address.
+    /// The addresses of all ports: it answers echo requests for them that are sent to its MAC address.
     gateway: Vec<IpAddr>,
 }
 
@@ -42,13 +42,13 @@ impl Addresses {
         }
     }
 
-    /// Whether the gateway has no address, and so nothing to answer.
+    /// Whether the gateway has no address, and so answers nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.gateway.is_empty()
     }
 
-    /// Answers what is asked of the gateway itself; `None` for all other frames, unchanged.
+    /// Answers a request to the gateway itself; `None` for all other frames, unchanged.
     pub fn answer(&self, descriptor: &Descriptor, headers: &mut [u8]) -> Option<Verdict> {
         let ethernet = View::parse(&*headers).ok()?;
         let (source, destination) = (ethernet.source(), ethernet.destination());
@@ -65,7 +65,7 @@ impl Addresses {
             Network::Ipv4 if to_us => self.answer_echo_v4(packet)?,
             Network::Ipv6 => {
                 if let Some(asker) = self.answer_solicitation(packet) {
-                    // An asker without address of its own is answered to all nodes.
+                    // A request without a source address is answered to all nodes.
                     let group = asker.is_multicast().then(|| MacAddress::of_ipv6_multicast(asker));
                     readdress(headers, self.mac, group.unwrap_or(source));
                     return Some(Verdict::Answer(Consumed::NeighbourSolicitation));
@@ -81,8 +81,8 @@ impl Addresses {
         Some(Verdict::Answer(consumed))
     }
 
-    /// Whether `packet` tells its receivers that an address of the gateway is somebody else's (RFC 826, RFC 4861
-    /// section 4.4). What the gateway says of its addresses never comes in.
+    /// Whether `packet` claims an address of the gateway for another station (RFC 826, RFC 4861 section 4.4). The
+    /// gateway's own packets never come in.
     #[inline]
     fn is_claimed(&self, descriptor: &Descriptor, packet: &[u8]) -> bool {
         match descriptor.network {

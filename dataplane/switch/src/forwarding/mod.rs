@@ -1,4 +1,4 @@
-//! Where a frame goes: by patch, by learning bridge, or by routes.
+//! The forwarding decision: by patch, by learning bridge, or by routes.
 
 mod address;
 mod blocks;
@@ -23,7 +23,7 @@ use crate::program::{ForwardingSettings, Settings};
 /// The tables of a program, built with it and never changed.
 pub(crate) enum Forwarding {
     Patch(Patch),
-    /// What a bridge learns belongs to the shard.
+    /// The table of a bridge belongs to the shard.
     Bridge,
     Route(Box<RouteTable>),
 }

@@ -19,7 +19,7 @@ impl Patch {
         Self { verdicts }
     }
 
-    /// What becomes of every frame that comes in through `ingress`.
+    /// The verdict on every frame that comes in through `ingress`.
     #[inline]
     pub fn verdict(&self, ingress: PortId) -> Verdict {
         self.verdicts[ingress.index()]

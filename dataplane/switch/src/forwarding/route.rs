@@ -1,8 +1,7 @@
 //! Routing: longest prefix, equal-cost paths by flow hash, static neighbours.
 //!
-//! One look-up answers all: the table holds the routes, a host route for each neighbour, one for
-//! each of the gateway's own addresses, and the prefixes of its ports, behind which an address
-//! without neighbour is unknown.
+//! One look-up gives the whole answer: the table holds the routes, a host route for each neighbour, one for each of
+//! the gateway's own addresses, and the prefixes of its ports, where an address without neighbour is unknown.
 
 use super::address::readdress;
 use super::blocks::Blocks;
@@ -22,14 +21,14 @@ use wire::{ipv4, ipv6};
 /// Bytes of an untagged frame up to the ports of UDP or TCP behind an IPv4 header without options.
 const PLAIN_HEAD: usize = ethernet::HEADER_LEN + ipv4::MIN_HEADER_LEN + 4;
 
-/// Where a look-up leads.
+/// The result of a look-up.
 #[derive(Clone, Copy)]
 enum Entry {
-    /// To one of `count` next hops from `first` on.
+    /// One of `count` next hops from `first` on.
     Hops { first: u32, count: u32 },
-    /// To the gateway itself.
+    /// The gateway itself.
     Local,
-    /// To a port's own network, where nobody is known by that address.
+    /// A port's own network, where no neighbour has the address.
     Connected,
 }
 
@@ -42,7 +41,7 @@ struct NextHop {
 /// The routes, ready for the turn.
 pub(crate) struct RouteTable {
     v4: IpLookupTable<Ipv4Addr, Entry>,
-    /// What `v4` says, in the blocks where it says most.
+    /// The results of `v4`, in the blocks with most of its routes.
     blocks: Blocks<Option<Entry>>,
     v6: IpLookupTable<Ipv6Addr, Entry>,
     hops: Vec<NextHop>,
@@ -52,7 +51,7 @@ pub(crate) struct RouteTable {
 }
 
 impl RouteTable {
-    /// The table of `routes`, which have been validated.
+    /// The table of `routes`, which must be valid.
     pub fn new(routes: &RouteSettings, settings: &Settings) -> Self {
         let mut table = Self {
             v4: IpLookupTable::new(),
@@ -98,11 +97,11 @@ impl RouteTable {
         };
     }
 
-    /// Routes the frame: finds the next hop, takes one off the TTL and readdresses it.
+    /// Routes the frame: finds the next hop, decrements the TTL and sets the addresses.
     #[inline(always)]
     pub fn verdict(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
-        // Nearly all are untagged IPv4 without options. Of them it is known what is where, so that nothing that is
-        // read or written has to be looked for.
+        // Nearly all frames are untagged IPv4 without options. Their offsets are constants, so no field has to be
+        // looked up.
         if descriptor.network == Network::Ipv4
             && usize::from(descriptor.payload_offset) == ethernet::HEADER_LEN
             && let Some(head) = headers.first_chunk_mut::<PLAIN_HEAD>()
@@ -139,15 +138,15 @@ impl RouteTable {
         Verdict::Forward(hop.port)
     }
 
-    /// The port and the next hop toward `address`, for what the gateway itself sends: of equal paths one
-    /// through `port`, where there is one.
+    /// The port and the next hop toward `address`, for frames of the gateway itself. Of equal paths it prefers one
+    /// through `port`.
     pub fn toward(&self, address: IpAddr, port: PortId) -> Option<(PortId, MacAddress)> {
         let hops = self.hops_of(self.entry(address)).ok()?;
         let hop = hops.iter().find(|hop| hop.port == port).or(hops.first())?;
         Some((hop.port, hop.mac))
     }
 
-    /// The ports through which frames for `address` leave; none where no route leads there.
+    /// The ports through which frames for `address` leave; none if it has no route.
     pub fn ports_toward(&self, address: IpAddr) -> PortSet {
         let mut ports = PortSet::EMPTY;
         for hop in self.hops_of(self.entry(address)).unwrap_or_default() {
@@ -222,7 +221,7 @@ impl RouteTable {
         }
     }
 
-    /// One of equal paths, the same for all frames of a flow.
+    /// Chooses one of equal paths, the same for all frames of a flow.
     #[inline(always)]
     fn choose(&self, hops: &[NextHop], descriptor: &Descriptor, headers: &[u8]) -> NextHop {
         if let [only] = hops {

@@ -1,18 +1,18 @@
-//! What becomes of one frame.
+//! The fate of one frame.
 
 use crate::reason::{Consumed, DropReason};
 use units::PortId;
 
-/// What the forwarding decision says of one frame.
+/// The forwarding decision about one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Out through this port.
+    /// It leaves through this port.
     Forward(PortId),
-    /// Out through every port but its own.
+    /// It leaves through every other port.
     Flood,
-    /// The frame was rewritten into its own answer: back through its port.
+    /// It was rewritten into its own answer, and leaves through its port.
     Answer(Consumed),
-    /// The gateway keeps it.
+    /// The gateway consumes it.
     Consume(Consumed),
     Drop(DropReason),
 }

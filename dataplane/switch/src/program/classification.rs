@@ -3,34 +3,34 @@
 use units::Priority;
 use wire::ip::Dscp;
 
-/// Which field of a frame a port believes.
+/// The field of a frame that a port trusts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// The DSCP of IPv4 and IPv6. Other frames: the PCP where tagged, else the default.
+    /// The DSCP of IPv4 and IPv6. For other frames, the PCP if tagged, else the default.
     #[default]
     Dscp,
-    /// The PCP of the outer VLAN tag (IEEE 802.1Q clause 6.9.3). Untagged frames: the default.
+    /// The PCP of the outer VLAN tag (IEEE 802.1Q clause 6.9.3). For untagged frames, the default.
     Pcp,
     /// Neither: every frame has the default priority.
     Nothing,
 }
 
-/// How a port finds the priority of a frame.
+/// The rule by which a port finds the priority of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// What is believed.
+    /// The trusted field.
     pub trust: Trust,
     /// Priority of each DSCP.
     pub dscp: [Priority; 64],
     /// Priority of each PCP.
     pub pcp: [Priority; 8],
-    /// Priority of everything else.
+    /// Priority of all other frames.
     pub default: Priority,
 }
 
 impl Default for Classification {
-    /// The class selector of the DSCP (its upper three bits, RFC 2474 section 4.2.2), and PCP as
-    /// it is; the default is priority 0.
+    /// Maps a DSCP to its class selector (its upper three bits, RFC 2474 section 4.2.2), and a PCP to itself; the
+    /// default is priority 0.
     fn default() -> Self {
         Self {
             trust: Trust::default(),
@@ -42,7 +42,7 @@ impl Default for Classification {
 }
 
 impl Classification {
-    /// The priority of a frame whose headers show `dscp` and `pcp`.
+    /// The priority of a frame with `dscp` and `pcp`.
     #[inline]
     pub fn priority(&self, dscp: Option<Dscp>, pcp: Option<Priority>) -> Priority {
         if self.trust == Trust::Dscp

@@ -1,11 +1,11 @@
-//! What makes a configuration invalid, with what a person needs to mend it.
+//! The errors of a configuration, with the values needed to correct it.
 
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
 use wire::int::LinkRate;
 
-/// Something in [`super::Settings`] that does not hold. `port` is the port's name throughout.
+/// An error in [`super::Settings`]. `port` is the port's name throughout.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message names its fields")]
 pub enum ProgramError {
@@ -115,7 +115,7 @@ pub enum ProgramError {
     BridgeCapacity { capacity: u32, most: u32 },
 }
 
-/// What cannot change while the switch runs.
+/// A setting that cannot change while the switch runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message names its fields")]
 pub enum NotLive {

@@ -1,39 +1,40 @@
-//! The flows that a port keeps, and how far sequence numbers tell whose they are.
+//! The flows that a port keeps, and the limits of PSNs for telling queue pairs apart.
 
 use units::{BitRate, Interval, WireBytes};
 
 /// The settings of a port's flow table, and of the resolver of its senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSettings {
-    /// How many flows are known at once, in both directions: one at least, [`FlowSettings::MOST`] at most.
+    /// The most flows in the table, in both directions: 1 to [`FlowSettings::MOST`].
     pub capacity: u32,
-    /// A flow is forgotten when it has been idle for so long.
+    /// The idle time after which a flow is forgotten.
     pub ageing: Interval,
-    /// Of the link behind the port.
+    /// Round trip of the link behind the port.
     pub round_trip: Interval,
-    /// Of the port.
+    /// Rate of the port.
     pub rate: BitRate,
 }
 
 impl FlowSettings {
-    /// The most flows that can be asked for.
+    /// The largest permitted number of flows.
     pub const MOST: u32 = 1 << 22;
-    /// The most PSNs in flight with which they can tell queue pairs apart: a quarter of all, so that of
-    /// four wrong ones three are noticed.
+    /// The most PSNs in flight for which they can tell queue pairs apart: a quarter of all, so that three of four
+    /// wrong pairs are noticed.
     pub const MOST_PSNS: u32 = 1 << 22;
-    /// A packet on the wire whose path MTU is 1,024 bytes, the least that an Ethernet MTU of 1,500 brings
-    /// about: with the headers of RoCEv2 over IPv4, ICRC, FCS, preamble and gap.
+    /// Wire bytes of a packet with a path MTU of 1,024 bytes, the least that an Ethernet MTU of 1,500 leads to:
+    /// with the headers of RoCEv2 over IPv4, ICRC, FCS, preamble and gap.
     const SHORT_PACKET: u64 = 1_106;
-    /// Longer than that no packet is in flight where PSNs tell queue pairs apart.
+    /// The longest flight of a packet for which PSNs tell queue pairs apart.
     const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
 
-    /// How many PSNs one queue pair can have in flight where it has the link to itself: packets of a path MTU
-    /// of 1,024 bytes over two round trips, since queues may take as long as the link.
+    /// The number of PSNs that one queue pair can have in flight if it has the link to itself: packets with a path
+    /// MTU of 1,024 bytes over two round trips, since queues may take as long as the link.
     pub fn psns_in_flight(&self) -> u64 {
         bdp(self.rate, self.round_trip).0.div_ceil(Self::SHORT_PACKET).saturating_mul(2)
     }
 
-    /// Whether responses can be told by their PSNs. Where not, connection management alone says who sends a flow.
+    /// Whether PSNs can tell which flow a response belongs to. If not, only connection management identifies the
+    /// sender of a flow.
     pub fn pairs_by_psn(&self) -> bool {
         self.round_trip.0.saturating_mul(2) <= Self::LONGEST_FLIGHT.0
             && self.psns_in_flight() <= u64::from(Self::MOST_PSNS)

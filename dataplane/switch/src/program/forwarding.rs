@@ -8,13 +8,12 @@ use std::collections::BTreeSet;
 use units::{Interval, PortId};
 use wire::ethernet::MacAddress;
 
-/// How a switch forwards. All its ports do the same.
+/// The forwarding mode of a switch, the same for all its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForwardingSettings {
-    /// Pairs of ports that are wired to each other: what comes in through one leaves through the
-    /// other, unchanged.
+    /// Pairs of ports wired to each other: frames that come in through one leave through the other, unchanged.
     Patch(Vec<(PortId, PortId)>),
-    /// A learning bridge over all ports (IEEE 802.1Q clause 8), each VLAN by itself.
+    /// A learning bridge over all ports (IEEE 802.1Q clause 8), with each VLAN apart.
     Bridge(BridgeSettings),
     /// IPv4 and IPv6 routes with static neighbours.
     Route(RouteSettings),
@@ -30,13 +29,13 @@ impl ForwardingSettings {
     }
 }
 
-/// How a bridge learns.
+/// The learning of a bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {
-    /// How many addresses it remembers, 1 to [`BridgeSettings::LARGEST`]. When all are taken, a new one takes the
-    /// place of that which was seen longest ago of 16.
+    /// The most addresses in the table, 1 to [`BridgeSettings::LARGEST`]. If it is full, a new address replaces the
+    /// least recently seen of 16.
     pub capacity: u32,
-    /// How long an address is remembered after it was last seen; 300 s by IEEE 802.1Q table 8-6.
+    /// The time after which an address that was not seen is forgotten; 300 s by IEEE 802.1Q table 8-6.
     pub ageing: Interval,
 }
 
@@ -47,7 +46,7 @@ impl Default for BridgeSettings {
 }
 
 impl BridgeSettings {
-    /// The most addresses that a bridge can be set to remember.
+    /// The largest permitted number of addresses.
     pub const LARGEST: u32 = 1 << 20;
 
     pub(super) fn validate(&self) -> Result<(), ProgramError> {
@@ -61,16 +60,16 @@ impl BridgeSettings {
 /// The routes and neighbours of a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteSettings {
-    /// Where prefixes lead.
+    /// The routes, by prefix.
     pub routes: Vec<Route>,
-    /// Who is reached directly.
+    /// The stations that are reached directly.
     pub neighbours: Vec<Neighbour>,
 }
 
 /// A route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The destinations that it is for.
+    /// The destinations of the route.
     pub prefix: IpNet,
     /// Addresses of neighbours, at least one; several share the flows evenly (ECMP).
     pub next_hops: Vec<IpAddr>,
@@ -83,7 +82,7 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Its MAC address.
     pub mac: MacAddress,
-    /// The port behind which it is.
+    /// The port behind which the station is.
     pub port: PortId,
 }
 
@@ -118,7 +117,7 @@ impl RouteSettings {
         Ok(())
     }
 
-    /// The neighbour that has `address`.
+    /// The neighbour with `address`.
     pub(crate) fn neighbour(&self, address: IpAddr) -> Option<&Neighbour> {
         self.neighbours.iter().find(|neighbour| neighbour.address == address)
     }

@@ -7,52 +7,51 @@ use wire::ip::Dscp;
 use wire::rate_feedback;
 
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
-/// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates
-/// the rate at which it wants to be sent to, and limits what it sends to the rate that the other one advertises.
+/// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates the rate at which
+/// it is willing to receive, and limits its traffic to the rate that the other end advertises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lscc {
-    /// T: how often a rate is calculated and advertised to the other end, and how long a flow that was
-    /// flagged stays so.
+    /// T: the interval at which a rate is calculated and advertised to the other end, and the time for which a flow
+    /// stays flagged.
     pub interval: Interval,
-    /// 2D: from the instant at which a rate is advertised until the first byte sent at that rate is here.
+    /// 2D: the time from the advertisement of a rate until the arrival of the first byte sent at that rate.
     pub round_trip: Interval,
     /// The rate calculation module.
     pub calculation: RateCalculation,
     /// The rate limiting module.
     pub limiting: RateLimiting,
-    /// How the two ends speak to each other.
+    /// The messages between the two ends.
     pub feedback: Feedback,
 }
 
-/// The rate calculation module (algorithm 1), at the end that receives.
+/// The rate calculation module (algorithm 1), at the receiving end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateCalculation {
-    /// Qref: the ingress queue that it aims at.
+    /// Qref: the target length of the ingress queue.
     pub reference: WireBytes,
-    /// Delta R: the most that successive rates differ; `None` for no such clamp.
+    /// Delta R: the greatest difference of successive rates; `None` for no such clamp.
     pub step: Option<BitRate>,
-    /// Rmin.
+    /// Rmin: the least rate.
     pub least: BitRate,
-    /// Rmax.
+    /// Rmax: the greatest rate.
     pub most: BitRate,
 }
 
-/// The rate limiting module (algorithm 2), at the end that sends.
+/// The rate limiting module (algorithm 2), at the sending end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimiting {
-    /// Q*ref: above this pseudo-queue direct CNPs are sent.
+    /// Q*ref: the length of the pseudo-queue above which direct CNPs are sent.
     pub reference: WireBytes,
-    /// How often a flow is sent a direct CNP, at most.
+    /// The least interval between direct CNPs to a flow.
     pub cnp_interval: Interval,
-    /// A flow that has sent less than this is young: it is sent direct CNPs whether or not it is
-    /// flagged. At least one BDP of the link.
+    /// A flow that has sent less than this is young: it gets direct CNPs even if it is not flagged. At least one
+    /// BDP of the link.
     pub long_flow: WireBytes,
-    /// Of the CNPs from the far side, at most one per flow in this time is passed on; `None` passes
-    /// them all.
+    /// The least interval between CNPs from the far side that are passed on for a flow; `None` passes on all.
     pub far_cnp_interval: Option<Interval>,
-    /// How many flows are known at once, in both directions.
+    /// The most flows in the table, in both directions.
     pub flows: u32,
-    /// A flow is forgotten when it has been idle for so long.
+    /// The idle time after which a flow is forgotten.
     pub ageing: Interval,
     /// DSCP of direct CNPs.
     pub cnp_dscp: Dscp,
@@ -63,43 +62,43 @@ pub struct RateLimiting {
 /// The feedback message between the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// From which address it is sent.
+    /// The source address of messages.
     pub local: Ipv4Addr,
-    /// To which it is sent, and from which alone it is accepted.
+    /// The destination address of messages, and the only accepted source.
     pub peer: Ipv4Addr,
-    /// What both ends share; where it is set, only messages with a right tag are accepted.
+    /// The key that both ends share; if it is set, only messages with a valid tag are accepted.
     pub key: Option<rate_feedback::Key>,
-    /// Its DSCP.
+    /// DSCP of messages.
     pub dscp: Dscp,
 }
 
 impl Lscc {
-    /// The most rates that can be on their way at a time.
+    /// The most rates in flight at a time.
     pub const MOST_IN_FLIGHT: usize = 1 << 16;
 
-    /// What the link holds at `rate`: round trip x rate, rounded up.
+    /// The BDP of the link at `rate`: round trip x rate, rounded up.
     pub fn bdp(&self, rate: BitRate) -> WireBytes {
         flows::bdp(rate, self.round_trip)
     }
 
-    /// The flows that the rate limiting module works on, at a port of `rate`.
+    /// The flow table of the rate limiting module, at a port of `rate`.
     pub fn flows(&self, rate: BitRate) -> FlowSettings {
         let RateLimiting { flows: capacity, ageing, .. } = self.limiting;
         FlowSettings { capacity, ageing, round_trip: self.round_trip, rate }
     }
 
-    /// How many rates are on their way at a time: N, the round trip over T, rounded up.
+    /// The number of rates in flight at a time: N, the round trip over T, rounded up.
     pub const fn rates_in_flight(&self) -> usize {
         self.round_trip.0.div_ceil(self.interval.0) as usize
     }
 
-    /// `(N + 1) T`: from the beginning of an interval until the rate advertised at its end is here.
+    /// `(N + 1) T`: from the beginning of an interval until the rate advertised at its end takes effect here.
     const fn horizon(&self) -> u128 {
         self.round_trip.0 as u128 + self.interval.0 as u128
     }
 
-    /// What a port without traffic comes to ask for: the rate that fills an empty queue up to Qref in each round
-    /// trip plus T, `Qref / (2D + T)`, within Rmin and Rmax. The rates of the paper's law have it as their mean, and it satisfies
+    /// The rate that a port without traffic settles at: it fills an empty queue up to Qref in each round trip plus
+    /// T, `Qref / (2D + T)`, within Rmin and Rmax. It is the mean of the rates by the paper's law, and it satisfies
     /// equation (3).
     pub fn rate_at_rest(&self) -> BitRate {
         let RateCalculation { reference, least, most, .. } = self.calculation;
@@ -107,40 +106,40 @@ impl Lscc {
         saturated_rate(bits).map_or(least, |rate| rate.min(most).max(least))
     }
 
-    /// Delta R must be more than this, for rates to take the queue back by `correction` while none of what
-    /// was advertised has come in (equation 12, left side): `correction / (2D + T)`, rounded up. `None` where
-    /// there is nothing to correct.
+    /// The lower bound of Delta R, exclusive, for rates to take the queue back by `correction` before any
+    /// advertised rate takes effect (equation 12, left side): `correction / (2D + T)`, rounded up. `None` if there
+    /// is nothing to correct.
     pub fn least_step(&self, correction: WireBytes) -> Option<BitRate> {
         let bits = u128::from(correction.0) * BYTE_PER_NANOSECOND;
         saturated_rate(bits.div_ceil(self.horizon().max(1)))
     }
 
-    /// Delta R must be less than this, for the senders of `flows` flows to follow within T (equation 12,
-    /// right side): `flows T R_AI / T_i`, rounded down, where DCQCN adds `increase` to the rate of a flow
-    /// every `timer`. `None` where they cannot follow at all.
+    /// The upper bound of Delta R, exclusive, for the senders of `flows` flows to follow within T (equation 12,
+    /// right side): `flows T R_AI / T_i`, rounded down, where DCQCN adds `increase` to the rate of a flow every
+    /// `timer`. `None` if they cannot follow at all.
     pub fn most_step(&self, flows: u32, increase: BitRate, timer: Interval) -> Option<BitRate> {
         let added = u128::from(flows) * u128::from(increase.bits_per_second());
         saturated_rate(added.saturating_mul(u128::from(self.interval.0)) / u128::from(timer.0.max(1)))
     }
 
-    /// What Qref must exceed for the queue not to run empty when the mean bottleneck rate changes by up to
-    /// `change` from one round trip plus T to the next (section III-C): `change (2D + T)`, rounded up.
+    /// The lower bound of Qref, exclusive, for the queue not to run empty when the mean bottleneck rate changes by
+    /// up to `change` from one round trip plus T to the next (section III-C): `change (2D + T)`, rounded up.
     pub fn least_reference(&self, change: BitRate) -> WireBytes {
         let bits = u128::from(change.bits_per_second()).saturating_mul(self.horizon());
         saturated_bytes(bits.div_ceil(BYTE_PER_NANOSECOND))
     }
 
-    /// To what the queue grows when it is at Qref and the bottleneck rate drops by `drop` for good, in a
+    /// The length to which the queue grows if it is at Qref and the bottleneck rate drops by `drop` for good, in a
     /// fluid model with an ideal upstream; rounded up.
     ///
-    /// What is on its way comes in at the old rate for a round trip, and so does what is advertised until the drop
-    /// is noticed; then rates fall by Delta R per T. That is `Qref + drop 2D + drop^2 T / (2 Delta R)`, and
-    /// `drop T / 2` for the whole intervals in which it happens. The paper does not have this. A drop by
-    /// Delta R or less, and any without Delta R, is made up for at once: `Qref + drop (2D + T)`, equation 9.
-    /// Rmin must be below the new rate, and Rmax above the old one.
+    /// Bytes in flight arrive at the old rate for a round trip, and so do the rates advertised until the drop is
+    /// noticed; then rates fall by Delta R per T. That is `Qref + drop 2D + drop^2 T / (2 Delta R)`, plus `drop T /
+    /// 2` for whole intervals. This is not in the paper. A drop by Delta R or less, and any drop without Delta R,
+    /// is corrected at once: `Qref + drop (2D + T)`, equation 9. Rmin must be below the new rate, and Rmax above
+    /// the old one.
     pub fn longest_queue(&self, drop: BitRate) -> WireBytes {
         let rate = u128::from(drop.bits_per_second());
-        // In units of half an interval; a bit per second too much from rounding up.
+        // In units of half an interval; one bit per second too much, from rounding up.
         let falling = self.calculation.step.map_or(rate, |step| {
             let step = u128::from(step.bits_per_second());
             if rate <= step { rate } else { (rate * rate).div_ceil(step) }

@@ -1,7 +1,7 @@
 //! One immutable, validated configuration.
 //!
-//! [`Settings`] is plain data, written by whoever reads a configuration. [`Program::new`] checks
-//! it once, at the edge; past that point no code can meet an invalid value.
+//! [`Settings`] is plain data, made by the reader of a configuration. [`Program::new`] checks it once, at the edge;
+//! past that point no code can meet an invalid value.
 
 mod classification;
 mod error;
@@ -32,12 +32,12 @@ use crate::hash::HashKey;
 use core::net::IpAddr;
 use units::{PortId, PortSet};
 
-/// A configuration that holds, with the tables that follow from it. Building and dropping one
-/// takes time and memory; using it takes neither.
+/// A valid configuration, with the tables that follow from it. It takes time and memory to build and drop, but none
+/// to use.
 pub struct Program {
     settings: Settings,
     forwarding: Forwarding,
-    /// What each port answers for.
+    /// The addresses for which each port answers.
     addresses: Vec<Addresses>,
     keeps_flows: bool,
     hash_key: HashKey,
@@ -53,7 +53,7 @@ impl Program {
     /// Checks `settings`.
     ///
     /// # Errors
-    /// [`ProgramError`]: the first thing that does not hold, with its port and priority.
+    /// [`ProgramError`]: the first invalid setting, with its port and priority.
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = (0..settings.ports.len() as u16).map(PortId);
@@ -66,22 +66,22 @@ impl Program {
         })
     }
 
-    /// The same with tables that are hashed with `key`, which a switch on the wire keeps to itself. Otherwise the key
-    /// follows from the seed.
+    /// Sets the hash key of its tables, which a switch on the wire keeps secret. Otherwise the key follows from the
+    /// seed.
     #[must_use]
     pub fn with_hash_key(self, key: HashKey) -> Self {
         Self { hash_key: key, ..self }
     }
 
-    /// Another program, whose tables have the key of this one.
+    /// Checks other `settings`, for a program with the hash key of this one.
     ///
     /// # Errors
-    /// As of [`Program::new`].
+    /// As for [`Program::new`].
     pub fn with_settings(&self, settings: Settings) -> Result<Self, ProgramError> {
         Ok(Self::new(settings)?.with_hash_key(self.hash_key))
     }
 
-    /// What it consists of.
+    /// The settings that it was made of.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -91,8 +91,7 @@ impl Program {
         &self.settings.ports[port.index()]
     }
 
-    /// The ports through which frames for `address` leave, by the routes; `None` where it has none but bridges or
-    /// patches.
+    /// The ports through which frames for `address` leave, by the routes; `None` on a bridge or patch.
     pub fn ports_toward(&self, address: IpAddr) -> Option<PortSet> {
         match &self.forwarding {
             Forwarding::Route(table) => Some(table.ports_toward(address)),
@@ -108,7 +107,7 @@ impl Program {
         self.hash_key
     }
 
-    /// Whether any port keeps flows, since a scheme speaks to its senders.
+    /// Whether any port keeps flows for a scheme that notifies senders.
     #[inline]
     pub(crate) fn keeps_flows(&self) -> bool {
         self.keeps_flows
@@ -119,11 +118,11 @@ impl Program {
         &self.addresses[port.index()]
     }
 
-    /// Whether it can take the place of `old` while frames are inside.
+    /// Checks that it can replace `old` while frames are inside.
     ///
     /// # Errors
-    /// [`NotLive`] names what cannot change while the switch runs: the ports, their names, and the priorities of their
-    /// queues.
+    /// [`NotLive`] names the setting that cannot change while the switch runs: the ports, their names, and the
+    /// priorities of their queues.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {

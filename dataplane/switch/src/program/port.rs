@@ -10,7 +10,7 @@ use wire::ethernet::MacAddress;
 pub struct PortSettings {
     /// The name that operators use; unique.
     pub name: String,
-    /// The address from which the port speaks, and to which routed frames are sent.
+    /// The source address of frames that the port makes, and the destination address of frames to be routed.
     pub mac: MacAddress,
     /// Addresses of the gateway on this port, with their prefixes: ARP, neighbour solicitations
     /// and echo requests for them are answered.
@@ -19,11 +19,10 @@ pub struct PortSettings {
     pub rate: BitRate,
     /// Longest frame that passes, without FCS: 64 to [`PortSettings::LARGEST_FRAME`].
     pub max_frame: Bytes,
-    /// How far ahead of the link clock frames are handed to the device. Zero where nothing lies
-    /// between the switch and the wire (replay, simulation). A received pause acts within this
-    /// and one frame.
+    /// The lead over the link clock with which frames are handed to the device. Zero if nothing lies between the
+    /// switch and the wire (replay, simulation). A received pause takes effect within this time and one frame.
     pub tx_window: Interval,
-    /// How priorities are found.
+    /// The rule for priorities.
     pub classification: Classification,
     /// Ingress: one priority group per priority.
     pub groups: [GroupSettings; Priority::COUNT],
@@ -34,7 +33,7 @@ pub struct PortSettings {
     pub rate_limit: Option<RateLimit>,
     /// Priority-based flow control.
     pub pfc: PfcSettings,
-    /// What keeps the upstream from overflowing the port.
+    /// The scheme that keeps the upstream from overflowing the port.
     pub flow_control: FlowControl,
     /// LSCC with the other end of a long link.
     pub lscc: Option<Lscc>,
@@ -85,7 +84,7 @@ impl PortSettings {
         self.flow_control.bifrost()
     }
 
-    /// The flows that the schemes of the port want it to keep; `None` where no scheme speaks to senders.
+    /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
         self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
     }
@@ -103,10 +102,10 @@ impl PortSettings {
     }
 }
 
-/// What a priority group promises.
+/// The guarantee of a priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupSettings {
-    /// Nothing: frames are dropped at egress when their queue is full.
+    /// None: frames are dropped at egress when their queue is full.
     #[default]
     Lossy,
     /// No loss: the sender is paused in time.
@@ -114,7 +113,7 @@ pub enum GroupSettings {
 }
 
 impl GroupSettings {
-    /// The lossless settings, where it is lossless.
+    /// The lossless settings, if it is lossless.
     #[inline]
     pub fn lossless(&self) -> Option<&LosslessGroup> {
         match self {
@@ -123,7 +122,7 @@ impl GroupSettings {
         }
     }
 
-    /// The same, to be changed.
+    /// As [`Self::lossless`], mutably.
     pub fn lossless_mut(&mut self) -> Option<&mut LosslessGroup> {
         match self {
             Self::Lossy => None,
@@ -137,23 +136,23 @@ impl GroupSettings {
 pub struct LosslessGroup {
     /// Bytes that the group always has, outside the pool (`size`).
     pub reserved: Bytes,
-    /// Where the sender is paused.
+    /// The level at which the sender is paused.
     pub xoff: Threshold,
     /// The sender is resumed when the group holds less than this (`xon`), or nothing.
     pub xon: Bytes,
-    /// With a dynamic threshold, also when it holds less than the threshold minus this
-    /// (`xon_offset`), if that is more.
+    /// With a dynamic threshold, the sender is also resumed below the threshold minus this (`xon_offset`), if that
+    /// is more.
     pub xon_offset: Bytes,
-    /// What it may hold in the headroom pool while it is paused (`xoff` of the profile).
+    /// The most that it may hold in the headroom pool while it is paused (`xoff` of the profile).
     pub headroom: Bytes,
 }
 
-/// How much of the shared pool something may hold.
+/// The most that a group or queue may hold of a shared pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
     /// A fixed level, reserved bytes included.
     Static(Bytes),
-    /// A share of what is free: Choudhury and Hahne, "Dynamic queue length thresholds".
+    /// A share of the free bytes: Choudhury and Hahne, "Dynamic queue length thresholds".
     Dynamic(DynamicThreshold),
 }
 
@@ -167,19 +166,19 @@ impl DynamicThreshold {
         if exponent >= -8 && exponent <= 8 { Some(Self(exponent)) } else { None }
     }
 
-    /// n, as `dynamic_th` has it.
+    /// The exponent n, as in `dynamic_th`.
     pub const fn exponent(self) -> i8 {
         self.0
     }
 
-    /// Alpha times what is `free`, rounded down.
+    /// Alpha times `free`, rounded down.
     #[inline]
     pub const fn of(self, free: u64) -> u64 {
         if self.0 >= 0 { free << self.0 } else { free >> -self.0 }
     }
 
-    /// How much more somebody who holds `held` can take until it reaches alpha times what is
-    /// then left of `free`, rounded down: `held + x >= alpha * (free - x)` for no smaller x.
+    /// The bytes that a holder of `held` can still take until it reaches alpha times the rest of `free`, rounded
+    /// down: `held + x >= alpha * (free - x)` for no smaller x.
     #[inline]
     pub const fn room(self, free: u64, held: u64) -> u64 {
         if self.0 >= 0 {
@@ -205,13 +204,13 @@ impl DynamicThreshold {
 pub struct QueueSettings {
     /// The priority to which it belongs: pauses of this priority stop it.
     pub priority: Priority,
-    /// When it is served.
+    /// Its scheduling.
     pub scheduling: Scheduling,
-    /// How fast it is served at most.
+    /// Limit of its rate.
     pub rate_limit: Option<RateLimit>,
-    /// When it marks.
+    /// The marking rule.
     pub red: Option<Red>,
-    /// How much it holds of lossy frames. Lossless frames pass egress admission.
+    /// The limit of its lossy frames. Lossless frames pass egress admission.
     pub lossy: LossyQueue,
 }
 
@@ -230,31 +229,31 @@ pub enum Scheduling {
 pub struct RateLimit {
     /// Sustained rate, in wire bytes.
     pub rate: BitRate,
-    /// How far it may run ahead of that rate after idling, in wire bytes. A frame is never cut:
-    /// the last one of a burst may reach beyond.
+    /// Bytes by which it may exceed that rate after idling, in wire bytes. A frame is never cut: the last one of a
+    /// burst may reach beyond.
     pub burst: Bytes,
 }
 
 /// Random early detection that marks and never drops (RFC 3168; DCQCN, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Up to here nothing is marked.
+    /// The length up to which nothing is marked.
     pub kmin: Bytes,
-    /// Above this everything is marked.
+    /// The length above which everything is marked.
     pub kmax: Bytes,
     /// Probability of a mark at `kmax`, 0 to 1.
     pub pmax: f64,
-    /// Which queue length decides.
+    /// The time at which the length of the queue decides.
     pub mark_at: MarkAt,
 }
 
 /// The instant whose queue length decides about a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkAt {
-    /// The queue that the frame leaves behind: the newest news.
+    /// The length behind the frame as it leaves: the most recent one.
     #[default]
     Dequeue,
-    /// The queue that the frame finds.
+    /// The length that the frame finds.
     Enqueue,
 }
 
@@ -263,14 +262,14 @@ pub enum MarkAt {
 pub struct LossyQueue {
     /// Bytes that the queue always has, outside the egress pool (`size`).
     pub reserved: Bytes,
-    /// What it may hold of the egress pool.
+    /// The most that it may hold of the egress pool.
     pub threshold: Threshold,
 }
 
-/// PFC as a port speaks and obeys it.
+/// PFC as a port sends and obeys it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PfcSettings {
-    /// Time that each XOFF asks for. It is refreshed when half of it has passed.
+    /// The pause time of each XOFF. It is refreshed when half of it has passed.
     pub pause: PauseQuanta,
     /// Priorities whose received pauses are obeyed; pauses of others are counted and ignored.
     pub obey: PrioritySet,
@@ -280,7 +279,7 @@ pub struct PfcSettings {
 }
 
 impl PfcSettings {
-    /// The priorities that some received pause can stop.
+    /// The priorities that a received pause can stop.
     pub const fn obeyed(&self) -> PrioritySet {
         if self.obey_global_pause { PrioritySet::ALL } else { self.obey }
     }

@@ -12,7 +12,7 @@ pub struct Settings {
     pub ports: Vec<PortSettings>,
     /// The buffer that they share.
     pub buffer: BufferSettings,
-    /// Where frames go.
+    /// The forwarding of frames.
     pub forwarding: ForwardingSettings,
     /// Seed of every random choice (RED): the same seed and input give the same output.
     pub seed: u64,
@@ -30,24 +30,24 @@ pub struct BufferSettings {
     /// Egress pool of lossy queues (`size` of `egress_lossy_pool`): at most `shared`, so that
     /// lossy frames never take headroom.
     pub egress_lossy: Bytes,
-    /// How frames that wait share the memory in which they came; `None` where each has memory of its own length
-    /// (replay, simulation).
+    /// The memory of waiting frames, if they share the memory in which they came; `None` if each has memory of its
+    /// own length (replay, simulation).
     pub packing: Option<Packing>,
 }
 
-/// How frames that wait share memory which is as large, for each of them, as the longest frame.
+/// The sharing of memory by waiting frames, if each came in memory for the longest frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// How many frames of one shard may wait in memory of their own before short ones are packed.
+    /// The number of frames of one shard that may wait in memory of their own before short ones are packed.
     pub whole: usize,
-    /// Frames of less than this are short.
+    /// Frames shorter than this are packed.
     pub below: Bytes,
-    /// How many frames there is memory for in all: the queues never hold more at once.
+    /// The number of frames for which there is memory in all: the queues never hold more at once.
     pub frames: usize,
 }
 
 impl Packing {
-    /// Frames of each queue that have memory of their own beside those in `whole`: as many as come in and go out
-    /// unpacked, whatever waits elsewhere, and the memory at both ends of what is packed.
+    /// Frames of each queue with memory of their own in addition to `whole`: those that come in and go out
+    /// unpacked, whatever waits elsewhere, and the memory at both ends of the packed frames.
     pub const PER_QUEUE: usize = 2 * crate::queue::SEGMENT + 2;
 }

@@ -1,5 +1,5 @@
-//! The checks behind [`super::Program::new`]: structure and order. Physics (is the headroom
-//! enough for the distance?) is checked where distances are known, in the configuration.
+//! The checks of [`super::Program::new`]: structure and order. Physics (such as headroom for the distance) is
+//! checked in the configuration, where distances are known.
 
 mod lscc;
 

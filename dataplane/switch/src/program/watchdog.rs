@@ -10,26 +10,26 @@ pub struct Watchdog {
     pub detection: Interval,
     /// A stormed queue is restored when no pause frame came for this time.
     pub restoration: Interval,
-    /// What happens to a stormed queue.
+    /// The action on a stormed queue.
     pub action: WatchdogAction,
 }
 
 impl Watchdog {
-    /// What the detection time may be.
+    /// The valid range of the detection time.
     pub const DETECTION: RangeInclusive<Interval> = Interval::from_millis(100)..=Interval::from_millis(5_000);
-    /// What the restoration time may be.
+    /// The valid range of the restoration time.
     pub const RESTORATION: RangeInclusive<Interval> =
         Interval::from_millis(100)..=Interval::from_millis(60_000);
 }
 
-/// What happens to a stormed queue.
+/// The action on a stormed queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchdogAction {
-    /// What waits is dropped, and so is what comes.
+    /// Drops its waiting and new frames.
     Drop,
-    /// It sends in spite of the pause.
+    /// Lets it send in spite of the pause.
     Forward,
-    /// It is only reported. The default: to drop lossless frames is a choice.
+    /// Only reports it. The default, because dropping lossless frames is a choice.
     #[default]
     Alert,
 }

@@ -1,62 +1,62 @@
-//! The rate that the other end of the link advertises, and whether it is the other end that says so.
+//! The rate that the other end of the link advertises, and the proof that it comes from there.
 //!
-//! Without a key anybody who can send into the link is believed, but nobody for good: a message whose sequence
-//! number is further ahead of the last one than the time between them allows is refused, and once nothing was
-//! accepted for a while, any number is.
+//! Without a key, any host that can send into the link is believed, but none for good. A message is refused if its
+//! sequence number is further ahead of the last one than the time between them allows. After some time without an
+//! accepted message, any number is accepted.
 //!
-//! With a key a message has to be new as well. A sender draws a *session* when it starts, and its numbers grow
-//! within that. Which session is the present one it shows by answering a *challenge*: the tag of the answer
-//! covers a nonce that was never used before. So what was recorded before either end started again stays
-//! worthless, and a sender whose clock went back is heard again after one round trip.
+//! With a key, a message must be new as well. A sender draws a *session* when it starts, and its numbers grow
+//! within it. It proves its session by the answer to a *challenge*: the tag of the answer covers a nonce that was
+//! never used before. So messages recorded before a restart of either end stay worthless, and a sender whose clock
+//! went back is accepted again after one round trip.
 
 use crate::program::{Feedback, Lscc};
 use units::{BitRate, Interval, Nanos};
 use wire::rate_feedback::{Content, Received, VERSION_FIELD};
 use wire::{ParseError, Protocol, ipv4};
 
-/// Intervals without feedback, beyond the round trip, until the limit begins to dissolve.
+/// Intervals without feedback, beyond the round trip, until the limit begins to lapse.
 const GRACE_INTERVALS: u64 = 5;
-/// For how long a challenge is repeated with the same nonce: the longest round trip of a link, and as much again.
+/// The time for which a challenge is repeated with the same nonce: twice the longest round trip of a link.
 const NONCE_LASTS: Interval = Interval::from_secs(2);
-/// What a nonce is drawn for.
+/// Domain of drawn nonces.
 const NONCE: [u8; 8] = *b"nonce\0\0\0";
-/// The clocks of the two ends differ by less than one part in so many.
+/// The clocks of the two ends differ by less than one part in this number.
 const DRIFT: u64 = 1_000;
 
-/// What became of the feedback messages that came in.
+/// Counters of incoming feedback messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackCounters {
     /// Messages whose rate was adopted.
     pub accepted: u64,
-    /// Messages that do not hold: lengths, checksums, fields, TTL.
+    /// Messages with invalid lengths, checksums, fields or TTL.
     pub malformed: u64,
     /// Messages of another version of the format.
     pub other_version: u64,
     /// Messages that are not from the peer to this end.
     pub foreign: u64,
-    /// Messages without tag or with a wrong one, where a key is set; with a tag, where none is. An answer to a
-    /// challenge other than the last one has a wrong tag.
+    /// Messages without a tag or with a wrong one, if a key is set; messages with a tag, if none is. An answer to
+    /// an earlier challenge than the last has a wrong tag.
     pub forged: u64,
-    /// Messages of a session that has answered no challenge: the peer has just started, or they were recorded.
+    /// Messages of a session that has answered no challenge: the peer has just started, or they are replays.
     pub unconfirmed: u64,
-    /// Messages whose sequence number was not above that of the last one: late, or replayed.
+    /// Messages with a sequence number not above the last one: late or replayed.
     pub stale: u64,
-    /// Messages whose sequence number was further ahead than the time since the last one allows.
+    /// Messages with a sequence number further ahead than the time since the last one allows.
     pub ahead: u64,
-    /// Challenges of the peer.
+    /// Challenges from the peer.
     pub challenges_received: u64,
-    /// Challenges to the peer. These came in with no message.
+    /// Challenges sent to the peer. They correspond to no incoming message.
     pub challenges_sent: u64,
 }
 
-/// A rate that the other end advertised, and when.
+/// A rate that the other end advertised, and its time.
 #[derive(Clone, Copy, Debug)]
 struct Advertised {
     rate: BitRate,
     at: Nanos,
     session: u64,
     sequence: u64,
-    /// Whether too much silence has followed for it to hold.
+    /// Whether the limit has lapsed for lack of messages.
     lapsed: bool,
 }
 
@@ -65,13 +65,13 @@ struct Advertised {
 struct Challenge {
     nonce: u64,
     drawn: Nanos,
-    /// When it was sent last.
+    /// The time of its last transmission.
     sent: Nanos,
-    /// Whether nobody has answered it yet.
+    /// Whether it is still unanswered.
     open: bool,
 }
 
-/// What is to be sent to the peer after a message of it.
+/// The message to send in response to one of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Response {
     Nothing,
@@ -81,13 +81,13 @@ pub(crate) enum Response {
     Answer(u64),
 }
 
-/// Why the bytes of a message are not looked at further.
+/// The reason to ignore the bytes of a message.
 enum Refusal {
     Malformed,
     OtherVersion,
 }
 
-/// What is thought of a message that the peer has sent at some time.
+/// The judgement of a message that the peer has sent at some time.
 enum Verdict {
     Accepted,
     Unconfirmed,
@@ -95,18 +95,18 @@ enum Verdict {
     Ahead,
 }
 
-/// What the other end advertises, and for how long it holds.
+/// The rate that the other end advertises, and the time for which it holds.
 #[derive(Debug)]
 pub(crate) struct AdvertisedRate {
     feedback: Feedback,
     seed: u64,
     /// T.
     interval: Interval,
-    /// How long after a message, or after traffic has begun, the limit holds without another one.
+    /// The time for which the limit holds without another message, from a message or from the start of traffic.
     grace: Interval,
     last: Option<Advertised>,
     challenge: Option<Challenge>,
-    /// When the traffic began that still goes on: before that the other end had nothing to say.
+    /// The start of the present traffic. The other end had nothing to advertise before.
     busy_since: Nanos,
     last_arrival: Nanos,
     lapsed: u64,
@@ -130,7 +130,7 @@ impl AdvertisedRate {
         }
     }
 
-    /// New settings. The rate stays in force, unless the two ends are others now.
+    /// Applies new settings. The rate stays in force, unless the two ends have changed.
     pub fn configure(&mut self, settings: &Lscc) {
         let same = self.feedback == settings.feedback;
         let (last, challenge) = (self.last.take().filter(|_| same), self.challenge.take().filter(|_| same));
@@ -140,7 +140,7 @@ impl AdvertisedRate {
         *self = Self { last, challenge, busy_since, last_arrival, lapsed, counters, ..new };
     }
 
-    /// Takes a feedback message in the IPv4 `packet`, or counts why not.
+    /// Takes a feedback message in the IPv4 `packet`, or counts the reason for its refusal.
     pub fn receive(&mut self, now: Nanos, packet: &[u8]) -> Response {
         let counters = &mut self.counters;
         let received = match checked(packet) {
@@ -178,12 +178,12 @@ impl AdvertisedRate {
         }
     }
 
-    /// The peer has advertised `new` at some time. An answer is to the last challenge.
+    /// Takes `new`, which the peer has advertised at some time. An answer is for the last challenge.
     fn hear(&mut self, now: Nanos, new: Advertised, is_answer: bool) -> Response {
         let open = self.challenge.as_mut().filter(|_| is_answer).map(|challenge| &mut challenge.open);
         let verdict = match open.map(core::mem::take) {
             Some(true) => Verdict::Accepted,
-            // It was answered before.
+            // The challenge was answered before.
             _ => self.judge(now, &new),
         };
         let counters = &mut self.counters;
@@ -202,7 +202,7 @@ impl AdvertisedRate {
 
     fn judge(&self, now: Nanos, new: &Advertised) -> Verdict {
         let keyed = self.feedback.key.is_some();
-        // Without a key anybody may have said what came last, so it does not count for long.
+        // Without a key, the last message may be anybody's, so it does not count for long.
         match self.last.filter(|last| keyed || now.since(last.at) <= self.grace) {
             None if keyed => Verdict::Unconfirmed,
             None => Verdict::Accepted,
@@ -213,15 +213,15 @@ impl AdvertisedRate {
         }
     }
 
-    /// By how much a sequence number may have grown since `last`. It is the sender's clock in nanoseconds, and a
-    /// message may have come sooner than the one before it.
+    /// The greatest credible growth of a sequence number since `last`. It is the sender's clock in nanoseconds, and
+    /// a message may be delayed less than the one before it.
     fn farthest_ahead(&self, now: Nanos, last: Advertised) -> u64 {
         let elapsed = now.since(last.at);
         (elapsed + Interval(elapsed.0 / DRIFT) + self.grace).0
     }
 
-    /// The peer was not believed. Where nothing was accepted for a while it is asked to show that it is alive: once
-    /// in that time, so that nobody who repeats old messages has this end send more.
+    /// Takes a refusal. If nothing was accepted for a while, challenges the peer, once in that time, so that
+    /// replays cannot make this end send more.
     fn doubt(&mut self, now: Nanos) -> Response {
         let Some(key) = &self.feedback.key else { return Response::Nothing };
         let lately = |at: Nanos| now.since(at) <= self.grace;
@@ -239,7 +239,7 @@ impl AdvertisedRate {
         Response::Challenge(challenge.nonce)
     }
 
-    /// Traffic toward the other end arrives at `now`.
+    /// Notes that traffic toward the other end arrives at `now`.
     #[inline]
     pub fn note_traffic(&mut self, now: Nanos) {
         if now.since(self.last_arrival) > self.grace {
@@ -248,8 +248,8 @@ impl AdvertisedRate {
         self.last_arrival = now;
     }
 
-    /// The rate that holds at `now`; `None` where nothing is limited. While there is traffic and
-    /// no message comes, the limit doubles with every interval, and is gone when it has reached `most`.
+    /// The rate that holds at `now`; `None` if nothing is limited. While there is traffic and no message, the limit
+    /// doubles with every interval, and lapses when it has reached `most`.
     #[inline]
     pub fn rate(&mut self, now: Nanos, most: BitRate) -> Option<BitRate> {
         let last = self.last.filter(|last| !last.lapsed)?;
@@ -266,19 +266,19 @@ impl AdvertisedRate {
         let rate = u128::from(last.rate.bits_per_second()) << doublings.min(64);
         let limit = u64::try_from(rate).ok().and_then(BitRate::new).filter(|rate| *rate < most);
         if limit.is_none() {
-            // Its sequence number stays: an old message does not bring the limit back.
+            // The sequence number stays, so that an old message does not restore the limit.
             self.lapsed += 1;
             self.last = Some(Advertised { lapsed: true, ..last });
         }
         limit
     }
 
-    /// The rate that was advertised last, if it was not given up since.
+    /// The rate that was advertised last, unless it has lapsed.
     pub fn last_rate(&self) -> Option<BitRate> {
         self.last.filter(|last| !last.lapsed).map(|last| last.rate)
     }
 
-    /// How often the limit dissolved because messages failed to come.
+    /// The number of times a limit lapsed because messages failed to come.
     pub fn lapsed(&self) -> u64 {
         self.lapsed
     }
@@ -288,7 +288,7 @@ impl AdvertisedRate {
     }
 }
 
-/// The message in an IPv4 packet, where packet and message hold.
+/// The message in an IPv4 packet, if packet and message are valid.
 fn checked(packet: &[u8]) -> Result<Received<'_>, Refusal> {
     let received = Received::parse(packet).map_err(|error| match error {
         ParseError::Invalid { field: VERSION_FIELD, protocol: Protocol::RateFeedback, .. } => {

@@ -1,4 +1,4 @@
-//! What the rate calculation module advertises to the other end, and when.
+//! The advertisements of the rate calculation module to the other end, and their times.
 
 use super::rate_calculator::{RateCalculator, RateCounters};
 use crate::histogram::DelayHistogram;
@@ -8,21 +8,21 @@ use units::{BitRate, Nanos, PortId};
 use wire::ethernet::MacAddress;
 use wire::rate_feedback::{Content, Frame, Key, Message};
 
-/// What a session is drawn for.
+/// Domain of drawn sessions.
 const SESSION: [u8; 8] = *b"session\0";
 
-/// The rate calculation module of one port, and what waits for the link.
+/// The rate calculation module of one port, and the messages that wait for the link.
 #[derive(Debug)]
 pub(crate) struct RateAdvertiser {
     port: PortId,
     settings: Lscc,
     seed: u64,
     calculator: RateCalculator,
-    /// The newest rate, until it is sent: an older one would be stale.
+    /// The newest rate until it is sent: an older one would be stale.
     due: Option<BitRate>,
     /// The nonce of a challenge of the other end, until a rate is sent that answers it.
     answers: Option<u64>,
-    /// Before this, another challenge is not answered.
+    /// Challenges before this time are not answered.
     deaf_until: Nanos,
     /// The nonce of a challenge to the other end, until it is sent.
     challenge: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Advertisement {
 }
 
 impl Advertisement {
-    /// Writes the frame to `out`. Returns whether there was room.
+    /// Writes the frame to `out`. Returns `false` if there is no room.
     pub fn emit(&self, out: &mut [u8]) -> bool {
         let written = match (&self.key, self.answers) {
             (Some(key), Some(nonce)) => self.frame.emit_answer(key, nonce, out),
@@ -53,12 +53,12 @@ impl Advertisement {
 }
 
 impl RateAdvertiser {
-    /// For a port that starts. `seed` goes into its session.
+    /// The module of a port that starts. `seed` goes into its session.
     pub fn at_rest(port: PortId, settings: &Lscc, seed: u64) -> Self {
         Self::calculating(port, settings, seed, RateCalculator::at_rest(settings, 0))
     }
 
-    /// For a port that runs, through which `departed` lossless frames came that have left the switch.
+    /// The module of a running port, from which `departed` lossless frames have left the switch.
     pub fn new(port: PortId, settings: &Lscc, seed: u64, departed: Volume) -> Self {
         Self::calculating(port, settings, seed, RateCalculator::new(settings, departed.on_the_wire().0))
     }
@@ -79,18 +79,18 @@ impl RateAdvertiser {
         }
     }
 
-    /// New settings. The calculation starts anew where it is concerned.
+    /// Applies new settings. The calculation restarts if it is affected.
     pub fn configure(&mut self, settings: &Lscc, departed: Volume) {
         let (old, new) = (&self.settings, settings);
         let same = (old.interval, old.round_trip, old.calculation)
             == (new.interval, new.round_trip, new.calculation);
         if old.feedback != new.feedback {
-            // They concern another end.
+            // The challenges concern another end.
             (self.answers, self.challenge) = (None, None);
         }
         if !same {
             let departed = departed.on_the_wire().0;
-            // Silence goes on, and traffic is not cut down.
+            // Silence goes on, and traffic is not throttled.
             self.calculator = match self.calculator.is_at_rest() {
                 true => RateCalculator::at_rest(settings, departed),
                 false => RateCalculator::new(settings, departed),
@@ -99,33 +99,33 @@ impl RateAdvertiser {
         self.settings = settings.clone();
     }
 
-    /// Frames come in at `now`.
+    /// Wakes the calculation, because frames come in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         self.calculator.wake(now);
     }
 
-    /// When the running interval ends.
+    /// The end of the running interval.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.calculator.deadline()
     }
 
-    /// Ends the interval while `queue` of the port's lossless frames is inside, and `departed` of them
-    /// have left since the start.
+    /// Ends the interval. `queue` of the port's lossless frames are inside, and `departed` of them have left since
+    /// the start.
     pub fn end_interval(&mut self, now: Nanos, queue: Volume, departed: Volume) {
         let (queue, departed) = (queue.on_the_wire(), departed.on_the_wire());
         self.due = Some(self.calculator.end_interval(now, queue.0, departed.0));
     }
 
-    /// Asks the other end for a message whose tag covers `nonce`.
+    /// Challenges the other end for a message whose tag covers `nonce`.
     pub fn challenge(&mut self, nonce: u64) {
         self.challenge = Some(nonce);
     }
 
-    /// The other end asks for a message whose tag covers `nonce`. It gets the last rate once more, or the first
-    /// one when there is one. At most one challenge is answered in T, so nobody who repeats recorded ones has
-    /// this end send more.
+    /// Answers a challenge of the other end for a message whose tag covers `nonce`: with the last rate again, or
+    /// with the first one once there is one. At most one challenge is answered in T, so that replayed challenges
+    /// cannot make this end send more.
     pub fn answer(&mut self, now: Nanos, nonce: u64) {
         if now < self.deaf_until {
             return;
@@ -141,7 +141,7 @@ impl RateAdvertiser {
         self.due.is_some() || self.challenge.is_some()
     }
 
-    /// Takes a message that waits, for the port with address `source_mac` to send at `now`.
+    /// Takes a waiting message, for the port with address `source_mac` to send at `now`.
     pub fn take_message(&mut self, now: Nanos, source_mac: MacAddress) -> Option<Advertisement> {
         let Feedback { local, peer, key, dscp } = self.settings.feedback;
         let (content, answers) = match self.challenge.take() {
@@ -170,7 +170,7 @@ impl RateAdvertiser {
         self.calculator.counters()
     }
 
-    /// How late intervals ended.
+    /// Lateness of interval ends.
     pub fn lateness(&self) -> &DelayHistogram {
         self.calculator.lateness()
     }

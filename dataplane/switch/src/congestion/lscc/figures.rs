@@ -1,4 +1,4 @@
-//! The figures of LSCC. Those in `_wire_bytes` are bytes on the wire.
+//! The figures of LSCC. Figures in `_wire_bytes` are bytes on the wire.
 
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
 use crate::program::Lscc;

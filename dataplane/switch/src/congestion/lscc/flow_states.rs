@@ -1,31 +1,31 @@
 //! The rate limiting module's own table of flows (table I), by the slots of the flow table.
 //!
-//! An entry counts only while its note stands in the flow's first line. So an entry that another flow left behind says
-//! nothing, and most packets touch none.
+//! An entry is valid only while its note stands in the flow's first line. So an entry left by another flow has no
+//! effect, and most packets touch no entry.
 
 use crate::congestion::notes::{LSCC_FAR_CNP, LSCC_FLAGGED};
 use crate::flows::{Flows, Hot, Slot};
 use units::{Interval, Nanos};
 
-/// The unit of time of a flag, as a power of two of nanoseconds: stamps wrap after 73 minutes.
+/// The unit of flag times, as a power of two of nanoseconds: stamps wrap after 73 minutes.
 const STAMP_SHIFT: u32 = 10;
 
-/// The entries, whose memory is touched as they are used.
+/// The entries, whose memory is touched on first use.
 pub(super) struct FlowStates {
-    /// When a flow was flagged last.
+    /// The time when a flow was flagged last.
     flagged: Vec<u32>,
-    /// When a CNP from the far side was passed on last, in nanoseconds.
+    /// The time when a CNP from the far side was passed on last, in nanoseconds.
     far_cnp: Vec<u64>,
 }
 
 impl FlowStates {
-    /// For slots below `capacity`.
+    /// Entries for slots below `capacity`.
     pub fn new(capacity: u32) -> Self {
         let slots = capacity as usize;
         Self { flagged: vec![0; slots], far_cnp: vec![0; slots] }
     }
 
-    /// Loads the entry at which [`FlowStates::is_flagged`] will look.
+    /// Prefetches the entry that [`FlowStates::is_flagged`] will read.
     #[inline]
     pub fn peek(&self, slot: Slot, hot: &Hot) -> u64 {
         if hot.notes.has(LSCC_FLAGGED) { u64::from(self.flagged[slot.index()]) } else { 0 }
@@ -49,8 +49,8 @@ impl FlowStates {
         age < lasts.0
     }
 
-    /// Whether a CNP from the far side that comes `now` is passed on: the first one, and the next ones `interval` after
-    /// that before.
+    /// Whether a CNP from the far side that comes `now` is passed on: the first one is, and each that comes at
+    /// least `interval` after the last one passed on.
     pub fn passes(&mut self, flows: &mut Flows, slot: Slot, now: Nanos, interval: Interval) -> bool {
         let notes = &mut flows.hot_mut(slot).notes;
         let last = &mut self.far_cnp[slot.index()];

@@ -1,12 +1,13 @@
 //! LSCC: link-segmented congestion control.
 //!
-//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III. Both
-//! ends of a long link run both modules. The *rate calculation* module looks at the queue of what came
-//! in from the link and at how fast it leaves, and advertises a rate to the other end. The *rate limiting* module
-//! lets what goes out fill a pseudo-queue that drains at the rate which the other end advertises. While that queue is
-//! long, it sends CNPs to the senders behind it, directly, without the round trip over the long link.
+//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III. Both ends of a
+//! long link run both modules. The *rate calculation* module observes the queue of frames from the link and the
+//! rate at which they leave, and advertises a rate to the other end. The *rate limiting* module fills a
+//! pseudo-queue with outgoing traffic, which drains at the rate that the other end advertises. While the
+//! pseudo-queue is long, it sends CNPs directly to the senders behind it, without the round trip over the long
+//! link.
 //!
-//! Who sends through the port, and how a sender is reached, is known to [`flows`](crate::flows).
+//! [`flows`](crate::flows) identifies the senders of a port and the way to them.
 
 mod advertised_rate;
 mod advertiser;

@@ -1,37 +1,37 @@
-//! The pseudo-queue: what would wait if the link had the rate that the other end advertised.
+//! The pseudo-queue: the queue that there would be if the link had the rate advertised by the other end.
 
 use units::{BitRate, Nanos, WireBytes};
 
-/// A byte in bits times 10^9: the unit in which a rate times a time comes out without rounding.
+/// A byte in bits times 10^9: in this unit, the product of a rate and a time needs no rounding.
 const BYTE: u128 = 8_000_000_000;
 
-/// Room above any reference.
+/// The least room above any reference.
 const LEAST_ABOVE: WireBytes = WireBytes(64 << 10);
 
-/// Equation (10): `dQ* = (R_in - R) dt`, never below zero, and never more than it may hold.
+/// Equation (10): `dQ* = (R_in - R) dt`, at least zero, and at most its capacity.
 ///
-/// The paper sets no upper end. But what does not fit has gone out to the link all the same, and stands in the queue of
-/// the other end, for which the rate that it advertises makes up already. Counted here as well, it would hold senders
-/// down for as long again: after a round trip in which nobody could be told, for tens of milliseconds.
+/// The paper sets no upper end. But bytes beyond the capacity have left for the link all the same, and stand in the
+/// queue of the other end, whose advertised rate already compensates for them. If they counted here as well, they
+/// would hold senders down for as long again: for tens of milliseconds, after a round trip without notifications.
 #[derive(Debug)]
 pub(crate) struct PseudoQueue {
     bytes: WireBytes,
-    /// The most that it holds.
+    /// Its capacity.
     most: WireBytes,
-    /// What has drained of the next byte, in units of which [`BYTE`] make one.
+    /// The drained part of the next byte, in units of 1 / [`BYTE`].
     drained: u64,
     at: Nanos,
     longest: WireBytes,
 }
 
 impl PseudoQueue {
-    /// An empty one for this reference, Q\*ref: it holds twice as much, and some frames at least.
+    /// An empty queue for the reference Q\*ref: its capacity is twice that, and at least some frames more.
     pub fn new(reference: WireBytes) -> Self {
         let most = Self::most(reference);
         Self { bytes: WireBytes(0), most, drained: 0, at: Nanos::ZERO, longest: WireBytes(0) }
     }
 
-    /// Another reference; what is in it stays, as far as it fits.
+    /// Sets another reference; the content stays, as far as it fits.
     pub fn configure(&mut self, reference: WireBytes) {
         self.most = Self::most(reference);
         self.bytes = self.bytes.min(self.most);
@@ -41,7 +41,7 @@ impl PseudoQueue {
         WireBytes(reference.0.saturating_add(reference.0.max(LEAST_ABOVE.0)))
     }
 
-    /// Lets it drain until `now` at `rate`; without one it is empty.
+    /// Drains it until `now` at `rate`; without a rate it is empty.
     pub fn drain(&mut self, now: Nanos, rate: Option<BitRate>) {
         let elapsed = now.since(self.at);
         self.at = now;
@@ -56,20 +56,20 @@ impl PseudoQueue {
         self.bytes.0 = self.bytes.0.saturating_sub(whole);
     }
 
-    /// Adds what comes in.
+    /// Adds arriving bytes.
     #[inline]
     pub fn arrive(&mut self, bytes: WireBytes) {
         self.bytes = WireBytes(self.bytes.0 + bytes.0).min(self.most);
         self.longest = self.longest.max(self.bytes);
     }
 
-    /// What is in it, rounded up to whole bytes.
+    /// Its length, rounded up to whole bytes.
     #[inline]
     pub fn bytes(&self) -> WireBytes {
         self.bytes
     }
 
-    /// The most that was in it.
+    /// Its greatest length.
     pub fn longest(&self) -> WireBytes {
         self.longest
     }

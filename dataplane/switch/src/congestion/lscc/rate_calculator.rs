@@ -1,29 +1,29 @@
-//! The rate calculation module of LSCC: at which rate the other end of a long link shall send.
+//! The rate calculation module of LSCC: it calculates the rate at which the other end of a long link is to send.
 //!
-//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B and
-//! algorithm 1. At the end of each interval T the port that receives knows what left of the bytes that
-//! came in through it, BR, and how long their queue is, Q. It asks for the rate BR, less what would
-//! take the queue back to Qref within T, plus what it has asked of this before and has not seen yet: the
+//! "LSCC: Link-Segmented Congestion Control for RDMA in Cross-Datacenter Networks", section III-B and algorithm 1.
+//! At the end of each interval T, the receiving port has two inputs: BR, the rate at which the bytes that came in
+//! through it left, and Q, the length of their queue. It asks for the rate BR, less the rate that would take the
+//! queue back to Qref within T, plus the adjustments that it has asked for before and that have not arrived: the
 //! rates of the last round trip are still in flight.
 //!
 //! Queue and totals are bytes on the wire, and rates are those of the wire.
 //!
-//! Where the paper is followed and where not:
+//! Differences from the paper:
 //!
-//! - An interval is elapsed time. BR of one that ends late is measured over the time that it took.
-//! - The rate advertised at its beginning then holds for longer than T, and so does its adjustment. An entry of
-//!   the list therefore counts for how long it was the latest, in units of T, and the list for just
-//!   the last round trip: of the oldest entry counts only what has not taken effect. With that equation (3)
-//!   holds whatever the intervals took, and for a round trip that is no multiple of T. On time and with
-//!   2D = N T it is the paper's list of N entries, each of which counts once.
-//! - A rate is what its message can carry. What is advertised is rounded down to that, and what is pushed on the
-//!   list is what was advertised; Rmin, Rmax and Delta R are whole units likewise.
-//! - A switch that starts is at rest, see below: the law would have come to that before the first frame. Where the law
-//!   begins while frames pass, nothing has been advertised: the other end sends what its line carries, so the first
+//! - An interval is elapsed time. If it ends late, its BR is measured over the whole time.
+//! - The rate advertised at its beginning then holds for longer than T, and so does its adjustment. So each entry
+//!   of the list counts by the time for which it was the latest, in units of T, and the list covers exactly the
+//!   last round trip: of the oldest entry, only the part counts that has not taken effect. With that, equation (3)
+//!   holds for intervals of any length, and for a round trip that is no multiple of T. On time and with 2D = N T,
+//!   it is the paper's list of N entries, each of which counts once.
+//! - A rate is one that its message can carry. The advertised rate is rounded down to that, and the list gets the
+//!   advertised rate; Rmin, Rmax and Delta R are whole units too.
+//! - A switch that starts is at rest, see below: the law would have arrived there before the first frame. If the
+//!   law begins while frames pass, no rate has been advertised: the other end sends at its line rate, so the first
 //!   rate may differ from Rmax by Delta R, and the list is empty.
-//! - A port without traffic has no intervals. The paper's law goes on advertising rates that fill an empty queue
-//!   up to Qref, again and again. When nothing was there for N + 1 intervals, rates go to their mean
-//!   ([`Lscc::rate_at_rest`]) instead, by Delta R at a time, and stay.
+//! - A port without traffic has no intervals. The paper's law would go on advertising rates that fill an empty
+//!   queue up to Qref, again and again. Instead, after N + 1 intervals without traffic, rates approach their mean
+//!   ([`Lscc::rate_at_rest`]), by Delta R at a time, and stay there.
 
 mod in_flight;
 
@@ -40,29 +40,29 @@ use wire::rate_feedback;
 const BYTE_PER_NANOSECOND: i128 = 8_000_000_000;
 /// The finest step between rates that messages carry (Delta F), in bits per second.
 const UNIT: i64 = rate_feedback::RATE_UNIT as i64;
-/// The highest rate that a message carries.
+/// The highest rate that a message can carry.
 const HIGHEST: i64 = u32::MAX as i64 * UNIT;
 
-/// What the rate calculation of one port has come to.
+/// Counters of the rate calculation of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateCounters {
-    /// Intervals that have ended, and rates that were advertised. A port without traffic counts none.
+    /// Intervals that have ended, which is also the number of advertised rates. A port without traffic counts none.
     pub intervals: u64,
-    /// Rates that Delta R kept from being further from the one before.
+    /// Rates limited by Delta R: too far from the one before.
     pub clamped_by_step: u64,
-    /// Rates that Rmin kept from being lower.
+    /// Rates raised to Rmin.
     pub clamped_to_min: u64,
-    /// Rates that Rmax kept from being higher.
+    /// Rates lowered to Rmax.
     pub clamped_to_max: u64,
     /// The rate that was advertised last.
     pub last_rate: Option<BitRate>,
-    /// What left in the last interval, as a rate; `None` where nothing did.
+    /// The rate of departures in the last interval; `None` if nothing left.
     pub last_bottleneck_rate: Option<BitRate>,
     /// The longest queue at the end of an interval, in wire bytes.
     pub longest_queue: WireBytes,
 }
 
-/// What was advertised last.
+/// The latest advertisement.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     at: Nanos,
@@ -70,7 +70,7 @@ struct Latest {
     adjustment: i64,
 }
 
-/// Rates that are advertised, in bits per second and in whole units.
+/// Bounds of advertised rates, in bits per second and in whole units.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// Delta R.
@@ -88,17 +88,17 @@ pub(crate) struct RateCalculator {
     /// Qref.
     reference: u64,
     bounds: Bounds,
-    /// What a port without traffic advertises.
+    /// The rate that a port without traffic advertises.
     idle_rate: i64,
-    /// After how many intervals without traffic.
+    /// Intervals without traffic until it does.
     patience: usize,
-    /// How many there have been.
+    /// Intervals without traffic so far.
     idle: usize,
-    /// When the running interval began; `None` while there is no traffic.
+    /// The start of the running interval; `None` while there is no traffic.
     began: Option<Nanos>,
-    /// How many wire bytes had left at that time.
+    /// The wire bytes that had left at that time.
     departed: u64,
-    /// The rate that holds: the one advertised last, in bits per second.
+    /// The rate in force: the one advertised last, in bits per second.
     last: i64,
     latest: Option<Latest>,
     in_flight: InFlight,
@@ -107,7 +107,7 @@ pub(crate) struct RateCalculator {
 }
 
 impl RateCalculator {
-    /// A port without traffic, as if there had been none for long.
+    /// A port that has had no traffic for long.
     pub fn at_rest(settings: &Lscc, departed: u64) -> Self {
         let mut rests = Self::new(settings, departed);
         rests.last = rests.idle_rate;
@@ -115,7 +115,7 @@ impl RateCalculator {
         rests
     }
 
-    /// A port to which the law is given while it runs, of whose wire bytes so many have `departed` before.
+    /// A port on which the law starts while it runs, after `departed` wire bytes have left.
     pub fn new(settings: &Lscc, departed: u64) -> Self {
         let calculation = &settings.calculation;
         let bounds = Bounds::new(calculation.step, calculation.least, calculation.most);
@@ -142,13 +142,13 @@ impl RateCalculator {
         self.began.is_none()
     }
 
-    /// When the running interval ends: never while there is no traffic.
+    /// The end of the running interval: never while there is no traffic.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.began.map_or(Nanos::NEVER, |began| began + self.interval)
     }
 
-    /// Bytes come in at `now`: a port at rest begins its first interval.
+    /// Notes that bytes come in at `now`: a port at rest begins its first interval.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         if self.began.is_none() {
@@ -157,9 +157,8 @@ impl RateCalculator {
         }
     }
 
-    /// Ends the interval at its deadline or later (algorithm 1). `queue` is what is there of the bytes that
-    /// came in through this port, and `departed` the total of those that ever left, both on the wire. Returns R, as
-    /// its message carries it.
+    /// Ends the interval at its deadline or later (algorithm 1). Of the bytes that came in through this port,
+    /// `queue` are inside, and `departed` have left so far, both on the wire. Returns R, as its message carries it.
     pub fn end_interval(&mut self, now: Nanos, queue: u64, departed: u64) -> BitRate {
         let began = self.began.unwrap_or(now);
         self.lateness.record(now.since(began + self.interval));
@@ -189,7 +188,7 @@ impl RateCalculator {
         i128::from(bottleneck) - adjustment
     }
 
-    /// Lines 4 to 11, and what the message carries of it.
+    /// Lines 4 to 11, rounded to what the message can carry.
     fn clamp(&mut self, wanted: i128) -> i64 {
         let (Bounds { step, least, most }, last) = (self.bounds, self.last);
         let stepped = step.map_or(wanted, |step| wanted.clamp((last - step).into(), (last + step).into()));
@@ -211,14 +210,14 @@ impl RateCalculator {
         &self.counters
     }
 
-    /// How late intervals ended.
+    /// Lateness of interval ends.
     pub fn lateness(&self) -> &DelayHistogram {
         &self.lateness
     }
 }
 
 impl Bounds {
-    /// Rmin is rounded up to a whole unit, Rmax and Delta R down, but not to nothing.
+    /// Rmin is rounded up to a whole unit, Rmax and Delta R down, but not to zero.
     fn new(step: Option<BitRate>, least: BitRate, most: BitRate) -> Self {
         let bits = |rate: BitRate| rate.bits_per_second().min(HIGHEST.unsigned_abs()) as i64;
         let down = |rate| (bits(rate) / UNIT).max(1) * UNIT;
@@ -226,14 +225,14 @@ impl Bounds {
         Self { step: step.map(down), least, most: down(most).max(least) }
     }
 
-    /// What is advertised where `rate` is wanted, in bits per second.
+    /// The advertised rate for the wanted `rate`, in bits per second.
     fn carried(&self, rate: i128) -> i64 {
         let within = rate.clamp(self.least.into(), self.most.into()) as i64;
         within / UNIT * UNIT
     }
 }
 
-/// BR: `left` over the time that it took, in bits per second, rounded down.
+/// BR: `left` over the elapsed time, in bits per second, rounded down.
 fn bottleneck_rate(left: u64, elapsed: Interval) -> i64 {
     let rate = i128::from(left) * BYTE_PER_NANOSECOND / i128::from(elapsed.0.max(1));
     rate.min(HIGHEST.into()) as i64

@@ -1,20 +1,20 @@
-//! The rate limiting module: algorithm 2, at the end of the link that sends.
+//! The rate limiting module: algorithm 2, at the sending end of the link.
 //!
-//! What goes out to the long link fills a pseudo-queue, which drains at the rate that the other end
-//! advertises. While it is above its reference, each interval ends with one direct CNP to every flow
-//! that sent in it and is flagged or young. A flow is flagged by a CNP from the far side, or by a
-//! congestion mark on its packets, which is then taken off: the sender is told here, and sooner.
+//! Traffic to the long link fills a pseudo-queue, which drains at the rate that the other end advertises. While it
+//! is above its reference, each interval ends with one direct CNP to every flow that sent in it and is flagged or
+//! young. A flow is flagged by a CNP from the far side, or by a congestion mark on its packets. The mark is then
+//! removed, because the direct CNP reaches the sender sooner.
 //!
-//! Where the paper is followed and where not:
+//! Differences from the paper:
 //!
-//! - Line 4 walks the whole flow table. Here flows enter a list when they send and are eligible, so
-//!   that a flow which is idle, or neither flagged nor young, costs nothing.
-//! - Line 7 resets the flags every T, all at once. Here each flag lasts for T.
-//! - Line 18 takes every mark off. Here a mark stays where no CNP takes its place: the sender's queue
-//!   pair is not known, the other end advertises no rate, or the pseudo-queue is short.
-//! - A flow whose sender's queue pair is not known is marked instead, once per interval, however old it
-//!   is: nobody can flag it. So is each packet of a flow that comes from elsewhere than those before it: its receiver
-//!   tells its sender, and no CNP goes astray.
+//! - Line 4 walks the whole flow table. Here flows enter a list when they send and are eligible, so that a flow
+//!   which is idle, or neither flagged nor young, costs nothing.
+//! - Line 7 resets all flags at once every T. Here each flag lasts for T.
+//! - Line 18 removes every mark. Here a mark stays if no CNP replaces it: the sender's queue pair is unknown, the
+//!   other end advertises no rate, or the pseudo-queue is short.
+//! - A flow whose sender's queue pair is unknown is marked instead, once per interval and at any age, because
+//!   nothing can flag it. So is each packet of a flow that comes from elsewhere than those before it: its receiver
+//!   notifies its sender, and no CNP goes astray.
 
 use super::advertised_rate::{AdvertisedRate, Response};
 use super::flow_states::FlowStates;
@@ -28,29 +28,28 @@ use crate::program::{Lscc, RateLimiting};
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
 use wire::ip::Ecn;
 
-/// The number of no interval.
+/// The number that stands for no interval.
 const NOT_LISTED: u32 = 0;
 /// Flows that can be listed in one interval. In 50 us, 200G carry less than 16,000 frames.
 const LIST: usize = 1 << 16;
-/// Listed flows that are looked at in one call, so that a long list does not hold up the port.
+/// The most listed flows handled in one call, so that a long list does not hold up the port.
 const NOTIFIED_PER_CALL: usize = 64;
 
-/// What the rate limiting module of a port has done.
+/// Counters of the rate limiting module of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimiterCounters {
     /// Direct CNPs that were made.
     pub direct_cnps: u64,
-    /// Packets that were marked because a direct CNP was due and the sender's queue pair was not
-    /// known.
+    /// Packets that were marked because a direct CNP was due and the sender's queue pair was unknown.
     pub marked_instead: u64,
-    /// Direct CNPs that were due and neither made nor replaced by a mark: the queue pair was not known
-    /// and the packet does not understand ECN.
+    /// Direct CNPs that were due, but were neither made nor replaced by a mark: the queue pair was unknown and the
+    /// packet does not understand ECN.
     pub not_notified: u64,
-    /// Congestion marks taken off.
+    /// Congestion marks that were removed.
     pub marks_removed: u64,
-    /// CNPs from the far side whose flow is known, and was flagged.
+    /// CNPs from the far side whose flow was known, and was flagged.
     pub far_cnps: u64,
-    /// CNPs from the far side whose flow is not known.
+    /// CNPs from the far side whose flow was unknown.
     pub far_cnps_unknown: u64,
     /// CNPs from the far side that were not passed on.
     pub far_cnps_suppressed: u64,
@@ -61,20 +60,20 @@ pub struct LimiterCounters {
 /// A frame on its way to the long link.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing {
-    /// Where it came in.
+    /// The port through which it came in.
     pub port: PortId,
     pub length: WireBytes,
-    /// Whether its priority is one that the rate is about.
+    /// Whether the rate applies to its priority.
     pub limited: bool,
 }
 
-/// The flows that sent in an interval and are to hear of congestion.
+/// The flows that sent in an interval and are to be notified.
 #[derive(Debug)]
 struct List {
     slots: Vec<Slot>,
-    /// The number of the interval, by which a flow knows that it was looked at.
+    /// The number of the interval, which marks the flows that were handled in it.
     interval: u32,
-    /// Whether any flow was.
+    /// Whether any flow was handled.
     begun: bool,
 }
 
@@ -87,33 +86,33 @@ impl List {
 /// The rate limiting module of one port.
 pub(crate) struct RateLimiter {
     settings: RateLimiting,
-    /// T: how long a flag lasts.
+    /// T: the time for which a flag lasts.
     flag_lasts: Interval,
-    /// The rate at which a limit is none.
+    /// The rate from which a limit has no effect.
     most: BitRate,
     advertised: AdvertisedRate,
     queue: PseudoQueue,
-    /// When traffic moved the pseudo-queue on last, and the rate that held then.
+    /// The time when traffic last advanced the pseudo-queue, and the rate in force then.
     advanced: Option<(Nanos, Option<BitRate>)>,
     states: FlowStates,
     list: List,
-    /// The list of the last interval, as far as it has not been worked off.
+    /// The list of the last interval: the part still to be notified.
     due: List,
-    /// When the running interval ends; never while no flow is listed.
+    /// The end of the running interval; never while no flow is listed.
     ends: Nanos,
-    /// Until when a port has no room for the next notification, if that is so.
+    /// The time until which a port has no room for the next notification, if that is so.
     blocked: Option<Nanos>,
     cnps: CnpBuilder,
     counters: LimiterCounters,
 }
 
-/// `settings` in which a flow is long while its bytes are still counted.
+/// `settings` with the length of a long flow within the range of counted bytes.
 fn counted(settings: &RateLimiting) -> RateLimiting {
     RateLimiting { long_flow: settings.long_flow.min(Hot::MOST_SENT), ..*settings }
 }
 
 impl RateLimiter {
-    /// For a port of `rate`; `seed` goes into its nonces.
+    /// The limiter of a port of `rate`; `seed` goes into its nonces.
     pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
         let RateLimiting { reference, flows, .. } = settings.limiting;
         Self {
@@ -133,7 +132,7 @@ impl RateLimiter {
         }
     }
 
-    /// New settings.
+    /// Applies new settings.
     pub fn configure(&mut self, settings: &Lscc, rate: BitRate) {
         self.advertised.configure(settings);
         self.advanced = None;
@@ -142,8 +141,8 @@ impl RateLimiter {
         (self.flag_lasts, self.most) = (settings.interval, rate);
     }
 
-    /// Another table of flows is in force. The entries of `spare`, which are empty, take the place of those for the slots of
-    /// the former one.
+    /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
+    /// slots.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
         core::mem::swap(&mut self.states, &mut spare.states);
         core::mem::swap(&mut self.list, &mut spare.list);
@@ -151,13 +150,13 @@ impl RateLimiter {
         (self.ends, self.blocked) = (Nanos::NEVER, None);
     }
 
-    /// Loads the entry of a flow at which [`RateLimiter::send`] will look.
+    /// Prefetches the entry of a flow that [`RateLimiter::send`] will read.
     #[inline]
     pub fn peek(&self, slot: Slot, hot: &Hot) -> u64 {
         self.states.peek(slot, hot)
     }
 
-    /// A frame goes out to the long link, [seen](Flows::see) before (algorithm 2, ReceivePacket).
+    /// Takes a frame that goes out to the long link, [seen](Flows::see) before (algorithm 2, ReceivePacket).
     #[inline]
     pub fn send(
         &mut self,
@@ -169,7 +168,7 @@ impl RateLimiter {
         headers: &mut [u8],
     ) {
         let rate = match self.advanced {
-            // The frames of a burst come at one instant.
+            // The frames of a burst share one instant.
             Some((at, rate)) if at == now => rate,
             _ => self.advance(now),
         };
@@ -195,7 +194,7 @@ impl RateLimiter {
         }
     }
 
-    /// Whether the sender of a flow is to hear of congestion: the flow is young, or flagged, or nobody can flag it.
+    /// Whether the sender of a flow is to be notified: the flow is young, flagged, or cannot be flagged.
     #[inline]
     fn is_eligible(&self, now: Nanos, slot: Slot, flows: &mut Flows) -> bool {
         let flow = flows.hot(slot);
@@ -204,7 +203,7 @@ impl RateLimiter {
             || self.states.is_flagged(flows, slot, now, self.flag_lasts)
     }
 
-    /// A mark flags the flow (lines 16 to 18). It is taken off where the sender is told.
+    /// Flags the flow of a marked packet (lines 16 to 18), and removes the mark if the sender is notified.
     #[cold]
     fn receive_mark(
         &mut self,
@@ -221,13 +220,13 @@ impl RateLimiter {
         }
     }
 
-    /// Whether the CNP to a flow is still to be made: it waits for that one.
+    /// Whether the CNP of the last interval to a flow is still to be made.
     #[inline]
     fn is_due(&self, round: u32) -> bool {
         round == self.due.interval && !self.due.slots.is_empty()
     }
 
-    /// Puts a flow on the list of the running interval, with what a CNP to its sender needs.
+    /// Puts a flow on the list of the running interval, with the data for a CNP to its sender.
     fn list(
         &mut self,
         now: Nanos,
@@ -253,7 +252,7 @@ impl RateLimiter {
         self.list.slots.push(slot);
     }
 
-    /// The sender cannot be told directly: its packet tells the receiver, who will tell it.
+    /// Marks the packet of a sender that cannot be notified directly: its receiver will notify it.
     #[cold]
     fn mark_instead(&mut self, descriptor: &Descriptor, headers: &mut [u8]) {
         if self.queue.bytes() <= self.settings.reference {
@@ -269,7 +268,7 @@ impl RateLimiter {
         }
     }
 
-    /// A frame came in from the long link, and was seen as `sighting`. Returns whether it goes on.
+    /// Takes a frame from the long link, seen as `sighting`. Returns whether it is to be forwarded.
     #[inline]
     pub fn receive(&mut self, now: Nanos, sighting: Sighting, flows: &mut Flows) -> bool {
         match sighting {
@@ -278,8 +277,8 @@ impl RateLimiter {
         }
     }
 
-    /// A CNP from the far side flags its flow (lines 12 and 13), and is passed on unless another one
-    /// was just before.
+    /// Flags the flow of a CNP from the far side (lines 12 and 13). Returns whether the CNP is passed on: not if
+    /// another one was just before.
     fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows) -> bool {
         let Some(slot) = flow else {
             self.counters.far_cnps_unknown += 1;
@@ -293,7 +292,7 @@ impl RateLimiter {
         passes
     }
 
-    /// A feedback message came in. Returns what is to be sent to the other end.
+    /// Takes a feedback message. Returns the message to send to the other end.
     pub fn receive_feedback(&mut self, now: Nanos, packet: &[u8]) -> Response {
         let rate = self.advertised.rate(now, self.most);
         self.queue.drain(now, rate);
@@ -301,7 +300,7 @@ impl RateLimiter {
         self.advertised.receive(now, packet)
     }
 
-    /// Moves the pseudo-queue on to `now`, as traffic arrives. Returns the rate that holds.
+    /// Advances the pseudo-queue to `now`, as traffic arrives. Returns the rate in force.
     #[inline(never)]
     fn advance(&mut self, now: Nanos) -> Option<BitRate> {
         self.advertised.note_traffic(now);
@@ -311,7 +310,7 @@ impl RateLimiter {
         rate
     }
 
-    /// When [`RateLimiter::notify`] wants to be called.
+    /// The time of the next call of [`RateLimiter::notify`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
         match self.blocked {
@@ -327,8 +326,8 @@ impl RateLimiter {
         self.blocked == Some(Nanos::NEVER)
     }
 
-    /// Ends the interval, if it is due, and makes CNPs to flows on its list, as long as `send` takes
-    /// them (algorithm 2, SendDirectCNP).
+    /// Ends the interval if it is due, and makes CNPs to flows on its list, as long as `send` takes them (algorithm
+    /// 2, SendDirectCNP).
     pub fn notify(
         &mut self,
         now: Nanos,
@@ -342,7 +341,7 @@ impl RateLimiter {
         let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
         for _ in 0..NOTIFIED_PER_CALL {
             let Some(&slot) = self.due.slots.last() else { break };
-            // A slot that was given to another flow since is not in the list any more.
+            // A slot that now belongs to another flow is no longer in the list.
             if flows.hot(slot).round == self.due.interval {
                 if let Some((port, cnp)) = self.cnps.build(flows, slot, as_configured) {
                     match send(port, cnp) {
@@ -361,8 +360,8 @@ impl RateLimiter {
         self.begin_interval(now);
     }
 
-    /// Begins an interval if flows have sent. Counted from when the last list was worked off, two CNPs
-    /// to one flow are an interval apart wherever it stood in the list.
+    /// Begins an interval if flows have sent. It counts from the end of work on the last list, so that two CNPs to
+    /// one flow are an interval apart, whatever its position in the list.
     fn begin_interval(&mut self, now: Nanos) {
         if self.due.slots.is_empty() && self.ends == Nanos::NEVER && self.list.begun {
             self.ends = now + self.settings.cnp_interval;
@@ -390,7 +389,7 @@ impl RateLimiter {
         &self.advertised
     }
 
-    /// What is in the pseudo-queue, as of the last frame or interval, and the most that was.
+    /// The length of the pseudo-queue, as of the last frame or interval, and its greatest length.
     pub fn pseudo_queue(&self) -> (WireBytes, WireBytes) {
         (self.queue.bytes(), self.queue.longest())
     }

@@ -71,7 +71,7 @@ fn validate_limiting(port: &PortSettings, lscc: &Lscc) -> Result<(), ProgramErro
     Ok(())
 }
 
-/// Whether one host can have it, and be somewhere else.
+/// Whether it can be the address of one host elsewhere.
 fn is_of_a_host(address: Ipv4Addr) -> bool {
     !(address.is_unspecified() || address.is_multicast() || address.is_broadcast() || address.is_loopback())
 }
@@ -93,8 +93,8 @@ pub(super) fn validate_together(settings: &Settings) -> Result<(), ProgramError>
     Ok(())
 }
 
-/// "Congestion marking needs to be disabled at this hop" (section III-B, deployment): what came in
-/// through a long port waits where it leaves, and Qref of it waits on purpose.
+/// "Congestion marking needs to be disabled at this hop" (section III-B, deployment): frames from a long port wait
+/// at their egress port, and Qref of them waits on purpose.
 fn validate_marking(settings: &Settings, from: PortId, long: &PortSettings) -> Result<(), ProgramError> {
     for (index, port) in settings.ports.iter().enumerate() {
         if !feeds(&settings.forwarding, from, PortId(index as u16)) {

@@ -1,4 +1,4 @@
-//! The dynamic feedback list: what was advertised to the other end and has not arrived from there yet.
+//! The dynamic feedback list: the rates that were advertised to the other end and have not taken effect here yet.
 
 use std::collections::VecDeque;
 use units::Interval;
@@ -6,14 +6,14 @@ use units::Interval;
 /// One rate that was advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Advertised {
-    /// `Ra`: how far the bottleneck rate was above it, in bits per second.
+    /// `Ra`: the bottleneck rate less the advertised one, in bits per second.
     adjustment: i64,
-    /// How long it was the latest.
+    /// The time for which it was the latest.
     lasted: u64,
 }
 
-/// The adjustments of the last round trip, oldest first. However long each of them lasted, together
-/// they cover just that: of the oldest only the rest is kept that has not taken effect.
+/// The adjustments of the last round trip, oldest first. Their durations always add up to the round trip: of the
+/// oldest, only the part is kept that has not taken effect.
 #[derive(Debug)]
 pub(super) struct InFlight {
     list: VecDeque<Advertised>,
@@ -22,28 +22,27 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// A list of up to `entries`, for a port that has advertised nothing: what comes in is taken to be as
-    /// much as leaves.
+    /// A list of up to `entries`, for a port that has advertised nothing: arrivals are assumed to equal departures.
     pub fn new(entries: usize, round_trip: Interval) -> Self {
-        // At least that one, where there is no round trip at all.
+        // At least one entry, even without any round trip.
         let mut list = VecDeque::with_capacity(entries.max(1));
         list.push_back(Advertised { adjustment: 0, lasted: round_trip.0 });
         Self { list, sum: 0 }
     }
 
-    /// As if the latest adjustment had been this one for a round trip.
+    /// Fills the list as if this had been the latest adjustment for a round trip.
     pub fn fill(&mut self, adjustment: i64) {
         let lasted = self.list.drain(..).map(|it| it.lasted).sum();
         self.list.push_back(Advertised { adjustment, lasted });
         self.sum = weight(adjustment, lasted);
     }
 
-    /// `Ra_sent T`, in bits per second times nanoseconds: what is in flight of adjustments.
+    /// `Ra_sent T`, in bits per second times nanoseconds: the adjustments in flight.
     pub fn sum(&self) -> i128 {
         self.sum
     }
 
-    /// Adds an adjustment that was the latest for so long, and takes as much off the oldest.
+    /// Adds an adjustment that was the latest for `lasted`, and removes as much time from the oldest.
     pub fn push(&mut self, adjustment: i64, lasted: Interval) {
         let mut excess = lasted.0;
         while let Some(oldest) = self.list.front_mut() {
@@ -56,7 +55,7 @@ impl InFlight {
             }
             self.list.pop_front();
         }
-        // What is left of the excess lasted longer than a round trip.
+        // The part beyond the excess lasted longer than a round trip.
         let lasted = lasted.0 - excess;
         if lasted > 0 {
             self.sum += weight(adjustment, lasted);
@@ -64,7 +63,7 @@ impl InFlight {
         }
     }
 
-    /// Adjustments and how long they lasted, oldest first.
+    /// The adjustments and their durations, oldest first.
     #[cfg(test)]
     pub fn entries(&self) -> Vec<(i64, Interval)> {
         self.list.iter().map(|it| (it.adjustment, Interval(it.lasted))).collect()
