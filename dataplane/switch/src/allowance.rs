@@ -1,24 +1,24 @@
-//! How often something may be done for the frames of one port.
+//! A limit on actions taken for the frames of one port.
 
 use units::{Interval, Nanos};
 
-/// A token bucket of [`Allowance::BURST`], filled with [`Allowance::PER_SECOND`]; full at first. It is the generic cell rate
-/// algorithm (ITU-T I.371, annex A): one instant says all.
+/// A token bucket of [`Allowance::BURST`], filled with [`Allowance::PER_SECOND`]; full at first. It is the generic
+/// cell rate algorithm (ITU-T I.371, annex A), so one instant is its whole state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowance {
-    /// When the bucket is full again.
+    /// The time when the bucket is full again.
     full_at: Nanos,
 }
 
 impl Allowance {
-    /// In the long run.
+    /// Tokens per second in the long run.
     pub const PER_SECOND: u64 = 1_000;
-    /// At once.
+    /// Tokens at once.
     pub const BURST: u64 = 1_000;
 
     const EACH: Interval = Interval(1_000_000_000 / Self::PER_SECOND);
 
-    /// Takes one, if there is one at `now`; says whether there was.
+    /// Takes a token if there is one at `now`. Returns whether there was.
     #[inline]
     pub fn take(&mut self, now: Nanos) -> bool {
         let full_at = self.full_at.max(now) + Self::EACH;

@@ -1,10 +1,11 @@
-//! What the switch knows of a frame after it has read its headers once.
+//! The headers of a frame, read once.
 //!
-//! Routes, marks and flows read at the offsets of the [`Descriptor`], and parse nothing again. It holds as long as the
-//! headers keep their lengths. Routing does so: it rewrites MAC addresses, TTL and checksum. Marks change the ECN bits
-//! alone. An answer that is written over its question (ARP, neighbour solicitation, echo) is as long as that.
+//! Routes, marks and flows read at the offsets of the [`Descriptor`], and parse nothing again. It stays valid as
+//! long as the headers keep their lengths. Routing keeps them: it rewrites MAC addresses, TTL and checksum. Marks
+//! change only the ECN bits. An answer written over its request (ARP, neighbour solicitation, echo) has the same
+//! length.
 //!
-//! A BTH is looked for by [`Flows::see`](crate::flows::Flows::see), once for all schemes of a port, so that no other frame
+//! [`Flows::see`](crate::flows::Flows::see) looks for a BTH, once for all schemes of a port, so that no other frame
 //! pays for it.
 
 use units::{Bytes, Priority};
@@ -17,7 +18,7 @@ use wire::{ipv4, ipv6, vlan};
 pub(crate) enum Network {
     Ipv4,
     Ipv6,
-    /// Neither, or an IP header that does not hold: `malformed` tells which.
+    /// Neither, or an invalid IP header, as `malformed` tells.
     Other {
         malformed: bool,
     },
@@ -26,22 +27,21 @@ pub(crate) enum Network {
 /// A frame's headers, read once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Descriptor {
-    /// Behind all VLAN tags.
+    /// The type after all VLAN tags.
     pub ether_type: EtherType,
-    /// Where the payload of `ether_type` starts.
+    /// The offset of the payload of `ether_type`.
     pub payload_offset: u8,
     pub network: Network,
     /// PCP of the outer tag.
     pub pcp: Option<Priority>,
     /// VLAN of the outer tag, or 0.
     pub vlan: u16,
-    /// DSCP and ECN; zero where there is no IP header.
+    /// DSCP and ECN; zero without an IP header.
     traffic_class: u8,
 }
 
 impl Descriptor {
-    /// Reads `headers`, the first bytes of a frame of `length`; `None` where there is not even
-    /// an Ethernet header.
+    /// Reads `headers`, the first bytes of a frame of `length`; `None` if it is shorter than an Ethernet header.
     #[inline(always)]
     pub fn parse(headers: &[u8], length: Bytes) -> Option<Self> {
         let ethernet = ethernet::View::parse(headers).ok()?;
@@ -60,7 +60,7 @@ impl Descriptor {
         Self { pcp, vlan, ..descriptor }
     }
 
-    /// Reads what lies behind the tags.
+    /// Reads the network layer after the tags.
     #[inline(always)]
     fn network(headers: &[u8], length: Bytes, offset: usize, ether_type: EtherType) -> Self {
         let rest = headers.get(offset..).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Descriptor {
         }
     }
 
-    /// DSCP, where there is an IP header.
+    /// DSCP, if there is an IP header.
     #[inline]
     pub fn dscp(&self) -> Option<Dscp> {
         match self.network {
@@ -100,13 +100,13 @@ impl Descriptor {
         }
     }
 
-    /// The ECN bits; not capable where there is no IP header.
+    /// The ECN bits; not capable without an IP header.
     #[inline]
     pub fn ecn(&self) -> Ecn {
         Ecn::from_low_bits(self.traffic_class)
     }
 
-    /// Where the IP header starts if it says that the transport understands ECN; zero otherwise.
+    /// The offset of the IP header if its transport understands ECN; zero otherwise.
     #[inline]
     pub fn markable_ip_offset(&self) -> u8 {
         if self.ecn().is_capable() { self.payload_offset } else { 0 }

@@ -1,11 +1,11 @@
-//! Figures: what a part of the switch counts and holds on a port, listed once, beside that part.
+//! Figures: the counters and levels of each part of the switch on a port, listed once, beside that part.
 //!
-//! A [`FigureList`] gives each figure its key, says how it behaves, and reads it from a [`PortInspection`] and the
-//! settings of the port. Reports, metrics, the tables for people and the results of a simulation go through [`LISTS`]
-//! and name no figure of their own. So a figure is a line in the list of its owner, and an owner is a line in [`LISTS`].
+//! A [`FigureList`] gives each figure its key and kind, and reads it from a [`PortInspection`] and the settings of
+//! the port. Reports, metrics, the tables for people and the results of a simulation go through [`LISTS`] and name
+//! no figure of their own. So a figure is a line in the list of its owner, and an owner is a line in [`LISTS`].
 //!
-//! A *path* names a figure within its list: its key, behind its section and a dot where it is in one. Behind a figure
-//! of [`Kind::Delay`], a dot and `p50_ns`, `p99_ns`, `p999_ns` or `max_ns` name a part of it.
+//! A *path* names a figure within its list: its key, with its section and a dot before it where it is in one. For a
+//! figure of [`Kind::Delay`], a dot and `p50_ns`, `p99_ns`, `p999_ns` or `max_ns` after it name a part of it.
 
 mod lists;
 
@@ -25,9 +25,9 @@ pub struct FigureList {
     pub view: &'static str,
     /// Whether the owner runs on a port with these settings.
     pub runs_on: fn(&PortSettings) -> bool,
-    /// What the report has.
+    /// The figures of the report.
     pub report: &'static [Section],
-    /// What holds now, which a running gateway shows beside the report, under the port itself.
+    /// The figures of the moment, which a running gateway shows beside the report, under the port itself.
     pub now: &'static [Section],
     /// Metrics that have labels, or a place of their own. Those of [`Shown`] follow them.
     pub metrics: &'static [Metric],
@@ -49,7 +49,7 @@ pub struct Section {
 pub struct Figure {
     /// Its key in JSON, which ends with its unit; stable.
     pub key: &'static str,
-    /// How it behaves.
+    /// Its kind.
     pub kind: Kind,
     /// Its metric and its column, where it has them to itself.
     pub shown: Option<Shown>,
@@ -64,10 +64,10 @@ pub struct Figure {
 
 type Read = for<'a> fn(Seen<'a>) -> Option<Reading<'a>>;
 
-/// How a figure behaves.
+/// The kind of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It never falls while the gateway runs.
+    /// A number that never falls while the gateway runs.
     Counter,
     /// A level, a maximum or a setting.
     Gauge,
@@ -80,7 +80,7 @@ pub enum Kind {
 pub struct Shown {
     /// Its metric, without prefix and unit; stable.
     pub metric: &'static str,
-    /// What the metric says, as a sentence.
+    /// The meaning of the metric, as a sentence.
     pub help: &'static str,
     /// Its heading in a table.
     pub heading: &'static str,
@@ -93,12 +93,12 @@ pub struct Sampled {
     pub name: &'static str,
     /// A short label for legends.
     pub label: &'static str,
-    /// What it is measured in.
+    /// Its unit and axis.
     pub kind: SeriesKind,
 }
 
-/// What a column of a series is measured in, and so which columns can share an axis. The columns of a port stand in
-/// this order.
+/// The unit of a column of a series. Columns of the same kind can share an axis. The columns of a port have this
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SeriesKind {
     /// Bytes of frames that are inside.
@@ -109,7 +109,7 @@ pub enum SeriesKind {
     Rate,
     /// Something that is counted from the start.
     Count,
-    /// How many of the eight priorities are paused.
+    /// The number of paused priorities, out of eight.
     Paused,
 }
 
@@ -118,7 +118,7 @@ pub enum SeriesKind {
 pub struct Metric {
     /// Its name without prefix and unit; stable.
     pub name: &'static str,
-    /// What it says, as a sentence.
+    /// Its meaning, as a sentence.
     pub help: &'static str,
     /// Its values.
     pub samples: Samples,
@@ -133,7 +133,7 @@ pub enum Samples {
     By(&'static str, &'static [Sample]),
 }
 
-/// A value of a label, the path of the figure that it stands for, and the paths of those that are taken off.
+/// A value of a label, the path of its figure, and the paths of the figures to subtract.
 pub type Sample = (&'static str, &'static str, &'static [&'static str]);
 
 /// A table with a row for each port.
@@ -147,10 +147,10 @@ pub struct Table {
     pub columns: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// What a figure is measured in. The end of its key says so.
+/// The unit of a figure, which ends its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// The key says what is counted.
+    /// The key names the counted things.
     Number,
     /// `_ns`.
     Nanos,
@@ -226,44 +226,44 @@ impl Figure {
         Self::new(key, Kind::Gauge, read)
     }
 
-    /// How long something took.
+    /// A distribution of durations.
     pub(crate) const fn delay(key: &'static str, read: Read) -> Self {
         Self::new(key, Kind::Delay, read)
     }
 
-    /// The same with a metric and a column of its own.
+    /// The same figure, with a metric and a column of its own.
     pub(crate) const fn shown(self, metric: &'static str, heading: &'static str, help: &'static str) -> Self {
         Self { shown: Some(Shown { metric, help, heading }), ..self }
     }
 
-    /// The same among the results of a simulation, under `name`.
+    /// The same figure, among the results of a simulation under `name`.
     pub(crate) const fn of_run(self, name: &'static str) -> Self {
         Self { of_run: Some(name), ..self }
     }
 
-    /// The same with a column of a series.
+    /// The same figure, with a column of a series.
     pub(crate) const fn sampled(self, name: &'static str, label: &'static str, kind: SeriesKind) -> Self {
         Self { sampled: Some(Sampled { name, label, kind }), ..self }
     }
 
-    /// The same with a plot of that column on the page of an experiment.
+    /// The same figure, with a plot of that column on the page of an experiment.
     pub(crate) const fn plotted(self, title: &'static str) -> Self {
         Self { plotted: Some(title), ..self }
     }
 
-    /// What it is measured in.
+    /// Its unit.
     pub fn unit(&self) -> Unit {
         Unit::of(self.key)
     }
 
-    /// Its value; `None` where its owner does not run, or it means nothing yet.
+    /// Its value; `None` if its owner does not run, or it has no meaning yet.
     pub fn read<'a>(&self, seen: Seen<'a>) -> Option<Reading<'a>> {
         (self.read)(seen)
     }
 }
 
 impl Unit {
-    /// What the end of a key or path says.
+    /// The unit at the end of a key or path.
     pub fn of(path: &str) -> Self {
         let units =
             [("_ns", Self::Nanos), ("_bytes", Self::Bytes), ("_bits_per_second", Self::BitsPerSecond)];

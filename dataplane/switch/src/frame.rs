@@ -1,47 +1,46 @@
-//! What the switch needs of a frame, and where it puts frames that leave.
+//! The frame as the switch sees it, and the receivers of frames that leave.
 
 use units::{Bytes, Nanos, PortId};
 
 /// A frame's header bytes (mutable) and its length, nothing else.
 ///
-/// Implemented by the mbuf on the wire, by an owned buffer in replay, and by the header-only
-/// frame of the simulator. Dropping it gives its memory back to whoever lent it.
+/// Implemented by the mbuf on the wire, by an owned buffer in replay, and by the header-only frame of the
+/// simulator. Dropping it returns its memory to the owner.
 pub trait Frame: Sized {
     /// The first bytes of the frame, from the destination MAC address on: all of it, or at least
     /// its headers. May be shorter than [`Frame::length`].
     fn headers(&self) -> &[u8];
 
-    /// The same bytes, to be rewritten in place.
+    /// The same bytes, mutably.
     fn headers_mut(&mut self) -> &mut [u8];
 
     /// The stored length, without FCS.
     fn length(&self) -> Bytes;
 
-    /// A second frame with the same content, for flooding; `None` where there is no memory left.
+    /// A second frame with the same content, for flooding; `None` if no memory is left.
     fn duplicate(&self) -> Option<Self>;
 
-    /// The memory that the frame has for itself: the whole frame, and what is behind it. Where many short frames
-    /// wait, they are packed into such memory. `None` where there is none to be shared, as in simulation, or the frame
-    /// does not lie in one piece: it then waits as it is.
+    /// The memory that belongs to the frame alone: the whole frame, and the space after it. If many short frames
+    /// wait, they are packed into such memory. `None` if it cannot be shared, as in simulation, or the frame is in
+    /// several pieces: it then waits as it is.
     fn memory(&self) -> Option<&[u8]> {
         None
     }
 
-    /// The same, to be written.
+    /// As [`Frame::memory`], mutably.
     fn memory_mut(&mut self) -> Option<&mut [u8]> {
         None
     }
 
-    /// A frame in memory from where its own came, with `parts` one after the other as its content; `None` where there
-    /// is no memory left.
+    /// A frame in memory of the same source, with `parts` in a row as its content; `None` if no memory is left.
     fn gather(&self, parts: [&[u8]; 2]) -> Option<Self> {
         let _ = parts;
         None
     }
 }
 
-/// A frame that the switch itself made: short, and held in place so that making one never
-/// allocates and never waits for a buffer.
+/// A frame that the switch itself made. It is short and held in place, so making one never allocates or waits for a
+/// buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlFrame {
     bytes: [u8; Self::CAPACITY],
@@ -63,7 +62,7 @@ impl ControlFrame {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// The same, to be written.
+    /// The frame without FCS, mutably.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..usize::from(self.length)]
     }
@@ -74,16 +73,16 @@ impl ControlFrame {
     }
 }
 
-/// Takes frames that leave as soon as they come in, through whichever port.
+/// Takes frames that leave as soon as they come in, through any port.
 pub trait Links<F> {
     /// Whether the link of `port` takes a data frame now.
     fn takes(&self, port: PortId) -> bool;
 
-    /// A data frame that leaves through `port`, whose first bit is on the wire at `start`.
+    /// Takes a data frame that leaves through `port`, with its first bit on the wire at `start`.
     fn frame(&mut self, port: PortId, start: Nanos, frame: F);
 }
 
-/// Takes none: every frame waits for [`Shard::egress`](crate::Shard::egress).
+/// Takes no frame: every frame waits for [`Shard::egress`](crate::Shard::egress).
 impl<F> Links<F> for () {
     fn takes(&self, _port: PortId) -> bool {
         false
@@ -92,16 +91,16 @@ impl<F> Links<F> for () {
     fn frame(&mut self, _port: PortId, _start: Nanos, _frame: F) {}
 }
 
-/// Takes the frames that leave a port, in the order in which they are on the wire.
+/// Takes the frames that leave a port, in their order on the wire.
 pub trait Transmitter<F> {
-    /// How many more frames it can take in this call.
+    /// The number of frames that it can still take in this call.
     fn room(&self) -> usize;
 
-    /// A data frame whose first bit is on the wire at `start`.
+    /// Takes a data frame whose first bit is on the wire at `start`.
     fn frame(&mut self, start: Nanos, frame: F);
 
-    /// A control frame whose first bit is on the wire at `start`. Control frames come from a
-    /// pool of their own and are always taken.
+    /// Takes a control frame whose first bit is on the wire at `start`. Control frames come from a pool of their
+    /// own and are always taken.
     fn control(&mut self, start: Nanos, frame: &ControlFrame);
 }
 

@@ -1,17 +1,16 @@
 //! The hash of every table that a sender can fill.
 //!
-//! Who can foresee a hash can send what shares one place of a table, and a hash for which only the start is chosen
-//! can be foreseen: foldhash with a [`FixedState`](foldhash::fast::FixedState) multiplies by words of the input that were
-//! combined with constants, and where one of them comes to zero, the product is zero whatever the seed. So here all that
-//! foldhash combines with the input follows from a key of 128 bits that nobody outside knows.
+//! A sender that can predict a hash can fill one place of a table. A hash with only a chosen start can be
+//! predicted: foldhash with a [`FixedState`](foldhash::fast::FixedState) multiplies by words of the input combined
+//! with constants, and if one of them becomes zero, the product is zero for any seed. So here, everything that
+//! foldhash combines with the input follows from a secret key of 128 bits.
 //!
-//! This is not a cryptographic hash. It withstands a sender who chooses inputs and sees no output; a sender who could
-//! measure collisions might learn the key in the end. What that would gain is bounded: whatever shares a set of an
-//! [`Index`](crate::table::Index), each look-up looks at 16 places at most, and only entries of that set are
-//! evicted. SipHash-1-3 withstands such a sender, too, but took 121 more instructions for each packet of LSCC, on
-//! top of 633.
+//! This is not a cryptographic hash. It withstands a sender that chooses inputs and sees no output; a sender that
+//! could measure collisions might learn the key in the end. The damage would be bounded: a look-up in a set of an
+//! [`Index`](crate::table::Index) visits 16 places at most, and only entries of that set are evicted. SipHash-1-3
+//! withstands such a sender too, but took 121 more instructions for each packet of LSCC, on top of 633.
 //!
-//! The core draws no key; whoever makes a [`Program`](crate::Program) gives it one.
+//! The core draws no key; the maker of a [`Program`](crate::Program) supplies it.
 
 use core::fmt;
 use core::hash::Hasher;
@@ -20,23 +19,23 @@ use foldhash::fast::FoldHasher;
 
 /// The key of a switch's tables.
 ///
-/// A gateway on the wire draws it when it starts, and tells nobody. Replay and simulation derive it from
-/// their seed, so that a run can be repeated exactly.
+/// A gateway on the wire draws it when it starts, and keeps it secret. Replay and simulation derive it from their
+/// seed, so that a run can be repeated exactly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HashKey(u64, u64);
 
 impl HashKey {
-    /// A key that was drawn at random.
+    /// A key drawn at random.
     pub const fn new(bytes: [u8; 16]) -> Self {
         let number = u128::from_le_bytes(bytes);
         Self(number as u64, (number >> 64) as u64)
     }
 }
 
-/// The key that follows from a seed. Whoever knows the seed knows it.
+/// The key that follows from a seed, and is no more secret than it.
 impl From<u64> for HashKey {
     fn from(seed: u64) -> Self {
-        // Of no ones or nothing but ones, foldhash makes factors that let all inputs collide.
+        // With zeros or ones only, foldhash makes factors that let all inputs collide.
         Self(seed, seed & !(1 << 62) | 1 << 63)
     }
 }

@@ -1,4 +1,4 @@
-//! How long frames waited.
+//! Histograms of delays.
 //!
 //! A log-linear histogram: each power of two is cut into [`STEPS`] equal buckets, so a bucket is
 //! at most an eighth of its value wide. It is recorded into once per frame, so it has a fixed size
@@ -40,13 +40,13 @@ impl DelayHistogram {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// How many frames it counts.
+    /// The number of frames.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The delay that a share of `quantile` (0 to 1) of the frames did not exceed: the upper
-    /// bound of its bucket, and never more than the longest. Zero where no frame was counted.
+    /// The delay that a share of `quantile` (0 to 1) of the frames did not exceed: the upper bound of its bucket,
+    /// but at most the longest delay. Zero without frames.
     pub fn quantile(&self, quantile: f64) -> Interval {
         let rank = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -62,8 +62,8 @@ impl DelayHistogram {
         Interval(self.longest)
     }
 
-    /// The buckets that count any frame: largest delay of the bucket and number of frames,
-    /// shortest first. The last bucket has no bound of its own: its largest is the longest delay.
+    /// The buckets that are not empty, shortest delays first: largest delay of the bucket and number of frames. The
+    /// last bucket has no bound of its own: its largest is the longest delay.
     pub fn buckets(&self) -> impl Iterator<Item = (Interval, u64)> {
         let counted = self.counts.iter().enumerate().filter(|(_, frames)| **frames > 0);
         counted.map(|(bucket, frames)| (Interval(upper_bound(bucket, self.longest)), *frames))

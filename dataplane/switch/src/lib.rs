@@ -1,9 +1,8 @@
 //! The switch core: admission, accounts, queues, schedulers, flow control, marking, forwarding.
 //!
-//! It is sans-IO: `now` comes in, frames come in, frames and the next deadline go out. It reads
-//! no clock, opens no file, spawns no thread, logs nothing and draws from no randomness but a
-//! seeded generator. The same code runs on the wire, in replay and in simulation; everything
-//! else is a thin shell around the calls of [`Shard`]:
+//! It is sans-IO: `now` and frames come in, frames and the next deadline go out. It reads no clock, opens no file,
+//! spawns no thread, logs nothing, and its only randomness is a seeded generator. The same code runs on the wire,
+//! in replay and in simulation; everything else is a thin shell around the calls of [`Shard`]:
 //!
 //! | call | what happens |
 //! |---|---|

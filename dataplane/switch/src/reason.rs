@@ -1,4 +1,4 @@
-//! Why frames end here: every drop and every frame that the gateway keeps has a name.
+//! Reasons for the end of a frame: every drop and every consumed frame has a name.
 
 /// Names a closed set of reasons once: the variants, their order, their stable names.
 macro_rules! reasons {
@@ -10,9 +10,9 @@ macro_rules! reasons {
         }
 
         impl $name {
-            /// All of them, in the order of their numbers.
+            /// All variants, in the order of their numbers.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
-            /// How many there are.
+            /// The number of variants.
             pub const COUNT: usize = Self::ALL.len();
 
             /// The name in reports, metrics and documentation; stable.
@@ -32,8 +32,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why a frame was dropped. Each has a counter per port and priority and a line in
-    /// `docs/drops.md`.
+    /// The reason for a drop. Each has a counter per port and priority and a line in `docs/drops.md`.
     DropReason {
         /// Shorter than an Ethernet header.
         Runt = "runt",
@@ -51,7 +50,7 @@ reasons! {
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.
         SamePort = "same_port",
-        /// Addressed at layer 2 to somebody else, on a routed port.
+        /// Addressed at layer 2 to another station, on a routed port.
         NotForUs = "not_for_us",
         /// An IPv4 or IPv6 header that is malformed, on a routed port.
         MalformedIp = "malformed_ip",
@@ -67,7 +66,7 @@ reasons! {
         NoNeighbour = "no_neighbour",
         /// Addressed to the gateway itself, which does not serve that protocol.
         LocalUnserved = "local_unserved",
-        /// Asked of the gateway itself, more often than it answers through one port.
+        /// A request to the gateway itself beyond the limit of answers through one port.
         AnswerLimit = "answer_limit",
         /// Another station claims an address of the gateway, by ARP or neighbour discovery.
         SpoofedAddress = "spoofed_address",
@@ -84,10 +83,10 @@ reasons! {
         EgressPoolFull = "egress_pool_full",
         /// A lossy frame that came while memory for received frames ran low.
         MemoryLow = "memory_low",
-        /// The shard that owns its egress port is behind, and as many frames as may wait to be handed
-        /// over to it.
+        /// The shard that owns its egress port lags, and the limit of frames waiting to be handed over to it is
+        /// reached.
         HandoffFull = "handoff_full",
-        /// The watchdog drops what waits and comes for a queue that a peer pauses without end.
+        /// The watchdog drops waiting and new frames of a queue that a peer pauses without end.
         PfcWatchdog = "pfc_watchdog",
         /// No buffer left for the copy of a flooded frame.
         NoBuffer = "no_buffer",
@@ -95,7 +94,7 @@ reasons! {
 }
 
 reasons! {
-    /// Why a frame was taken by the gateway and went no further.
+    /// The reason for which the gateway consumed a frame.
     Consumed {
         /// A PFC frame (IEEE 802.1Qbb), obeyed or not.
         Pfc = "pfc",

@@ -1,31 +1,32 @@
-//! A set-associative index: from the hash of a key to the slot where its entry is kept.
+//! A set-associative index: from the hash of a key to the slot of its entry.
 //!
-//! Each hash belongs to one set of [`WAYS`] places, and an entry stands in its set or nowhere. So no look-up, no
-//! insertion and no removal looks at more than [`WAYS`] places, whatever anybody has entered. Where a set is full, one
-//! of its entries must go first, and whoever owns the entries says which. Within a set, entries are found by linear
-//! probing from a way that the hash gives: in a table that is half full, most stand in the first place.
+//! Each hash belongs to one set of [`WAYS`] places, and an entry is in its set or nowhere. So no look-up, insertion
+//! or removal visits more than [`WAYS`] places, whatever the entries are. If a set is full, its owner must remove
+//! one of its entries first. Within a set, entries are found by linear probing from a way that the hash gives: in a
+//! half-full table, most are in the first place.
 //!
-//! Half of the places are empty where all slots are taken, so a set of 16 has 8 entries on average. With a hash that nobody
-//! foresees, one insertion in some hundred finds a full set then, and hardly any in a table that is half full.
+//! If all slots are taken, half of the places are empty, so a set of 16 has 8 entries on average. With an
+//! unpredictable hash, about one insertion in a hundred then finds a full set, and hardly any in a half-full table.
 
-/// Places of a set: what fits a cache line.
+/// Places of a set: as many as fit a cache line.
 pub(crate) const WAYS: usize = 16;
-/// A word begins with the way at which the search for its hash begins.
+/// A word begins with the first way of the search for its hash.
 const WAY_SHIFT: u32 = u32::BITS - WAYS.ilog2();
 
 /// The index.
 pub(crate) struct Index {
-    /// Per place zero, or bits of the hash above the slot plus one.
+    /// Zero for an empty place, otherwise bits of the hash above the slot plus one.
     sets: Vec<[u32; WAYS]>,
-    /// The bits of a word that are the slot's.
+    /// Mask of the slot in a word.
     slot_mask: u32,
 }
 
 impl Index {
-    /// The most slots.
+    /// The largest number of slots.
     pub const MOST_SLOTS: u32 = (1 << WAY_SHIFT) - 1;
 
-    /// For slots below `slots`, 1 to [`Index::MOST_SLOTS`]. The memory is reserved, and touched as it fills.
+    /// An index for slots below `slots`, 1 to [`Index::MOST_SLOTS`]. The memory is reserved, and touched as it
+    /// fills.
     pub fn new(slots: u32) -> Self {
         debug_assert!((1..=Self::MOST_SLOTS).contains(&slots));
         let places = (2 * slots as usize).next_power_of_two();
@@ -48,7 +49,7 @@ impl Index {
         (word & self.slot_mask) - 1
     }
 
-    /// The words at which a search for `hash` may look, in their order.
+    /// The words that a search for `hash` may visit, in order.
     #[inline(always)]
     fn probes(&self, hash: u64) -> impl Iterator<Item = u32> + use<'_> {
         let set = &self.sets[self.set(hash)];
@@ -56,7 +57,7 @@ impl Index {
         (0..WAYS).map(move |step| set[(first + step) % WAYS])
     }
 
-    /// The slot of the entry with this `hash` that `is` the one looked for.
+    /// The slot with this `hash` for which `is` returns true.
     #[inline(always)]
     pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let tag = self.tag(hash);
@@ -74,20 +75,20 @@ impl Index {
         None
     }
 
-    /// Loads the word where the search for `hash` begins. Called for a whole burst first, it lets the cache
-    /// misses of the burst overlap.
+    /// Prefetches the first word of the search for `hash`. Called for a whole burst first, it lets the cache misses
+    /// of the burst overlap.
     #[inline]
     pub fn peek(&self, hash: u64) -> u32 {
         self.sets[self.set(hash)][first_way(self.tag(hash))]
     }
 
-    /// The slot to which a word of [`Index::peek`] leads, if to any.
+    /// The slot in a word of [`Index::peek`], if any.
     #[inline]
     pub fn slot_of(&self, word: u32) -> Option<u32> {
         (word & self.slot_mask).checked_sub(1)
     }
 
-    /// The slots of all entries in the set of `hash`, where it has no empty place; otherwise none.
+    /// The slots of all entries in the set of `hash` if it is full; otherwise none.
     #[inline]
     pub fn full_set(&self, hash: u64) -> impl Iterator<Item = u32> + use<'_> {
         let set = &self.sets[self.set(hash)];
@@ -95,7 +96,8 @@ impl Index {
         words.iter().map(|word| self.slot(*word))
     }
 
-    /// Enters `slot`, which is not in the index, if the set of `hash` has an empty place; says whether it has.
+    /// Inserts `slot`, which must not be in the index, if the set of `hash` has an empty place. Returns whether it
+    /// has.
     pub fn insert(&mut self, hash: u64, slot: u32) -> bool {
         let (number, tag) = (self.set(hash), self.tag(hash));
         let set = &mut self.sets[number];
@@ -105,12 +107,12 @@ impl Index {
         true
     }
 
-    /// Takes out `slot`, which is in the set of `hash`. Nothing happens where it is not.
+    /// Removes `slot` from the set of `hash`, if it is there.
     pub fn remove(&mut self, hash: u64, slot: u32) {
         let (number, mask) = (self.set(hash), self.slot_mask);
         let set = &mut self.sets[number];
         let Some(taken) = set.iter().position(|word| word & mask == slot + 1) else { return };
-        // What stands behind it and would be found only across it moves up.
+        // An entry behind the hole that a search would no longer reach moves up.
         let mut hole = taken;
         for at in (1..WAYS).map(|step| (taken + step) % WAYS) {
             let word = set[at];
@@ -125,13 +127,13 @@ impl Index {
         set[hole] = 0;
     }
 
-    /// How many words a search for `hash` looks at, where it finds nothing: no search looks at more.
+    /// The number of words visited by a search for `hash` without a match: no search visits more.
     #[cfg(test)]
     pub fn count_probes(&self, hash: u64) -> usize {
         self.probes(hash).take_while(|word| *word != 0).count()
     }
 
-    /// Bytes that are reserved.
+    /// Bytes of reserved memory.
     #[cfg(test)]
     pub fn reserved_bytes(&self) -> usize {
         self.sets.capacity() * size_of::<[u32; WAYS]>()

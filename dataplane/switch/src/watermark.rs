@@ -2,8 +2,7 @@
 
 use units::Bytes;
 
-/// Two watermarks of one figure, as SONiC keeps them: one since the start, one since it was last
-/// read and cleared.
+/// Two watermarks of one figure, as SONiC keeps them: one since the start, one since the last read that cleared it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
     since_cleared: u64,
@@ -11,7 +10,7 @@ pub struct Watermark {
 }
 
 impl Watermark {
-    /// Notes that the figure stands at `level`.
+    /// Notes that the figure is at `level`.
     #[inline]
     pub(crate) fn note(&mut self, level: u64) {
         if level > self.since_cleared {
@@ -20,7 +19,7 @@ impl Watermark {
         }
     }
 
-    /// The higher of both, mark by mark.
+    /// The higher of both, for each mark.
     pub(crate) fn max(self, other: Self) -> Self {
         Self {
             since_cleared: self.since_cleared.max(other.since_cleared),
@@ -28,17 +27,17 @@ impl Watermark {
         }
     }
 
-    /// The highest level ever.
+    /// The highest level since the start.
     pub fn persistent(&self) -> Bytes {
         Bytes(self.persistent)
     }
 
-    /// The highest level since it was last cleared.
+    /// The highest level since the last clear.
     pub fn since_cleared(&self) -> Bytes {
         Bytes(self.since_cleared)
     }
 
-    /// Starts the cleared mark again from `level`, where the figure stands now.
+    /// Restarts the cleared mark at `level`, the present level of the figure.
     pub(crate) fn clear(&mut self, level: u64) {
         self.since_cleared = level;
     }

@@ -5,8 +5,8 @@ use core::fmt;
 
 /// An egress queue of one port: its position in the port's settings, from zero.
 ///
-/// Queues 0 to 7 belong to the priorities of these numbers. Each queue beyond them belongs to the priority that its
-/// settings name.
+/// Queues 0 to 7 belong to the priorities of the same numbers. The settings of each further queue name its
+/// priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(u8);
 
@@ -28,7 +28,7 @@ impl QueueId {
         self.0
     }
 
-    /// Its number, to index a table with one row per queue.
+    /// The number as an index into a table with one row per queue.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -36,7 +36,7 @@ impl QueueId {
 }
 
 impl From<Priority> for QueueId {
-    /// The first queue of `priority`, which has its number.
+    /// The first queue of `priority`, which has the same number.
     #[inline]
     fn from(priority: Priority) -> Self {
         Self(priority.number())
@@ -56,7 +56,7 @@ pub struct QueueSet(u64);
 impl QueueSet {
     /// No queue.
     pub const EMPTY: Self = Self(0);
-    /// The maximum number of queues of a set, and so of a port.
+    /// The largest number of queues of a set, and so of a port.
     pub const CAPACITY: usize = 64;
 
     /// Queues 0 to `count - 1`.

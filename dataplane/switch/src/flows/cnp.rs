@@ -15,7 +15,7 @@ use wire::vlan;
 /// TTL of CNPs.
 const TTL: u8 = 64;
 
-/// The way back to a sender, as a packet of its flow shows it.
+/// The way back to a sender, read from a packet of its flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WayBack {
     tag: Tag,
@@ -24,7 +24,7 @@ pub(crate) struct WayBack {
 }
 
 impl WayBack {
-    /// The way back that the packet in `headers` shows, which comes from this UDP port; `None` behind two VLAN tags. A CNP
+    /// The way back of the packet in `headers`, which comes from this UDP port. `None` behind two VLAN tags: a CNP
     /// has room for one, so it would not arrive.
     pub fn of(headers: &[u8], source_port: u16) -> Option<Self> {
         let stack = vlan::Stack::parse(headers).ok().filter(|stack| stack.inner.is_none())?;
@@ -37,7 +37,7 @@ impl WayBack {
 }
 
 impl Flows {
-    /// Whether packets of the flow are taken from `origin`. The digest of another origin may be the same.
+    /// Whether the flow accepts packets from `origin`. Origins can share a digest.
     pub fn is_from(&self, slot: Slot, origin: Origin) -> bool {
         self.table.cold(slot).origin() == Some(origin)
     }
@@ -56,8 +56,8 @@ pub(crate) struct CnpBuilder {
 }
 
 impl CnpBuilder {
-    /// The CNP to the sender of a flow whose way back [is kept](Flows::keep), and the port behind which the sender is;
-    /// `None` where the queue pair is not known. The CNP has this DSCP, and this PCP where the flow is tagged.
+    /// The CNP to the sender of a flow whose way back [is kept](Flows::keep), and the port behind which the sender
+    /// is; `None` if the queue pair is unknown. The CNP has this DSCP, and this PCP if the flow is tagged.
     pub fn build(
         &mut self,
         flows: &Flows,

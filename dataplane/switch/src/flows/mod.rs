@@ -1,24 +1,25 @@
 //! Flows: their hosts, the queue pairs that send them, and frames to their senders.
 //!
-//! Every scheme that speaks to senders stands on this module. It knows none of these schemes.
+//! Every scheme that notifies senders builds on this module, which depends on none of them.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`packet`] | a RoCEv2 packet, its flow's key and its origin, read where the [`Descriptor`] says |
+//! | [`packet`] | a RoCEv2 packet, its flow's key and its origin, read at the offsets of the [`Descriptor`] |
 //! | [`table`] | the flow table: bounded look-ups, ageing, the pin of the origin, slots |
 //! | [`resolver`] | the queue pairs that send flows |
 //! | [`notifications`] | control frames that wait for the link of a sender |
 //! | [`cnp`] | congestion notification packets to senders |
 //!
 //! A CNP must carry the sender's queue pair, and data packets carry only the receiver's. So both directions of the
-//! long-haul port are watched, and half-flows, (source host, destination host, destination queue pair), are joined to
-//! pairs: the destination queue pair of each is the source of the other. The connection manager's messages say it outright;
-//! otherwise the PSNs of responses tell. As a CNP to a wrong queue pair is worse than none, a pair is given up on the first
-//! doubt.
+//! long-haul port are watched, and half-flows, (source host, destination host, destination queue pair), are joined
+//! to pairs: the destination queue pair of each is the source of the other. The connection manager's messages
+//! contain both; otherwise the PSNs of responses identify them. A CNP to a wrong queue pair is worse than none, so
+//! a pair is given up on the first doubt.
 //!
-//! Addresses can be forged. The way in which a packet crosses cannot, and nor can the port, the station and the VLAN from
-//! which it came. Half-flows are apart by the first ([`packet::Hosts`]), and pinned to the second: packets that come from
-//! elsewhere are not looked at ([`Sighting::Stranger`]), until those from the former place have stopped.
+//! Addresses can be forged. The way in which a packet crosses the port cannot, nor can the port, station and VLAN
+//! that it came from. So half-flows of different ways are distinct ([`packet::Hosts`]), and each is pinned to its
+//! origin: packets from elsewhere are ignored ([`Sighting::Stranger`]) until packets from the former place have
+//! stopped.
 
 pub(crate) mod cnp;
 pub(crate) mod notifications;
@@ -45,21 +46,21 @@ use table::{FlowTable, Tick};
 use units::{Nanos, PortId, WireBytes};
 use wire::roce::{QueuePair, cm as management};
 
-/// A table of so many flows is likely to be in the cache.
+/// A table of at most this many flows is likely to be in the cache.
 const LARGE_TABLE: u32 = 1 << 14;
-/// Frames that are looked up ahead together.
+/// Frames that are prefetched together.
 const LOOK_AHEAD: usize = 32;
 
-/// To which flow a packet belongs.
+/// The flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
     Of(Slot),
-    /// To one whose packets come from elsewhere: another port, station or VLAN. Somebody speaks in the name of its sender.
+    /// The flow has packets from elsewhere: another port, station or VLAN. This one may forge its sender's address.
     Stranger,
-    /// It is a CNP to the sender of this flow, if that is known.
+    /// A CNP to the sender of this flow, if the flow is known.
     Notification(Option<Slot>),
-    /// To none: datagrams, those of the connection manager included, transports without a reliable or unreliable
-    /// connection, and all that is not RoCEv2.
+    /// No flow: datagrams, including those of the connection manager, transports without a reliable or unreliable
+    /// connection, and frames other than RoCEv2.
     NoFlow,
 }
 
@@ -67,13 +68,13 @@ pub(crate) enum Sighting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub sighting: Sighting,
-    /// Whether it carries data, so that its sender could send more slowly.
+    /// Whether it carries data, so that its sender can slow down.
     pub data: bool,
     /// UDP source port.
     pub source_port: u16,
 }
 
-/// The flows of a port, and who sends them.
+/// The flows of a port, and their senders.
 pub(crate) struct Flows {
     settings: FlowSettings,
     key: HashKey,
@@ -82,16 +83,16 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A table as large as `settings` ask for. The same `key` gives the same results.
+    /// A table of the size in `settings`. The same `key` gives the same results.
     pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
         let key = key.into();
         let table = FlowTable::new(settings.capacity, settings.ageing, key);
         Self { settings, key, table, resolver: Resolver::new(&settings) }
     }
 
-    /// New settings. What is known stays; but where the table has another size, ageing or key, that of `spare`, which is
-    /// made for these settings and has seen nothing, takes its place, and the old one goes there. Returns whether it
-    /// does: then no slot means what it meant.
+    /// Applies new settings. The state stays, unless the table needs another size, ageing or key. It is then
+    /// exchanged with that of `spare`, which was made for these settings and is empty. Returns whether it was: then
+    /// all slots have lost their meaning.
     pub fn configure(&mut self, settings: FlowSettings, spare: &mut Self) -> bool {
         let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.key);
         let exchanged = table(self) != table(spare);
@@ -103,8 +104,8 @@ impl Flows {
         exchanged
     }
 
-    /// Loads the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache misses of a
-    /// large table overlap. `more` loads the entry of a scheme for a flow.
+    /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache
+    /// misses of a large table overlap. `more` prefetches the entry of a scheme for a flow.
     #[inline]
     pub fn look_ahead<'a>(
         &self,
@@ -128,8 +129,9 @@ impl Flows {
         }
     }
 
-    /// Takes a frame that came in at `port` and crosses that of the long link: finds or enters its flow, learns from it,
-    /// and counts its data on the way out. What comes in was sent by hosts to whom nobody speaks at this end.
+    /// Takes a frame that came in at `port` and crosses the port of the long link: finds or enters its flow, learns
+    /// from it, and counts its data on the way out. Incoming data is not counted: this end notifies none of its
+    /// senders.
     #[inline(always)]
     pub fn see(
         &mut self,
@@ -145,7 +147,7 @@ impl Flows {
         }
     }
 
-    /// A frame that holds no packet of the usual kind.
+    /// Takes a frame without a packet of the usual kind.
     #[inline(never)]
     fn see_unusual(
         &mut self,
@@ -187,7 +189,7 @@ impl Flows {
         self.look_at(now, packet, role)
     }
 
-    /// A packet that is not just the next one of a known flow.
+    /// Takes a packet that is not simply the next one of a known flow.
     #[inline(never)]
     fn look_at(&mut self, now: Nanos, packet: &Packet, role: Role) -> Sighting {
         let Role { kind, data, .. } = role;
@@ -233,7 +235,7 @@ impl Flows {
         Sighting::Of(slot)
     }
 
-    /// A packet of no flow.
+    /// Takes a packet of no flow.
     #[cold]
     fn look_at_other(&mut self, now: Nanos, packet: &Packet) -> Sighting {
         if packet.bth.opcode().is_cnp() {
@@ -245,25 +247,25 @@ impl Flows {
         Sighting::NoFlow
     }
 
-    /// The flow whose sender a CNP from its receiver notifies, if it is known.
+    /// The flow whose sender is notified by a CNP from its receiver, if it is known.
     fn flow_notified(&self, cnp: &Packet) -> Option<Slot> {
         let back = self.table.find(cnp.hash, &cnp.key)?;
         self.table.partner(back)
     }
 
-    /// The queue pair that sends the flow, if it is known for certain enough to send it a CNP.
+    /// The queue pair that sends the flow, if it is certain enough for a CNP.
     #[inline]
     pub fn source_of(&self, slot: Slot) -> Option<QueuePair> {
         self.table.hot(slot).source()
     }
 
-    /// What every packet of a flow needs.
+    /// The part of a flow that every packet needs.
     #[inline]
     pub fn hot(&self, slot: Slot) -> &Hot {
         self.table.hot(slot)
     }
 
-    /// What every packet of a flow needs, to be changed.
+    /// As [`Flows::hot`], mutably.
     #[inline]
     pub fn hot_mut(&mut self, slot: Slot) -> &mut Hot {
         self.table.hot_mut(slot)
@@ -275,7 +277,7 @@ impl Flows {
         self.table.cold(slot)
     }
 
-    /// How many half-flows are known.
+    /// The number of half-flows in the table.
     pub fn len(&self) -> u32 {
         self.table.len()
     }
@@ -285,12 +287,12 @@ impl Flows {
         self.resolver.data
     }
 
-    /// What happened to flows so far.
+    /// Events of the flow table so far.
     pub fn flow_counters(&self) -> FlowCounters {
         self.table.counters()
     }
 
-    /// How the senders' queue pairs were found, and lost.
+    /// Events of the search for senders' queue pairs.
     pub fn resolver_counters(&self) -> ResolverCounters {
         self.resolver.counters
     }

@@ -1,4 +1,4 @@
-//! Control frames of schemes to senders, as they wait for their turn on a link.
+//! Control frames of schemes to senders, while they wait for a link.
 
 use crate::frame::ControlFrame;
 use core::net::IpAddr;
@@ -10,9 +10,9 @@ use wire::roce::cnp;
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
 
-/// A control frame to a sender. It is kept in few words, and written when it leaves: where it crosses to another shard it
-/// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of frame is
-/// another variant.
+/// A control frame to a sender. It is kept in few words, and written when it leaves: on the way to another shard it
+/// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of
+/// frame is another variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notification {
     /// A congestion notification packet.
@@ -27,7 +27,7 @@ impl Notification {
         }
     }
 
-    /// The host that is to get it.
+    /// The receiving host.
     pub fn receiver(&self) -> IpAddr {
         match self {
             Self::Cnp(frame) => match frame.addresses {
@@ -37,7 +37,7 @@ impl Notification {
         }
     }
 
-    /// The same, from one station to another.
+    /// The notification with the MAC addresses of another link.
     #[must_use]
     pub const fn readdressed(self, source_mac: MacAddress, destination_mac: MacAddress) -> Self {
         match self {
@@ -45,7 +45,7 @@ impl Notification {
         }
     }
 
-    /// The frame; `None` where it is longer than any control frame.
+    /// The frame; `None` if it is longer than any control frame.
     pub fn frame(&self) -> Option<ControlFrame> {
         let mut control = ControlFrame::zeroed(u8::try_from(self.length().0).ok()?);
         match self {
@@ -59,7 +59,7 @@ impl Notification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Taken,
-    /// There is no room. There may be at this instant; where it is never, who has room calls.
+    /// There is no room. There may be room at this time; if it is never, the port calls when it has room.
     Full {
         until: Nanos,
     },
@@ -67,7 +67,7 @@ pub(crate) enum Offer {
     Unreachable,
 }
 
-/// The notifications of one port. They come from a store of their own and go ahead of data.
+/// The notifications of one port. They have a store of their own and leave before data.
 #[derive(Debug)]
 pub(crate) struct Notifications(VecDeque<Notification>);
 
@@ -81,7 +81,7 @@ impl Notifications {
         self.0.is_empty()
     }
 
-    /// Adds one; `false` where there is no room.
+    /// Adds one; `false` if there is no room.
     pub fn push(&mut self, notification: Notification) -> bool {
         let room = self.0.len() < CAPACITY;
         if room {

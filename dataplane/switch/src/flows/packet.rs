@@ -1,4 +1,4 @@
-//! A RoCEv2 packet: whose it is, and where it came from (InfiniBand specification volume 1, section 9.2 and annex A17).
+//! A RoCEv2 packet: its flow and its origin (InfiniBand specification volume 1, section 9.2 and annex A17).
 
 use crate::descriptor::{Descriptor, Network};
 use crate::hash::KeyedHash;
@@ -10,9 +10,9 @@ use wire::ip::IpProtocol;
 use wire::roce::{self, QueuePair, bth};
 use wire::{ethernet, ipv4, ipv6, udp};
 
-/// An IP address of either version; those of IPv4 are mapped into IPv6 (RFC 4291 section 2.5.5.2). It is
-/// held in the words in which it is compared and hashed: bytes that were written apart and are read together
-/// cost the hot path more than everything else that it does.
+/// An IP address of either version; IPv4 is mapped into IPv6 (RFC 4291 section 2.5.5.2). It is held in words, as it
+/// is compared and hashed: bytes that are written apart and read together would cost the hot path more than all its
+/// other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     high: u64,
@@ -58,9 +58,9 @@ impl From<Address> for Ipv6Addr {
     }
 }
 
-/// From which host to which, and which way across the port of the long link. The way is part of it because addresses
-/// can be forged and the way cannot: what a host behind this end says in the name of one behind the other
-/// crosses the wrong way, and so never meets what that host says itself.
+/// Source and destination host, and the way across the port of the long link. Addresses can be forged, but the way
+/// cannot. If a host behind this end forges the address of one behind the other, its packets cross the wrong way,
+/// and so never mix with the true ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hosts {
     pub source: Address,
@@ -69,12 +69,12 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// The other direction: what answers crosses the other way.
+    /// The other direction: answers cross the other way.
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, way: self.way.reversed() }
     }
 
-    /// The hash of a direction between two hosts. The way does not count.
+    /// The hash of a direction between two hosts, without the way.
     pub fn hash(&self, keyed: &KeyedHash) -> u64 {
         hosts_hasher(keyed, self.source, self.destination).finish()
     }
@@ -88,7 +88,7 @@ fn hosts_hasher(keyed: &KeyedHash, source: Address, destination: Address) -> imp
     hasher
 }
 
-/// The hash of a flow. The way does not count.
+/// The hash of a flow, without the way.
 #[inline(always)]
 fn flow_hash(keyed: &KeyedHash, source: Address, destination: Address, qp: QueuePair) -> u64 {
     let mut hasher = hosts_hasher(keyed, source, destination);
@@ -96,7 +96,7 @@ fn flow_hash(keyed: &KeyedHash, source: Address, destination: Address, qp: Queue
     hasher.finish()
 }
 
-/// Which way a packet crosses the port of the long link.
+/// The direction in which a packet crosses the port of the long link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Way {
     Out,
@@ -113,8 +113,8 @@ impl Way {
     }
 }
 
-/// Where a packet came from, as far as the gateway itself can tell: the port at which it came in, the station that sent
-/// it, and its VLAN. In words, as [`Address`] is.
+/// The origin of a packet, as the gateway itself sees it: the port at which it came in, the station that sent it,
+/// and its VLAN. Held in words, like [`Address`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// The station's address, its first byte lowest, above 16 bits of the port's number.
@@ -125,20 +125,20 @@ pub(crate) struct Origin {
 impl Origin {
     const PORT_BITS: u32 = u16::BITS;
 
-    /// From `port`, by the station `mac`, with `vlan` as its outer tag; 0 without one.
+    /// The origin at `port`, from the station `mac`, with the outer tag `vlan`; 0 without one.
     pub const fn new(port: PortId, mac: MacAddress, vlan: u16) -> Self {
         let [a, b, c, d, e, f] = mac.0;
         Self::read(port, [a, b, c, d, e, f, 0, 0], vlan)
     }
 
-    /// Reads `headers`, of which `descriptor` is, of a frame that came in at `port`.
+    /// The origin of a frame that came in at `port`, with these `headers` and their `descriptor`.
     #[inline(always)]
     pub fn of(port: PortId, descriptor: &Descriptor, headers: &[u8]) -> Self {
         let bytes = headers.get(6..14).and_then(|source| source.first_chunk()).copied().unwrap_or_default();
         Self::read(port, bytes, descriptor.vlan)
     }
 
-    /// What lies behind the address is shifted out.
+    /// The shift removes the bytes after the address.
     #[inline(always)]
     const fn read(port: PortId, source: [u8; 8], vlan: u16) -> Self {
         Self { station: u64::from_le_bytes(source) << Self::PORT_BITS | port.0 as u64, vlan }
@@ -160,8 +160,8 @@ impl Origin {
         self.vlan
     }
 
-    /// 24 bits by which most origins differ, and any two of different ports. Who can choose its station's address
-    /// can choose the very one, so there is nothing to hide in how they are mixed.
+    /// 24 bits that differ for most origins, and always for different ports. A sender that can choose its station's
+    /// address can choose any, so mixing needs no secret.
     #[inline(always)]
     pub const fn digest(self) -> u32 {
         /// 2^64 over the golden ratio.
@@ -172,23 +172,23 @@ impl Origin {
     }
 }
 
-/// What tells flows apart: everything that goes to one queue pair of one host, from one host.
+/// The key of a flow: all packets from one host to one queue pair of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FlowKey {
     pub hosts: Hosts,
-    /// The receiver's.
+    /// The receiver's queue pair.
     pub qp: QueuePair,
 }
 
 impl FlowKey {
-    /// The hash of a flow, whichever way it goes.
+    /// The hash of a flow, without the way.
     #[inline]
     pub fn hash(&self, keyed: &KeyedHash) -> u64 {
         flow_hash(keyed, self.hosts.source, self.hosts.destination, self.qp)
     }
 }
 
-/// A RoCEv2 packet that is no later fragment.
+/// A RoCEv2 packet, or its first fragment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub key: FlowKey,
@@ -196,13 +196,14 @@ pub(crate) struct Packet<'a> {
     pub hash: u64,
     pub source_port: u16,
     pub origin: Origin,
-    /// BTH, and what there is of what follows.
+    /// BTH, and the available bytes after it.
     pub bth: bth::View<&'a [u8]>,
 }
 
 impl<'a> Packet<'a> {
-    /// The packet in `headers`, of which `descriptor` is, of a frame that came in at `port` and crosses the long link's
-    /// this `way`; `None` for everything but packets over IPv4 without options. [`Packet::find`] finds the others.
+    /// The packet in `headers`, with their `descriptor`, of a frame that came in at `port` and crosses the port of
+    /// the long link this `way`; `None` for all but packets over IPv4 without options. [`Packet::find`] finds the
+    /// others.
     #[inline(always)]
     pub fn usual(
         way: Way,
@@ -220,13 +221,13 @@ impl<'a> Packet<'a> {
         Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
     }
 
-    /// The key of an untagged packet over IPv4 without options: a first look at nearly every frame.
+    /// The key of an untagged packet over IPv4 without options: a quick path for nearly every frame.
     #[inline(always)]
     pub fn usual_key(way: Way, headers: &[u8]) -> Option<FlowKey> {
         Some(key_of(way, roce::Head::parse(headers.get(ethernet::HEADER_LEN..)?)?).0)
     }
 
-    /// Likewise any packet, layer by layer.
+    /// As [`Packet::usual`], for any packet, layer by layer.
     pub fn find(
         way: Way,
         port: PortId,

@@ -4,11 +4,10 @@ use super::packet::Packet;
 use wire::roce::extended::{Aeth, Reth};
 use wire::roce::{Opcode, Psn, Transport};
 
-/// The shortest path MTU of InfiniBand: an RDMA READ takes one PSN for so many bytes at most.
+/// The shortest path MTU of InfiniBand: an RDMA READ takes one PSN for at most this many bytes.
 const SHORTEST_MTU: u32 = 256;
 
-/// What a packet of an opcode is to the resolver, and whether it carries data, so that its sender could
-/// send more slowly.
+/// The kind of a packet to the resolver, and whether it carries data, so that its sender can slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     pub kind: Kind,
@@ -18,7 +17,7 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// That of packets with `opcode`.
+    /// The role of packets with `opcode`.
     #[inline(always)]
     pub fn of(opcode: Opcode) -> Self {
         ROLES[usize::from(opcode.0)]
@@ -31,7 +30,7 @@ impl Role {
     }
 }
 
-/// By opcode: every packet asks.
+/// Roles by opcode, as a table, because every packet needs one.
 const ROLES: [Role; 256] = {
     let mut roles = [Role::derived(Opcode(0)); 256];
     let mut opcode = 0;
@@ -42,12 +41,12 @@ const ROLES: [Role; 256] = {
     roles
 };
 
-/// What a packet is to the resolver.
+/// The kind of a packet to the resolver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of a requester, over a reliable connection.
+    /// From a requester, over a reliable connection.
     Request,
-    /// Of a responder, over a reliable connection.
+    /// From a responder, over a reliable connection.
     Response,
     /// Over an unreliable connection.
     Unacknowledged,
@@ -66,19 +65,19 @@ impl Kind {
     }
 }
 
-/// How many PSNs a request may take.
+/// The most PSNs that a request may take.
 #[inline]
 pub(super) fn psns(packet: &Packet) -> u32 {
     if !packet.bth.opcode().is_read_request() {
         return 1;
     }
-    // Where the length is missing, it may be any.
+    // Without the length, it may be any number.
     Reth::parse(packet.bth.payload()).map_or(u32::MAX, |reth| reth.dma_length.div_ceil(SHORTEST_MTU))
 }
 
-/// Which PSN a response repeats, and up to which requests are acknowledged by it (InfiniBand volume 1, section
-/// 9.7.5). In all but the first packet of a READ response the PSN is one of the response's own; a NAK
-/// repeats that of the request that it refuses or waits for.
+/// The PSN that a response repeats, and the last request that it acknowledges (InfiniBand volume 1, section 9.7.5).
+/// In all but the first packet of a READ response, the PSN is one of the response's own; a NAK repeats the PSN of
+/// the request that it refuses or waits for.
 #[inline]
 pub(super) fn answered(packet: &Packet) -> Option<(Psn, Psn)> {
     let psn = packet.bth.psn();

@@ -1,12 +1,12 @@
 //! The flow table: an entry for each flow, by its key and by its slot (LSCC, table I).
 //!
 //! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
-//! [`Index`] of one word per place leads to the flows; a word has the flow's slot and some bits of its
-//! hash, so that a lookup costs two cache misses, the word and the flow's line, which a burst overlaps by
-//! [`FlowTable::peek`]. Flows that have been idle for too long go as new ones come: each insertion looks at a few
-//! slots from a hand that moves round, and nothing is ever done for an idle flow otherwise. Where the set of a new
-//! flow is full, the idlest of the set makes room. So nothing that anybody sends costs more than some
-//! 40 places and slots looked at; and as the hash is keyed, nobody can choose what shares a set.
+//! [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its hash, so
+//! that a look-up costs two cache misses, the word and the flow's line; a burst overlaps them by
+//! [`FlowTable::peek`]. Flows that have been idle for too long are removed as new ones come: each insertion checks
+//! a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If the set of a new flow is
+//! full, the idlest of the set makes room. So no packet costs more than a visit of some 40 places and slots; and as
+//! the hash is keyed, no sender can choose flows that share a set.
 
 mod entry;
 #[cfg(test)]
@@ -20,19 +20,19 @@ use crate::table::Index;
 use units::{Interval, Nanos};
 use wire::roce::{Psn, QueuePair};
 
-/// Slots that an insertion looks at.
+/// Slots that an insertion checks.
 const GLANCE: u32 = 2;
-/// Slots that an insertion into a full table looks at.
+/// Slots that an insertion into a full table checks.
 const SEARCH: u32 = 16;
 
-/// What happened to flows.
+/// Events of the flow table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounters {
-    /// Entered.
+    /// Flows entered.
     pub entered: u64,
-    /// Forgotten to make room, though not idle for long.
+    /// Flows forgotten to make room, though not idle for long.
     pub evicted: u64,
-    /// Forgotten after they had been idle for longer than the ageing time.
+    /// Flows forgotten after they had been idle for longer than the ageing time.
     pub aged: u64,
 }
 
@@ -42,19 +42,19 @@ pub(crate) struct FlowTable {
     hot: Vec<Hot>,
     cold: Vec<Cold>,
     capacity: u32,
-    /// Slots that were given back, chained by `next`.
+    /// Free slots, chained by `next`.
     free: Link,
     live: u32,
     hand: u32,
-    /// In ticks.
+    /// The ageing time, in ticks.
     ageing: u32,
     keyed: KeyedHash,
     counters: FlowCounters,
 }
 
 impl FlowTable {
-    /// Room for `capacity` flows, one at least, which are forgotten when idle for `ageing`. The same
-    /// `key` gives the same order of everything.
+    /// Room for `capacity` flows, at least one, which are forgotten when idle for `ageing`. The same `key` gives
+    /// the same order of everything.
     pub fn new(capacity: u32, ageing: Interval, key: impl Into<HashKey>) -> Self {
         let capacity = capacity.clamp(1, Index::MOST_SLOTS);
         let slots = capacity as usize;
@@ -72,17 +72,17 @@ impl FlowTable {
         }
     }
 
-    /// How many flows are known.
+    /// The number of flows.
     pub const fn len(&self) -> u32 {
         self.live
     }
 
-    /// What happened to flows so far.
+    /// Events so far.
     pub const fn counters(&self) -> FlowCounters {
         self.counters
     }
 
-    /// What the other calls want to know of a key.
+    /// The hash of a key, for the other calls.
     #[inline]
     pub fn hash(&self, key: &FlowKey) -> u64 {
         key.hash(&self.keyed)
@@ -93,7 +93,7 @@ impl FlowTable {
         hosts.hash(&self.keyed)
     }
 
-    /// The key of the hash of what is entered.
+    /// The key of the hash.
     #[inline]
     pub const fn keyed(&self) -> &KeyedHash {
         &self.keyed
@@ -105,21 +105,21 @@ impl FlowTable {
         self.index.peek(hash)
     }
 
-    /// Loads the flow's line to which `word` leads, for the same reason, when the words of the burst are there.
+    /// Prefetches the line of the flow in `word`, for the same reason, once the words of the burst are loaded.
     #[inline]
     pub fn peek_flow(&self, word: u32) -> Option<(Slot, &Hot)> {
         let slot = self.index.slot_of(word)?;
         Some((Slot(slot), self.hot.get(slot as usize)?))
     }
 
-    /// Where the flow `key` with this `hash` is.
+    /// The slot of the flow `key` with this `hash`.
     #[inline(always)]
     pub fn find(&self, hash: u64, key: &FlowKey) -> Option<Slot> {
         self.index.find(hash, |slot| self.hot(Slot(slot)).is_of(key)).map(Slot)
     }
 
-    /// Takes the next data packet of a flow that is as everybody expects, or one that was sent before and tells
-    /// nothing new; `None` where it is anything else, or does not come from an origin with this `digest`.
+    /// Takes the next expected data packet of a flow, or a repeated one without news; `None` for any other packet,
+    /// or one from an origin without this `digest`.
     #[inline(always)]
     pub fn go_on(&mut self, hash: u64, key: &FlowKey, digest: u32, now: Nanos, psn: Psn) -> Option<Slot> {
         let (slot, ageing) = (self.find(hash, key)?, self.ageing);
@@ -130,9 +130,8 @@ impl FlowTable {
         (usual || self.repeats(slot, psn, Tick::of(now))).then_some(slot)
     }
 
-    /// Takes a data packet that lies behind the last one and ahead of the first one of a half-flow that is not
-    /// bound, and says whether it was one: a sender that has lost a packet goes back to it, and sends all again
-    /// that followed.
+    /// Takes a data packet between the first and the last one of a half-flow that is not bound. Returns whether it
+    /// was one: a sender that has lost a packet goes back to it, and repeats all packets after it.
     #[inline(never)]
     fn repeats(&mut self, slot: Slot, psn: Psn, now: Tick) -> bool {
         let (hot, first) = (&self.hot[slot.index()], self.cold[slot.index()].first);
@@ -146,8 +145,8 @@ impl FlowTable {
         again
     }
 
-    /// As [`FlowTable::find`]; enters the flow, where it is not there or has been idle for too long, and says
-    /// whether it did. `gone` is called with each flow that goes, while it is still there.
+    /// As [`FlowTable::find`], but enters a flow that is missing or has been idle for too long. Returns whether it
+    /// did. Calls `gone` with each flow that is removed, while it is still there.
     #[inline]
     pub fn find_or_insert(
         &mut self,
@@ -182,7 +181,7 @@ impl FlowTable {
         }
         let idlest = self.sweep(tick, &mut remove);
         let crowded = self.idlest_of_full_set(hash, tick);
-        // The slot that is given up last is the one that is taken: who enters two flows and finds one slot knows.
+        // The slot freed last is reused first: a caller that enters two flows and gets one slot can tell.
         if let Some(slot) = crowded.or(idlest.filter(|_| self.live == self.capacity)) {
             self.counters.evicted += 1;
             remove(self, slot);
@@ -195,7 +194,7 @@ impl FlowTable {
         slot
     }
 
-    /// Frees what has aged of the next few slots, more of them where the table is full. Returns the idlest of the
+    /// Frees aged flows among the next few slots, and more of them if the table is full. Returns the idlest of the
     /// others.
     fn sweep(&mut self, now: Tick, remove: &mut impl FnMut(&mut Self, Slot)) -> Option<Slot> {
         let full = self.live == self.capacity;
@@ -217,7 +216,7 @@ impl FlowTable {
         idlest.map(|(_, slot)| slot)
     }
 
-    /// The idlest flow in the set of `hash`, where that has no room for another one.
+    /// The idlest flow in the set of `hash`, if the set is full.
     fn idlest_of_full_set(&self, hash: u64, now: Tick) -> Option<Slot> {
         self.index.full_set(hash).map(Slot).max_by_key(|slot| self.idle(*slot, now))
     }
@@ -229,7 +228,7 @@ impl FlowTable {
             *self.cold_mut(slot) = Cold::NEW;
             return slot;
         }
-        // Not reached at capacity: the sweep has left a free slot.
+        // Not reached at capacity, because the sweep has left a free slot.
         let slot = Slot(self.hot.len() as u32);
         self.hot.push(hot);
         self.cold.push(Cold::NEW);
@@ -253,20 +252,20 @@ impl FlowTable {
         now.since(self.hot(slot).last_seen) > self.ageing && self.idle(slot, now) > self.ageing
     }
 
-    /// For how many ticks a flow has been idle. The halves of a pair age together: as long as there is data one way,
-    /// who gets the CNPs must be known.
+    /// Ticks for which a flow has been idle. The halves of a pair age together: as long as there is data one way,
+    /// the receiver of CNPs must be known.
     fn idle(&self, slot: Slot, now: Tick) -> u32 {
         let own = now.since(self.hot(slot).last_seen);
         self.partner(slot).map_or(own, |partner| own.min(now.since(self.hot(partner).last_seen)))
     }
 
-    /// What every packet of a flow needs.
+    /// The part of a flow that every packet needs.
     #[inline]
     pub fn hot(&self, slot: Slot) -> &Hot {
         &self.hot[slot.index()]
     }
 
-    /// What every packet of a flow needs, to be changed.
+    /// As [`FlowTable::hot`], mutably.
     #[inline]
     pub fn hot_mut(&mut self, slot: Slot) -> &mut Hot {
         &mut self.hot[slot.index()]
@@ -278,7 +277,7 @@ impl FlowTable {
         &self.cold[slot.index()]
     }
 
-    /// The rest of a flow, to be changed.
+    /// As [`FlowTable::cold`], mutably.
     #[inline]
     pub fn cold_mut(&mut self, slot: Slot) -> &mut Cold {
         &mut self.cold[slot.index()]

@@ -1,15 +1,15 @@
 //! The half-flows that are not bound, by their hosts.
 //!
-//! A chain holds the half-flows of a direction between two hosts, and of those that share its hash. Each
-//! has an ordinal in it, by which half-flows of the other direction remember that it cannot be
-//! their other half. Long chains would cost too much: what finds no room is left out, and while
-//! anything is, or was forgotten a moment ago, nothing can be concluded from what the chain does not hold.
+//! A chain holds the half-flows of a direction between two hosts, and of other hosts with the same hash. Each has
+//! an ordinal in it, by which half-flows of the other direction note that it cannot be their other half. Long
+//! chains would cost too much, so a half-flow that finds no room is left out. While any is left out, or was
+//! forgotten a moment ago, the absence of a half-flow from the chain proves nothing.
 
 use crate::flows::packet::{Hosts, Way};
 use crate::flows::table::{Cold, Flags, FlowTable, Link, Slot};
 use units::{Interval, Nanos};
 
-/// What was in flight has come by then.
+/// The time within which packets in flight have arrived.
 pub(super) const ANSWERED_WITHIN: Interval = Interval(1 << 30);
 /// Chains, at least as many as there are busy pairs of hosts on most links.
 const CHAINS: usize = 1 << 14;
@@ -22,12 +22,12 @@ pub(super) const fn stamp(now: Nanos) -> u16 {
     (now.0 >> STAMP_SHIFT) as u16
 }
 
-/// Whether less than about a second has gone by since `stamp`; now and then also long after.
+/// Whether less than about a second has gone by since `since`; occasionally true long after, too.
 pub(super) const fn is_recent(now: Nanos, since: u16) -> bool {
     age(now, since) < 1 << 10
 }
 
-/// How many units ago `stamp` was; less, where it was long ago.
+/// The age of `since` in units, modulo the range of stamps.
 pub(super) const fn age(now: Nanos, since: u16) -> u16 {
     stamp(now).wrapping_sub(since)
 }
@@ -35,14 +35,14 @@ pub(super) const fn age(now: Nanos, since: u16) -> u16 {
 #[derive(Clone, Copy)]
 struct Chain {
     head: Link,
-    /// How many half-flows found no room.
+    /// The number of half-flows that found no room.
     left_out: u32,
-    /// Until when half-flows that were forgotten may yet be answered.
+    /// The time until which forgotten half-flows may still be answered.
     gap_ends: Nanos,
-    /// The ordinals that are taken.
+    /// The ordinals in use.
     taken: u64,
-    /// The ordinals, among the half-flows of the other direction, that some half-flow in it may have noted: as one that
-    /// cannot be its other half, or as the only one that may be.
+    /// The ordinals, among half-flows of the other direction, that some half-flow in it may have noted: as
+    /// excluded, or as the only candidate.
     noted: u64,
 }
 
@@ -69,7 +69,7 @@ impl Chains {
         &mut self.0[number]
     }
 
-    /// The half-flows in the chain of `hosts`, which may be of other hosts too. At most 64.
+    /// The half-flows in the chain of `hosts`, which may include other hosts. At most 64.
     pub fn members<'a>(&self, table: &'a FlowTable, hosts: &Hosts) -> impl Iterator<Item = Slot> + use<'a> {
         let head = self.0[self.number(table, hosts)].head.get();
         core::iter::successors(head, |slot| table.cold(*slot).next.get())
@@ -80,20 +80,20 @@ impl Chains {
         self.0[self.number(table, hosts)].taken
     }
 
-    /// Whether half-flows of `hosts` may have been left out, or forgotten.
+    /// Whether half-flows of `hosts` may have been left out or forgotten.
     pub fn leaves_out(&self, table: &FlowTable, hosts: &Hosts, now: Nanos) -> bool {
         let chain = &self.0[self.number(table, hosts)];
         chain.left_out > 0 || now < chain.gap_ends
     }
 
-    /// A half-flow of `hosts` is forgotten while requests on it may yet be answered: nothing can be concluded from what
-    /// the chain does not hold until that is over, after about a second.
+    /// Notes that a half-flow of `hosts` is forgotten while requests on it may still be answered. Until that is
+    /// over, after about a second, absence from the chain proves nothing.
     pub fn leave_gap(&mut self, table: &FlowTable, hosts: &Hosts, now: Nanos) {
         self.of(table, hosts).gap_ends = now + ANSWERED_WITHIN;
     }
 
-    /// Puts a half-flow that is not bound into its chain, if it is not there and there is room; says whether it is
-    /// there now.
+    /// Puts a half-flow that is not bound into its chain, if it is not there and there is room. Returns whether it
+    /// is there now.
     pub fn join(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) -> bool {
         let flags = table.cold(slot).flags;
         if flags.has(Flags::CHAINED) {
@@ -126,8 +126,8 @@ impl Chains {
         true
     }
 
-    /// What [`Chains::leave`] and [`Chains::join`] do together: whoever could not be the other half may be now. It
-    /// keeps its place in the chain, for nothing depends on that.
+    /// Does the same as [`Chains::leave`] and [`Chains::join`] together: half-flows that were excluded become
+    /// candidates again. It keeps its place in the chain, because nothing depends on it.
     pub fn rejoin(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let flags = table.cold(slot).flags;
         if !flags.has(Flags::CHAINED) {
@@ -144,7 +144,7 @@ impl Chains {
         self.erase(table, &hosts, Some((slot, former)), 1 << ordinal);
     }
 
-    /// Takes a half-flow out of its chain, if it is there. No other one has it for its only candidate any longer.
+    /// Removes a half-flow from its chain, if it is there. It is then no longer the only candidate of any other.
     pub fn leave(&mut self, table: &mut FlowTable, slot: Slot) {
         let flags = table.cold(slot).flags;
         let hosts = table.hot(slot).key().hosts;
@@ -169,8 +169,7 @@ impl Chains {
         self.note(table, slot, ordinals);
     }
 
-    /// Notes that only `candidate`, which stands in its chain, may be the other half of `slot`, and that nothing has
-    /// confirmed it yet.
+    /// Notes that only `candidate`, which is in its chain, may be the other half of `slot`, still unconfirmed.
     pub fn claim(&mut self, table: &mut FlowTable, slot: Slot, candidate: Slot) {
         let ordinal = table.cold(candidate).ordinal;
         let cold = table.cold_mut(slot);
@@ -183,9 +182,9 @@ impl Chains {
         self.of(table, &hosts).noted |= ordinals;
     }
 
-    /// Takes from the half-flows of the other direction what they have noted: that a half-flow with its former ordinal is
-    /// the only candidate, and whom these `ordinals` meant before. A chain in which nobody has is not walked:
-    /// where there are no responses, flows come and go at the cost of one line.
+    /// Erases notes of half-flows of the other direction: that `former`, with its ordinal, is the only candidate,
+    /// and the former meaning of these `ordinals`. Skips a chain without such notes: where there are no responses,
+    /// flows come and go at the cost of one line.
     fn erase(&mut self, table: &mut FlowTable, hosts: &Hosts, former: Option<(Slot, u8)>, ordinals: u64) {
         let chain = self.of(table, &hosts.reversed());
         if chain.noted & (ordinals | former.map_or(0, |(_, ordinal)| 1 << ordinal)) == 0 {
@@ -201,7 +200,7 @@ impl Chains {
             }
             claims |= cold.other != Link::NONE;
         }
-        // Claims of other hosts in the same chain may be of half-flows with the same ordinals.
+        // Claims of other hosts in the same chain may concern half-flows with the same ordinals.
         if !claims {
             self.of(table, &hosts.reversed()).noted &= !ordinals;
         }
@@ -219,7 +218,7 @@ impl Chains {
     }
 }
 
-/// A half-flow has an ordinal, and nothing has been found out about it.
+/// Gives a half-flow an ordinal, with nothing found out about it.
 fn begin(cold: &mut Cold, ordinal: u32, now: Nanos) {
     (cold.ordinal, cold.joined) = (ordinal as u8, stamp(now));
     (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);

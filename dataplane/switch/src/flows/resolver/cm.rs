@@ -1,31 +1,30 @@
-//! Connections as the connection manager makes and ends them: it is in its messages alone that both
-//! queue pairs are written.
+//! Connections made and ended by the connection manager: only its messages contain both queue pairs.
 
 use crate::flows::packet::{Hosts, Origin};
 use units::{Interval, Nanos};
 use wire::roce::QueuePair;
 use wire::roce::cm::{CommunicationId, Message};
 
-/// Requests that are remembered, in sets of [`WAYS`].
+/// The most requests that are kept, in sets of [`WAYS`].
 const CAPACITY: usize = 4_096;
-/// Where a request may stand.
+/// The places for a request.
 const WAYS: usize = 16;
-/// How long a request is remembered.
+/// The time for which a request is kept.
 const AGEING: Interval = Interval::from_secs(60);
 
-/// What a message does to the two halves of a connection.
+/// The effect of a message on the two halves of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// What goes from the first host to the second one's queue pair comes from the first one's,
-    /// and the other way round.
+    /// Packets from the first host to the second one's queue pair come from the first one's, and vice versa.
     Bind { hosts: Hosts, source: QueuePair, destination: QueuePair },
-    /// What goes from the first host, who says so, to the second one's queue pair has ended, and its other half.
+    /// The half-flow from the first host, which sent the message, to the second one's queue pair has ended, and its
+    /// other half.
     End { hosts: Hosts, destination: QueuePair },
-    /// What [`Event::Bind`] said is contradicted by another message.
+    /// Another message contradicts [`Event::Bind`].
     Contradict { hosts: Hosts, source: QueuePair, destination: QueuePair },
 }
 
-/// When a message came, from whom and to whom, and from where.
+/// The time of a message, its sender and receiver, and its origin.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::flows) struct Envelope {
     pub now: Nanos,
@@ -33,17 +32,17 @@ pub(in crate::flows) struct Envelope {
     pub origin: Origin,
 }
 
-/// A REQ, and what was replied to it.
+/// A REQ, and the reply to it.
 #[derive(Clone, Copy)]
 struct Request {
-    /// From whom, to whom.
+    /// The sender and the receiver.
     hosts: Hosts,
     origin: Origin,
     /// The sender's name for the connection.
     id: CommunicationId,
     qp: QueuePair,
     replied: Option<QueuePair>,
-    /// Two messages say different things about it, so none of them counts.
+    /// Two messages contradict each other about it, so neither counts.
     contested: bool,
     since: Nanos,
 }
@@ -56,8 +55,7 @@ impl Request {
 
 type Set = [Option<Request>; WAYS];
 
-/// The requests of the last minute. They cross the port the other way than what answers them, or do not match
-/// ([`Hosts`]).
+/// The requests of the last minute. Answers to them must cross the port the other way to match ([`Hosts`]).
 pub(super) struct Requests {
     sets: Vec<Set>,
 }
@@ -67,7 +65,7 @@ impl Requests {
         Self { sets: vec![[None; WAYS]; CAPACITY / WAYS] }
     }
 
-    /// Takes a message. `hash` must give nobody who sends messages a choice of its results.
+    /// Takes a message. `hash` must be unpredictable to senders of messages.
     pub fn take(
         &mut self,
         envelope: &Envelope,
@@ -99,8 +97,7 @@ impl Requests {
         }
     }
 
-    /// Forgets the connection that the two names are of, whichever host asked for it. A name that is zero
-    /// is none.
+    /// Forgets the connection with the two names, whichever host asked for it. A name of zero is none.
     fn forget(
         &mut self,
         envelope: &Envelope,
@@ -116,7 +113,7 @@ impl Requests {
     }
 
     fn set(&mut self, hash: u64, id: CommunicationId) -> &mut Set {
-        /// 2^64 by the golden ratio: the high bits of a product with it differ for numbers in a row.
+        /// 2^64 over the golden ratio: the high bits of a product with it differ for consecutive numbers.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let set = (hash ^ u64::from(id.0)).wrapping_mul(SPREAD) >> 32;
         let set = set as usize % self.sets.len();
@@ -134,8 +131,8 @@ fn find<'a>(
     set.iter_mut().find(|known| known.as_ref().is_some_and(wanted))
 }
 
-/// A REQ. The same one again changes nothing. One of that name with another queue pair is not from the same sender,
-/// or not about the same connection: neither counts.
+/// Takes a REQ. A repetition changes nothing. A REQ of the same name with another queue pair is from another sender
+/// or about another connection: then neither counts.
 fn enter(set: &mut Set, envelope: &Envelope, id: CommunicationId, qp: QueuePair) -> Option<Event> {
     let Envelope { now, hosts, origin } = *envelope;
     if let Some(known) = find(set, now, &hosts, id).and_then(Option::as_mut) {
@@ -148,7 +145,7 @@ fn enter(set: &mut Set, envelope: &Envelope, id: CommunicationId, qp: QueuePair)
     None
 }
 
-/// A REP: the first one counts, and the same one again. Another queue pair in the same place contradicts both.
+/// Takes a REP: the first one counts, and its repetitions. Another queue pair in the same place contradicts both.
 fn reply(request: &mut Request, qp: QueuePair) -> Option<Event> {
     if request.contested {
         return None;
@@ -165,9 +162,9 @@ fn contest(request: &mut Request) -> Option<Event> {
     Some(Event::Contradict { hosts: request.hosts, source: request.qp, destination: request.replied? })
 }
 
-/// The place in a full set that is given to a newcomer: the oldest of whoever has taken the most. The port comes
-/// first, which nobody can forge, then the station at it, then the address that it gives. So who asks for more than
-/// its share takes from itself.
+/// The place in a full set that a newcomer gets: the oldest of the holder of the most places. Holders are compared
+/// by port, which cannot be forged, then by station at the port, then by claimed address. So a sender that asks for
+/// more than its share takes from itself.
 fn most_taken(set: &Set) -> usize {
     let count = |same: &dyn Fn(&Request) -> bool| set.iter().flatten().filter(|other| same(other)).count();
     let taken = |request: &Request| {

@@ -1,36 +1,36 @@
-//! What the PSN of a response says about whose it is.
+//! The conclusions from the PSN of a response about its sender.
 //!
-//! A response on a half-flow (Y to X, S) carries the PSN of a request that X sent to the other half,
-//! (X to Y, D). So D is one of the half-flows on which that PSN was sent; and one on which it has not been sent yet is
-//! not D, and never will be.
+//! A response on a half-flow (Y to X, S) carries the PSN of a request that X sent to the other half, (X to Y, D).
+//! So D is one of the half-flows on which that PSN was sent; a half-flow on which it has not been sent yet is not
+//! D, and never will be.
 //!
 //! **A pair is bound when one candidate is left.** As long as requests and responses of all connections between the
-//! two hosts pass here, that candidate is the right one, whatever the PSNs: the right one passed here before the
-//! response to it, so it is among the candidates and is never excluded. It takes connections of which only the responses
-//! pass here (routes differ by direction) to be deceived: they find only the wrong ones. What protects from
-//! those are three rules, none of which is proof:
+//! two hosts pass here, that candidate is the right one, whatever the PSNs: it passed here before the response to
+//! it, so it is among the candidates and is never excluded. Only connections whose responses alone pass here
+//! (routes differ by direction) can deceive the resolver: all their candidates are wrong. Three rules protect from
+//! these, though none is proof:
 //!
-//! - Confirmations. The PSN at which a connection starts is random with most libraries, so a wrong candidate
-//!   whose range of PSNs is `w` wide fits with a probability of `w / 2^24`. More confirmations do not multiply it, since
-//!   both sides move on together; they only outlast what moves at another speed. So [`FEW`] are
-//!   enough where `w` is below [`NARROW`], one false match in 16384, as good as the UDP source port, after
-//!   which [`ONE`] is enough. PSNs near zero say nothing, since NCCL starts there, and wide
-//!   ranges little: those take [`MANY`].
+//! - Confirmations. The PSN at which a connection starts is random with most libraries, so a wrong candidate whose
+//!   range of PSNs is `w` wide fits with a probability of `w / 2^24`. More confirmations do not multiply it, since
+//!   both sides move on together; they only outlast candidates that move at another speed. So [`FEW`] are enough if
+//!   `w` is below [`NARROW`], one false match in 16384. That is as good as the UDP source port, after which [`ONE`]
+//!   is enough. PSNs near zero prove nothing, since NCCL starts there, and wide ranges little: those take [`MANY`].
 //! - Contests. While another half-flow has the same only candidate, neither is bound.
-//! - Exclusions are for good. A response that fits nothing has excluded everything that is known by then.
+//! - Exclusions are for good. A response that fits nothing has excluded every half-flow known by then.
 //!
-//! Who lies must lie in time, too. Half-flows cross the port one way, and only what crosses the other way answers them, so
-//! a host behind this end cannot answer for one behind the other. Responses count only when the half-flow has been there for a
-//! round trip: those that come before it are made up, whoever sends them, and those that are made up later
-//! compete with the true ones. Where packets of several origins came on a half-flow, all but those of the first are
-//! not looked at; so it is excluded by nothing, and no response half-flow of which that is so leaves room for others.
+//! Forged responses must also come at the right time. Half-flows cross the port one way, and only packets that
+//! cross the other way answer them, so a host behind this end cannot answer for one behind the other. Responses
+//! count only when the half-flow has been there for a round trip: earlier ones are forged, whoever sends them, and
+//! later forgeries compete with the true ones. If packets of several origins came on a half-flow, all but those of
+//! the first are ignored; so nothing excludes it, and a response half-flow with such a candidate leaves no room for
+//! others.
 //!
-//! What cannot be told apart in principle:
+//! Two cases cannot be told apart in principle:
 //!
-//! - between the same two hosts, one connection of which only requests pass here and one of which only
+//! - between the same two hosts, one connection of which only requests pass here and another of which only
 //!   responses do, which start at the same PSN and proceed in step;
-//! - a queue pair that is used again for another partner, with PSNs where those of its former life were sent and
-//!   not yet acknowledged here. It is taken for its former self until they leave that range.
+//! - a queue pair that is used again for another partner, with PSNs that its former life sent and that were not yet
+//!   acknowledged here. It is taken for its former self until they leave that range.
 
 use super::chains::{self, Chains, STAMP_SHIFT, is_recent};
 use crate::flows::table::{Cold, Flags, FlowTable, Hot, Link, Progress, Slot, Tick};
@@ -38,9 +38,9 @@ use crate::program::FlowSettings;
 use units::Nanos;
 use wire::roce::{Psn, source_port_of_queue_pairs};
 
-/// Confirmations when the UDP source port is the one that follows from the two queue pairs.
+/// Confirmations if the UDP source port is the one that follows from the two queue pairs.
 const ONE: u8 = 1;
-/// Confirmations when the range is narrow and far from zero.
+/// Confirmations if the range is narrow and far from zero.
 const FEW: u8 = 2;
 /// Confirmations otherwise.
 const MANY: u8 = 16;
@@ -48,25 +48,25 @@ const MANY: u8 = 16;
 const NARROW: u32 = 1 << 10;
 /// A PSN less than this from zero is near it.
 const NEAR_ZERO: u32 = 1 << 16;
-/// The widest range of PSNs that is remembered: as many as can be in flight where PSNs are used at all.
+/// The widest range of PSNs that is kept: as many as can be in flight where PSNs are used at all.
 const WIDEST: u32 = FlowSettings::MOST_PSNS;
 const _: () = assert!(Windows::LEAST <= WIDEST);
-/// A half-flow that was quiet for so many ticks, about a second, may be another one.
+/// The time in ticks, about a second, after which a quiet half-flow may be another one.
 pub(super) const QUIET: u32 = 1 << 14;
 
-/// What follows from the rate and the round trip of the port for PSNs.
+/// The limits on PSNs that follow from the rate and the round trip of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Windows {
-    /// What lies further ahead or behind is not the same sequence of PSNs.
+    /// A PSN further ahead or behind is not of the same sequence.
     pub jump: u32,
-    /// Whether PSNs can tell anything: where too many are in flight, they cannot.
+    /// Whether PSNs identify pairs: not if too many are in flight.
     pub pairs: bool,
-    /// How old a half-flow must be for responses to count, in units of stamps: a round trip at least.
+    /// The age of a half-flow from which responses count, in units of stamps: at least a round trip.
     wait: u16,
 }
 
 impl Windows {
-    /// Less than that makes nothing more certain, and a queue that is paused for long is forgiven.
+    /// A smaller window adds no certainty, and this one tolerates a long pause of a queue.
     const LEAST: u32 = 1 << 20;
 
     pub fn new(settings: &FlowSettings) -> Self {
@@ -75,7 +75,7 @@ impl Windows {
         Self {
             jump: u32::try_from(in_flight).unwrap_or(WIDEST).clamp(Self::LEAST, WIDEST),
             pairs: settings.pairs_by_psn(),
-            // One more, since the unit in which it began may have been nearly over.
+            // One more, since the first unit may have been nearly over.
             wait: if wait == 0 { 0 } else { u16::try_from(wait + 1).unwrap_or(u16::MAX) },
         }
     }
@@ -86,19 +86,19 @@ impl Windows {
     }
 }
 
-/// What a response says.
+/// The content of a response.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::flows) struct Response {
     pub now: Nanos,
-    /// Whose PSN it repeats.
+    /// The PSN that it repeats.
     pub psn: Psn,
-    /// Up to which requests are acknowledged: it differs from `psn` in a NAK.
+    /// The last acknowledged request: it differs from `psn` in a NAK.
     pub acknowledged: Psn,
-    /// When the half-flow was seen before.
+    /// The time when the half-flow was seen before.
     pub before: Tick,
 }
 
-/// What follows from a response.
+/// The conclusion from a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// Nothing yet.
@@ -109,7 +109,7 @@ pub(super) enum Finding {
     Bound(Slot),
 }
 
-/// Where a PSN lies to what was sent on a half-flow.
+/// The position of a PSN relative to the requests on a half-flow.
 enum Place {
     Within,
     /// Sent before the half-flow was known, if it is on it at all.
@@ -118,7 +118,7 @@ enum Place {
     Elsewhere,
 }
 
-/// Looks at a response on a half-flow that stands in its chain.
+/// Evaluates a response on a half-flow that is in its chain.
 pub(super) fn look(
     windows: Windows,
     chains: &mut Chains,
@@ -130,7 +130,7 @@ pub(super) fn look(
     let tries = table.cold(slot).tries;
     table.cold_mut(slot).tries = tries.saturating_add(1);
     if tries == u8::MAX && Tick::of(response.now) == response.before {
-        // It costs the walk of a chain: for one that is hard to tell, it is enough every 65 us.
+        // It costs the walk of a chain: for a hard case, once every 65 us is enough.
         return Finding::Nothing;
     }
     let hosts = table.hot(slot).key().hosts;
@@ -145,7 +145,7 @@ pub(super) fn look(
     if table.cold(slot).other != Link::to(candidate) {
         chains.claim(table, slot, candidate);
     }
-    // The claim stands, so that whoever was first finds the others there.
+    // The claim stays, so that the first half-flow finds the others there.
     if !windows.may_answer(response.now, table.cold(candidate).joined) {
         return Finding::Nothing;
     }
@@ -165,8 +165,8 @@ pub(super) fn look(
     }
 }
 
-/// Notes the response; says whether it is one more than those before it. Where it does not continue them, the queue pair
-/// has been used again: what was found out is forgotten.
+/// Notes the response. Returns whether it is new. If it does not continue the former ones, the queue pair has been
+/// used again, and all findings are forgotten.
 pub(super) fn note(windows: Windows, table: &mut FlowTable, slot: Slot, response: Response) -> bool {
     let quiet = Tick::of(response.now).since(response.before) > QUIET;
     let cold = table.cold_mut(slot);
@@ -180,8 +180,8 @@ pub(super) fn note(windows: Windows, table: &mut FlowTable, slot: Slot, response
     !continues || step > 0
 }
 
-/// The only half-flow that the response may be about, if it is within what was sent there; an error where there
-/// are several, or it may yet turn out that there are. Excludes those that it cannot be about.
+/// The only half-flow that the response may be about, if the PSN is within the requests there; an error if there
+/// are several, or may turn out to be. Excludes half-flows that it cannot be about.
 fn only_candidate(
     windows: Windows,
     chains: &mut Chains,
@@ -208,7 +208,7 @@ fn only_candidate(
             _ if !hot.progress.has_requests() => rivals += 1,
             Place::Within => (found, rivals) = (Some(other), rivals + 1),
             Place::Before => rivals += 1,
-            // It may be about a packet that was not looked at.
+            // It may be about an ignored packet.
             Place::Elsewhere if not_heard => rivals += 1,
             Place::Elsewhere => {
                 excluded_now |= bit;
@@ -229,7 +229,7 @@ fn only_candidate(
     }
 }
 
-/// Whether a half-flow has been idle for too long, and nothing on it can be in flight.
+/// Whether a half-flow has been idle for so long that nothing on it can be in flight.
 fn has_gone(table: &FlowTable, slot: Slot, now: Tick) -> bool {
     now.since(table.hot(slot).last_seen) > QUIET && table.has_aged(slot, now)
 }
@@ -239,24 +239,24 @@ fn place(windows: Windows, hot: &Hot, cold: &Cold, response: Response) -> Place 
     if offset <= width(hot, cold) {
         return Place::Within;
     }
-    // After a second what was in flight has come.
+    // After a second, packets in flight have arrived.
     match distance(response.psn, cold.first) <= windows.jump && is_recent(response.now, cold.joined) {
         true => Place::Before,
         false => Place::Elsewhere,
     }
 }
 
-/// How many PSNs there are from the first request to the last.
+/// The number of PSNs from the first request to the last.
 fn width(hot: &Hot, cold: &Cold) -> u32 {
     distance(cold.first, hot.progress.reach())
 }
 
-/// How many PSNs `to` is ahead of `from`, 0 to 2^24 - 1.
+/// The number of PSNs by which `to` is ahead of `from`, 0 to 2^24 - 1.
 fn distance(from: Psn, to: Psn) -> u32 {
     Psn::from_low_bits(to.number().wrapping_sub(from.number())).number()
 }
 
-/// How many responses must confirm that `candidate` is the other half of `slot`.
+/// The number of responses that must confirm `candidate` as the other half of `slot`.
 fn needed(table: &FlowTable, slot: Slot, candidate: Slot, psn: Psn) -> u8 {
     let (hot, cold) = (table.hot(candidate), table.cold(candidate));
     if cold.source_port == source_port_of_queue_pairs(table.hot(slot).key().qp, hot.key().qp) {
@@ -274,8 +274,8 @@ pub(super) fn continues(windows: Windows, progress: Progress, psn: Psn) -> bool 
     beyond <= windows.jump
 }
 
-/// Notes a request on a half-flow that is not bound and comes neither for the first time nor right after the last.
-/// Says whether it still is the same sequence of PSNs.
+/// Notes a request on a half-flow that is not bound, which is neither the first nor right after the last. Returns
+/// whether it is still of the same sequence of PSNs.
 pub(super) fn widen(windows: Windows, table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) -> bool {
     let progress = table.hot(slot).progress;
     if !continues(windows, progress, psn) {

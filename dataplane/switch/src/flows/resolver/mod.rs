@@ -1,6 +1,7 @@
 //! The queue pair that sends a flow: pairs of half-flows, how they are bound, watched and ended.
 //!
-//! The connection manager's messages say it outright ([`cm`]); otherwise the PSNs of responses tell ([`correlation`]).
+//! The connection manager's messages contain it ([`cm`]); otherwise the PSNs of responses identify it
+//! ([`correlation`]).
 
 mod chains;
 mod cm;
@@ -19,19 +20,18 @@ use units::Nanos;
 use wire::roce::cm::Message;
 use wire::roce::{Psn, QueuePair};
 
-/// How the senders' queue pairs were found, and lost.
+/// Events of the search for senders' queue pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounters {
     /// Pairs that the connection manager's messages bound.
     pub resolved_by_cm: u64,
     /// Pairs that were bound because responses repeat the PSNs of requests.
     pub resolved_by_psn: u64,
-    /// Pairs that were taken apart because PSNs went back or leapt ahead: a queue pair may have
-    /// been used again.
+    /// Pairs taken apart because PSNs went back or leapt ahead: a queue pair may have been used again.
     pub suspended: u64,
-    /// Pairs that were taken apart because a response was about what was never sent.
+    /// Pairs taken apart because a response was about a request that was never sent.
     pub contradicted: u64,
-    /// Responses that several flows could be the answered ones of.
+    /// Responses that could answer several flows.
     pub ambiguous: u64,
     /// Pairs that the connection manager's messages ended.
     pub ended: u64,
@@ -40,24 +40,24 @@ pub struct ResolverCounters {
 /// Half-flows that carry data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataFlows {
-    /// Their sender's queue pair is known.
+    /// Half-flows whose sender's queue pair is known.
     pub resolved: u32,
-    /// It is not.
+    /// Half-flows whose sender's queue pair is unknown.
     pub unresolved: u32,
 }
 
-/// What a packet says about the sequence of PSNs that it belongs to.
+/// The position of a packet in a sequence of PSNs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Said {
-    /// It is a request with this PSN.
+    /// A request with this PSN.
     Request(Psn),
-    /// It is a response that repeats the PSN of a request.
+    /// A response that repeats the PSN of a request.
     Response(Response),
-    /// Nothing.
+    /// No position.
     Unnumbered,
 }
 
-/// What finds out who belongs to whom.
+/// The search for the other halves of half-flows.
 pub(super) struct Resolver {
     chains: Chains,
     windows: Windows,
@@ -77,12 +77,12 @@ impl Resolver {
         }
     }
 
-    /// The rate or the round trip of the port has changed. What is known stays.
+    /// Adapts to a new rate or round trip of the port. The state stays.
     pub fn configure(&mut self, settings: &FlowSettings) {
         self.windows = Windows::new(settings);
     }
 
-    /// A request that takes `packets` PSNs at most went by.
+    /// Takes a request, which takes at most `packets` PSNs.
     #[inline]
     pub fn request(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
         let progress = &mut table.hot_mut(slot).progress;
@@ -101,7 +101,7 @@ impl Resolver {
             match table.partner(slot) {
                 None => self.settle(table, slot, now),
                 Some(_) if table.cold(slot).flags.has(Flags::MANAGED) => {}
-                // So far it was the other half alone that asked.
+                // Until now, only the other half sent requests.
                 Some(_) => self.suspend(table, slot, now),
             }
             return;
@@ -112,7 +112,7 @@ impl Resolver {
         match table.partner(slot) {
             None if continues && !from_the_start => self.settle(table, slot, now),
             None => {
-                // Whoever had nothing to do with it before may have now.
+                // Half-flows that were excluded may be candidates now.
                 if !continues {
                     begin(table, slot, psn, packets);
                 }
@@ -129,13 +129,13 @@ impl Resolver {
         }
     }
 
-    /// Whether a request with this PSN on a half-flow that is bound may come from a queue pair in another life: it leaps,
+    /// Whether a request with this PSN on a bound half-flow may come from a queue pair in another life: it leaps,
     /// or does not wait for a response of this pair.
     fn doubts_request(&self, table: &FlowTable, slot: Slot, psn: Psn) -> bool {
         let Some(partner) = table.partner(slot) else { return false };
         let (progress, other) = (table.hot(slot).progress, table.cold(partner));
         let ahead = psn.distance_from(progress.last());
-        // Where there never was a response, it must not be sent again.
+        // Without any response so far, it must not repeat a PSN.
         let waits = match other.flags.has(Flags::ANSWERED) {
             true => {
                 let most = self.windows.jump + progress.tail();
@@ -147,7 +147,7 @@ impl Resolver {
         leaps || !waits || !correlation::continues(self.windows, progress, psn)
     }
 
-    /// A response went by.
+    /// Takes a response.
     #[inline]
     pub fn response(&mut self, table: &mut FlowTable, slot: Slot, response: Response) {
         match table.partner(slot) {
@@ -156,7 +156,7 @@ impl Resolver {
         }
     }
 
-    /// A response on a half-flow that is bound: does it fit?
+    /// Checks a response on a bound half-flow.
     #[inline]
     fn watch(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, response: Response) {
         let managed = table.cold(slot).flags.has(Flags::MANAGED);
@@ -171,8 +171,8 @@ impl Resolver {
         }
     }
 
-    /// Whether a response on a half-flow that is bound is about what was never sent, and whether it is about what is not
-    /// under way.
+    /// Whether a response on a bound half-flow is about a request that was never sent, and whether it is about one
+    /// that is not in flight.
     #[inline]
     fn doubts_response(
         &self,
@@ -189,9 +189,9 @@ impl Resolver {
         (contradicts, behind || late || !progress.has_requests())
     }
 
-    /// Whether a packet from another origin than those before it is listened to. On a half-flow that is bound, only one that
-    /// goes on where the others ended; and only when nothing has come from the former origin for about a second.
-    /// Stations move, and routes change; but who speaks in the name of a sender does so beside it.
+    /// Whether to accept a packet from another origin than those before it. Nothing must have come from the former
+    /// origin for about a second, and on a bound half-flow the packet must continue where the others ended.
+    /// Stations move, and routes change; but a forger sends beside the true sender.
     pub fn follows(&self, table: &FlowTable, slot: Slot, now: Nanos, said: Said) -> bool {
         if Tick::of(now).since(table.hot(slot).last_seen) <= QUIET {
             return false;
@@ -221,7 +221,7 @@ impl Resolver {
         }
         if cold.flags.has(Flags::ENDED) {
             if chains::is_recent(response.now, cold.joined) {
-                // It may still be about what has ended.
+                // It may still be about the ended connection.
                 correlation::note(self.windows, table, slot, response);
                 return;
             }
@@ -244,8 +244,8 @@ impl Resolver {
         }
     }
 
-    /// A packet of another origin is not looked at. Nothing can be concluded from what is not known of its half-flow,
-    /// and nothing holds that was.
+    /// Ignores a packet of another origin. From then on, unknown requests on its half-flow may exist, so earlier
+    /// conclusions about it are dropped, and none are drawn.
     pub fn pass_over(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let flags = &mut table.cold_mut(slot).flags;
         if flags.has(Flags::STRANGERS) {
@@ -268,12 +268,12 @@ impl Resolver {
         match event {
             Event::Bind { hosts, source, destination } => {
                 let [forth, back] = [(hosts, destination), (hosts.reversed(), source)];
-                // A queue pair of management makes no flow.
+                // The queue pairs of management make no flow.
                 if forth.1 <= QueuePair::GENERAL_SERVICES || back.1 <= QueuePair::GENERAL_SERVICES {
                     return;
                 }
                 let forth = self.enter(table, now, forth);
-                // In a table of one the second takes the first one's place.
+                // In a table of one, the second takes the first one's place.
                 let back = self.enter(table, now, back);
                 if forth != back {
                     self.bind_managed(table, forth, back, now);
@@ -322,7 +322,7 @@ impl Resolver {
         }
     }
 
-    /// A connection ended, bound or not.
+    /// Ends a connection, bound or not.
     fn end(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let partner = self.unbind(table, slot);
         self.counters.ended += u64::from(partner.is_some());
@@ -349,7 +349,7 @@ impl Resolver {
         table.pair(one, other);
     }
 
-    /// Takes a pair apart, if it is one; returns the other half.
+    /// Takes a pair apart, if it is one. Returns the other half.
     fn unbind(&mut self, table: &mut FlowTable, slot: Slot) -> Option<Slot> {
         let partner = table.part(slot)?;
         for half in [slot, partner] {
@@ -362,7 +362,8 @@ impl Resolver {
         Some(partner)
     }
 
-    /// A queue pair may have been used again: nobody gets a CNP until it is found out anew.
+    /// Suspends a pair whose queue pair may have been used again: neither half gets a CNP until it is resolved
+    /// anew.
     #[cold]
     fn suspend(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         if let Some(partner) = self.unbind(table, slot) {
@@ -372,7 +373,7 @@ impl Resolver {
         }
     }
 
-    /// A response on `slot` is about what was not sent on `partner`: they do not belong together.
+    /// Takes a pair apart because a response on `slot` is about a request that was not sent on `partner`.
     #[cold]
     fn contradict(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, now: Nanos) {
         self.unbind(table, slot);
@@ -385,7 +386,7 @@ impl Resolver {
         }
     }
 
-    /// What has been seen on a half-flow counts for the others as soon as it is no longer bound.
+    /// Makes the history of a half-flow count for the others as soon as it is no longer bound.
     fn settle_if_seen(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let flags = table.cold(slot).flags;
         let seen = flags.has(Flags::ANSWERED) || flags.has(Flags::STRANGERS);
@@ -394,7 +395,7 @@ impl Resolver {
         }
     }
 
-    /// A flow goes from the table.
+    /// Releases a flow that leaves the table.
     pub fn release(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         match self.unbind(table, slot) {
             None => {
@@ -407,7 +408,7 @@ impl Resolver {
             }
             Some(partner) => {
                 self.settle_if_seen(table, partner, now);
-                // It may come back, but none of those that are here is it.
+                // It may come back, but none of the present half-flows is it.
                 let hosts = table.hot(slot).key().hosts;
                 let ordinals = self.chains.ordinals(table, &hosts);
                 self.chains.exclude(table, partner, ordinals);
@@ -430,13 +431,13 @@ impl Resolver {
     }
 }
 
-/// The first request, or the first of another sequence of PSNs.
+/// Notes the first request, or the first of another sequence of PSNs.
 fn begin(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) {
     table.hot_mut(slot).progress.advance(psn, packets);
     table.cold_mut(slot).first = psn;
 }
 
-/// What was seen on a half-flow tells nothing about what comes, nor from where.
+/// Forgets the history of a half-flow, and its origin.
 fn forget(table: &mut FlowTable, slot: Slot) {
     table.hot_mut(slot).progress.forget();
     let flags = &mut table.cold_mut(slot).flags;
@@ -445,15 +446,15 @@ fn forget(table: &mut FlowTable, slot: Slot) {
     }
 }
 
-/// The connection manager is said to have ended a pair, by somebody who is not known to speak for it. If that is true, the
-/// PSNs of whoever uses the queue pairs next will show it.
+/// Takes an unproven message that the connection manager has ended a pair. If it is true, the PSNs of the next
+/// users of the queue pairs will show it.
 fn distrust(table: &mut FlowTable, slot: Slot) {
     for half in [Some(slot), table.partner(slot)].into_iter().flatten() {
         table.cold_mut(half).flags.set(Flags::MANAGED, false);
     }
 }
 
-/// From now on packets of `origin` alone are looked at.
+/// Accepts packets of `origin` alone from now on.
 pub(super) fn pin(table: &mut FlowTable, slot: Slot, origin: Origin) {
     table.hot_mut(slot).set_origin(origin);
     let cold = table.cold_mut(slot);

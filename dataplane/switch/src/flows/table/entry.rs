@@ -1,11 +1,11 @@
-//! What is known of a flow: one cache line that every packet needs, and the rest.
+//! An entry of the flow table: one cache line that every packet needs, and the rest.
 
 use crate::flows::packet::{Address, FlowKey, Hosts, Origin, Way};
 use units::{Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::roce::{Psn, QueuePair};
 
-/// Where a flow stands in the table, as long as it is there.
+/// The place of a flow in the table, for as long as it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot(pub(super) u32);
 
@@ -29,7 +29,7 @@ impl Tick {
         Self((now.0 >> Self::SHIFT) as u32)
     }
 
-    /// Ticks since `earlier`; zero where that is less than half a turn ahead.
+    /// Ticks since `earlier`; zero if `earlier` is ahead by less than half a turn.
     #[inline]
     pub const fn since(self, earlier: Self) -> u32 {
         let ticks = self.0.wrapping_sub(earlier.0);
@@ -42,7 +42,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// No flow is in the slot.
 const VACANT: u32 = u32::MAX - 1;
 
-/// What every packet of a flow needs.
+/// The part of a flow that every packet needs.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Hot {
@@ -51,12 +51,12 @@ pub(crate) struct Hot {
     receiver: u32,
     /// The sender's queue pair, or one of the two constants.
     source: u32,
-    /// Bytes on the wire of data packets that went out, above the digest of where the packets come from.
+    /// Bytes on the wire of data packets that went out, above the digest of their origin.
     sent: u64,
-    /// When the last packet came.
+    /// The time of the last packet.
     pub(crate) last_seen: Tick,
-    /// In which round of notifications the flow was looked at last, as the scheme counts them that asks at each packet;
-    /// zero is none.
+    /// The round of notifications in which the flow was last handled, as counted by the scheme that checks it for
+    /// each packet; zero is none.
     pub(crate) round: u32,
     pub(in crate::flows) progress: Progress,
     pub(crate) notes: Notes,
@@ -65,8 +65,7 @@ pub(crate) struct Hot {
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
-    /// The bytes that are counted whatever the frames are, half a terabyte: a flow that has sent so many is old on any
-    /// link.
+    /// The bytes that are certain to be counted, half a terabyte: a flow that has sent as many is old on any link.
     pub(crate) const MOST_SENT: WireBytes = WireBytes(1 << (u64::BITS - Self::DIGEST_BITS - 1));
     const DIGEST_BITS: u32 = 24;
     const DIGEST: u64 = (1 << Self::DIGEST_BITS) - 1;
@@ -100,7 +99,7 @@ impl Hot {
         self.receiver == receiver(key) && self.hosts == [key.hosts.source, key.hosts.destination]
     }
 
-    /// Bytes on the wire so far; where it is more than [`Hot::MOST_SENT`], perhaps not all of them.
+    /// Bytes on the wire so far; above [`Hot::MOST_SENT`], possibly not all of them.
     #[inline]
     pub const fn sent(&self) -> WireBytes {
         WireBytes(self.sent >> Self::DIGEST_BITS)
@@ -134,8 +133,7 @@ impl Hot {
         self.source = source.map_or(UNKNOWN, QueuePair::number);
     }
 
-    /// Takes the next data packet of a flow about which nothing is to be found out, and says whether it was
-    /// one.
+    /// Takes the next data packet of a flow for which nothing is unresolved. Returns whether it was one.
     #[inline(always)]
     pub(in crate::flows) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
         let usual =
@@ -156,13 +154,13 @@ impl Hot {
     }
 }
 
-/// The notes of schemes about a flow, one bit each. A scheme keeps more of a flow in a table of its own, by slot. That
-/// entry counts only while the scheme's bit is set here. A new flow in the slot has no bits, so nobody clears the entry of
-/// the former one, and packets of flows without notes touch no other line.
+/// The notes of schemes about a flow, one bit each. A scheme keeps its further state of a flow in a table of its
+/// own, by slot. That entry is valid only while the scheme's bit is set here. A new flow in the slot has no bits,
+/// so the entry of the former flow needs no reset, and packets of flows without notes touch no other line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Notes(u32);
 
-/// One of these bits. The list of schemes says to which scheme it belongs.
+/// One of these bits. The list of schemes assigns it to a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note(u32);
 
@@ -185,7 +183,7 @@ impl Notes {
     }
 }
 
-/// Above a queue pair's number: the packets come in from the long link.
+/// A bit above a queue pair's number: the packets come in from the long link.
 const IN: u32 = 1 << 24;
 
 /// A queue pair and a way in one word.
@@ -194,7 +192,7 @@ const fn receiver(key: &FlowKey) -> u32 {
     key.qp.number() | if matches!(key.hosts.way, Way::In) { IN } else { 0 }
 }
 
-/// How far the requests of a half-flow have come.
+/// The progress of the requests of a half-flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress(u32);
 
@@ -202,17 +200,17 @@ impl Progress {
     const PSN: u32 = 0x00ff_ffff;
     const TAIL_SHIFT: u32 = 24;
     const TAIL: u32 = 0x1f << Self::TAIL_SHIFT;
-    /// A power of two. The longest message, 2 GiB, is so many packets of 512 bytes; and PSNs can be compared only
-    /// where less than half of all are in flight.
+    /// A power of two. The longest message, 2 GiB, has this many packets of 512 bytes; and PSNs can be compared
+    /// only if less than half of all are in flight.
     const LONGEST_TAIL: u32 = 22;
     const REQUESTS: u32 = 1 << 29;
     const DATA: u32 = 1 << 30;
     const SETTLED: u32 = 1 << 31;
-    /// Packets that may be lost before the gateway, one after the other.
+    /// Consecutive packets that may be lost before the gateway.
     pub const GAP: u32 = 1 << 12;
-    /// What lies further behind is not taken for a repetition.
+    /// A PSN further behind is not a repetition.
     const AGAIN: i32 = 1 << 20;
-    /// Where a PSN passes a multiple of this, the range is looked at.
+    /// At each multiple of this, the range of PSNs is checked.
     const STRIDE_SHIFT: u32 = 20;
 
     /// The highest PSN of a request.
@@ -221,8 +219,8 @@ impl Progress {
         Psn::from_low_bits(self.0)
     }
 
-    /// How many PSNs behind that one may belong to the same request: an RDMA READ takes one for
-    /// each packet of its response.
+    /// The number of PSNs behind the last that may belong to the same request: an RDMA READ takes one for each
+    /// packet of its response.
     #[inline]
     pub const fn tail(self) -> u32 {
         (1 << ((self.0 & Self::TAIL) >> Self::TAIL_SHIFT)) - 1
@@ -234,8 +232,8 @@ impl Progress {
         self.last().advanced_by(self.tail())
     }
 
-    /// Whether a request with this PSN, which takes no other, is what everybody expects: the next one or one
-    /// soon after, of a half-flow about which nothing is to be found out.
+    /// Whether a request with this PSN, which takes no other, is expected: the next one or one soon after, on a
+    /// half-flow for which nothing is unresolved.
     #[inline]
     pub const fn expects(self, psn: Psn) -> bool {
         let ahead = psn.distance_from(self.last());
@@ -246,8 +244,8 @@ impl Progress {
             && psn.number() >> Self::STRIDE_SHIFT == self.last().number() >> Self::STRIDE_SHIFT
     }
 
-    /// Whether data with this PSN or a later one has gone by already, on a half-flow about which nothing is to be
-    /// found out.
+    /// Whether data with this PSN or a later one has gone by already, on a half-flow for which nothing is
+    /// unresolved.
     #[inline]
     pub const fn has_settled_before(self, psn: Psn) -> bool {
         let known = Self::REQUESTS | Self::SETTLED | Self::DATA;
@@ -255,7 +253,7 @@ impl Progress {
         self.0 & known == known && behind >= 0 && behind <= Self::AGAIN
     }
 
-    /// A request with this PSN went by that takes `packets` PSNs at most.
+    /// Notes a request with this PSN, which takes at most `packets` PSNs.
     #[inline]
     pub const fn advance(&mut self, psn: Psn, packets: u32) {
         let exponent = if packets <= 1 { 0 } else { u32::BITS - (packets - 1).leading_zeros() };
@@ -290,7 +288,7 @@ impl Progress {
     }
 }
 
-/// "No slot."
+/// Index that stands for no slot.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A slot that may be none, in four bytes.
@@ -339,7 +337,7 @@ impl Tag {
     }
 }
 
-/// What is needed to answer a flow, and to find out whose it is.
+/// The data needed to answer a flow, and to find its sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cold {
     /// Half-flows of the other direction that cannot be the other half, by their ordinals.
@@ -348,13 +346,13 @@ pub(crate) struct Cold {
     pub(in crate::flows) first: Psn,
     /// The PSN up to which the responses on this half-flow have acknowledged.
     pub(in crate::flows) answered: Psn,
-    /// The other half, where it is known; where it is not, the only one that it may be.
+    /// The other half, if it is known; if not, the only candidate.
     pub(in crate::flows) other: Link,
     /// The next in the chain of half-flows that are not bound; or of free slots.
     pub(in crate::flows) next: Link,
-    /// The station from which packets come, where it is pinned.
+    /// The station that sends the packets, if it is pinned.
     pub(crate) source: MacAddress,
-    /// Where they go.
+    /// The station to which the packets go.
     pub(crate) destination: MacAddress,
     /// Their tag; its VLAN is pinned with the station.
     pub(crate) tag: Tag,
@@ -362,13 +360,13 @@ pub(crate) struct Cold {
     pub(crate) ingress: PortId,
     /// Their UDP source port.
     pub(crate) source_port: u16,
-    /// When it joined its chain, or ended: in units of 2^20 ns.
+    /// The time when it joined its chain, or ended: in units of 2^20 ns.
     pub(in crate::flows) joined: u16,
     /// Its number in its chain.
     pub(in crate::flows) ordinal: u8,
-    /// How often `other` has been confirmed.
+    /// The number of confirmations of `other`.
     pub(in crate::flows) confirmations: u8,
-    /// How many responses were looked at, at most 255.
+    /// The number of checked responses, at most 255.
     pub(in crate::flows) tries: u8,
     pub(in crate::flows) flags: Flags,
 }
@@ -376,7 +374,7 @@ pub(crate) struct Cold {
 const _: () = assert!(size_of::<Cold>() <= 48);
 
 impl Cold {
-    /// Where packets come from, if that is known.
+    /// The origin of packets, if it is known.
     pub(in crate::flows) fn origin(&self) -> Option<Origin> {
         let origin = Origin::new(self.ingress, self.source, self.tag.vlan());
         self.flags.has(Flags::PINNED).then_some(origin)
@@ -401,24 +399,24 @@ impl Cold {
     };
 }
 
-/// What a half-flow is to the resolver.
+/// The state of a half-flow in the resolver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(u8);
 
 impl Flags {
-    /// Responses went by: `answered` holds.
+    /// Responses went by: `answered` is valid.
     pub const ANSWERED: Self = Self(1);
-    /// It stands in its chain.
+    /// It is in its chain.
     pub const CHAINED: Self = Self(2);
-    /// There was no room for it in its chain.
+    /// Its chain had no room for it.
     pub const LEFT_OUT: Self = Self(4);
     /// The connection manager bound it.
     pub const MANAGED: Self = Self(8);
     /// The connection manager ended it.
     pub const ENDED: Self = Self(16);
-    /// Packets are taken from one origin alone: `source`, `ingress` and `tag` hold.
+    /// Packets are accepted from one origin alone: `source`, `ingress` and `tag` are valid.
     pub const PINNED: Self = Self(32);
-    /// There were packets of other origins, which were not looked at.
+    /// There were packets of other origins, which were ignored.
     pub const STRANGERS: Self = Self(64);
 
     #[inline]
