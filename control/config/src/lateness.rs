@@ -1,9 +1,9 @@
-//! How late a worker may be before lossless frames are lost, and how a gateway makes room for later workers.
+//! The lateness of workers that the buffer covers, and the room that a gateway makes for later workers.
 //!
-//! While a worker is suspended, it pauses nobody, so the buffer must hold all that arrives. The configuration states
-//! for how long: under Bifrost by `lateness`, otherwise by `interface_delay` and any headroom beyond the formula. If
-//! a machine turns out to be slower, the gateway takes the room out of the shared pool. Lossless frames stay safe,
-//! queues get shorter, and the memory stays the same.
+//! While a worker is suspended, it sends no pauses, so the buffer must hold all that arrives. The configuration
+//! gives the time that it covers: under Bifrost by `lateness`, otherwise by `interface_delay` and any headroom
+//! beyond the formula. If a machine turns out to be slower, the gateway takes the room out of the shared pool.
+//! Lossless frames stay safe, queues get shorter, and the memory stays the same.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::link::Link;
 const RESOLUTION: Interval = Interval::from_micros(1);
 
 impl Gateway {
-    /// How long the worker of `port` may be suspended before lossless frames are lost; `None` if nothing is lossless.
-    /// Without a `distance`, the headroom is assumed to cover `interface_delay` and no more.
+    /// The time for which the worker of `port` may be suspended before lossless frames are lost; `None` if nothing
+    /// is lossless. Without a `distance`, the headroom is assumed to cover `interface_delay` and no more.
     pub fn covered_lateness(&self, port: PortId) -> Option<Interval> {
         self.covered(port.index())
     }
@@ -36,13 +36,13 @@ impl Gateway {
         })
     }
 
-    /// How long a worker with all of `ports` may be suspended; `None` if none of them is lossless.
+    /// The time for which a worker with all of `ports` may be suspended; `None` if none of them is lossless.
     pub fn covered_by(&self, ports: impl IntoIterator<Item = PortId>) -> Option<Interval> {
         ports.into_iter().filter_map(|port| self.covered_lateness(port)).min()
     }
 
-    /// The keys, as written in a file, that make `port` cover `lateness` from the start, or as much of it as a pause
-    /// frame can ask for and a file can state.
+    /// The keys, as written in a file, that make `port` cover `lateness` from the start, or as much of it as pause
+    /// frames and keys allow.
     pub fn keys_for_lateness(&self, port: PortId, lateness: Interval) -> String {
         let settings = self.program.port(port);
         let lateness = lateness.min(most_covered(settings)).min(LONGEST);
@@ -93,7 +93,8 @@ impl Gateway {
         covered(settings, &self.links[port], self.cell_occupancy)
     }
 
-    /// How much more each port is to cover to reach what it wants, up to `level` or its value in `held`.
+    /// The additional lateness that each port must cover to reach its value in `wanted`, up to `level` or its value
+    /// in `held`.
     fn lacking(&self, wanted: &[Interval], held: &[Interval], level: Interval) -> Vec<Interval> {
         let ports = self.program.settings().ports.iter().zip(wanted.iter().zip(held)).enumerate();
         let lacks = |(index, (port, (wanted, held))): (usize, (&PortSettings, (&Interval, &Interval)))| {
@@ -104,7 +105,7 @@ impl Gateway {
         ports.map(|port| lacks(port).unwrap_or_default()).collect()
     }
 
-    /// The part of the shared pool that covering so much `more` per port takes.
+    /// The part of the shared pool needed to cover `more` per port.
     fn taken(&self, more: &[Interval]) -> Bytes {
         let ports = self.program.settings().ports.iter().zip(more);
         let taken = |(port, more): (&PortSettings, &Interval)| {
@@ -114,7 +115,7 @@ impl Gateway {
         ports.map(taken).sum()
     }
 
-    /// This gateway with each port covering so much `more`, which must fit.
+    /// This gateway with each port covering `more`, which must fit.
     fn covering_more(&self, more: &[Interval]) -> Self {
         let taken = self.taken(more);
         let mut settings = self.program.settings().clone();
@@ -175,12 +176,12 @@ fn most_covered(port: &PortSettings) -> Interval {
     }
 }
 
-/// How late a worker that refreshes `pause` at half of its time may be.
+/// The greatest lateness of a worker that refreshes `pause` at half of its time.
 fn refreshed_within(port: &PortSettings, pause: PauseQuanta) -> Interval {
     Interval(pause.interval_at(port.rate).0 / 2) - refresh_waits(port)
 }
 
-/// How long a refresh may wait at the port itself.
+/// The time for which a refresh may wait at the port itself.
 fn refresh_waits(port: &PortSettings) -> Interval {
     frame_time(port.rate, port.max_frame) + port.tx_window
 }

@@ -51,7 +51,7 @@ pub(crate) fn build(
     Some(lscc)
 }
 
-/// But for what [`complete`] adds.
+/// All settings but those that [`complete`] adds.
 fn calculation(decl: &LsccDecl, rate: BitRate) -> RateCalculation {
     let most = or(&decl.most, rate);
     RateCalculation {
@@ -62,7 +62,7 @@ fn calculation(decl: &LsccDecl, rate: BitRate) -> RateCalculation {
     }
 }
 
-/// But for what [`complete`] adds.
+/// All settings but those that [`complete`] adds.
 fn limiting(decl: &LsccDecl) -> RateLimiting {
     RateLimiting {
         reference: WireBytes(0),

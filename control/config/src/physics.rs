@@ -130,8 +130,8 @@ impl Check<'_> {
         }
     }
 
-    /// A priority that is lossless at its ingress port loses frames at an egress port that ignores pauses for it. An
-    /// egress port without any lossless priority is taken to be meant that way.
+    /// A priority that is lossless at its ingress port loses frames at an egress port that ignores pauses for it.
+    /// No lossless priority at all on an egress port is taken as intended.
     fn obedience(&self, ingress: usize, decl: &PortDecl) {
         let ports = &self.settings.ports;
         for declared in decl.lossless.iter().flatten().flat_map(|group| values(&group.priorities)) {

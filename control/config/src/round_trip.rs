@@ -1,4 +1,4 @@
-//! The round trip of a long link, where it is not stated.
+//! The default round trip of a long link.
 
 use switch::program::PortSettings;
 use units::{BitRate, Interval, WireBytes};
@@ -11,8 +11,8 @@ use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::value::in_words;
 
-/// The round trip that follows from the distance, for the table at `place`. Returns `None` and notes an error without
-/// a distance. A round trip that is too long is an error too.
+/// Calculates the round trip from the distance, for the table at `place`. Returns `None` and notes an error if the
+/// distance is unknown. A round trip that is too long is an error too.
 pub(crate) fn needed(
     port: &PortSettings,
     link: &Link,
@@ -45,7 +45,7 @@ pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval
     Some(link.distance?.propagation() * 2 + ends)
 }
 
-/// The time that a device is allowed until a received pause acts, rounded up.
+/// The time within which a device must obey a received pause, rounded up.
 fn response_time(rate: BitRate) -> Interval {
     let bytes = response_quanta(rate).saturating_mul(64);
     rate.serialization().time_of(WireBytes(bytes))

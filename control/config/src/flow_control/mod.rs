@@ -1,7 +1,7 @@
 //! The flow control of a port: from the keys of each scheme to its settings, and back.
 //!
-//! A scheme has a folder here, with its table of keys and what builds its settings. All others ask here and name no
-//! scheme, but for LSCC, which has terms of its own with Bifrost beneath it.
+//! Each scheme has a folder here, with its table of keys and the code that builds its settings. All other code
+//! calls this module and names no scheme, except LSCC, which depends on the Bifrost beneath it.
 
 pub(crate) mod bifrost;
 
@@ -15,8 +15,8 @@ use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::at;
 
-/// What `decl` chooses for a port that is not built further than this; `None` where something is missing, which has been
-/// said.
+/// The flow control that `decl` chooses for a port that is otherwise incomplete; `None` if a setting is missing,
+/// after an error was noted.
 pub(crate) fn build(
     decl: &PortDecl,
     port: &PortSettings,
@@ -32,7 +32,7 @@ pub(crate) fn build(
     }
 }
 
-/// The keys with which [`build`] makes the same.
+/// The keys from which [`build`] builds the same flow control.
 pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
     match flow_control {
         FlowControl::Pfc => PortDecl { flow_control: at(FlowControlWord::Pfc), ..PortDecl::default() },
@@ -44,7 +44,7 @@ pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
     }
 }
 
-/// The group of a scheme that knows what it lets in; `None` where headroom and thresholds bound it.
+/// The group of a scheme that bounds its own arrivals; `None` if headroom and thresholds bound them.
 pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<LosslessGroup> {
     match &port.flow_control {
         FlowControl::Pfc => None,
@@ -52,14 +52,14 @@ pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<Lossless
     }
 }
 
-/// Where the key at fault stands.
+/// The place of the key that caused `error`.
 pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> {
     match error {
         FlowControlError::Bifrost(error) => bifrost::place(error, decl),
     }
 }
 
-/// Notes where a scheme does not suit its link.
+/// Warns if a scheme does not suit its link.
 pub(crate) fn check(port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
     match &port.flow_control {
         FlowControl::Pfc => {}
@@ -67,7 +67,7 @@ pub(crate) fn check(port: &PortSettings, decl: &PortDecl, problems: &Problems<'_
     }
 }
 
-/// Notes where a group does not suit the scheme.
+/// Notes errors and warnings if a group does not suit the scheme.
 pub(crate) fn check_group(
     port: &PortSettings,
     group: (Priority, &LosslessGroup),
@@ -80,7 +80,7 @@ pub(crate) fn check_group(
     }
 }
 
-/// The round trip of a scheme that has one.
+/// The round trip of a scheme that needs one.
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
         FlowControl::Pfc => None,
@@ -88,7 +88,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     }
 }
 
-/// For how late workers a scheme provides; `None` where the headroom does.
+/// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
         FlowControl::Pfc => None,
@@ -96,7 +96,7 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     }
 }
 
-/// The keys with which a scheme provides for `lateness`; `None` where the headroom does.
+/// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     match &port.flow_control {
         FlowControl::Pfc => None,
@@ -104,7 +104,7 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
     }
 }
 
-/// Has the scheme of `port` provide for a worker that is later by `more`, in which time so much is `arriving`.
+/// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
     match &mut port.flow_control {
         FlowControl::Pfc => {}

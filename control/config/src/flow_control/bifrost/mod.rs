@@ -132,7 +132,7 @@ pub(super) fn check_slot(bifrost: &Bifrost, port: &PortSettings, decl: &PortDecl
     }
 }
 
-/// Reports an error if a group pauses before Bifrost does, and warns if it has no room for what Bifrost lets in.
+/// Notes an error if a group pauses before Bifrost does, and warns if it has no room for all that Bifrost lets in.
 pub(super) fn check_group(
     bifrost: &Bifrost,
     port: &PortSettings,
@@ -158,7 +158,7 @@ pub(super) fn check_group(
     }
 }
 
-/// Where the key at fault stands.
+/// The place of the key that caused `error`.
 pub(super) fn place(error: &BifrostError, decl: &PortDecl) -> Option<Place> {
     let keys: &[&str] = match error {
         BifrostError::NoLossless => &[],
@@ -168,13 +168,13 @@ pub(super) fn place(error: &BifrostError, decl: &PortDecl) -> Option<Place> {
     Some(declared(decl)?.first(keys).clone())
 }
 
-/// The keys that provide for workers which are so late.
+/// The keys with which Bifrost covers workers that are late by `lateness`.
 pub(super) fn keys_for_lateness(bifrost: &Bifrost, rate: BitRate, lateness: Interval) -> String {
     let holdover = lateness.min(longest_holdover(bifrost, rate));
     format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
 }
 
-/// Provides for a worker that is later by `more`, in which time so much is `arriving`.
+/// Makes Bifrost cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arriving: WireBytes) {
     bifrost.lateness += more;
     bifrost.buffer = bifrost.buffer + arriving;
@@ -183,7 +183,7 @@ pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arri
     bifrost.holdover = bifrost.holdover.max(holdover);
 }
 
-/// The longest holdover: a pause frame cannot ask for more than a slot and that.
+/// The longest holdover: the longest time of a pause frame, less a slot.
 fn longest_holdover(bifrost: &Bifrost, rate: BitRate) -> Interval {
     PauseQuanta::MAX.interval_at(rate) - bifrost.slot
 }
