@@ -1,7 +1,7 @@
 //! A set-associative index: from the hash of a key to the slot of its entry.
 //!
 //! Each hash belongs to one set of [`WAYS`] places, and an entry is in its set or nowhere. So no look-up, insertion
-//! or removal visits more than [`WAYS`] places, whatever the entries are. If a set is full, its owner must remove
+//! or removal visits more than [`WAYS`] places, whatever the entries are. If a set is full, its user must remove
 //! one of its entries first. Within a set, entries are found by linear probing from a way that the hash gives: in a
 //! half-full table, most are in the first place.
 //!

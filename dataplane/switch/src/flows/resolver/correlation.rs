@@ -1,4 +1,4 @@
-//! The conclusions from the PSN of a response about its sender.
+//! Conclusions from the PSN of a response about the other half of its half-flow.
 //!
 //! A response on a half-flow (Y to X, S) carries the PSN of a request that X sent to the other half, (X to Y, D).
 //! So D is one of the half-flows on which that PSN was sent; a half-flow on which it has not been sent yet is not

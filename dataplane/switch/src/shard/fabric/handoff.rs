@@ -23,7 +23,7 @@ impl<F: Frame> Fabric<F> {
         self.ways_out.iter().map(|way| way.held_back).sum()
     }
 
-    /// Whether the shard that owns `egress` has room for one more frame.
+    /// Whether the way to the shard that owns `egress` takes one more frame.
     #[inline]
     pub(super) fn takes_handoff(&self, egress: PortId, charge: Charge) -> bool {
         self.ways_out[self.owners[egress.index()].index()].takes(charge.is_lossless())

@@ -17,8 +17,8 @@ use units::{Nanos, PortId, WireBytes};
 const HANDED_OVER_AT_ONCE: u64 = 16;
 
 impl<F: Frame> Fabric<F> {
-    /// Gives each port of this shard on which a scheme notifies senders its state of them, or moves that state from
-    /// or to `spare`, which was made for `program`. Afterwards `spare` holds the state that is no longer needed.
+    /// Configures the senders of each port of this shard by `program`. A port that starts to notify senders takes its
+    /// state from `spare`, which was made for `program`; a port that stops leaves its state there.
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
         for port in self.owned.iter() {
             let settings = program.port(port);

@@ -51,7 +51,7 @@ impl<F> WayOut<F> {
         if self.waiting.is_empty() { OUTBOX - self.outbox.len().min(OUTBOX) } else { 0 }
     }
 
-    /// Whether it has room for one more frame.
+    /// Whether it takes one more frame. It always takes lossless ones.
     #[inline]
     pub fn takes(&self, lossless: bool) -> bool {
         lossless || self.waiting.length() < LOSSY_WAITING
