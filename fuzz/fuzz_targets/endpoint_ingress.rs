@@ -84,6 +84,7 @@ struct Run {
     /// Local and remote queue pair of each flow, by its number; even ones send.
     pairs: Vec<(QueuePair, QueuePair)>,
     delivered: BTreeMap<FlowId, u64>,
+    sent: BTreeSet<FlowId>,
     ended: BTreeSet<FlowId>,
 }
 
@@ -114,6 +115,7 @@ impl Run {
             ingressed: 0,
             pairs: Vec::new(),
             delivered: BTreeMap::new(),
+            sent: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
     }
@@ -241,6 +243,13 @@ impl Run {
                     assert!(!self.ended.contains(&flow));
                     let before = self.delivered.insert(flow, bytes);
                     assert!(before.is_none_or(|before| before <= bytes));
+                }
+                Event::Sent { flow } => {
+                    assert!(!self.ended.contains(&flow));
+                    assert!(
+                        self.sent.insert(flow),
+                        "the last packet of {flow:?} is sent for the first time once"
+                    );
                 }
                 Event::Received { flow } | Event::Acknowledged { flow, .. } => {
                     assert!(self.ended.insert(flow), "{flow:?} ends once");
