@@ -48,6 +48,7 @@ impl<F: Frame> Fabric<F> {
             match cargo {
                 Cargo::Frame(queued) => self.accept_frame(now, queued),
                 Cargo::Notification(notification) => {
+                    self.changed.insert(egress);
                     // A lost notification does no harm.
                     let _ = self.egress[egress.index()].notifications.push(notification);
                 }

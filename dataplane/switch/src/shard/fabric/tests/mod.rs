@@ -1,5 +1,6 @@
-//! Whole switches whose ports have more than one queue for a priority.
+//! Whole switches: several queues for a priority, and what other shards hand over.
 
+mod handoff;
 mod queues;
 mod random;
 
