@@ -16,7 +16,7 @@ impl Looks {
         Self((0..ports).map(|_| Box::default()).collect())
     }
 
-    /// Takes a snapshot of everything: of what `about` knows, and of the workers, which are added to it.
+    /// Takes a snapshot of everything: of `about` plus the state of the workers.
     pub fn take(&mut self, crew: &mut Crew, lines: &[impl Line], about: Observation<'_>) -> Snapshot {
         for (known, seen) in self.0.iter_mut().zip(crew.inspect()) {
             if let Some(seen) = seen {
