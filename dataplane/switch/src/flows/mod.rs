@@ -216,16 +216,11 @@ impl Flows {
             resolver::pin(table, slot, packet.origin);
         }
         table.hot_mut(slot).last_seen = Tick::of(now);
-        if new {
+        if new || matches!(said, Said::Request(_)) {
             table.cold_mut(slot).source_port = packet.source_port;
         }
         match said {
-            Said::Request(psn) => {
-                if !table.hot(slot).progress.has_requests() {
-                    table.cold_mut(slot).source_port = packet.source_port;
-                }
-                resolver.request(table, slot, now, psn, role::psns(packet));
-            }
+            Said::Request(psn) => resolver.request(table, slot, now, psn, role::psns(packet)),
             Said::Response(response) => resolver.response(table, slot, response),
             Said::Unnumbered => {}
         }

@@ -3,7 +3,8 @@
 //! A chain holds the half-flows of a direction between two hosts, and of other hosts with the same hash. Each has
 //! an ordinal in it, by which half-flows of the other direction note that it cannot be their other half. Long
 //! chains would cost too much, so a half-flow that finds no room is left out. While any is left out, or was
-//! forgotten a moment ago, the absence of a half-flow from the chain proves nothing.
+//! forgotten a moment ago, the absence of a half-flow from the chain proves nothing. The same holds while strangers
+//! send on a bound half-flow, which is not in the chain.
 
 use crate::flows::packet::{Hosts, Way};
 use crate::flows::table::{Cold, Flags, FlowTable, Link, Slot};
@@ -80,13 +81,13 @@ impl Chains {
         self.0[self.number(table, hosts)].taken
     }
 
-    /// Whether half-flows of `hosts` may have been left out or forgotten.
+    /// Whether the chain of `hosts` may lack half-flows that can be answered.
     pub fn leaves_out(&self, table: &FlowTable, hosts: &Hosts, now: Nanos) -> bool {
         let chain = &self.0[self.number(table, hosts)];
         chain.left_out > 0 || now < chain.gap_ends
     }
 
-    /// Notes that a half-flow of `hosts` is forgotten while requests on it may still be answered. Until that is
+    /// Notes that a half-flow of `hosts` is not in its chain while requests on it may still be answered. Until that is
     /// over, after about a second, absence from the chain proves nothing.
     pub fn leave_gap(&mut self, table: &FlowTable, hosts: &Hosts, now: Nanos) {
         self.of(table, hosts).gap_ends = now + ANSWERED_WITHIN;

@@ -231,7 +231,7 @@ impl Resolver {
             Finding::Nothing => {}
             Finding::Ambiguous => self.counters.ambiguous += 1,
             Finding::Bound(other) => {
-                self.bind(table, slot, other);
+                self.bind(table, slot, other, response.now);
                 self.counters.resolved_by_psn += 1;
             }
         }
@@ -245,8 +245,13 @@ impl Resolver {
     }
 
     /// Ignores a packet of another origin. From then on, unknown requests on its half-flow may exist, so earlier
-    /// conclusions about it are dropped, and none are drawn.
+    /// conclusions about it are dropped, and none are drawn. A pair stays bound, but the packet may come from a third
+    /// queue pair, so the half-flow counts as missing from its chain until the response has come.
     pub fn pass_over(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        if table.partner(slot).is_some() {
+            let hosts = table.hot(slot).key().hosts;
+            self.chains.leave_gap(table, &hosts, now);
+        }
         let flags = &mut table.cold_mut(slot).flags;
         if flags.has(Flags::STRANGERS) {
             return;
@@ -314,7 +319,7 @@ impl Resolver {
                 }
                 forget(table, half);
             }
-            self.bind(table, forth, back);
+            self.bind(table, forth, back, now);
             self.counters.resolved_by_cm += 1;
         }
         for half in [forth, back] {
@@ -326,8 +331,10 @@ impl Resolver {
     fn end(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let partner = self.unbind(table, slot);
         self.counters.ended += u64::from(partner.is_some());
+        if partner.is_none() {
+            self.depart(table, slot, now);
+        }
         for half in [Some(slot), partner].into_iter().flatten() {
-            self.chains.leave(table, half);
             forget(table, half);
             let cold = table.cold_mut(half);
             cold.flags.set(Flags::ENDED, true);
@@ -335,8 +342,24 @@ impl Resolver {
         }
     }
 
-    fn bind(&mut self, table: &mut FlowTable, one: Slot, other: Slot) {
+    /// A half-flow that is not bound leaves its chain. A response to what has gone by on it may yet come, on a half-flow
+    /// that is not known.
+    fn depart(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        let hot = table.hot(slot);
+        let heard = hot.progress.has_requests() || table.cold(slot).flags.has(Flags::STRANGERS);
+        if heard && Tick::of(now).since(hot.last_seen) <= QUIET {
+            let hosts = hot.key().hosts;
+            self.chains.leave_gap(table, &hosts, now);
+        }
+        self.chains.leave(table, slot);
+    }
+
+    fn bind(&mut self, table: &mut FlowTable, one: Slot, other: Slot, now: Nanos) {
         for half in [one, other] {
+            if table.cold(half).flags.has(Flags::STRANGERS) {
+                let hosts = table.hot(half).key().hosts;
+                self.chains.leave_gap(table, &hosts, now);
+            }
             self.chains.leave(table, half);
             let moved = u32::from(table.hot(half).progress.has_data());
             (self.data.resolved, self.data.unresolved) =
@@ -398,14 +421,7 @@ impl Resolver {
     /// Releases a flow that leaves the table.
     pub fn release(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         match self.unbind(table, slot) {
-            None => {
-                let hot = table.hot(slot);
-                if hot.progress.has_requests() && Tick::of(now).since(hot.last_seen) <= QUIET {
-                    let hosts = hot.key().hosts;
-                    self.chains.leave_gap(table, &hosts, now);
-                }
-                self.chains.leave(table, slot);
-            }
+            None => self.depart(table, slot, now),
             Some(partner) => {
                 self.settle_if_seen(table, partner, now);
                 // It may come back, but none of the present half-flows is it.

@@ -119,6 +119,20 @@ fn one_response_is_enough_where_the_source_port_confirms_it() {
 }
 
 #[test]
+fn the_source_port_of_a_former_life_confirms_nothing() {
+    let mut port = Port::new();
+    let usual = wire::roce::source_port_of_flow_label(0x20 * 0x10);
+    for psn in 0..2 {
+        port.packet(X_TO_Y, Opcode::RC_WRITE_ONLY, 0x20, psn, usual, &[]);
+        port.ack(Y_TO_X, 0x10, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+    port.packet(X_TO_Y, Opcode::RC_WRITE_ONLY, 0x20, 0, 0xc123, &[]);
+    port.ack(Y_TO_X, 0x10, 0);
+    assert_eq!(port.source(X_TO_Y, 0x20), None);
+}
+
+#[test]
 fn psns_near_zero_and_wide_ranges_need_sixteen_responses() {
     for (start, step) in [(0, 1), (START, 100)] {
         let mut port = Port::new();

@@ -157,6 +157,83 @@ fn what_was_not_looked_at_may_be_what_is_answered() {
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(X_TO_Y, 0x21)), (None, None));
 }
 
+/// A host at another port is the first to send on the managed pair of 0x10 and 0x30, so the pair outlives its
+/// connection. Then 0x10 sends to 0x35, and 0x11 to 0x30, where it is a stranger: 0x11 is answered.
+#[test]
+fn a_packet_that_was_not_looked_at_on_a_pair_may_be_what_is_answered() {
+    let mut port = Port::new();
+    port.connect(X_TO_Y, 0x10, 0x30, 1);
+    port.at(1, 9).write(X_TO_Y, 0x30, START);
+    port.at(0, 1).disconnect(X_TO_Y, 0x30, 1);
+    for psn in START..START + 40 {
+        port.write(X_TO_Y, 0x35, psn);
+        assert_eq!(port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x30, psn, 0, &[]), None);
+        port.ack(Y_TO_X, 0x11, psn);
+        assert_eq!(port.source(X_TO_Y, 0x35), None);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x30), Some(0x10), "strangers do not part a pair");
+}
+
+#[test]
+fn strangers_on_a_pair_keep_other_flows_of_the_hosts_in_doubt_until_they_have_been_silent_for_a_second() {
+    let stranger = |port: &mut Port| {
+        let seen = port.at(1, 9).packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, START, 0, &[]);
+        assert_eq!(seen, None);
+        port.at(0, 1);
+    };
+    let exchange = |port: &mut Port, psn| {
+        for qp in 0..2 {
+            port.write(X_TO_Y, 0x20 + qp, psn);
+            port.ack(Y_TO_X, 0x10 + qp, psn);
+        }
+    };
+    // They come after the pair was bound, or before.
+    for mut port in [bound(), Port::new()] {
+        port.write(X_TO_Y, 0x20, START + 10);
+        stranger(&mut port);
+        for psn in START + 11..START + 20 {
+            port.write(X_TO_Y, 0x20, psn);
+            port.ack(Y_TO_X, 0x10, psn);
+        }
+        assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+        for psn in START + 20..START + 30 {
+            exchange(&mut port, psn);
+        }
+        assert_eq!(port.source(X_TO_Y, 0x21), None);
+        port.now += Interval::from_millis(1_100);
+        for psn in START + 30..START + 33 {
+            exchange(&mut port, psn);
+        }
+        assert_eq!([0x20, 0x21].map(|qp| port.source(X_TO_Y, qp)), [Some(0x10), Some(0x11)]);
+    }
+}
+
+#[test]
+fn a_half_flow_that_management_ends_may_yet_be_answered() {
+    for stranger in [false, true] {
+        let mut port = Port::new();
+        let origin = if stranger { (1, 9) } else { (0, 1) };
+        port.at(origin.0, origin.1).ack(X_TO_Y, 0x21, START);
+        // Both start alike. 0x11 sends to 0x21, where it may be a stranger.
+        port.at(0, 1);
+        for psn in START..START + 40 {
+            port.write(X_TO_Y, 0x20, psn);
+            port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x21, psn, 0, &[]);
+        }
+        port.at(origin.0, origin.1).disconnect(X_TO_Y, 0x21, 1);
+        for psn in START..START + 40 {
+            port.ack(Y_TO_X, 0x11, psn);
+            assert_eq!(port.source(X_TO_Y, 0x20), None);
+        }
+        port.now += Interval::from_millis(1_100);
+        for psn in START + 40..START + 43 {
+            port.at(0, 1).write(X_TO_Y, 0x20, psn);
+            port.ack(Y_TO_X, 0x10, psn);
+        }
+        assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+    }
+}
+
 #[test]
 fn a_half_flow_that_is_forgotten_to_make_room_may_yet_be_answered() {
     let mut port = Port::with(settings(4));
