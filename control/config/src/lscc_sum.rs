@@ -240,7 +240,7 @@ impl fmt::Display for LsccSum {
 }
 
 impl LsccSum {
-    /// What the protection beneath holds, and whether that is enough for the longest queue.
+    /// The buffer of the protection beneath, and whether it holds the longest queue.
     fn held(&self) -> (Bytes, String) {
         let (held, what) = match self.beneath {
             Protection::Bifrost { buffer } => (buffer, "bytes of Bifrost's buffer beneath"),

@@ -191,7 +191,7 @@ fn a_full_disk_is_told_and_the_other_output_is_whole() {
     let out = format!("dc0={pauses}");
     let arguments = ["--in", &input, "--out", "lh0=/dev/full", "--out", &out];
     setting.refuses(1, &arguments, "/dev/full: cannot be written after 0 frames: No space left");
-    // What is there of it is what a replay writes that has room for both.
+    // The part that was written equals that of a replay with room for both.
     let whole = setting.scratch.path("whole.pcap");
     let (lh0, dc0) = (format!("lh0={}", setting.scratch.path("lh0.pcap")), format!("dc0={whole}"));
     let config = ["replay", "--config", &setting.config];

@@ -88,7 +88,7 @@ impl PortDecl {
     pub(super) fn resolved(self, profiles: &AllProfiles, problems: &Problems<'_>) -> Self {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
-            // What a scheme needs is of no use to another one.
+            // A scheme has no use for another scheme's table.
             if port.flow_control.as_ref().is_some_and(|word| word.value != FlowControlWord::Bifrost) {
                 profile.bifrost = None;
             }

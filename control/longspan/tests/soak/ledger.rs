@@ -229,7 +229,7 @@ impl Ledger {
     }
 }
 
-/// What a gateway still has inside, if anything.
+/// The frames that a gateway still holds, if any.
 fn what_is_inside(shown: &Value) -> Option<String> {
     let mut unaccounted = 0_i128;
     for port in items(&shown["ports"]) {

@@ -147,7 +147,7 @@ impl Series {
     /// Writes the series as CSV: a header, then the rows. `ports` are the names of the ports, without commas.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_csv(&self, ports: &[&str], out: &mut impl Write) -> io::Result<()> {
         write!(out, "time_ns")?;
         for column in &self.columns {

@@ -373,7 +373,7 @@ mod tests {
         ]
     }
 
-    /// What a group holds of each part, and what the pools count for it, which holds all that is held.
+    /// The parts of a group, which alone holds all that the pools count.
     fn parts(group: &Group, pools: &Pools) -> [u64; 3] {
         assert_eq!((pools.held.shared, pools.held.headroom), (Bytes(group.shared), Bytes(group.headroom)));
         let (reserved, headroom) =

@@ -138,8 +138,8 @@ mod tests {
         QueueSettings { priority, scheduling, rate_limit: None, red: None, lossy }
     }
 
-    /// What `queues`, of which `eligible` always hold frames of 1,514 bytes, send in so many turns through a port of
-    /// `rate`, and the longest turn.
+    /// The bytes that each of `queues` sends in so many turns through a port of `rate`, and those of the longest turn.
+    /// The `eligible` queues always hold frames of 1,514 bytes.
     fn sent(queues: &[QueueSettings], eligible: QueueSet, rate: BitRate, turns: u32) -> (Vec<u64>, u64) {
         let mut scheduler = Scheduler::new(queues, FRAME, rate);
         let (frame, mut sent, mut longest) = (WireBytes::of_frame(FRAME), vec![0; queues.len()], 0);

@@ -27,7 +27,7 @@ struct Kind {
     mean: bool,
 }
 
-/// What the series has of every port and node.
+/// Columns of every port and node.
 const COMMON: [Kind; 4] = [
     kind("egress_bytes", "Egress queue", false),
     kind("ingress_lossless_wire_bytes", "Buffered lossless bytes by ingress port", false),
@@ -35,7 +35,7 @@ const COMMON: [Kind; 4] = [
     kind("buffer_bytes", "Buffer", false),
 ];
 
-/// What it has of flows.
+/// Columns of flows.
 const FLOWS: [Kind; 2] =
     [kind("rate_bps", "Permitted rate of flows", false), kind("sent_bps", "Sending rate of flows", true)];
 

@@ -101,7 +101,7 @@ impl FlowRates {
     /// Writes the headings of the columns.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_headings(&self, out: &mut impl Write) -> io::Result<()> {
         for Watched { flow, .. } in &self.flows {
             let FlowId(id) = flow.id;
@@ -113,7 +113,7 @@ impl FlowRates {
     /// Writes the cells of the row at `time_ns`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_cells(&self, time_ns: u64, interval_ns: u64, out: &mut impl Write) -> io::Result<()> {
         for watched in &self.flows {
             let point = watched.place(time_ns).map(|place| watched.points[place]);

@@ -82,7 +82,7 @@ impl Rows {
 /// Writes a cell of a CSV file, with the comma before it. Undefined values are empty.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_cell(out: &mut impl Write, value: Option<u64>) -> io::Result<()> {
     match value {
         Some(value) => write!(out, ",{value}"),

@@ -112,7 +112,7 @@ impl SeriesLog {
     /// Writes it as CSV: a header, then the rows.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
         write!(out, "time_ns")?;
         for (heading, _) in &self.headings {

@@ -1,4 +1,4 @@
-//! What other shards hand over.
+//! Handoffs from other shards.
 
 use super::*;
 use crate::flows::notifications::Notification;

@@ -41,7 +41,7 @@ fn a_pause_stops_every_queue_of_its_priority_and_no_other() {
     assert_eq!(queues_of(&bench.egress(B, 1)), [3]);
 }
 
-/// What each queue of port B has sent when so many wire bytes have left, while those of `filled` always hold frames.
+/// The bytes that each queue of port B has sent after `total` wire bytes, while the queues of `filled` always hold frames.
 fn shares(port_b: PortSettings, filled: &[(Priority, u8)], total: u64) -> Vec<u64> {
     let mut sent = vec![0; port_b.queues.len()];
     let mut bench = Bench::new(vec![port(0, &[]), port_b]);
