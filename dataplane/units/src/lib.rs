@@ -4,6 +4,7 @@
 //! for wire bytes, and a priority is always 0 to 7. Arithmetic saturates where the doc comment says so, and
 //! nothing panics on input.
 
+mod bit_set;
 mod bytes;
 mod cells;
 mod decimal;

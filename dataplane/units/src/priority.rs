@@ -1,5 +1,6 @@
 //! The eight priorities of IEEE 802.1Q, and sets of them.
 
+use crate::bit_set::bit_set;
 use core::fmt;
 
 /// A priority, 0 to 7. It also numbers the traffic class and the priority group.
@@ -66,9 +67,9 @@ impl fmt::Display for Priority {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PrioritySet(u8);
 
+bit_set!(PrioritySet(u8) of Priority);
+
 impl PrioritySet {
-    /// The empty set.
-    pub const EMPTY: Self = Self(0);
     /// All eight.
     pub const ALL: Self = Self(0xff);
 
@@ -82,77 +83,6 @@ impl PrioritySet {
     #[inline]
     pub const fn bits(self) -> u8 {
         self.0
-    }
-
-    /// Whether `priority` is a member.
-    #[inline]
-    pub const fn contains(self, priority: Priority) -> bool {
-        self.0 & (1 << priority.0) != 0
-    }
-
-    /// Whether it has no member.
-    #[inline]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether it has exactly one member.
-    #[inline]
-    pub const fn is_single(self) -> bool {
-        self.0.is_power_of_two()
-    }
-
-    /// This set and `priority`.
-    #[inline]
-    #[must_use]
-    pub const fn with(self, priority: Priority) -> Self {
-        Self(self.0 | (1 << priority.0))
-    }
-
-    /// This set without `priority`.
-    #[inline]
-    #[must_use]
-    pub const fn without(self, priority: Priority) -> Self {
-        Self(self.0 & !(1 << priority.0))
-    }
-
-    /// The members of both sets.
-    #[inline]
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The members of this set that are not in `other`.
-    #[inline]
-    #[must_use]
-    pub const fn difference(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// The highest member.
-    #[inline]
-    pub const fn highest(self) -> Option<Priority> {
-        if self.0 == 0 { None } else { Some(Priority(7 - self.0.leading_zeros() as u8)) }
-    }
-
-    /// Its members, lowest first.
-    #[inline]
-    pub fn iter(self) -> impl Iterator<Item = Priority> {
-        let mut rest = self.0;
-        core::iter::from_fn(move || {
-            let lowest = rest.trailing_zeros() as u8;
-            (rest != 0).then(|| {
-                rest &= rest - 1;
-                Priority(lowest)
-            })
-        })
-    }
-}
-
-impl FromIterator<Priority> for PrioritySet {
-    fn from_iter<I: IntoIterator<Item = Priority>>(priorities: I) -> Self {
-        priorities.into_iter().fold(Self::EMPTY, Self::with)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Queue numbers and sets of them.
 
 use crate::Priority;
+use crate::bit_set::bit_set;
 use core::fmt;
 
 /// An egress queue of one port: its position in the port's settings, from zero.
@@ -53,9 +54,9 @@ impl fmt::Display for QueueId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QueueSet(u64);
 
+bit_set!(QueueSet(u64) of QueueId);
+
 impl QueueSet {
-    /// No queue.
-    pub const EMPTY: Self = Self(0);
     /// The largest number of queues of a set, and so of a port.
     pub const CAPACITY: usize = 64;
 
@@ -64,63 +65,11 @@ impl QueueSet {
         if count >= Self::CAPACITY { Self(u64::MAX) } else { Self((1 << count) - 1) }
     }
 
-    /// Whether `queue` is a member.
-    #[inline]
-    pub const fn contains(self, queue: QueueId) -> bool {
-        self.0 & (1 << queue.0) != 0
-    }
-
-    /// Whether it has no member.
-    #[inline]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether it has exactly one member.
-    #[inline]
-    pub const fn is_single(self) -> bool {
-        self.0.is_power_of_two()
-    }
-
-    /// This set and `queue`.
-    #[inline]
-    #[must_use]
-    pub const fn with(self, queue: QueueId) -> Self {
-        Self(self.0 | (1 << queue.0))
-    }
-
-    /// This set without `queue`.
-    #[inline]
-    #[must_use]
-    pub const fn without(self, queue: QueueId) -> Self {
-        Self(self.0 & !(1 << queue.0))
-    }
-
     /// The members of either set.
     #[inline]
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-
-    /// The members of both sets.
-    #[inline]
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The members of this set that are not in `other`.
-    #[inline]
-    #[must_use]
-    pub const fn difference(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// The highest member.
-    #[inline]
-    pub const fn highest(self) -> Option<QueueId> {
-        if self.0 == 0 { None } else { Some(QueueId(63 - self.0.leading_zeros() as u8)) }
     }
 
     /// The member that follows `queue` in a round over all members, which may be `queue` itself.
@@ -132,25 +81,6 @@ impl QueueSet {
         let behind = queue.0 + 1;
         let step = self.0.rotate_right(behind as u32).trailing_zeros() as u8;
         Some(QueueId::from_low_bits(behind + step))
-    }
-
-    /// Its members, lowest first.
-    #[inline]
-    pub fn iter(self) -> impl Iterator<Item = QueueId> {
-        let mut rest = self.0;
-        core::iter::from_fn(move || {
-            let lowest = rest.trailing_zeros() as u8;
-            (rest != 0).then(|| {
-                rest &= rest - 1;
-                QueueId(lowest)
-            })
-        })
-    }
-}
-
-impl FromIterator<QueueId> for QueueSet {
-    fn from_iter<I: IntoIterator<Item = QueueId>>(queues: I) -> Self {
-        queues.into_iter().fold(Self::EMPTY, Self::with)
     }
 }
 
