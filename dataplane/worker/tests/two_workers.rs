@@ -7,6 +7,7 @@ mod common;
 
 use common::*;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 use switch::program::{GroupSettings, Threshold};
@@ -47,10 +48,16 @@ fn run_with(
                 (worker, monitor)
             }));
         }
-        test(&mut controls, &cables);
+        // Workers that nobody stops would keep a failed test from ending.
+        let outcome = catch_unwind(AssertUnwindSafe(|| test(&mut controls, &cables)));
         controls.iter_mut().for_each(|it| it.send(Command::Stop).unwrap());
-        let ended = threads.into_iter().map(|thread| thread.join().unwrap());
-        ended.zip(controls).map(|((worker, monitor), controls)| Bench { worker, controls, monitor }).collect()
+        let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        outcome.unwrap_or_else(|panic| resume_unwind(panic));
+        ended
+            .into_iter()
+            .zip(controls)
+            .map(|((worker, monitor), controls)| Bench { worker, controls, monitor })
+            .collect()
     })
 }
 
@@ -121,12 +128,16 @@ fn frames_cross_from_worker_to_worker_without_loss_and_in_order() {
 fn programs_installed_while_frames_cross_cost_none_and_all_come_back() {
     const EACH: u64 = 5_000;
     const PROGRAMS: usize = 200;
+    const EACH_PROGRAM: usize = 8 * EACH as usize / PROGRAMS;
     let mut programs = Vec::new();
     let mut returned = 0;
     let benches = run(settings(4), |controls, cables| {
         let mut traffic = traffic(EACH);
         for number in 0..PROGRAMS {
-            for (port, frame) in traffic.by_ref().take(8 * EACH as usize / PROGRAMS) {
+            wait_until("the frames of earlier programs leave", || {
+                (number * EACH_PROGRAM).saturating_sub(sent(cables)) <= LOSSY_BACKLOG as usize / 2
+            });
+            for (port, frame) in traffic.by_ref().take(EACH_PROGRAM) {
                 cables[port].inject([frame]);
             }
             let mut settings = settings(4);
@@ -194,8 +205,9 @@ fn a_slow_port_of_one_worker_pauses_the_sender_of_the_other_and_nothing_is_lost(
         let mut next = 0;
         wait_until("all frames leave", || {
             sender.listen(&cables[0]);
-            if !sender.paused && next < FRAMES {
-                let chunk = next..FRAMES.min(next + 64);
+            let taken = cables[0].outside().inbound.is_empty();
+            if taken && !sender.paused && next < FRAMES {
+                let chunk = next..FRAMES.min(next + 1_000);
                 next = chunk.end;
                 cables[0].inject(chunk.map(|number| frame(1, P3, 500, number)));
             }

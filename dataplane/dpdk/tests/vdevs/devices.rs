@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::thread;
 
@@ -133,7 +134,7 @@ fn a_peer_may_go_at_any_time_while_bursts_come_and_go() {
                 received.fetch_add(rx.receive(&mut frames) as u64, Ordering::Relaxed);
             }
         });
-        for round in 0..20 {
+        let visit = |round| {
             let mut client = memif(&format!("net_memif_peers_c{round}"), "client", &other, &pool);
             let before = received.load(Ordering::Relaxed);
             wait_until("frames pass both ways", || {
@@ -143,8 +144,11 @@ fn a_peer_may_go_at_any_time_while_bursts_come_and_go() {
             });
             drop(client);
             wait_until("the server's link is down", || !port.link().up);
-        }
+        };
+        // A thread that nobody ends would keep a failed test from ending.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (0..20).for_each(visit)));
         ended.store(true, Ordering::Relaxed);
+        outcome.unwrap_or_else(|panic| resume_unwind(panic));
     });
     drop((port, rx, tx));
     assert_eq!(pool.in_use(), 0);
