@@ -214,16 +214,23 @@ fn flows_are_written_as_they_end_and_rows_are_bounded() {
     let setting = Setting::new();
     setting.done("out", &["--only-variant", "far"]);
     let flows = fs::read_to_string(setting.scratch.path("out/far/seed-1/fct.csv")).unwrap();
-    let header =
-        "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted";
+    let header = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
+                  retransmitted,acked_ns";
     let mut lines = flows.lines();
+    let mut acked = Vec::new();
     assert_eq!(lines.next(), Some(header));
     for line in lines {
         let cells: Vec<_> = line.split(',').collect();
         let number = |cell: usize| cells[cell].parse::<u64>().unwrap();
-        assert_eq!((cells.len(), number(8)), (12, number(7) - number(6)), "{line}");
+        assert_eq!((cells.len(), number(8)), (13, number(7) - number(6)), "{line}");
         assert!(number(9) <= number(8), "{line}");
+        acked.push(number(12) - number(6));
+        assert!(number(12) > number(7) + 40_000, "the acknowledgement takes two links of 20 us: {line}");
     }
+    let metrics = &setting.summary("out/far/seed-1/summary.json")["metrics"];
+    let mean = acked.iter().sum::<u64>() as f64 / acked.len() as f64;
+    assert!((metrics["fct_acked.all.mean_ns"].as_f64().unwrap() - mean).abs() < 1e-3, "{mean}");
+    assert_eq!(metrics["fct_acked.all.max_ns"].as_f64(), acked.iter().max().map(|most| *most as f64));
     let series = fs::read_to_string(setting.scratch.path("out/far/seed-1/series.csv")).unwrap();
     let rows: Vec<Vec<&str>> = series.lines().map(|line| line.split(',').collect()).collect();
     assert!(rows.len() > 20 && rows.len() <= 41, "{}", rows.len());

@@ -12,6 +12,8 @@ pub struct FlowRecord {
     pub flow: FlowSpec,
     /// The instant at which all of its bytes had arrived.
     pub end: Nanos,
+    /// The instant at which its sender knew that: it had the last acknowledgement.
+    pub acknowledged: Nanos,
     /// Bytes of its message; of a flow without end, those until it was stopped.
     pub delivered: u64,
     /// Its completion time alone in the network; see [`crate::ideal_completion`]. Zero for a flow without

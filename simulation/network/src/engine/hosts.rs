@@ -123,6 +123,7 @@ impl Engine {
                     observer.completed(&FlowRecord {
                         flow: spec,
                         end,
+                        acknowledged: self.now,
                         delivered: message,
                         ideal,
                         retransmitted,

@@ -8,10 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// The first line.
-const HEADER: &str =
-    "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted";
+const HEADER: &str = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
+                      retransmitted,acked_ns";
 
-/// Writes a line for each flow when it ends, and keeps its completion time and slowdown, 16 bytes per flow, so that
+/// Writes a line for each flow when it ends, and keeps its completion times and slowdown, 24 bytes per flow, so that
 /// percentiles are exact.
 pub struct FlowLog {
     out: BufWriter<File>,
@@ -24,7 +24,10 @@ pub struct FlowLog {
 /// The properties of flows that metrics depend on.
 #[derive(Clone, Debug, Default)]
 struct Sample {
+    /// Completion times as the receiver sees them.
     completion_ns: Vec<u64>,
+    /// Completion times as the sender sees them.
+    acked_ns: Vec<u64>,
     slowdown: Vec<f64>,
     bytes: u64,
     /// The first start and the last end.
@@ -58,6 +61,7 @@ impl FlowLog {
         sample.count(record.delivered, (record.flow.start.0, record.end.0));
         if let Some(slowdown) = slowdown {
             sample.completion_ns.push(completion_ns);
+            sample.acked_ns.push(record.acknowledged.since(record.flow.start).0);
             sample.slowdown.push(slowdown);
         }
     }
@@ -79,7 +83,7 @@ impl FlowLog {
         } else {
             write!(self.out, ",")?;
         }
-        writeln!(self.out, ",{}", record.retransmitted)
+        writeln!(self.out, ",{},{}", record.retransmitted, record.acknowledged.0)
     }
 
     /// Completes the file, and adds the metrics of the flows.
@@ -110,31 +114,41 @@ impl Sample {
 
     fn add(&mut self, other: &Self) {
         self.completion_ns.extend_from_slice(&other.completion_ns);
+        self.acked_ns.extend_from_slice(&other.acked_ns);
         self.slowdown.extend_from_slice(&other.slowdown);
         other.span_ns.into_iter().for_each(|span| self.count(other.bytes, span));
     }
 
     fn figures(mut self, group: &str, metrics: &mut Metrics) {
-        self.completion_ns.sort_unstable();
         self.slowdown.sort_unstable_by(f64::total_cmp);
-        let mut say = |name: String, value: f64| metrics.insert(name, Figure(value));
-        let (times, slowdowns) = (&self.completion_ns, &self.slowdown);
-        say(format!("fct.{group}.count"), times.len() as f64);
+        let mut say = |name: String, value: f64| {
+            metrics.insert(name, Figure(value));
+        };
+        say(format!("fct.{group}.count"), self.completion_ns.len() as f64);
         let time = self.span_ns.map_or(0, |(first, last)| last - first);
         if time > 0 {
             say(format!("goodput.{group}.bps"), self.bytes as f64 * 8e9 / time as f64);
         }
-        let Some((&longest, &worst)) = times.last().zip(slowdowns.last()) else { return };
-        let count = times.len() as f64;
-        let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
-        say(format!("fct.{group}.mean_ns"), sum as f64 / count);
-        say(format!("fct.{group}.max_ns"), longest as f64);
-        say(format!("slowdown.{group}.mean"), slowdowns.iter().sum::<f64>() / count);
+        say_times(&format!("fct.{group}"), self.completion_ns, &mut say);
+        say_times(&format!("fct_acked.{group}"), self.acked_ns, &mut say);
+        let slowdowns = &self.slowdown;
+        let Some(&worst) = slowdowns.last() else { return };
+        say(format!("slowdown.{group}.mean"), slowdowns.iter().sum::<f64>() / slowdowns.len() as f64);
         say(format!("slowdown.{group}.max"), worst);
         for percent in [50, 95, 99] {
-            let place = place_of(percent, times.len());
-            say(format!("fct.{group}.p{percent}_ns"), times[place] as f64);
-            say(format!("slowdown.{group}.p{percent}"), slowdowns[place]);
+            say(format!("slowdown.{group}.p{percent}"), slowdowns[place_of(percent, slowdowns.len())]);
         }
+    }
+}
+
+/// Mean, maximum and percentiles of `times` in nanoseconds, if there are any.
+fn say_times(name: &str, mut times: Vec<u64>, say: &mut impl FnMut(String, f64)) {
+    times.sort_unstable();
+    let Some(&longest) = times.last() else { return };
+    let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
+    say(format!("{name}.mean_ns"), sum as f64 / times.len() as f64);
+    say(format!("{name}.max_ns"), longest as f64);
+    for percent in [50, 95, 99] {
+        say(format!("{name}.p{percent}_ns"), times[place_of(percent, times.len())] as f64);
     }
 }
