@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::simulate::shard::Shard;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use config::scenario::Override;
@@ -80,7 +81,7 @@ output for the frames read so far. A second interrupt ends the program at once."
     /// code as on the wire, each with a full configuration, and invariants are checked at every event.
     /// Results are written below DIR, and the papers' claims are printed beside the measured figures. The
     /// same scenario and seed always produce the same bytes. To resume an interrupted simulation, run the
-    /// same command again.
+    /// same command again. Several machines can share a simulation: each runs one shard of it.
     #[command(after_help = "Examples:
   longspan simulate config/scenarios/incast.toml --out out
   longspan simulate config/scenarios/incast.toml --out out --quick --seeds 5
@@ -95,9 +96,14 @@ output for the frames read so far. A second interrupt ends the program at once."
   Print the results as JSON for another program:
     longspan simulate scenario.toml --out out --json | jq '.claims[] | {id, verdict}'
 
-Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C) or failed: an
-invariant was violated, the network deadlocked or livelocked, or a host had no free queue pair (reported with
-seed and time); 2 wrong usage or configuration, reported before anything runs.")]
+  Run a third of the runs in each of three jobs, then write the summary and the report:
+    longspan simulate scenario.toml --out out --seeds 5 --shard 1/3     (also 2/3 and 3/3)
+    longspan simulate scenario.toml --out out --seeds 5 --join
+
+Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C), is missing at
+a join, is being run by another process, or failed: an invariant was violated, the network deadlocked or
+livelocked, or a host had no free queue pair (reported with seed and time); 2 wrong usage or configuration,
+reported before anything runs.")]
     Simulate(Box<SimulateArgs>),
     /// Forward frames between the ports of a gateway until it is stopped
     ///
@@ -303,6 +309,14 @@ pub struct SimulateArgs {
     /// Repeat runs that are already complete
     #[arg(long)]
     pub again: bool,
+    /// Run only shard I of N, from 1 to N, and write only the directories of its runs. The shards of
+    /// all I together are all runs. Write the summary with --join
+    #[arg(long, value_name = "I/N", conflicts_with = "json")]
+    pub shard: Option<Shard>,
+    /// Run nothing: write DIR/summary.json and DIR/report.html from the runs that shards have left below
+    /// DIR. Fails, and names what is missing, if not all runs are there
+    #[arg(long, conflicts_with_all = ["shard", "again"])]
+    pub join: bool,
     /// Print the summary as JSON instead of tables
     #[arg(long)]
     pub json: bool,
@@ -493,6 +507,13 @@ mod tests {
             &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,,2"],
             &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,2,1"],
             &["longspan", "simulate", "a", "--out", "b", "--seeds", "0"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "0/3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "4/3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/0"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--join"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--json"],
+            &["longspan", "simulate", "a", "--out", "b", "--join", "--again"],
         ] {
             let line = refused(arguments);
             assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");

@@ -62,6 +62,22 @@ pub enum Failure {
         /// Planned runs.
         planned: usize,
     },
+    /// Runs have no results that could be joined. Some were named.
+    #[error(
+        "nothing joined; {missing} of {planned} runs are missing; run their shards again, or run without --join"
+    )]
+    Missing {
+        /// Runs without results.
+        missing: usize,
+        /// Planned runs.
+        planned: usize,
+    },
+    /// Another process runs a run of this simulation.
+    #[error("{}: another process is running this run", directory.display())]
+    Running {
+        /// The directory of the run.
+        directory: PathBuf,
+    },
     /// Runs of a simulation failed. Each was reported.
     #[error("{failed} of {planned} runs failed")]
     FailedRuns {

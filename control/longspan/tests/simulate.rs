@@ -125,6 +125,14 @@ impl Setting {
     }
 }
 
+/// Asserts that both sets hold the same files, byte for byte.
+fn assert_same(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) {
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    for (name, bytes) in one {
+        assert!(bytes == &other[name], "{name} differs");
+    }
+}
+
 fn collect(directory: &Path, before: &str, found: &mut BTreeMap<String, Vec<u8>>) {
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
@@ -144,10 +152,7 @@ fn the_same_seeds_give_the_same_bytes_however_many_run_at_a_time() {
     setting.done("one", &[&wanted[..], &["--jobs", "1"]].concat());
     setting.done("many", &[&wanted[..], &["--jobs", "5"]].concat());
     let (one, many) = (setting.files("one"), setting.files("many"));
-    assert_eq!(one.keys().collect::<Vec<_>>(), many.keys().collect::<Vec<_>>());
-    for (name, bytes) in &one {
-        assert!(bytes == &many[name], "{name} differs");
-    }
+    assert_same(&one, &many);
     for file in ["summary.json", "fct.csv", "series.csv", "switches/sw0.toml"] {
         for run in ["near/topology.rate=100G", "far/topology.rate=40G"] {
             assert!(one.contains_key(&format!("/{run}/seed-8/{file}")), "{run} {file}: {:?}", one.keys());
@@ -381,27 +386,33 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
     assert_eq!(verdicts, ["livelock", "reproduced", "livelock", "not measured"]);
 }
 
-#[test]
-fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
-    let setting = Setting::new();
-    // The first variant is short. The second one runs until it is interrupted.
-    let endless = "set.scenario.until = \"3000s\"\nset.scenario.limit = \"3000s\"";
-    let scenario = SCENARIO.replace("set.topology.delay = \"20us\"", endless);
-    fs::write(&setting.file, scenario).unwrap();
-    let child = longspan()
-        .args(["simulate", &setting.file, "--out", &setting.scratch.path("out"), "--jobs", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !Path::new(&setting.scratch.path("out/far/seed-1/fct.csv")).exists() {
+/// Interrupts a process once `path` exists, and returns its status and its standard error.
+fn interrupted(command: &mut Command, path: &str) -> (Option<i32>, String) {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !Path::new(path).exists() {
         std::thread::yield_now();
     }
     let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(told.success());
     let ended = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+}
+
+/// The scenario, with a second variant that runs until it is interrupted.
+fn endless() -> String {
+    let endless = "set.scenario.until = \"3000s\"\nset.scenario.limit = \"3000s\"";
+    SCENARIO.replace("set.topology.delay = \"20us\"", endless)
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
+    let setting = Setting::new();
+    fs::write(&setting.file, endless()).unwrap();
+    let out = setting.scratch.path("out");
+    let mut command = longspan();
+    command.args(["simulate", &setting.file, "--out", &out, "--jobs", "1"]);
+    let (status, stderr) = interrupted(&mut command, &setting.scratch.path("out/far/seed-1/fct.csv"));
+    assert_eq!(status, Some(1), "{stderr}");
     assert!(stderr.contains("interrupted; 1 of 2 runs are complete"), "{stderr}");
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
@@ -415,4 +426,151 @@ fn an_interrupt_keeps_what_is_complete_and_the_same_command_goes_on() {
     assert!(!Path::new(&kept).exists(), "what was complete is kept");
     let summary = setting.summary("out/summary.json");
     assert!(summary["runs"].as_array().unwrap().iter().all(|run| run["ending"] == "finished"));
+}
+
+/// Two variants at two points with three seeds.
+const SWEEP: [&str; 4] = ["--sweep", "topology.rate=100G,40G", "--seeds", "3"];
+
+#[test]
+fn shards_and_their_join_give_the_same_bytes_as_one_command() {
+    let setting = Setting::new();
+    let whole = setting.done("whole", &SWEEP);
+    let mut before = 0;
+    for shard in ["2/5", "1/5", "5/5", "3/5", "4/5"] {
+        let said = setting.done("shards", &[&SWEEP[..], &["--shard", shard]].concat());
+        assert!(said.starts_with(&format!("Shard {shard} has ")) && said.lines().count() == 1, "{said}");
+        let files = setting.files("shards");
+        assert!(!files.contains_key("/summary.json") && !files.contains_key("/report.html"), "only runs");
+        let runs = files.keys().filter(|name| name.ends_with("/summary.json")).count();
+        assert!((2..=3).contains(&(runs - before)), "{shard}: {before} and then {runs} of 12");
+        before = runs;
+    }
+    let joined = setting.done("shards", &[&SWEEP[..], &["--join"]].concat());
+    assert_eq!(joined.replace("shards", "whole"), whole);
+    assert_same(&setting.files("shards"), &setting.files("whole"));
+    // The same command without a shard runs nothing either, and writes the same.
+    fs::remove_file(setting.scratch.path("shards/summary.json")).unwrap();
+    setting.done("shards", &SWEEP);
+    assert_same(&setting.files("shards"), &setting.files("whole"));
+}
+
+#[test]
+fn a_join_names_what_is_missing_and_writes_nothing() {
+    let setting = Setting::new();
+    let nothing = setting.run("out", &[&SWEEP[..], &["--join"]].concat());
+    assert!(
+        nothing.status == 1 && nothing.stderr.contains("12 of 12 runs are missing"),
+        "{}",
+        nothing.stderr
+    );
+    assert!(!Path::new(&setting.scratch.path("out")).exists());
+
+    for shard in ["1/3", "3/3"] {
+        setting.done("out", &[&SWEEP[..], &["--shard", shard]].concat());
+    }
+    let before = setting.files("out");
+    let run = setting.run("out", &[&SWEEP[..], &["--join"]].concat());
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""));
+    let told = "\
+longspan: near/topology.rate=100G/seed-2: has not run, or is not complete
+longspan: near/topology.rate=40G/seed-1: has not run, or is not complete
+longspan: far/topology.rate=100G/seed-3: has not run, or is not complete
+longspan: far/topology.rate=40G/seed-2: has not run, or is not complete
+longspan: nothing joined; 4 of 12 runs are missing; run their shards again, or run without --join
+";
+    assert_eq!(run.stderr, told);
+    assert_same(&setting.files("out"), &before);
+}
+
+#[test]
+fn a_join_takes_no_run_of_other_values_or_another_executable() {
+    let setting = Setting::new();
+    setting.done("out", &["--shard", "1/2"]);
+    let other = setting.scratch.path("other-longspan");
+    fs::copy(env!("CARGO_BIN_EXE_longspan"), &other).unwrap();
+    // The loader ignores what follows the end of the executable.
+    std::io::Write::write_all(&mut fs::File::options().append(true).open(&other).unwrap(), b"other").unwrap();
+    let out = setting.scratch.path("out");
+    let run = ended(Command::new(&other).args(["simulate", &setting.file, "--out", &out, "--shard", "2/2"]));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let refused = setting.run("out", &["--join"]);
+    let told = "longspan: far/seed-1: was run by another executable, or with other values\n";
+    assert!(refused.status == 1 && refused.stderr.starts_with(told), "{}", refused.stderr);
+    // The run is repeated by the executable that joins.
+    setting.done("out", &["--shard", "2/2"]);
+    setting.done("out", &["--join"]);
+    let refused = setting.run("out", &["--join", "--set", "traffic.random.load=0.4"]);
+    assert!(refused.stderr.contains("2 of 2 runs are missing"), "{}", refused.stderr);
+}
+
+#[test]
+fn an_interrupted_shard_goes_on_where_it_was() {
+    let setting = Setting::new();
+    fs::write(&setting.file, endless()).unwrap();
+    let out = setting.scratch.path("out");
+    let mut command = longspan();
+    command.args(["simulate", &setting.file, "--out", &out, "--shard", "1/1", "--jobs", "1"]);
+    let (status, stderr) = interrupted(&mut command, &setting.scratch.path("out/far/seed-1/fct.csv"));
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("interrupted; 1 of 2 runs are complete"), "{stderr}");
+    let refused = setting.run("out", &["--join"]);
+    assert!(refused.stderr.contains("far/seed-1: was interrupted"), "{}", refused.stderr);
+
+    let kept = setting.scratch.path("out/near/seed-1/switches/sw0.toml");
+    fs::remove_file(&kept).unwrap();
+    fs::write(&setting.file, SCENARIO).unwrap();
+    setting.done("out", &["--shard", "1/1"]);
+    assert!(!Path::new(&kept).exists(), "what was complete is kept");
+    setting.done("out", &["--join"]);
+}
+
+#[test]
+fn a_shard_with_a_failed_run_ends_with_status_1_and_so_does_the_join() {
+    let dead = "[[link]]\nbetween = [\"r0\", \"sw0\"]\nfaults.down = [\"10us\", \"3000s\"]\n";
+    let short =
+        SCENARIO.replace("until = \"100us\"", "until = \"100us\"\nlimit = \"10s\"\nstall = \"200ms\"");
+    let setting = Setting::with(
+        &short.replace("[[variant]]\nname = \"near\"", &format!("{dead}\n[[variant]]\nname = \"near\"")),
+    );
+    let told = "longspan: far/seed-1: seed 1: livelock: ";
+    let shard = setting.run("out", &["--shard", "2/2"]);
+    assert!(shard.status == 1 && shard.stderr.starts_with(told), "{}", shard.stderr);
+    assert!(shard.stderr.contains("1 of 1 runs failed"), "{}", shard.stderr);
+    setting.run("out", &["--shard", "1/2"]);
+    let whole = setting.run("whole", &[]);
+    let joined = setting.run("out", &["--join"]);
+    assert_eq!((joined.status, joined.stderr.lines().count()), (1, 3), "{}", joined.stderr);
+    assert!(joined.stderr.contains("2 of 2 runs failed"), "{}", joined.stderr);
+    let mut lines: Vec<_> = whole.stderr.lines().collect();
+    lines.sort_unstable();
+    let mut joined: Vec<_> = joined.stderr.lines().collect();
+    joined.sort_unstable();
+    assert_eq!(joined, lines, "the join reports the same failures");
+    assert_same(&setting.files("out"), &setting.files("whole"));
+}
+
+#[test]
+fn more_shards_than_runs_leave_some_without_any() {
+    let setting = Setting::new();
+    for (number, runs) in (1..=4).zip([1, 1, 0, 0]) {
+        let said = setting.done("out", &["--shard", &format!("{number}/4")]);
+        assert!(said.starts_with(&format!("Shard {number}/4 has {runs} runs, ")), "{said}");
+    }
+    setting.done("out", &["--join"]);
+}
+
+#[test]
+fn a_run_that_another_process_runs_is_left_to_it() {
+    let setting = Setting::new();
+    let directory = setting.scratch.path("out/near/seed-1");
+    fs::create_dir_all(&directory).unwrap();
+    let held = fs::File::create(format!("{directory}/fct.csv")).unwrap();
+    held.lock().unwrap();
+    let run = setting.run("out", &["--shard", "1/1"]);
+    let told = format!("longspan: {directory}: another process is running this run\n");
+    assert_eq!((run.status, run.stderr), (1, told));
+    assert_eq!(setting.files("out").len(), 1 + 4, "nothing is written there, and the other run is complete");
+    drop(held);
+    setting.done("out", &["--shard", "1/1"]);
+    setting.done("out", &["--join"]);
 }

@@ -3,11 +3,13 @@
 mod claims;
 mod crew;
 mod digest;
+mod join;
 pub mod page;
 mod percentile;
 mod plan;
 mod progress;
 mod run;
+pub mod shard;
 mod summary;
 mod tables;
 
@@ -23,7 +25,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 use summary::{EndingName, RunSummary, Summary};
 
-/// Runs all variants, sweeps and seeds of a scenario.
+/// Runs all variants, sweeps and seeds of a scenario, or a shard of them, or joins their results.
 ///
 /// # Errors
 /// All [`Failure`]s except those of `check`, `replay` and running gateways. If a run fails, the others are still
@@ -31,21 +33,16 @@ use summary::{EndingName, RunSummary, Summary};
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::heard()?;
     let plan = Plan::new(args)?;
-    let failed = |source| Failure::Write { path: args.out.clone(), source, running: false };
-    fs::create_dir_all(&args.out).map_err(failed)?;
     plan.warnings.iter().for_each(console::complain);
-
-    let board = Board::new(plan.runs.len(), &interrupt);
-    let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let done =
-        crew::work(plan.runs.len(), jobs, |index| board.goes_on().then(|| one(&plan, index, args, &board)));
-    board.end();
-    let runs: Vec<Option<RunSummary>> =
-        done.into_iter().map(|run| run.flatten().transpose()).collect::<Result<_, _>>()?;
-
-    let claims = claims::judge(&plan.file.claims, &plan.runs, &runs);
-    let planned = runs.len();
-    let runs: Vec<RunSummary> = runs.into_iter().flatten().collect();
+    let done = if args.join { join::join(&plan, &args.out)? } else { simulated(&plan, args, &interrupt)? };
+    let planned = done.len();
+    if let Some(shard) = args.shard {
+        let directory = args.out.display();
+        console::print(&format!("Shard {shard} has {planned} runs, with results in {directory}\n"))?;
+        return verdict(&done.into_iter().flatten().collect::<Vec<_>>(), planned);
+    }
+    let claims = claims::judge(&plan.file.claims, &plan.runs, &done);
+    let runs = done.into_iter().flatten().collect();
     let summary = Summary::new(plan.file.name.clone(), plan.title.clone(), args.quick, runs, claims);
     summary::write(&args.out.join(SUMMARY), &summary)?;
     if args.json {
@@ -57,21 +54,33 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     verdict(&summary.runs, planned)
 }
 
+/// Runs what has no results yet. A run that an interrupt prevented has none.
+fn simulated(
+    plan: &Plan,
+    args: &SimulateArgs,
+    interrupt: &Interrupt,
+) -> Result<Vec<Option<RunSummary>>, Failure> {
+    let failed = |source| Failure::Write { path: args.out.clone(), source, running: false };
+    fs::create_dir_all(&args.out).map_err(failed)?;
+    let board = Board::new(plan.runs.len(), interrupt);
+    let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let done =
+        crew::work(plan.runs.len(), jobs, |index| board.goes_on().then(|| one(plan, index, args, &board)));
+    board.end();
+    done.into_iter().map(|run| run.flatten().transpose()).collect()
+}
+
 /// The results of one run: those of an earlier command if they still apply, or those of a new run.
 fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let directory = args.out.join(&planned.name);
-    let known = if args.again { None } else { summary::known(&directory.join(SUMMARY), &planned.inputs) };
-    let done = match known {
-        // The parameters on the command line may differ.
-        Some(run) => Ok(RunSummary { parameters: planned.parameters.clone(), ..run }),
+    let earlier = summary::read(&directory.join(SUMMARY), planned).ok();
+    let done = match earlier.filter(|run| run.ending.is_complete() && !args.again) {
+        Some(run) => Ok(run),
         None => run::run(plan, index, &directory, board),
     };
-    if let Ok(run) = &done
-        && run.ending.is_failure()
-    {
-        let message = run.message.as_deref().unwrap_or_default();
-        board.complain(&format_args!("{}: seed {}: {}: {message}", run.name, run.seed, run.ending.name()));
+    if let Some(failure) = done.as_ref().ok().and_then(RunSummary::failure) {
+        board.complain(&failure);
     }
     board.done(index);
     done

@@ -29,7 +29,7 @@ pub struct Planned {
     pub inputs: String,
 }
 
-/// All runs of a scenario.
+/// All runs of a scenario, or those of a shard.
 pub struct Plan {
     /// The scenario.
     pub file: ScenarioFile,
@@ -57,6 +57,10 @@ impl Plan {
             }
         }
         plan.check_names()?;
+        if let Some(shard) = args.shard {
+            let mut indices = 0..;
+            plan.runs.retain(|_| indices.next().is_some_and(|index| shard.has(index)));
+        }
         Ok(plan)
     }
 

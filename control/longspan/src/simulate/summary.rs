@@ -1,5 +1,6 @@
 //! `summary.json`: of one run, and of all.
 
+use super::plan::Planned;
 use crate::failure::Failure;
 use config::scenario::Better;
 use serde::{Deserialize, Serialize, Serializer};
@@ -108,6 +109,15 @@ pub struct RunSummary {
     pub metrics: Metrics,
 }
 
+impl RunSummary {
+    /// The report of its failure, if it failed.
+    pub fn failure(&self) -> Option<String> {
+        let Self { name, seed, ending, message, .. } = self;
+        let message = message.as_deref().unwrap_or_default();
+        ending.is_failure().then(|| format!("{name}: seed {seed}: {}: {message}", ending.name()))
+    }
+}
+
 /// `summary.json` of one run.
 #[derive(Serialize)]
 pub struct RunFile<'a, Details> {
@@ -131,10 +141,35 @@ struct Known {
     inputs: String,
 }
 
-/// The results in the file at `path`, if the run is complete and had the same `inputs`.
-pub fn known(path: &Path, inputs: &str) -> Option<RunSummary> {
-    let known: Known = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    (known.inputs == inputs && known.run.ending.is_complete()).then_some(known.run)
+/// Why the results of a run cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// There are none.
+    #[error("has not run, or is not complete")]
+    Missing,
+    /// They are of other inputs, or of another build of Longspan.
+    #[error("was run by another executable, or with other values")]
+    Other,
+    /// They end at an interrupt.
+    #[error("was interrupted")]
+    Interrupted,
+}
+
+/// The results in the file at `path`, if they are those of `planned`, except for an interrupted run.
+///
+/// # Errors
+/// [`Unusable`].
+pub fn read(path: &Path, planned: &Planned) -> Result<RunSummary, Unusable> {
+    let text = fs::read(path).map_err(|_| Unusable::Missing)?;
+    let Known { run, inputs } = serde_json::from_slice(&text).map_err(|_| Unusable::Other)?;
+    if inputs != planned.inputs {
+        return Err(Unusable::Other);
+    }
+    if run.ending == EndingName::Interrupted {
+        return Err(Unusable::Interrupted);
+    }
+    // The parameters on the command line may differ.
+    Ok(RunSummary { parameters: planned.parameters.clone(), ..run })
 }
 
 /// A claim and the measured figure.
@@ -294,6 +329,15 @@ pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_figure_that_was_read_is_written_as_before(value in proptest::num::f64::NORMAL) {
+            let written = serde_json::to_string(&Figure(value)).unwrap();
+            let read: Figure = serde_json::from_str(&written).unwrap();
+            proptest::prop_assert_eq!(read.0.to_bits(), value.to_bits());
+        }
+    }
 
     #[test]
     fn the_median_of_an_even_number_lies_in_the_middle() {

@@ -24,20 +24,24 @@ use links::LinkLog;
 use recorder::Recorder;
 use series::SeriesLog;
 use simulation::{Ending, Outcome, PausedQueue, Simulation, Violation};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// The file with the results of a run. It exists only if the run is complete.
 pub const SUMMARY: &str = "summary.json";
+/// The file with its flows.
+pub const FLOWS: &str = "fct.csv";
 
 /// Runs the run number `index` of `plan`, and writes its results to `directory`.
 ///
 /// # Errors
-/// [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
+/// [`Failure::Running`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let scenario = plan.file.build(&planned.overrides)?;
+    // Until the results are complete.
+    let _lock = lock(directory)?;
     prepare(directory, &scenario).map_err(|source| unwritten(directory, source))?;
     let list = Watchlist::new(&scenario.sampling.groups);
     let mut recorder = recorder(&scenario, &list, index, directory, board)?;
@@ -57,10 +61,23 @@ fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::Write { path: path.into(), source, running: true }
 }
 
+/// Locks a file of the directory, so that no two processes write there at the same time. They would write the same
+/// bytes, but an interrupted one would leave less than a summary of the other says. Goes on without a lock if the file
+/// system has none.
+fn lock(directory: &Path) -> Result<File, Failure> {
+    fs::create_dir_all(directory).map_err(|source| unwritten(directory, source))?;
+    let path = directory.join(FLOWS);
+    let open = File::options().write(true).create(true).truncate(false).open(&path);
+    let file = open.map_err(|source| unwritten(&path, source))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Failure::Running { directory: directory.into() }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
 /// Prepares the directory, and writes the configuration of each switch. Removes an old summary first, because the
 /// directory is incomplete from now on.
 fn prepare(directory: &Path, scenario: &Scenario) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
     for old in ["switches", "captures"] {
         remove(fs::remove_dir_all(directory.join(old)))?;
     }
@@ -88,7 +105,7 @@ fn recorder<'a>(
     board: &'a Board<'a>,
 ) -> Result<Recorder<'a>, Failure> {
     let topology = &scenario.topology;
-    let path = directory.join("fct.csv");
+    let path = directory.join(FLOWS);
     let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
     let rates = FlowRates::new(list.clone(), &scenario.groups);
     Ok(Recorder {
@@ -122,7 +139,7 @@ fn finish(
     metrics: &mut Metrics,
 ) -> Result<(), Failure> {
     recorder.captures.finish().map_err(Failure::Run)?;
-    recorder.flows.finish(metrics).map_err(|source| unwritten(&directory.join("fct.csv"), source))?;
+    recorder.flows.finish(metrics).map_err(|source| unwritten(&directory.join(FLOWS), source))?;
     let path = directory.join("series.csv");
     write_series(&recorder.series, &path).map_err(|source| unwritten(&path, source))?;
     if let Some(outcome) = outcome {

@@ -1,0 +1,39 @@
+//! The join of shards.
+
+use super::plan::Plan;
+use super::run::SUMMARY;
+use super::summary::{self, RunSummary};
+use crate::console;
+use crate::failure::Failure;
+use std::path::Path;
+
+/// The maximum number of missing runs that are named.
+const NAMED_MAX: usize = 20;
+
+/// The results of all runs of `plan` in `directory`, without running anything. Failed runs are reported as those of
+/// a command that runs them.
+///
+/// # Errors
+/// [`Failure::Missing`] if there are runs without results. They are named on standard error.
+pub fn join(plan: &Plan, directory: &Path) -> Result<Vec<Option<RunSummary>>, Failure> {
+    let mut missing = Vec::new();
+    let mut runs = Vec::new();
+    for planned in &plan.runs {
+        match summary::read(&directory.join(&planned.name).join(SUMMARY), planned) {
+            Ok(run) => runs.push(Some(run)),
+            Err(why) => missing.push((planned, why)),
+        }
+    }
+    if missing.is_empty() {
+        let failures = runs.iter().flatten().filter_map(RunSummary::failure);
+        failures.for_each(|failure| console::complain(&failure));
+        return Ok(runs);
+    }
+    for (planned, why) in missing.iter().take(NAMED_MAX) {
+        console::complain(&format_args!("{}: {why}", planned.name));
+    }
+    if missing.len() > NAMED_MAX {
+        console::complain(&format_args!("and {} more", missing.len() - NAMED_MAX));
+    }
+    Err(Failure::Missing { missing: missing.len(), planned: plan.runs.len() })
+}
