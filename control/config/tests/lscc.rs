@@ -222,7 +222,7 @@ fn the_queue_of_lscc_is_not_marked_but_others_are() {
         parse(&text, "lscc.toml").map_err(|error| error.to_string())
     };
     let refused = try_with("", &marked(3)).unwrap_err();
-    assert!(refused.contains("port dc0 marks priority 3, and gets it from port lh0"), "{refused}");
+    assert!(refused.contains("port dc0 marks priority 3 from port lh0"), "{refused}");
     assert!(try_with("", &marked(2)).is_ok(), "a lossy priority, of which LSCC keeps no queue");
     assert!(try_with(&marked(3), "").is_ok(), "the queue onto the long link");
 }
@@ -239,7 +239,7 @@ fn two_ports_share_neither_address() {
         ("local = \"10.255.0.3\", peer = \"10.255.0.2\"", "10.255.0.2"),
     ] {
         let refused = two(other).unwrap_err();
-        let expected = format!("ports dc0 and lh0 both speak LSCC with the address {address}");
+        let expected = format!("ports dc0 and lh0 both use the address {address} for LSCC");
         assert!(refused.contains(&expected), "{refused}");
     }
     assert!(two("local = \"10.255.0.3\", peer = \"10.255.0.4\"").is_ok());

@@ -21,7 +21,7 @@ pub struct Violation {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Broken {
     /// Frames or bytes are not where they should be.
-    #[error("{} frames of {} bytes are known to be under way, and there are {} of {}",
+    #[error("{} frames of {} bytes should be in flight, but {} frames of {} bytes are",
         expected.frames, expected.bytes.0, found.frames, found.bytes.0)]
     Conservation {
         /// The volume that the balance expects.
@@ -30,7 +30,7 @@ pub enum Broken {
         found: Volume,
     },
     /// A switch does not hold the frames that came in and did not leave.
-    #[error("switch {} should hold {} frames of {} bytes, and its ledger has {} of {}",
+    #[error("switch {} should hold {} frames of {} bytes, but its ledger has {} frames of {} bytes",
         node.0, expected.frames, expected.bytes.0, ledger.frames, ledger.bytes.0)]
     Held {
         /// The switch.
@@ -41,7 +41,7 @@ pub enum Broken {
         ledger: Volume,
     },
     /// Ledger and egress queue differ.
-    #[error("switch {}, {port}, queue {priority}: {} bytes wait, and the ledger has {}",
+    #[error("switch {}, {port}, queue {priority} holds {} bytes, but the ledger has {}",
         node.0, queued.bytes.0, ledger.bytes.0)]
     Ledger {
         /// The switch.
@@ -56,7 +56,7 @@ pub enum Broken {
         ledger: Volume,
     },
     /// Ledger and priority group differ.
-    #[error("switch {}, {port}, group {priority} holds {} bytes, and the ledger has {}",
+    #[error("switch {}, {port}, group {priority} holds {} bytes, but the ledger has {}",
         node.0, group.0, ledger.0)]
     Group {
         /// The switch.
@@ -71,7 +71,7 @@ pub enum Broken {
         ledger: Bytes,
     },
     /// A switch holds more than its buffer.
-    #[error("switch {}: {} bytes are held of {} pool, which has {}", node.0, held.0, pool.name(), limit.0)]
+    #[error("switch {}: frames hold {} bytes of {} pool, which has only {}", node.0, held.0, pool.name(), limit.0)]
     Buffer {
         /// The switch.
         node: NodeId,
@@ -83,7 +83,7 @@ pub enum Broken {
         limit: Bytes,
     },
     /// A lossless frame was dropped, and no fault of a link explains it.
-    #[error("switch {}, {port}: a frame of lossless priority {priority} was dropped ({})", node.0, reason.name())]
+    #[error("switch {}, {port} dropped a frame of lossless priority {priority} ({})", node.0, reason.name())]
     LosslessDrop {
         /// The switch.
         node: NodeId,
@@ -95,7 +95,7 @@ pub enum Broken {
         reason: DropReason,
     },
     /// The counters of a switch do not match the frames that it has consumed or dropped.
-    #[error("switch {} has taken {} frames of {} bytes, and names {} of {}",
+    #[error("switch {} consumed or dropped {} frames of {} bytes, but its counters name {} frames of {} bytes",
         node.0, taken.frames, taken.bytes.0, named.frames, named.bytes.0)]
     UnnamedDrop {
         /// The switch.
@@ -116,7 +116,7 @@ pub enum Broken {
         after: u32,
     },
     /// A data frame began while its priority was paused.
-    #[error("node {}, {port}: a frame of priority {priority} begins at {start} s, paused until {until} s", node.0)]
+    #[error("node {}, {port}: a frame of priority {priority} begins at {start} s, but the priority is paused until {until} s", node.0)]
     Pause {
         /// The sender.
         node: NodeId,
@@ -130,7 +130,7 @@ pub enum Broken {
         until: Nanos,
     },
     /// A frame began before the one in front of it had ended, in the past, or further ahead than is allowed.
-    #[error("node {}, {port}: a frame begins at {start} s, between {earliest} s and {latest} s is allowed", node.0)]
+    #[error("node {}, {port}: a frame begins at {start} s, outside {earliest} s to {latest} s", node.0)]
     Start {
         /// The sender.
         node: NodeId,
@@ -144,7 +144,7 @@ pub enum Broken {
         latest: Nanos,
     },
     /// A port of a switch is due at another instant than it announced.
-    #[error("switch {}, {port} is due at {due} s and said {said} s", node.0)]
+    #[error("switch {}, {port} is due at {due} s but reported {said} s", node.0)]
     Deadline {
         /// The switch.
         node: NodeId,

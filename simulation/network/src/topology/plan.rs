@@ -80,13 +80,13 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Fewer than two hosts.
-    #[error("there {} in it; a flow needs two", hosts(*count))]
+    #[error("the network has {}; a flow needs two", hosts(*count))]
     Hosts {
         /// Hosts in the plan.
         count: usize,
     },
     /// A count that is out of the range of a template.
-    #[error("{got} {what} are impossible; valid is {valid}")]
+    #[error("{got} {what} are out of range; expected {valid}")]
     Count {
         /// The key of the template.
         key: &'static str,
@@ -98,13 +98,13 @@ pub enum PlanError {
         valid: &'static str,
     },
     /// Too many nodes.
-    #[error("there are {count} nodes; up to {} are possible", Plan::MOST_NODES)]
+    #[error("{count} nodes are too many; expected up to {}", Plan::MOST_NODES)]
     Nodes {
         /// Nodes in the plan.
         count: usize,
     },
     /// Two nodes have the same name.
-    #[error("there are two nodes called \"{name}\"")]
+    #[error("two nodes are called \"{name}\"")]
     DuplicateName {
         /// The name.
         name: String,
@@ -116,7 +116,7 @@ pub enum PlanError {
         node: String,
     },
     /// A host has no link, or several.
-    #[error("the host {host} has {count} links; a host has exactly one")]
+    #[error("host {host} has {count} links; a host has exactly one")]
     HostLinks {
         /// The host.
         host: String,
@@ -124,7 +124,7 @@ pub enum PlanError {
         count: usize,
     },
     /// A switch has too many ports.
-    #[error("the switch {switch} has {count} links; a switch has up to {} ports", PortSet::CAPACITY)]
+    #[error("switch {switch} has {count} links; a switch has up to {} ports", PortSet::CAPACITY)]
     Ports {
         /// The switch.
         switch: String,
@@ -132,7 +132,7 @@ pub enum PlanError {
         count: usize,
     },
     /// There is no path between two hosts.
-    #[error("there is no way from {from} to {to}")]
+    #[error("no path leads from {from} to {to}")]
     Unreachable {
         /// One host.
         from: String,
@@ -140,13 +140,15 @@ pub enum PlanError {
         to: String,
     },
     /// The address plan has no room for the hosts of a node.
-    #[error("{what} cannot be addressed: 10.site.rack.host has room for 254 sites and 256 racks in each")]
+    #[error(
+        "{what} is beyond the address plan, 10.site.rack.host, which has room for 254 sites and 256 racks in each"
+    )]
     Addresses {
         /// The node.
         what: String,
     },
     /// A route leads through a node that is not a neighbour.
-    #[error("the route of {node} to {to} leads through {via}, which is not joined to {node}")]
+    #[error("the route of {node} to {to} leads through {via}, which no link joins to {node}")]
     NotNeighbour {
         /// The switch with the route.
         node: String,
@@ -156,7 +158,7 @@ pub enum PlanError {
         via: String,
     },
     /// A host has a route.
-    #[error("{node} is a host, and has no routes")]
+    #[error("{node} is a host, so it has no routes")]
     RouteAtHost {
         /// The host.
         node: String,
@@ -178,7 +180,7 @@ pub enum PlanError {
         to: String,
     },
     /// The routes have a loop.
-    #[error("with the routes that are given, frames to {to} go round through {node}")]
+    #[error("the routes send frames to {to} in a loop through {node}")]
     RouteLoop {
         /// A switch that frames pass more than once.
         node: String,
@@ -198,7 +200,7 @@ impl PlanError {
 }
 
 fn hosts(count: usize) -> &'static str {
-    if count == 0 { "are no hosts" } else { "is one host" }
+    if count == 0 { "no hosts" } else { "one host" }
 }
 
 impl Plan {

@@ -13,7 +13,7 @@ pub struct Cdf {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CdfError {
     /// A line is not two numbers.
-    #[error("line {line}: \"{got}\" is not a size in bytes and a cumulative percent")]
+    #[error("line {line}: \"{got}\" is not a size in bytes and a cumulative percentage")]
     Malformed {
         /// The number of the line.
         line: usize,
@@ -21,19 +21,21 @@ pub enum CdfError {
         got: String,
     },
     /// A row is lower than the one before it.
-    #[error("line {line}: sizes and percents must not fall, and sizes of different percent must differ")]
+    #[error(
+        "line {line}: sizes and percentages must not decrease, and different percentages need different sizes"
+    )]
     Falling {
         /// The number of the line.
         line: usize,
     },
     /// A number is out of range.
-    #[error("line {line}: a size is up to 2^53 bytes, and a percent from 0 to 100")]
+    #[error("line {line}: a size or percentage is out of range; expected up to 2^53 bytes and 0 to 100")]
     OutOfRange {
         /// The number of the line.
         line: usize,
     },
     /// It does not reach 100 %.
-    #[error("the last row is not 100 percent")]
+    #[error("the last row must have 100 percent")]
     Unfinished,
     /// All sizes are zero.
     #[error("all sizes are zero")]

@@ -22,7 +22,7 @@ pub struct Listed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListedError {
     /// It does not have five columns.
-    #[error("line {line}: {got} columns instead of start_ns,source,destination,bytes,priority")]
+    #[error("line {line}: expected 5 columns, not {got}: start_ns,source,destination,bytes,priority")]
     Columns {
         /// The number of the line.
         line: usize,
@@ -42,7 +42,7 @@ pub enum ListedError {
         valid: &'static str,
     },
     /// A host that is not in the network.
-    #[error("line {line}: there is no host \"{got}\"")]
+    #[error("line {line}: \"{got}\" is not a host")]
     Host {
         /// The number of the line.
         line: usize,

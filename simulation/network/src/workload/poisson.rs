@@ -40,10 +40,10 @@ pub struct Poisson {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PoissonError {
     /// There is no source or no destination.
-    #[error("there is no source with another host as destination")]
+    #[error("no source has another host as a destination")]
     Nobody,
     /// A source has no destination.
-    #[error("host number {} has nobody to send to {place}", source_node.0)]
+    #[error("host number {} has no destination {place}", source_node.0)]
     Alone {
         /// Its number.
         source_node: NodeId,
@@ -51,13 +51,13 @@ pub enum PoissonError {
         place: &'static str,
     },
     /// Flows without end arrive once, not at a load.
-    #[error("flows without end have no load")]
+    #[error("flows without end cannot have a load")]
     Endless,
     /// The load is not above zero, or too high.
-    #[error("the load is to be above 0, and flows at least a picosecond apart")]
+    #[error("the load must be above 0, and flows at least a picosecond apart")]
     Load,
     /// A load of links that no flow crosses.
-    #[error("no flow crosses a long link, so it has no load")]
+    #[error("no flow crosses a long link, so load_of = \"long\" has no meaning")]
     NeverLeaves,
 }
 

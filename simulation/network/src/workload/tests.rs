@@ -160,9 +160,9 @@ fn a_list_is_read_in_the_order_of_its_starts() {
     let refused = |text: &str| read_csv(text, host).unwrap_err().to_string();
     assert_eq!(
         refused("1,h0,h1,5"),
-        "line 1: 4 columns instead of start_ns,source,destination,bytes,priority"
+        "line 1: expected 5 columns, not 4: start_ns,source,destination,bytes,priority"
     );
-    assert_eq!(refused("\n1,h0,x,5,3"), "line 2: there is no host \"x\"");
+    assert_eq!(refused("\n1,h0,x,5,3"), "line 2: \"x\" is not a host");
     assert_eq!(refused("1,h0,h1,-5,3"), "line 1: bytes \"-5\" is not a whole number above 0");
     assert_eq!(refused("1,h0,h1,5,8"), "line 1: priority \"8\" is not 0 to 7");
     assert_eq!(refused("1,h0,h0,5,3"), "line 1: h0 sends to itself");

@@ -139,7 +139,7 @@ pub enum BifrostError {
     NoLossless,
     /// The slot is too short or too long.
     #[error(
-        "a slot of Bifrost is {least} to {most} here, not {slot}: below the round trip, and a pause that a PFC frame can carry"
+        "a Bifrost slot of {slot} is out of range; expected {least} to {most}, below the round trip and the longest pause of a PFC frame"
     )]
     Slot {
         /// The given slot.
@@ -150,7 +150,7 @@ pub enum BifrostError {
         most: Interval,
     },
     /// The buffer is smaller than the sum of its terms.
-    #[error("Bifrost needs a buffer of {least}, not {buffer}: {terms}")]
+    #[error("a Bifrost buffer of {buffer} is too small; expected at least {least}: {terms}")]
     Buffer {
         /// The given buffer.
         buffer: Bytes,
