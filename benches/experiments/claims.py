@@ -20,10 +20,11 @@ def figure(value, relative):
 
 
 def measured(claim):
-    """The median, and the range where there is one."""
+    """The median, and the range where there is one. A claim without a figure may have too few flows for it."""
     ours, relative = claim["ours"], claim["against"] is not None
     if ours is None:
-        return ""
+        flows = claim["flows"] if claim["verdict"] == "not measured" else None
+        return "" if flows is None else f"{flows} flows"
     median, least, most = (figure(ours[key], relative) for key in ("median", "min", "max"))
     return median if least == most else f"{median} ({least} to {most})"
 

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use config::scenario::{Override, Scenario, ScenarioFile};
+use config::scenario::{Override, Paper, Scenario, ScenarioFile};
 use simulation::{FlowRecord, Observer, Outcome, Simulation};
 
 #[derive(Default)]
@@ -97,5 +97,32 @@ fn every_scenario_that_we_ship_runs_to_its_end_in_all_its_variants_when_it_is_qu
             assert_eq!(outcome.flows_started, outcome.flows_ended, "{}", path.display());
             assert!(!ends.is_empty(), "{}", path.display());
         }
+    }
+}
+
+#[test]
+fn a_claim_of_equality_has_a_tolerance_of_its_own() {
+    let tolerance = |against: &str, paper: &str, stated: &str| {
+        let text = format!(
+            "[topology]\ntemplate = \"incast\"\n[[traffic]]\npattern = \"all-to-all\"\n\
+             [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\n\
+             [[claim]]\nid = \"id\"\ntext = \"text\"\nmetric = \"metric\"\nof = \"one\"\n\
+             paper = {paper}\n{against}{stated}"
+        );
+        let file = ScenarioFile::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+        match file.claims[0].paper {
+            Paper::Figure { tolerance, .. } => tolerance,
+            Paper::Range { .. } => panic!("it is one figure"),
+        }
+    };
+    let against = "against = \"other\"\n";
+    for (against, paper, stated, told) in [
+        (against, "0", "", 0.05),
+        (against, "0.0", "tolerance = 0.3", 0.3),
+        (against, "-0.18", "", 0.3),
+        ("", "0", "", 0.3),
+        ("", "2e6", "tolerance = 0.1", 0.1),
+    ] {
+        assert_eq!(tolerance(against, paper, stated), told, "{against}{paper} {stated}");
     }
 }

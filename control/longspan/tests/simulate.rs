@@ -56,6 +56,7 @@ text = "what is near arrives sooner"
 metric = "fct.burst.mean_ns"
 of = "near"
 against = "far"
+least_flows = 3
 paper = -0.5
 
 [[claim]]
@@ -72,7 +73,16 @@ text = "a short flow arrives sooner by what its way is shorter"
 metric = "fct.burst.mean_ns"
 of = "near"
 against = "far"
+least_flows = 3
 paper = [-0.99, -0.01]
+
+[[claim]]
+id = "few"
+text = "three flows are no percentile"
+metric = "fct.burst.p99_ns"
+of = "near"
+against = "far"
+paper = -0.5
 
 [[claim]]
 id = "unknown"
@@ -192,6 +202,12 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
                 .or(metrics["link.sw0/r0.sw0.mean_bps"].as_f64())
                 .is_some()
         );
+        let settled: Vec<_> =
+            (0..3).filter_map(|flow| metrics[format!("flow.{flow}.settled_bps")].as_u64()).collect();
+        let ends = ["min", "max"].map(|of| metrics[format!("settled.burst.{of}_bps")].as_u64());
+        assert!(!settled.is_empty());
+        assert_eq!(ends, [settled.iter().min().copied(), settled.iter().max().copied()]);
+        assert!(metrics["reserved.sw0.r0.bytes"].as_u64().unwrap() > 10_000, "at least its headroom");
         let path = format!("out/{}/summary.json", run["name"].as_str().unwrap());
         let of_run = setting.summary(&path);
         assert_eq!(&of_run["metrics"], metrics);
@@ -206,9 +222,9 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
         assert!(of_run["switches"]["sw0"]["ports"].is_array() && of_run["hosts"]["h0"]["data_sent"].is_u64());
     }
     let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
-    assert_eq!(verdicts[1..], ["reproduced", "reproduced", "not measured"]);
+    assert_eq!(verdicts[1..], ["reproduced", "reproduced", "not measured", "not measured"]);
     let papers: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| it["paper"].clone()).collect();
-    assert_eq!(papers, [(-0.5).into(), 0.into(), serde_json::json!([-0.99, -0.01]), 1.into()]);
+    assert_eq!(papers, [(-0.5).into(), 0.into(), serde_json::json!([-0.99, -0.01]), (-0.5).into(), 1.into()]);
     assert!(["reproduced", "better", "weaker"].iter().any(|it| verdicts[0] == it), "{verdicts:?}");
     let printed = json(&setting.done("out", &["--seeds", "3", "--set", "scenario.stall=90ms", "--json"]));
     assert_eq!(printed, summary);
@@ -383,7 +399,7 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["livelock", "finished"]);
     let verdicts: Vec<_> = summary["claims"].as_array().unwrap().iter().map(|it| &it["verdict"]).collect();
-    assert_eq!(verdicts, ["livelock", "reproduced", "livelock", "not measured"]);
+    assert_eq!(verdicts, ["livelock", "reproduced", "livelock", "livelock", "not measured"]);
 }
 
 /// Interrupts a process once `path` exists, and returns its status and its standard error.

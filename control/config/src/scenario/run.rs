@@ -102,10 +102,14 @@ pub struct Claim {
     pub paper: Paper,
     /// The direction in which the figure improves, if stated.
     pub better: Option<Better>,
+    /// The least number of flows on which a figure may rest, if stated.
+    pub least_flows: Option<u32>,
 }
 
 /// The default tolerance.
 const TOLERANCE: f64 = 0.3;
+/// The default tolerance for a claim that two variants are equal. Between equal things, 30 % is a difference.
+const TOLERANCE_OF_EQUALITY: f64 = 0.05;
 
 table! {
     /// A claim as the file states it.
@@ -123,9 +127,11 @@ table! {
         /// The paper's figure: with `against`, the relative change (-0.18 is 18 % less); without, the figure. A range is `[least, most]`: `[-0.65, -0.3]` is 30 to 65 % less
         paper: At<Paper>, required("paper = -0.18, or paper = [-0.65, -0.3]");
         /// Share of the paper's figure by which ours may differ and still count as reproduced; not for a range
-        tolerance: At<f64>, within(0.0..=10.0), default(TOLERANCE);
+        tolerance: At<f64>, within(0.0..=10.0), auto("`0.3`; `0.05` for equality: `paper = 0` with `against`");
         /// Direction in which the figure improves
         better: At<Better>, auto("with `against`, the direction in which the paper's figure changes; without, none");
+        /// Flows that must have ended in each run: those of the metric's group for completion times and slowdowns, otherwise all. With fewer, the claim is not measured
+        least_flows: At<u32>, within(1..=u32::MAX), auto("for completion times and slowdowns: 100 for `p95` and `p99`, otherwise 20; none for other metrics");
     }
 }
 
@@ -149,7 +155,10 @@ pub(super) fn claim<'n>(
             section.problems.error(place, ProblemKind::undefined("variant", name, known.clone()));
         }
     }
-    let tolerance = decl.tolerance();
+    let stated = decl.tolerance.map(|it| it.value);
+    let is_relative = decl.against.is_some();
+    let tolerance =
+        |value| stated.unwrap_or(if is_relative && value == 0.0 { TOLERANCE_OF_EQUALITY } else { TOLERANCE });
     Some(Claim {
         id: decl.id?.value,
         text: decl.text?.value,
@@ -157,10 +166,11 @@ pub(super) fn claim<'n>(
         of: decl.of?.value,
         against: decl.against.map(|it| it.value),
         paper: match decl.paper?.value {
-            Paper::Figure { value, .. } => Paper::Figure { value, tolerance },
+            Paper::Figure { value, .. } => Paper::Figure { value, tolerance: tolerance(value) },
             range @ Paper::Range { .. } => range,
         },
         better: decl.better.map(|it| it.value),
+        least_flows: decl.least_flows.map(|it| it.value),
     })
 }
 

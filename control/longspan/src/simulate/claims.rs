@@ -7,6 +7,13 @@ use indexmap::IndexSet;
 
 /// The maximum factor by which an absolute figure may be worse than the paper's to be weaker, and not contradicted.
 const WEAKER: f64 = 2.0;
+/// How much further from the paper's figure than the median a single seed may be.
+const OF_ONE_SEED: f64 = 2.0;
+/// The least number of flows for the 95th and the 99th percentile. With fewer than 100, the 99th is the maximum.
+const FOR_PERCENTILE: u32 = 100;
+/// The least number of flows for other figures. The standard error of the mean of 20 values that deviate by as much
+/// as their mean is 22 % of it; with fewer flows it soon exceeds the default tolerance.
+const FOR_MEAN: u32 = 20;
 
 /// Judges each claim at each point of the sweeps. `runs` has an entry for each of `planned`: its results, or `None`
 /// if it was interrupted before it started.
@@ -21,10 +28,13 @@ pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>])
 
 /// Judges a claim at one point. `runs` are all runs planned there.
 fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSummary>)]) -> ClaimSummary {
-    let unfinished = ended_otherwise(claim, runs);
-    let ours = if unfinished.is_none() { measured(claim, runs) } else { None };
-    let better = direction(claim);
-    let judged = |ours: Spread| verdict(claim, better, ours.median);
+    let flows = fewest_flows(claim, runs);
+    let has_enough = flows.is_none_or(|flows| flows >= u64::from(least_flows(claim)));
+    let (ours, verdict) = match ended_otherwise(claim, runs) {
+        Some(ending) => (None, Verdict::Unfinished(ending)),
+        None if has_enough => over_seeds(claim, &measured(claim, runs)),
+        None => (None, Verdict::NotMeasured),
+    };
     ClaimSummary {
         id: claim.id.clone(),
         text: claim.text.clone(),
@@ -33,24 +43,18 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSu
         against: claim.against.clone(),
         point: point.map(Into::into),
         paper: said(claim.paper),
-        better,
+        better: direction(claim),
+        flows,
         ours,
-        verdict: match unfinished {
-            Some(ending) => Verdict::Unfinished(ending),
-            None => ours.map_or(Verdict::NotMeasured, judged),
-        },
+        verdict,
     }
 }
 
 /// The ending of the first of the claim's runs that did not finish. Its figures are incomplete, because they exclude
 /// the remaining flows.
 fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<EndingName> {
-    let variants = [Some(&claim.of), claim.against.as_ref()];
-    let concerned = runs.iter().filter(|(planned, _)| {
-        variants.into_iter().flatten().any(|variant| planned.variant.as_ref() == Some(variant))
-    });
     let mut endings =
-        concerned.map(|(_, run)| run.as_ref().map_or(EndingName::Interrupted, |run| run.ending));
+        concerned(claim, runs).map(|run| run.as_ref().map_or(EndingName::Interrupted, |run| run.ending));
     // These metrics are known of a run that stands still.
     let of_standstill = ["run.deadlocked", "run.livelocked"].contains(&claim.metric.as_str());
     endings.find(|ending| match ending {
@@ -60,21 +64,53 @@ fn ended_otherwise(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> O
     })
 }
 
-fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<Spread> {
+/// The runs of the claim's variants.
+fn concerned<'a>(
+    claim: &'a Claim,
+    runs: &'a [(&Planned, &Option<RunSummary>)],
+) -> impl Iterator<Item = &'a Option<RunSummary>> {
+    let is_its = |variant: &String| *variant == claim.of || claim.against.as_ref() == Some(variant);
+    runs.iter().filter(move |(planned, _)| planned.variant.as_ref().is_some_and(is_its)).map(|(_, run)| *run)
+}
+
+/// The number of flows on which the claim's figure rests, in the run with the fewest; `None` if it does not depend on
+/// it.
+fn fewest_flows(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Option<u64> {
+    let count = match group_of(&claim.metric) {
+        Some(group) => format!("fct.{group}.count"),
+        None => claim.least_flows.map(|_| "fct.all.count".to_owned())?,
+    };
+    let counts = concerned(claim, runs).flatten().filter_map(|run| run.metrics.get(&count));
+    counts.map(|Figure(count)| *count as u64).min()
+}
+
+/// The group whose completion times or slowdowns the metric is about.
+fn group_of(metric: &str) -> Option<&str> {
+    let of_group = ["fct.", "slowdown."].iter().find_map(|kind| metric.strip_prefix(kind))?;
+    of_group.rsplit_once('.').map(|(group, _)| group)
+}
+
+fn least_flows(claim: &Claim) -> u32 {
+    let is_percentile = ["p95", "p95_ns", "p99", "p99_ns"].iter().any(|end| claim.metric.ends_with(end));
+    claim.least_flows.unwrap_or(if is_percentile { FOR_PERCENTILE } else { FOR_MEAN })
+}
+
+/// The figure of each seed, `None` if it has none.
+fn measured(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Vec<Option<f64>> {
     let figure = |variant: &str, seed: u64| {
         let of_it = |it: &Planned| it.variant.as_deref() == Some(variant) && it.seed == seed;
         let (_, run) = runs.iter().find(|(planned, _)| of_it(planned))?;
         run.as_ref()?.metrics.get(&claim.metric).map(|figure| figure.0)
     };
     let of_variant = runs.iter().filter(|(planned, _)| planned.variant.as_ref() == Some(&claim.of));
-    let values = of_variant.filter_map(|(planned, _)| {
+    let values = of_variant.map(|(planned, _)| {
         let ours = figure(&claim.of, planned.seed)?;
         match &claim.against {
             None => Some(ours),
             Some(against) => change(ours, figure(against, planned.seed)?),
         }
     });
-    Spread::of(values.collect())
+    values.map(|value| value.filter(|value| value.is_finite())).collect()
 }
 
 /// The relative change from `before` to `after`; `None` if only `before` is zero.
@@ -111,13 +147,34 @@ fn direction(claim: &Claim) -> Option<Better> {
     claim.better.or(claimed.filter(|_| claim.against.is_some()))
 }
 
-fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
-    if is_the_papers(claim, ours) {
+/// Our figure over the seeds, and the verdict on its median, if the seeds agree with that: more than half of them have
+/// it too, and all say alike whether there is such an effect. A seed without a figure agrees with nothing.
+fn over_seeds(claim: &Claim, seeds: &[Option<f64>]) -> (Option<Spread>, Verdict) {
+    let figures: Vec<f64> = seeds.iter().flatten().copied().collect();
+    let Some(ours) = Spread::of(figures.clone()) else { return (None, Verdict::NotMeasured) };
+    let verdict = verdict(claim, ours.median);
+    let alike = figures.iter().filter(|figure| self::verdict(claim, **figure) == verdict).count();
+    let all = match verdict {
+        Verdict::Contradicted => alike == figures.len(),
+        _ => figures.iter().all(|figure| shows_effect(claim, *figure)),
+    };
+    let agree = figures.len() == seeds.len() && 2 * alike > figures.len() && all;
+    (Some(ours), if agree { verdict } else { Verdict::Mixed })
+}
+
+/// Whether the figure of one seed shows the effect of the paper, if only roughly.
+fn shows_effect(claim: &Claim, ours: f64) -> bool {
+    verdict(claim, ours) != Verdict::Contradicted || is_the_papers(claim, ours, OF_ONE_SEED)
+}
+
+/// The verdict on one figure.
+fn verdict(claim: &Claim, ours: f64) -> Verdict {
+    if is_the_papers(claim, ours, 1.0) {
         return Verdict::Reproduced;
     }
     let (low, high) = ends(claim.paper);
     // Negate the figures if less is better, so that more is better in any case.
-    let (ours, best, worst) = match better {
+    let (ours, best, worst) = match direction(claim) {
         None => return Verdict::Contradicted,
         Some(Better::Less) => (-ours, -low, -high),
         Some(Better::More) => (ours, high, low),
@@ -136,25 +193,28 @@ fn verdict(claim: &Claim, better: Option<Better>, ours: f64) -> Verdict {
     if is_there { Verdict::Weaker } else { Verdict::Contradicted }
 }
 
-/// Whether our figure is in the paper's range, or equals its figure within the tolerance.
-fn is_the_papers(claim: &Claim, ours: f64) -> bool {
-    let (paper, tolerance) = match claim.paper {
-        Paper::Range { low, high } => return (low..=high).contains(&ours),
-        Paper::Figure { value, tolerance } => (value, tolerance),
+/// Whether our figure is in the paper's range, or equals its figure within the tolerance; with a range or tolerance
+/// `times` as wide.
+fn is_the_papers(claim: &Claim, ours: f64, times: f64) -> bool {
+    let (low, high) = ends(claim.paper);
+    let allowed = match claim.paper {
+        Paper::Range { .. } => (high - low) / 2.0 * (times - 1.0),
+        // Allow for rounding.
+        Paper::Figure { value, tolerance } => {
+            tolerance * times * if value == 0.0 { 1.0 } else { value.abs() } * (1.0 + 1e-9)
+        }
     };
-    let allowed = tolerance * if paper == 0.0 { 1.0 } else { paper.abs() };
-    // Allow for rounding.
-    let allowed = allowed * (1.0 + 1e-9);
     // Whatever the tolerance, no change and the opposite change are not the paper's.
-    let is_other_way = claim.against.is_some() && paper != 0.0 && ours * paper <= 0.0;
-    (ours - paper).abs() <= allowed && !is_other_way
+    let is_other_way = claim.against.is_some() && ((low > 0.0 && ours <= 0.0) || (high < 0.0 && ours >= 0.0));
+    (low - allowed..=high + allowed).contains(&ours) && !is_other_way
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::summary::FlowCounts;
-    use Verdict::{Contradicted, Reproduced, Weaker};
+    use Verdict::{Contradicted, Mixed, NotMeasured, Reproduced, Weaker};
+    use proptest::prelude::*;
 
     fn claim(against: bool, value: f64, better: Option<Better>) -> Claim {
         Claim {
@@ -165,6 +225,7 @@ mod tests {
             against: against.then(|| "old".into()),
             paper: Paper::Figure { value, tolerance: 0.3 },
             better,
+            least_flows: None,
         }
     }
 
@@ -204,7 +265,7 @@ mod tests {
     }
 
     fn told(claim: &Claim, ours: f64) -> Verdict {
-        verdict(claim, direction(claim), ours)
+        verdict(claim, ours)
     }
 
     #[test]
@@ -364,5 +425,148 @@ mod tests {
         let told = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
         assert_eq!(told(EndingName::Deadlock), Reproduced);
         assert_eq!(told(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
+    }
+    /// The verdict over seeds with these figures.
+    fn over(claim: &Claim, figures: &[f64]) -> Verdict {
+        over_seeds(claim, &figures.iter().copied().map(Some).collect::<Vec<_>>()).1
+    }
+
+    #[test]
+    fn a_claim_is_reproduced_if_most_seeds_reproduce_it_and_all_show_the_effect() {
+        let less = claim(true, -0.2, None);
+        for (figures, told) in [
+            (&[-0.2][..], Reproduced),
+            (&[-0.21, -0.2, -0.19], Reproduced),
+            // One is weaker, and one is better.
+            (&[-0.9, -0.21, -0.2, -0.19, -0.01], Reproduced),
+            // The median is the only one.
+            (&[-0.9, -0.8, -0.2, -0.02, -0.01], Mixed),
+            (&[-0.3, -0.1], Mixed),
+            // One shows no effect, or the opposite.
+            (&[-0.21, -0.2, -0.2, -0.19, 0.0], Mixed),
+            (&[-0.21, -0.2, -0.2, -0.19, 0.3], Mixed),
+        ] {
+            assert_eq!(over(&less, figures), told, "{figures:?}");
+        }
+    }
+
+    #[test]
+    fn seeds_that_disagree_about_the_effect_neither_weaken_a_claim_nor_contradict_it() {
+        let less = claim(true, -0.2, None);
+        for (figures, told) in [
+            (&[-0.12, -0.1, -0.05][..], Weaker),
+            (&[-0.12, -0.1, 0.01], Mixed),
+            (&[-0.9, -0.8, -0.7], Verdict::Better),
+            (&[-0.9, -0.8, 0.7], Mixed),
+            (&[0.0, 0.1, 0.2], Contradicted),
+            (&[-0.01, 0.1, 0.2], Mixed),
+        ] {
+            assert_eq!(over(&less, figures), told, "{figures:?}");
+        }
+    }
+
+    #[test]
+    fn equality_is_reproduced_if_no_seed_is_further_from_it_than_twice_the_tolerance() {
+        let equal = Claim { paper: Paper::Figure { value: 0.0, tolerance: 0.05 }, ..claim(true, 0.0, None) };
+        for (figures, told) in [
+            (&[-0.05, 0.0, 0.05][..], Reproduced),
+            (&[-0.1, -0.04, 0.0, 0.04, 0.1], Reproduced),
+            (&[-0.04, 0.0, 0.04, 0.04, 0.11], Mixed),
+            (&[-0.1, -0.09, 0.0, 0.06, 0.07], Mixed),
+            (&[0.04, 0.06, 0.07], Mixed),
+            (&[0.06, 0.07, 0.08], Contradicted),
+        ] {
+            assert_eq!(over(&equal, figures), told, "{figures:?}");
+        }
+        let around = range(true, -0.05, 0.05, None);
+        assert_eq!(over(&around, &[-0.1, -0.05, 0.05]), Reproduced, "a range becomes as much wider");
+        assert_eq!(over(&around, &[-0.11, -0.05, 0.05]), Mixed);
+    }
+
+    #[test]
+    fn an_absolute_figure_is_reproduced_if_no_seed_is_further_from_it_than_twice_the_tolerance() {
+        let queue = claim(false, 10.0, None);
+        assert_eq!(over(&queue, &[4.0, 9.0, 16.0, 8.0, 12.0]), Reproduced);
+        assert_eq!(over(&queue, &[3.9, 9.0, 10.0]), Mixed);
+    }
+
+    #[test]
+    fn a_seed_without_the_figure_agrees_with_nothing() {
+        let most = claim(false, 10.0, None);
+        assert_eq!(over_seeds(&most, &[Some(10.0), None, Some(10.0)]).1, Mixed);
+        assert_eq!(over_seeds(&most, &[None, None]), (None, NotMeasured));
+        let mut runs =
+            vec![run("new", 1, EndingName::Finished, 10.0), run("new", 2, EndingName::Finished, 10.0)];
+        assert_eq!(judged(&most, runs.clone()).verdict, Reproduced);
+        runs[1].1.as_mut().unwrap().metrics.clear();
+        assert_eq!(judged(&most, runs).verdict, Mixed);
+    }
+
+    #[test]
+    fn a_figure_that_rests_on_too_few_flows_is_not_measured() {
+        let of = |metric: &str, least_flows, (new, old): (f64, f64)| {
+            let claim = Claim { metric: metric.into(), least_flows, ..claim(true, -0.2, None) };
+            let run = |variant, figure, flows| {
+                let (planned, mut run) = run(variant, 1, EndingName::Finished, 0.0);
+                let counts = [("fct.a.b.count", flows), ("fct.all.count", 15.0), (metric, figure)];
+                let counts = counts.map(|(name, figure)| (name.to_owned(), Figure(figure)));
+                run.as_mut().unwrap().metrics.extend(counts);
+                (planned, run)
+            };
+            let claim = judged(&claim, vec![run("new", 8.0, new), run("old", 10.0, old)]);
+            (claim.verdict, claim.flows, claim.ours.is_some())
+        };
+        let (found, missing) =
+            (|flows| (Reproduced, Some(flows), true), |flows| (NotMeasured, Some(flows), false));
+        assert_eq!(of("fct.a.b.mean_ns", None, (20.0, 21.0)), found(20));
+        assert_eq!(of("fct.a.b.mean_ns", None, (20.0, 19.0)), missing(19));
+        assert_eq!(of("slowdown.a.b.p50", None, (19.0, 20.0)), missing(19));
+        for percentile in ["fct.a.b.p95_ns", "fct.a.b.p99_ns", "slowdown.a.b.p95", "slowdown.a.b.p99"] {
+            assert_eq!(of(percentile, None, (100.0, 101.0)), found(100));
+            assert_eq!(of(percentile, None, (100.0, 99.0)), missing(99));
+        }
+        assert_eq!(of("fct.a.b.p99_ns", Some(3), (3.0, 3.0)), found(3));
+        assert_eq!(of("goodput.a.bps", None, (1.0, 1.0)), (Reproduced, None, true));
+        assert_eq!(of("goodput.a.bps", Some(15), (1.0, 1.0)), found(15));
+        assert_eq!(of("goodput.a.bps", Some(16), (1.0, 1.0)), missing(15));
+    }
+
+    fn any_claim() -> impl Strategy<Value = Claim> {
+        let better = prop_oneof![Just(None), Just(Some(Better::Less)), Just(Some(Better::More))];
+        let paper = prop_oneof![
+            (-1.0..1.0_f64, 0.0..1.0_f64).prop_map(|(value, tolerance)| Paper::Figure { value, tolerance }),
+            (0.0..1.0_f64).prop_map(|tolerance| Paper::Figure { value: 0.0, tolerance }),
+            (-1.0..1.0_f64, 0.0..0.5_f64).prop_map(|(low, more)| Paper::Range { low, high: low + more }),
+        ];
+        (any::<bool>(), paper, better)
+            .prop_map(|(against, paper, better)| Claim { paper, ..claim(against, 0.0, better) })
+    }
+
+    proptest! {
+        #[test]
+        fn a_seed_alone_has_its_verdict_and_so_have_seeds_that_are_equal(
+            claim in any_claim(), ours in -2.0..2.0_f64, seeds in 1_usize..6,
+        ) {
+            prop_assert_eq!(over(&claim, &vec![ours; seeds]), told(&claim, ours));
+        }
+
+        #[test]
+        fn a_verdict_over_seeds_is_that_of_most_of_them_or_they_are_mixed(
+            claim in any_claim(), seeds in proptest::collection::vec(-2.0..2.0_f64, 1..8),
+        ) {
+            let told_of = |verdict| seeds.iter().filter(|ours| told(&claim, **ours) == verdict).count();
+            match over(&claim, &seeds) {
+                Mixed => prop_assert!(seeds.len() > 1),
+                Contradicted => prop_assert_eq!(told_of(Contradicted), seeds.len()),
+                verdict => {
+                    prop_assert!(2 * told_of(verdict) > seeds.len());
+                    if claim.against.is_some() && claim.better.is_none() {
+                        let (low, high) = ends(claim.paper);
+                        prop_assert!(low <= 0.0 || seeds.iter().all(|ours| *ours > 0.0));
+                        prop_assert!(high >= 0.0 || seeds.iter().all(|ours| *ours < 0.0));
+                    }
+                }
+            }
+        }
     }
 }

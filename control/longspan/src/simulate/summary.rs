@@ -192,6 +192,8 @@ pub struct ClaimSummary {
     /// The direction in which the figure improves.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
+    /// The flows on which our figure rests, in the run with the fewest; `None` if it does not depend on their number.
+    pub flows: Option<u64>,
     /// Our figure over all seeds; `None` if it was not measured.
     pub ours: Option<Spread>,
     /// The verdict.
@@ -256,7 +258,9 @@ pub enum Verdict {
     Weaker,
     /// There is no such effect, or the opposite.
     Contradicted,
-    /// No run has such a figure.
+    /// The seeds disagree.
+    Mixed,
+    /// No run has such a figure, or one has too few flows for it.
     NotMeasured,
     /// There is no verdict, because one of its runs ended like this.
     Unfinished(EndingName),
@@ -276,6 +280,7 @@ impl Verdict {
             Self::Better => "better",
             Self::Weaker => "weaker",
             Self::Contradicted => "contradicted",
+            Self::Mixed => "mixed",
             Self::NotMeasured => "not measured",
             Self::Unfinished(ending) => ending.name(),
         }

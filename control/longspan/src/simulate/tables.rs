@@ -130,7 +130,7 @@ fn bit_rate(value: f64) -> String {
 }
 
 fn write_claims(page: &mut String, summary: &Summary) {
-    let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "min", "max"]);
+    let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "min", "max", "flows"]);
     for claim in &summary.claims {
         let figure = |value: f64| claimed(claim, value);
         let ours =
@@ -148,9 +148,14 @@ fn write_claims(page: &mut String, summary: &Summary) {
             ours(|spread| spread.median),
             ours(|spread| spread.min),
             ours(|spread| spread.max),
+            claim.flows.map_or_else(|| "-".into(), thousands),
         ]);
     }
-    section(page, "CLAIMS: the paper's figure, and our median, minimum and maximum over all seeds", &table);
+    section(
+        page,
+        "CLAIMS: the paper's figure; our median, minimum and maximum over all seeds; fewest flows of a run",
+        &table,
+    );
     let mut shown = BTreeSet::new();
     for claim in summary.claims.iter().filter(|claim| shown.insert(&claim.id)) {
         let against = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));

@@ -17,7 +17,7 @@ pub fn claims(claims: &[ClaimSummary]) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let head = ["claim", "text", "metric", "paper", "ours", "verdict"].map(str::to_owned);
+    let head = ["claim", "text", "metric", "paper", "ours", "flows", "verdict"].map(str::to_owned);
     let rows: Vec<_> = claims.iter().map(claim).collect();
     html::section("Claims", &html::table(&head, &rows))
 }
@@ -46,6 +46,7 @@ fn claim(claim: &ClaimSummary) -> Vec<String> {
         format!("{}<br>{}", code(&claim.metric), escaped(&format!("{}{compared}{point}", claim.of))),
         paper,
         ours,
+        claim.flows.map_or_else(String::new, |flows| number(&flows.to_string())),
         format!("<span class=\"n {class}\">{verdict}</span>"),
     ]
 }

@@ -45,6 +45,7 @@ fn claim(
         point: None,
         paper,
         better: ours.map(|_| Better::Less),
+        flows: metric.starts_with("fct").then_some(40),
         ours: ours.map(spread),
         verdict,
     }

@@ -127,30 +127,37 @@ impl FlowRates {
     pub fn figures(&self, interval_ns: u64, metrics: &mut Metrics) {
         for watched in &self.flows {
             let FlowId(id) = watched.flow.id;
-            let Some(last) = watched.points.last() else { continue };
-            let end = watched.end_ns(last.time_ns);
-            let start = watched.flow.start.0;
-            if let Some(mean) = watched.mean_bps(end) {
+            if let Some(mean) = watched.mean_bps() {
                 metrics.insert(format!("flow.{id}.mean_bps"), Figure(mean as f64));
             }
-            let middle = start + end.saturating_sub(start) / 2;
-            let mut late =
-                watched.points.iter().filter(|point| point.time_ns >= middle && point.time_ns <= end);
-            if let Some((first, last)) = late.clone().next().zip(late.next_back())
-                && last.time_ns > first.time_ns
-            {
-                let settled = rate_bps(last.sent - first.sent, last.time_ns - first.time_ns);
+            if let Some(settled) = watched.settled_bps() {
                 metrics.insert(format!("flow.{id}.settled_bps"), Figure(settled as f64));
             }
         }
         for group in &self.list.groups {
+            self.settled(*group, metrics);
             self.fairness(*group, interval_ns, metrics);
+        }
+    }
+
+    fn of_group(&self, group: u16) -> impl Iterator<Item = &Watched> {
+        self.flows.iter().filter(move |watched| watched.flow.group == group)
+    }
+
+    /// Adds the lowest and the highest rate at which flows of `group` settled.
+    fn settled(&self, group: u16, metrics: &mut Metrics) {
+        let rates = || self.of_group(group).filter_map(Watched::settled_bps);
+        let name = &self.names[usize::from(group)];
+        for (of, rate) in [("min", rates().min()), ("max", rates().max())] {
+            if let Some(rate) = rate {
+                metrics.insert(format!("settled.{name}.{of}_bps"), Figure(rate as f64));
+            }
         }
     }
 
     /// Adds the fairness of the flows of `group` while all of them are active.
     fn fairness(&self, group: u16, interval_ns: u64, metrics: &mut Metrics) {
-        let of_group: Vec<&Watched> = self.flows.iter().filter(|it| it.flow.group == group).collect();
+        let of_group: Vec<&Watched> = self.of_group(group).collect();
         let begin = of_group.iter().map(|it| it.flow.start.0).max();
         let last =
             |it: &&Watched| it.points.iter().rfind(|point| point.rate_bps.is_some()).map(|it| it.time_ns);
@@ -182,20 +189,30 @@ impl FlowRates {
 }
 
 impl Watched {
-    /// The end of its sending; at most `last_ns`, its last sample.
-    fn end_ns(&self, last_ns: u64) -> u64 {
+    /// The end of its sending, at most its last sample; `None` without samples.
+    fn end_ns(&self) -> Option<u64> {
+        let last = self.points.last()?.time_ns;
         let ends = [self.ended, self.flow.stop].into_iter().flatten().map(|end| end.0);
-        ends.fold(last_ns, u64::min)
+        Some(ends.fold(last, u64::min))
     }
 
-    /// The mean rate of its message from its start to its end, or to the last row before `end_ns` if it has no end.
-    fn mean_bps(&self, end_ns: u64) -> Option<u64> {
-        let start = self.flow.start.0;
+    /// The mean rate of its message from its start to its end, or to the last row before that if it has no end.
+    fn mean_bps(&self) -> Option<u64> {
+        let (start, end) = (self.flow.start.0, self.end_ns()?);
         let (bytes, end) = match (self.flow.bytes, self.ended) {
             (Some(bytes), Some(end)) => (bytes, end.0),
-            _ => self.points.iter().rfind(|it| it.time_ns <= end_ns).map(|it| (it.sent, it.time_ns))?,
+            _ => self.points.iter().rfind(|it| it.time_ns <= end).map(|it| (it.sent, it.time_ns))?,
         };
         (end > start).then(|| rate_bps(bytes, end - start))
+    }
+
+    /// The mean rate of its message over the second half of its life.
+    fn settled_bps(&self) -> Option<u64> {
+        let (start, end) = (self.flow.start.0, self.end_ns()?);
+        let middle = start + end.saturating_sub(start) / 2;
+        let mut late = self.points.iter().filter(|point| (middle..=end).contains(&point.time_ns));
+        let (first, last) = late.next().zip(late.next_back())?;
+        Some(rate_bps(last.sent - first.sent, last.time_ns - first.time_ns))
     }
 
     fn place(&self, time_ns: u64) -> Option<usize> {
