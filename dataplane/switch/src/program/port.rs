@@ -304,5 +304,18 @@ mod tests {
             prop_assert!(room <= naive, "{room} is beyond {naive}");
             prop_assert!(naive - room <= 1 << exponent.unsigned_abs(), "{room} is far from {naive}");
         }
+
+        #[test]
+        fn what_is_less_than_the_room_of_a_dynamic_threshold_is_known_without_a_division(
+            exponent in -8_i8..=8,
+            free in 0_u64..50_000,
+            held in 0_u64..50_000,
+            beyond in -2_i64..=2,
+        ) {
+            let alpha = DynamicThreshold::new(exponent).unwrap();
+            let room = alpha.room(free, held);
+            let bytes = room.saturating_add_signed(beyond);
+            prop_assert_eq!(alpha.has_more_room(free, held, bytes), bytes < room);
+        }
     }
 }

@@ -137,3 +137,6 @@ fn validate_queue(port: &PortSettings, queue: &QueueSettings) -> Result<(), Prog
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::egress::{WatchdogChange, WatchdogEvent};
-use crate::program::{NotLive, ProgramError, Watchdog, WatchdogAction};
+use crate::program::{NotLive, Watchdog, WatchdogAction};
 use crate::reason::DropReason;
 use units::{Interval, WireBytes};
 
@@ -143,24 +143,6 @@ fn a_stormed_queue_that_drops_loses_its_own_frames_and_those_that_come_for_it() 
     let dropped = |number| queue(number).dropped[DropReason::PfcWatchdog.index()].frames;
     assert_eq!([3, 8, 9].map(dropped), [0, 5, 0]);
     assert_eq!([8, 9].map(|number| queue(number).waiting().frames), [0, 1]);
-}
-
-#[test]
-fn a_port_has_the_queues_of_the_eight_priorities_first_and_64_at_most() {
-    let with = |change: fn(&mut Vec<QueueSettings>)| {
-        let mut port = port(1, &[]);
-        change(&mut port.queues);
-        Program::new(settings(vec![port])).map(drop)
-    };
-    let count = |count| {
-        let port = "port1".into();
-        Err(ProgramError::QueueCount { port, count, least: 8, most: 64 })
-    };
-    assert_eq!(with(|queues| queues.truncate(7)), count(7));
-    assert_eq!(with(|queues| queues.resize(65, queues[3])), count(65));
-    assert_eq!(with(|queues| queues.resize(64, queues[3])), Ok(()));
-    let swapped = ProgramError::FirstQueues { port: "port1".into(), queue: id(3), priority: P4 };
-    assert_eq!(with(|queues| queues.swap(3, 4)), Err(swapped));
 }
 
 #[test]
