@@ -17,7 +17,7 @@ use units::{BitRate, Bytes, Interval, Nanos, Priority, PrioritySet, Serializatio
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
 use wire::ipv4;
-use wire::roce::Psn;
+use wire::roce::{Psn, source_port_of_queue_pairs};
 
 const RATE: BitRate = BitRate::gigabits(100);
 const PER_BYTE: SerializationTime = RATE.serialization();
@@ -85,6 +85,7 @@ fn connect(hosts: &mut [Host; 2], number: u32) {
             end,
             local: pairs[at],
             remote: pairs[1 - at],
+            source_port: source_port_of_queue_pairs(pairs[at], pairs[1 - at]),
             peer: hosts[1 - at].settings().station.address,
             priority: PRIORITY,
             first_psn: Psn::from_low_bits(number),

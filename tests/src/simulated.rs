@@ -122,6 +122,7 @@ pub fn flow(id: u32, source: NodeId, destination: NodeId, bytes: u64) -> FlowSpe
         destination,
         bytes: Some(bytes),
         stop: None,
+        again_until: None,
         priority: P3,
         group: 0,
     }

@@ -15,7 +15,7 @@ use units::{BitRate, Bytes, Interval, Nanos, PortId, PrioritySet, WireBytes};
 use wire::int::{self, Header, HopNumber};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};
-use wire::roce::{Opcode, Psn, QueuePair, icrc};
+use wire::roce::{Opcode, Psn, QueuePair, icrc, source_port_of_queue_pairs};
 use wire::vlan::{Tag, VlanId};
 
 fn telling() -> Settings {
@@ -181,6 +181,7 @@ fn a_host_with_hpcc_gets_back_what_the_switch_wrote() {
                 end,
                 local: pairs[index],
                 remote: pairs[1 - index],
+                source_port: source_port_of_queue_pairs(pairs[index], pairs[1 - index]),
                 peer: host_v4([A, B][1 - index]),
                 priority: P3,
                 first_psn: Psn::from_low_bits(9),

@@ -179,6 +179,9 @@ pub struct Connection {
     pub local: QueuePair,
     /// The queue pair of the far end.
     pub remote: QueuePair,
+    /// The UDP source port of its frames, by which switches choose among equal paths. New queue pairs have
+    /// [`wire::roce::source_port_of_queue_pairs`].
+    pub source_port: u16,
     /// The address of the far end.
     pub peer: Ipv4Addr,
     /// The priority of its data.

@@ -11,7 +11,7 @@ mod switches;
 mod tests;
 
 use crate::check::Checker;
-use crate::flows::Flows;
+use crate::flows::{Flow, Flows};
 use crate::frame::{FramePool, SimFrame};
 use crate::ideal::Paths;
 use crate::link::Direction;
@@ -72,6 +72,8 @@ pub(crate) struct Engine {
     pending: Option<FlowSpec>,
     /// The flows to stop, and when.
     stops: BinaryHeap<Reverse<(Nanos, FlowId)>>,
+    /// Flows of closed loops, with the instants at which they ended and start again.
+    again: Vec<Flow>,
     burst: Vec<SimFrame>,
     odd: Odd,
     transmissions: u64,
@@ -117,7 +119,7 @@ impl Engine {
     fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
         let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
         loop {
-            if self.pending.is_none() && self.flows.active() == 0 {
+            if self.pending.is_none() && self.flows.active() == 0 && self.again.is_empty() {
                 return Stop::Ended(Ending::Finished);
             }
             let (at, actor) = self.calendar.actors.next();

@@ -14,6 +14,8 @@ pub(crate) struct Flow {
     pub spec: FlowSpec,
     /// The station that sends, and the one that receives.
     pub ends: [u32; 2],
+    /// The UDP source port of its frames, once it is connected.
+    pub source_port: Option<u16>,
     pub ideal: Interval,
     /// The instant at which the receiver had all of it.
     pub received: Option<Nanos>,
@@ -25,6 +27,29 @@ pub(crate) struct Flow {
     sent: u32,
     /// The serial number of the last frame that was delivered.
     delivered: u32,
+}
+
+impl Flow {
+    /// A flow from station `ends[0]` to station `ends[1]`.
+    pub fn new(spec: FlowSpec, ends: [u32; 2], ideal: Interval) -> Self {
+        Self {
+            spec,
+            ends,
+            source_port: None,
+            ideal,
+            received: None,
+            message: 0,
+            is_sent: false,
+            sent: 0,
+            delivered: 0,
+        }
+    }
+
+    /// The same flow once more. Serial numbers go on, since late frames of this one may still arrive.
+    pub fn again(self, start: Nanos) -> Self {
+        let spec = FlowSpec { start, ..self.spec };
+        Self { spec, received: None, message: 0, is_sent: false, ..self }
+    }
 }
 
 /// All active flows. Ended flows are forgotten, so memory grows with active flows only.
@@ -40,19 +65,10 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// Starts a flow from station `ends[0]` to station `ends[1]`.
-    pub fn start(&mut self, spec: FlowSpec, ends: [u32; 2], ideal: Interval) {
-        let id = spec.id;
-        let flow = Some(Flow {
-            spec,
-            ends,
-            ideal,
-            received: None,
-            message: 0,
-            is_sent: false,
-            sent: 0,
-            delivered: 0,
-        });
+    /// Starts a flow.
+    pub fn start(&mut self, flow: Flow) {
+        let id = flow.spec.id;
+        let flow = Some(flow);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = flow;
@@ -148,15 +164,20 @@ mod tests {
             destination: NodeId(1),
             bytes: Some(1),
             stop: None,
+            again_until: None,
             priority: Priority::from_low_bits(3),
             group: 0,
         }
     }
 
+    fn flow(id: u32) -> Flow {
+        Flow::new(spec(id), [0, 1], Interval::ZERO)
+    }
+
     #[test]
     fn a_frame_that_was_overtaken_is_found_at_its_receiver_and_nowhere_else() {
         let mut flows = Flows::default();
-        flows.start(spec(0), [0, 1], Interval::ZERO);
+        flows.start(flow(0));
         let labels: Vec<_> = (0..3).map(|_| flows.label(FlowId(0)).unwrap()).collect();
         assert_eq!(flows.deliver(labels[1], 1), Ok(()), "the first one was lost");
         assert_eq!(flows.deliver(labels[0], 2), Ok(()), "a copy at somebody else's");
@@ -169,10 +190,10 @@ mod tests {
     #[test]
     fn what_is_left_of_a_flow_that_is_over_is_nobodys() {
         let mut flows = Flows::default();
-        flows.start(spec(0), [0, 1], Interval::ZERO);
+        flows.start(flow(0));
         let label = flows.label(FlowId(0)).unwrap();
         assert_eq!((flows.active(), flows.end(FlowId(0)).unwrap().spec), (1, spec(0)));
-        flows.start(spec(7), [0, 1], Interval::ZERO);
+        flows.start(flow(7));
         flows.label(FlowId(7)).unwrap();
         assert_eq!(flows.deliver(label, 1), Ok(()));
         assert_eq!(flows.label(FlowId(0)), None);

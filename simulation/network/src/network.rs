@@ -114,6 +114,8 @@ pub struct FlowSpec {
     pub bytes: Option<u64>,
     /// The instant at which a flow without end stops.
     pub stop: Option<Nanos>,
+    /// The end of a closed loop: each time the flow ends before this instant, it starts again, on the same path.
+    pub again_until: Option<Nanos>,
     /// Its priority.
     pub priority: Priority,
     /// The group with which it is counted in results: an index into the names of the groups.

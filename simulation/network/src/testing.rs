@@ -111,6 +111,7 @@ pub fn flow(bytes: Option<u64>) -> FlowSpec {
         destination: NodeId(1),
         bytes,
         stop: None,
+        again_until: None,
         priority: P3,
         group: 0,
     }

@@ -74,6 +74,8 @@ table! {
         on: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation);
         /// Period of the repetitions
         every: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), auto("once");
+        /// Whether each flow starts again whenever it has ended, until `stop`: one message after the other on one queue pair, which takes one path
+        closed_loop: At<bool>, of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), default(false);
         /// Number of repetitions
         times: At<u32>, needs(every), auto("until `stop`");
         /// `start_ns,source,destination,bytes,priority`, a line for each flow
@@ -88,6 +90,14 @@ impl TrafficDecl {
         }
         if let Some(on) = self.on.as_ref().filter(|_| self.size.is_some() || self.distribution.is_some()) {
             section.problems.error(&on.place, ProblemKind::Meaningless { with: "a size".into() });
+        }
+        if let Some(at) = self.closed_loop.as_ref().filter(|at| at.value) {
+            let endless = self.size.is_none() && self.distribution.is_none();
+            for (is_wrong, with) in [(endless, "a flow without end"), (self.every.is_some(), "every")] {
+                if is_wrong {
+                    section.problems.error(&at.place, ProblemKind::Meaningless { with: with.into() });
+                }
+            }
         }
         match self.pattern.as_ref().map(|at| at.value) {
             Some(Word::Poisson) => section.expect("load", "load = 0.5"),
@@ -247,6 +257,7 @@ impl Reader<'_> {
             stop: stop.or(endless.then_some(self.until)),
             on: decl.on.as_ref().map(|on| on.value),
             again: decl.every.as_ref().map(|every| Again { every: every.value, times }),
+            is_closed_loop: decl.closed_loop(),
             sizes,
         })
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use table::{Places, QueuePairState, Slot, Table};
 use units::{Bytes, Nanos};
-use wire::roce::{QueuePair, source_port_of_queue_pairs};
+use wire::roce::QueuePair;
 
 /// Receives the frames that a host sends, in wire order.
 pub trait Transmit {
@@ -142,7 +142,7 @@ impl Host {
             next_hop: self.settings.next_hop,
             peer: connection.peer,
             remote: connection.remote,
-            source_port: source_port_of_queue_pairs(connection.local, connection.remote),
+            source_port: connection.source_port,
         };
         *state = match connection.end {
             End::Sender => {

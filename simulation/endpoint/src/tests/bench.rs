@@ -11,7 +11,7 @@ use wire::ethernet::MacAddress;
 use wire::int;
 use wire::ip::Dscp;
 use wire::pfc;
-use wire::roce::{Opcode, Psn, bth};
+use wire::roce::{Opcode, Psn, bth, source_port_of_queue_pairs};
 
 pub const P0: Priority = Priority::from_low_bits(0);
 pub const P3: Priority = Priority::from_low_bits(3);
@@ -132,6 +132,7 @@ impl Bench {
                 end,
                 local: pairs[host],
                 remote: pairs[1 - host],
+                source_port: source_port_of_queue_pairs(pairs[host], pairs[1 - host]),
                 peer: station(1 - host).address,
                 priority,
                 first_psn: Psn::from_low_bits(first_psn),

@@ -58,6 +58,7 @@ impl Engine {
             paths,
             pending: None,
             stops: BinaryHeap::new(),
+            again: Vec::new(),
             burst: Vec::with_capacity(BURST),
             odd: Odd::default(),
             transmissions: 0,

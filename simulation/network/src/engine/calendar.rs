@@ -29,6 +29,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::super::Engine;
+    use crate::flows::Flow;
     use crate::network::{Faults, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
     use crate::observer::{Observer, Tap, View};
     use crate::options::Options;
@@ -155,7 +156,7 @@ mod tests {
         let horizon = |engine: &Engine| engine.horizon(Nanos::NEVER);
         engine.now = Nanos(5_000);
         assert_eq!(horizon(&engine), Nanos(5_001), "without flows the run ends now");
-        engine.flows.start(flow(None), [0, 1], Interval::ZERO);
+        engine.flows.start(Flow::new(flow(None), [0, 1], Interval::ZERO));
         assert_eq!(horizon(&engine), Nanos(6_000), "the shortest link is 1,000 ns long");
         assert_eq!(engine.horizon(Nanos(5_400)), Nanos(5_400), "a sample is taken before what happens then");
         engine.now = Nanos(999_500);

@@ -16,7 +16,7 @@ use rand_core::Rng;
 use std::cmp::Reverse;
 use switch::{Frame, Volume};
 use units::{Bytes, Interval, Nanos, PortId, Priority};
-use wire::roce::{Psn, QueuePair};
+use wire::roce::{Psn, QueuePair, source_port_of_queue_pairs};
 
 impl Engine {
     /// Delivers all frames that have arrived at a host, and calls the host if it is due.
@@ -117,17 +117,21 @@ impl Engine {
             }
             Event::Sent { flow } => self.flows.note_sent(flow),
             Event::Acknowledged { flow, retransmitted } => {
-                if let Some(Flow { spec, ends, ideal, received, message, .. }) = self.flows.end(flow) {
-                    self.stations[ends[1] as usize].host.close(flow);
-                    let end = received.unwrap_or(self.now);
+                if let Some(flow) = self.flows.end(flow) {
+                    self.stations[flow.ends[1] as usize].host.close(flow.spec.id);
                     observer.completed(&FlowRecord {
-                        flow: spec,
-                        end,
+                        flow: flow.spec.clone(),
+                        end: flow.received.unwrap_or(self.now),
                         acknowledged: self.now,
-                        delivered: message,
-                        ideal,
+                        delivered: flow.message,
+                        ideal: flow.ideal,
                         retransmitted,
                     });
+                    let until = flow.spec.again_until.unwrap_or_default().min(self.options.until);
+                    if self.now < until {
+                        self.again.push(flow.again(self.now));
+                        self.schedule();
+                    }
                 }
             }
         }
@@ -142,7 +146,8 @@ impl Engine {
     fn schedule(&mut self) {
         let start = self.pending.as_ref().map_or(Nanos::NEVER, |flow| flow.start);
         let stop = self.stops.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
-        self.calendar.actors.set(self.actors.schedule, start.min(stop).max(self.now));
+        let again = self.again.first().map_or(Nanos::NEVER, |flow| flow.spec.start);
+        self.calendar.actors.set(self.actors.schedule, start.min(stop).min(again).max(self.now));
     }
 
     /// Starts and stops the flows that are due.
@@ -157,8 +162,11 @@ impl Engine {
             self.stops.pop();
             self.stop(id, observer)?;
         }
-        while let Some(flow) = self.pending.take_if(|flow| flow.start <= self.now) {
-            self.start(flow, observer)?;
+        while let Some(flow) = self.again.pop() {
+            self.connect(flow, observer)?;
+        }
+        while let Some(spec) = self.pending.take_if(|flow| flow.start <= self.now) {
+            self.start(spec, observer)?;
             self.pull(flows);
         }
         self.schedule();
@@ -173,9 +181,6 @@ impl Engine {
     }
 
     fn start(&mut self, spec: FlowSpec, observer: &mut impl Observer) -> Result<(), Stop> {
-        if self.flows.active() == 0 {
-            self.watch.delivered_at = self.now;
-        }
         let [sender, receiver] = [spec.source, spec.destination].map(|node| self.station_at(node));
         let path = self.paths.path(spec.source, spec.destination);
         let settings = self.stations[sender].host.settings();
@@ -183,22 +188,34 @@ impl Engine {
         if let Some(stop) = spec.stop {
             self.stops.push(Reverse((stop.max(spec.start), spec.id)));
         }
+        self.connect(Flow::new(spec, [sender as u32, receiver as u32], ideal), observer)
+    }
+
+    /// Opens a flow at both ends.
+    fn connect(&mut self, mut flow: Flow, observer: &mut impl Observer) -> Result<(), Stop> {
+        if self.flows.active() == 0 {
+            self.watch.delivered_at = self.now;
+        }
+        let [sender, receiver] = flow.ends.map(|station| station as usize);
         let first_psn = Psn::from_low_bits(self.rng.next_u32());
-        let (remote, local) = (self.queue_pair(receiver, spec.id)?, self.queue_pair(sender, spec.id)?);
+        let id = flow.spec.id;
+        let (remote, local) = (self.queue_pair(receiver, id)?, self.queue_pair(sender, id)?);
+        let source_port = *flow.source_port.get_or_insert_with(|| source_port_of_queue_pairs(local, remote));
         let address = |station: usize| self.stations[station].host.settings().station.address;
         let here = Connection {
-            flow: spec.id,
+            flow: id,
             end: End::Sender,
             local,
             remote,
+            source_port,
             peer: address(receiver),
-            priority: spec.priority,
+            priority: flow.spec.priority,
             first_psn,
-            length: spec.bytes,
+            length: flow.spec.bytes,
         };
         let peer = address(sender);
         let there = Connection { end: End::Receiver, local: remote, remote: local, peer, ..here };
-        self.flows.start(spec, [sender as u32, receiver as u32], ideal);
+        self.flows.start(flow);
         self.stations[receiver].host.connect(self.now, &there);
         self.stations[sender].host.connect(self.now, &here);
         self.attend(receiver, observer)?;

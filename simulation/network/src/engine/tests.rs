@@ -1,12 +1,16 @@
 //! Each invariant can fail, and is then found: frames are put on links by hand, and doctored there.
 
 use super::*;
+use crate::flows::Flow;
 use crate::frame::{FramePool, Label};
 use crate::link::Sent;
-use crate::network::{Faults, NetworkSpec, NodeId};
+use crate::network::{Faults, FlowSpec, NetworkSpec, NodeId};
+use crate::observer::Tap;
+use crate::outcome::FlowRecord;
 use crate::testing::{P3, end, flow, line, link, patched, pause, switch};
 use crate::violation::Pool;
 use endpoint::FlowId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
 use switch::{Frame, Ledger, Shard, ShardId, Volume};
@@ -27,7 +31,7 @@ fn headers(priority: u8) -> [u8; 60] {
 fn engine(network: NetworkSpec) -> Engine {
     let options = Options { limit: Nanos(100_000_000), ..Options::default() };
     let mut engine = Engine::new(network, options);
-    engine.flows.start(flow(None), [0, 1], Interval::ZERO);
+    engine.flows.start(Flow::new(flow(None), [0, 1], Interval::ZERO));
     engine
 }
 
@@ -399,4 +403,47 @@ fn of_what_arrives_at_one_instant_the_lower_port_comes_first_whatever_the_order_
         let back = &engine.directions[direction.reverse];
         assert_eq!((back.reverse, back.to), (number, direction.from));
     }
+}
+
+/// The flows that ended, and the UDP source ports of the data that host 0 sent.
+#[derive(Default)]
+struct Loop {
+    records: Vec<FlowRecord>,
+    ports: BTreeSet<[u8; 2]>,
+}
+
+impl Observer for Loop {
+    fn completed(&mut self, record: &FlowRecord) {
+        self.records.push(record.clone());
+    }
+
+    fn captured(&mut self, tap: Tap, _: Nanos, headers: &[u8], _: Bytes) {
+        if !tap.inbound {
+            self.ports.insert([headers[34], headers[35]]);
+        }
+    }
+}
+
+#[test]
+fn a_closed_loop_sends_a_message_when_the_previous_one_is_acknowledged_on_one_path() {
+    let options = Options { taps: vec![NodeId(0)], limit: Nanos(10_000_000), ..Options::default() };
+    let looped = |until| FlowSpec { again_until: Some(Nanos(until)), ..flow(Some(3_000)) };
+    let run = |spec: FlowSpec| {
+        let mut seen = Loop::default();
+        let outcome = Engine::new(line(), options.clone()).run(core::iter::once(spec), &mut seen).unwrap();
+        (outcome, seen)
+    };
+    let (outcome, Loop { records, ports }) = run(looped(50_000));
+    let times: Vec<_> = records.iter().map(|record| (record.flow.start.0, record.end.0)).collect();
+    // The last bit of an acknowledgement of 62 bytes crosses both links after the message has arrived.
+    let back = times[1].0 - times[0].1;
+    assert!((2_000..2_100).contains(&back), "{times:?}");
+    let period = times[1].0;
+    let expected: Vec<_> =
+        (0..50_000_u64.div_ceil(period)).map(|n| (n * period, n * period + times[0].1)).collect();
+    assert_eq!(times, expected);
+    assert!(records.iter().all(|record| record.flow.id == FlowId(0) && record.delivered == 3_000));
+    assert_eq!((outcome.flows_started, outcome.flows_ended), (times.len() as u64, times.len() as u64));
+    assert_eq!(ports.len(), 1, "its messages have one path");
+    assert_eq!(run(looped(0)).1.records.len(), 1, "a loop that is over sends its first message alone");
 }

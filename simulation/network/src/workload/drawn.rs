@@ -9,6 +9,7 @@ pub(super) struct Drawn {
     pub destination: NodeId,
     pub bytes: Option<u64>,
     pub stop: Option<Nanos>,
+    pub again_until: Option<Nanos>,
     /// Its priority, if it is not that of its part.
     pub priority: Option<Priority>,
 }

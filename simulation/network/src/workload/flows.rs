@@ -42,6 +42,7 @@ impl Stream {
                     destination: row.destination,
                     bytes: Some(row.bytes),
                     stop: None,
+                    again_until: None,
                     priority: Some(row.priority),
                 })
             }
@@ -105,6 +106,7 @@ impl Iterator for Flows {
             destination: drawn.destination,
             bytes: drawn.bytes,
             stop: drawn.stop,
+            again_until: drawn.again_until,
             priority,
             group,
         })

@@ -26,6 +26,8 @@ pub struct Pattern {
     pub on: Option<Interval>,
     /// The repetition; `None` for a pattern that happens once.
     pub again: Option<Again>,
+    /// Whether each flow with a length starts again whenever it has ended, as [`Pattern::stop`] permits.
+    pub is_closed_loop: bool,
 }
 
 /// The repetition of a pattern.
@@ -137,6 +139,7 @@ impl Repeated {
             self.rounds += 1;
             self.at = self.pattern.again.map_or(Nanos::NEVER, |again| self.at + again.every);
         }
-        Drawn { source: self.source, destination: self.destination, bytes, stop, priority: None }
+        let again_until = self.pattern.is_closed_loop.then_some(self.pattern.stop.unwrap_or(Nanos::NEVER));
+        Drawn { source: self.source, destination: self.destination, bytes, stop, again_until, priority: None }
     }
 }

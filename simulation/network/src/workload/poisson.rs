@@ -230,6 +230,6 @@ impl Arriving {
         let (source, destination) = self.poisson.pair(&mut self.random);
         let bytes = self.poisson.sizes.draw(&mut self.random);
         self.wait();
-        Drawn { source, destination, bytes, stop: None, priority: None }
+        Drawn { source, destination, bytes, stop: None, again_until: None, priority: None }
     }
 }

@@ -107,6 +107,7 @@ fn pattern(pairs: Pairing, sizes: Sizes) -> Pattern {
         stop: None,
         on: None,
         again: None,
+        is_closed_loop: false,
     }
 }
 
@@ -145,6 +146,20 @@ fn on_and_off_are_flows_without_end_that_are_stopped() {
     let flows: Vec<_> = one(Arrivals::Pattern(Arc::new(on_off))).flows(1, Nanos(10_000)).collect();
     let times: Vec<_> = flows.iter().map(|flow| (flow.start.0, flow.stop.map(|stop| stop.0))).collect();
     assert_eq!(times, [(1_000, Some(1_300)), (2_000, Some(2_300)), (3_000, Some(3_100))]);
+}
+
+#[test]
+fn a_closed_loop_goes_on_until_its_pattern_stops() {
+    let until = |stop, is_closed_loop| {
+        let pairs = Pairing::Given(vec![(NodeId(0), NodeId(1))]);
+        let looped = Pattern { stop, is_closed_loop, ..pattern(pairs, Sizes::Fixed(8_000)) };
+        let flows: Vec<_> = one(Arrivals::Pattern(Arc::new(looped))).flows(1, Nanos(10_000)).collect();
+        assert_eq!(flows.len(), 1, "the other messages follow when this one has ended");
+        flows[0].again_until
+    };
+    assert_eq!(until(Some(Nanos(5_000)), true), Some(Nanos(5_000)));
+    assert_eq!(until(None, true), Some(Nanos::NEVER));
+    assert_eq!(until(None, false), None);
 }
 
 #[test]
