@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::simulate::export::format::Format;
 use crate::simulate::shard::Shard;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -317,6 +318,10 @@ pub struct SimulateArgs {
     /// DIR. Fails, and names what is missing, if not all runs are there
     #[arg(long, conflicts_with_all = ["shard", "again"])]
     pub join: bool,
+    /// Write tables for data frames, too: DIR/runs.csv has a row for each run, DIR/flows.csv one for each
+    /// flow of all runs. FORMAT is csv, or parquet in a build with that feature
+    #[arg(long, value_name = "FORMAT", conflicts_with = "shard")]
+    pub tables: Option<Format>,
     /// Print the summary as JSON instead of tables
     #[arg(long)]
     pub json: bool,
@@ -514,6 +519,8 @@ mod tests {
             &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--join"],
             &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--json"],
             &["longspan", "simulate", "a", "--out", "b", "--join", "--again"],
+            &["longspan", "simulate", "a", "--out", "b", "--tables", "xml"],
+            &["longspan", "simulate", "a", "--out", "b", "--tables", "csv", "--shard", "1/3"],
         ] {
             let line = refused(arguments);
             assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");

@@ -3,6 +3,7 @@
 mod claims;
 mod crew;
 mod digest;
+pub mod export;
 mod join;
 pub mod page;
 mod percentile;
@@ -38,7 +39,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let planned = done.len();
     if let Some(shard) = args.shard {
         let directory = args.out.display();
-        console::print(&format!("Shard {shard} has {planned} runs, with results in {directory}\n"))?;
+        let runs = if planned == 1 { "run" } else { "runs" };
+        console::print(&format!("Shard {shard} has {planned} {runs}, with results in {directory}\n"))?;
         return verdict(&done.into_iter().flatten().collect::<Vec<_>>(), planned);
     }
     let claims = claims::judge(&plan.file.claims, &plan.runs, &done);
@@ -51,6 +53,9 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         console::print(&tables::page(&summary, &plan, &args.out))?;
     }
     page::write(&args.out, &summary)?;
+    if let Some(format) = args.tables {
+        export::write(&args.out, &summary, format)?;
+    }
     verdict(&summary.runs, planned)
 }
 

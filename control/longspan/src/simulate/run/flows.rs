@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// The first line.
-const HEADER: &str = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
-                      retransmitted,acked_ns";
+/// The columns, which are the first line.
+pub const FLOW_COLUMNS: &str = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
+                                retransmitted,acked_ns";
 
 /// Writes a line for each flow when it ends, and keeps its completion times and slowdown, 24 bytes per flow, so that
 /// percentiles are exact.
@@ -41,7 +41,7 @@ impl FlowLog {
     /// Those of the file system.
     pub fn create(path: &Path, nodes: Vec<String>, groups: &[String]) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
-        writeln!(out, "{HEADER}")?;
+        writeln!(out, "{FLOW_COLUMNS}")?;
         let groups = groups.iter().map(|name| (name.clone(), Sample::default())).collect();
         Ok(Self { out, nodes, groups, error: None })
     }

@@ -19,6 +19,7 @@ use captures::Captures;
 use config::scenario::Scenario;
 use details::Details;
 use flow_rates::{FlowRates, Watchlist};
+pub use flows::FLOW_COLUMNS;
 use flows::FlowLog;
 use links::LinkLog;
 use recorder::Recorder;
