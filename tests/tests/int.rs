@@ -12,11 +12,13 @@ use std::sync::Arc;
 use switch::program::{ProgramError, Settings};
 use switch::{Frame, Program};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, PrioritySet, WireBytes};
-use wire::int::{self, Header, HopNumber};
+use wire::int::{self, Format, Header, HopNumber};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};
 use wire::roce::{Opcode, Psn, QueuePair, icrc, source_port_of_queue_pairs};
 use wire::vlan::{Tag, VlanId};
+
+const FIVE: Format = Format::Five;
 
 fn telling() -> Settings {
     let mut settings = two_ports();
@@ -26,17 +28,21 @@ fn telling() -> Settings {
 
 /// A packet with `payload` bytes behind a BTH that says `telemetry`.
 fn packet(flow: &Flow, telemetry: Telemetry, payload: usize) -> TestFrame {
-    let opcode = if telemetry == Telemetry::Returned { Opcode::RC_ACKNOWLEDGE } else { Opcode::RC_SEND_ONLY };
+    let opcode = if matches!(telemetry, Telemetry::Returned(_)) {
+        Opcode::RC_ACKNOWLEDGE
+    } else {
+        Opcode::RC_SEND_ONLY
+    };
     let header = bth::Header { telemetry, ..bth::Header::new(opcode, QueuePair::from_low_bits(7)) };
     flow.roce(&header, &vec![0; payload])
 }
 
 fn collecting(flow: &Flow, payload: usize) -> TestFrame {
-    packet(flow, Telemetry::Collected, int::LEN + payload)
+    packet(flow, Telemetry::Collected(FIVE), FIVE.bytes() + payload)
 }
 
 fn telemetry(frame: &TestFrame, flow: &Flow) -> Header {
-    int::View::parse(&frame.bytes[flow.header_len() + bth::HEADER_LEN..]).unwrap().header()
+    int::View::parse(&frame.bytes[flow.header_len() + bth::HEADER_LEN..], FIVE).unwrap().header()
 }
 
 /// A flow in every form in which a RoCEv2 packet can come.
@@ -82,7 +88,7 @@ fn every_form_of_packet_is_stamped_and_its_icrc_stays_right() {
         assert_eq!(telemetry(frame, flow).passed, 1);
         let offset = flow.header_len() + bth::HEADER_LEN;
         assert_eq!(frame.bytes[..offset], before.bytes[..offset]);
-        assert_eq!(frame.bytes[offset + int::LEN..], before.bytes[offset + int::LEN..]);
+        assert_eq!(frame.bytes[offset + FIVE.bytes()..], before.bytes[offset + FIVE.bytes()..]);
         let ip = if flow.tag.is_some() { 18 } else { 14 };
         assert_eq!(icrc::verify(&frame.bytes[ip..]), Ok(true));
     }
@@ -113,14 +119,14 @@ fn what_does_not_ask_passes_unchanged() {
     fragment.bytes[21] = 3;
     let mut frames = vec![
         packet(&flow, Telemetry::None, 200),
-        packet(&flow, Telemetry::Returned, 200),
-        packet(&flow, Telemetry::Collected, int::LEN - icrc::LEN - 4),
+        packet(&flow, Telemetry::Returned(FIVE), 200),
+        packet(&flow, Telemetry::Collected(FIVE), FIVE.bytes() - icrc::LEN - 4),
         flow.udp(200),
         other_port,
         fragment,
     ];
     // The headers end within the telemetry: there is nothing to write to.
-    frames.push(collecting(&flow, 100).cut_to(flow.header_len() + bth::HEADER_LEN + int::LEN - 1));
+    frames.push(collecting(&flow, 100).cut_to(flow.header_len() + bth::HEADER_LEN + FIVE.bytes() - 1));
     bench.inject(A, frames.clone());
     bench.run_dry();
     assert_eq!(bench.data(B).map(|sent| sent.frame.clone()).collect::<Vec<_>>(), frames);
@@ -204,8 +210,8 @@ fn a_host_with_hpcc_gets_back_what_the_switch_wrote() {
     hosts[1].egress(Nanos(1_000), &mut answers);
     let answer = &answers.0[0];
     let bth = bth::View::parse(&answer.bytes[flow.header_len()..]).unwrap();
-    assert_eq!(bth.telemetry(), Telemetry::Returned);
-    assert_eq!(int::View::parse(&bth.payload()[4..]).unwrap().header(), written);
+    assert_eq!(bth.telemetry(), Telemetry::Returned(FIVE));
+    assert_eq!(int::View::parse(&bth.payload()[4..], FIVE).unwrap().header(), written);
     assert_eq!(icrc::verify(&answer.bytes[14..]), Ok(true));
     // A switch leaves it alone.
     bench.inject(A, [answer.clone()]);

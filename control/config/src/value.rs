@@ -11,6 +11,7 @@ use switch::program::{DynamicThreshold, MarkAt, Trust, WatchdogAction};
 use toml::de::DeValue;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ethernet::MacAddress;
+use wire::int::Format;
 use wire::ip::Dscp;
 use wire::rate_feedback::Key;
 
@@ -245,6 +246,9 @@ value_types! {
         |it| integer(it, 0..=7, "a priority, 0 to 7", |number| Self::new(number as u8).ok()), Self::to_string;
     Dscp: "DSCP, 0 to 63",
         |it| integer(it, 0..=63, "a DSCP, 0 to 63", |number| Some(Self::from_low_bits(number as u8))), Self::to_string;
+    Format: "5 or 8",
+        |it| integer(it, 5..=8, "5 or 8", |hops| [Self::Five, Self::Eight].into_iter().find(|it| it.hops() as i128 == hops)),
+        |it| it.hops().to_string();
     NonZeroU32: "1 to 1000",
         |it| integer(it, 1..=1_000, "1 to 1000", |number| Self::new(number as u32)), Self::to_string;
     DynamicThreshold: "-8 to 8",

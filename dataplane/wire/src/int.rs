@@ -1,27 +1,56 @@
 //! In-band telemetry of HPCC: the load and queues of the links of a path ("HPCC: High Precision Congestion
 //! Control", SIGCOMM 2019, section 4.1 and figure 7). The paper fixes the fields and their widths. The
-//! header's position in a RoCEv2 packet and its units are our own; `docs/int.md` shows its bytes.
+//! header's position in a RoCEv2 packet, its units and the format for eight hops are our own; `docs/int.md` shows
+//! its bytes.
 //!
 //! | bits | field | |
 //! |---|---|---|
-//! | 4 | nHop | how many hops have stamped it; those beyond the fifth found no room |
+//! | 4 | nHop | how many hops have stamped it; those beyond the last of the format found no room |
 //! | 12 | pathID | the exclusive or of the numbers of the hops |
-//! | 5 x 64 | hops | rate (4), timestamp (24), bytes sent (20), queue (16) |
+//! | 5 or 8 x 64 | hops | rate (4), timestamp (24), bytes sent (20), queue (16) |
 
 use core::fmt;
 
 use units::{BitRate, Nanos};
 
-use crate::bytes::{checked_head, head, put, room, u16_at, u64_at};
-use crate::error::invalid;
+use crate::bytes::{head, put, u16_at};
+use crate::error::{invalid, truncated};
 use crate::ethernet::MacAddress;
 use crate::{BufferTooSmall, ParseError, Protocol};
 
-/// Bytes of the header, for any number of hops.
-pub const LEN: usize = 2 + HOPS * HOP_LEN;
-/// The maximum number of recorded hops.
-pub const HOPS: usize = 5;
+/// The number of hops that a header has room for. The BTH says which it is ([`crate::roce::bth::Telemetry`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Five, as in the paper.
+    #[default]
+    Five,
+    /// Eight: a fat tree, a long link and another fat tree.
+    Eight,
+}
 
+impl Format {
+    /// The maximum number of recorded hops.
+    #[inline]
+    pub const fn hops(self) -> usize {
+        match self {
+            Self::Five => 5,
+            Self::Eight => HOPS_MAX,
+        }
+    }
+
+    /// Bytes of the header, for any number of recorded hops: 42 or 66.
+    #[inline]
+    pub const fn bytes(self) -> usize {
+        FIXED_LEN + self.hops() * HOP_LEN
+    }
+}
+
+/// The most hops that any format records.
+pub const HOPS_MAX: usize = 8;
+/// Bytes of the longest format.
+pub const LEN_MAX: usize = Format::Eight.bytes();
+
+const FIXED_LEN: usize = 2;
 const HOP_LEN: usize = 8;
 const MOST_COUNTED: u8 = 15;
 const TIMESTAMP_BITS: u32 = 24;
@@ -174,17 +203,23 @@ impl HopNumber {
 
 /// A checked view of a header.
 #[derive(Clone, Copy, Debug)]
-pub struct View<T>(T);
+pub struct View<T> {
+    bytes: T,
+    format: Format,
+}
 
 impl<T: AsRef<[u8]>> View<T> {
-    /// Views `bytes`, which begin with the header.
+    /// Views `bytes`, which begin with a header of `format`.
     ///
     /// # Errors
-    /// Truncated below [`LEN`] bytes; invalid, where a hop has a rate that has no meaning.
+    /// Truncated below [`Format::bytes`]; invalid, where a hop has a rate that has no meaning.
     #[inline]
-    pub fn parse(bytes: T) -> Result<Self, ParseError> {
-        checked_head::<LEN>(Protocol::Telemetry, bytes.as_ref())?;
-        let view = Self(bytes);
+    pub fn parse(bytes: T, format: Format) -> Result<Self, ParseError> {
+        let length = bytes.as_ref().len();
+        if length < format.bytes() {
+            return Err(truncated(Protocol::Telemetry, format.bytes(), length));
+        }
+        let view = Self { bytes, format };
         for index in 0..view.recorded() {
             let code = (view.hop_bits(index) >> 60) as u8;
             if LinkRate::from_code(code).is_none() {
@@ -194,33 +229,34 @@ impl<T: AsRef<[u8]>> View<T> {
         Ok(view)
     }
 
-    #[inline(always)]
-    fn raw(&self) -> &[u8; LEN] {
-        head(self.0.as_ref())
+    #[inline]
+    fn fixed(&self) -> u16 {
+        u16_at::<FIXED_LEN>(head(self.bytes.as_ref()), 0)
     }
 
     #[inline]
     fn hop_bits(&self, index: usize) -> u64 {
-        // All callers pass an index below HOPS.
-        u64_at(self.raw(), 2 + index.min(HOPS - 1) * HOP_LEN)
+        // The header was long enough when it was parsed.
+        let record = self.bytes.as_ref().get(FIXED_LEN + index * HOP_LEN..).unwrap_or_default();
+        u64::from_be_bytes(*head(record))
     }
 
-    /// Hops that the packet has passed, 15 for more. Only the first five are recorded.
+    /// Hops that the packet has passed, 15 for more. Only the first of them are recorded.
     #[inline]
     pub fn passed(&self) -> u8 {
-        self.raw()[0] >> 4
+        (self.fixed() >> 12) as u8
     }
 
-    /// Recorded hops, 0 to 5.
+    /// Recorded hops, at most [`Format::hops`].
     #[inline]
     pub fn recorded(&self) -> usize {
-        usize::from(self.passed()).min(HOPS)
+        usize::from(self.passed()).min(self.format.hops())
     }
 
     /// The exclusive or of the numbers of all passed hops.
     #[inline]
     pub fn path(&self) -> HopNumber {
-        HopNumber::from_low_bits(u16_at(self.raw(), 0))
+        HopNumber::from_low_bits(self.fixed())
     }
 
     /// The hop at `index`, from 0, in path order.
@@ -240,16 +276,24 @@ impl<T: AsRef<[u8]>> View<T> {
     }
 }
 
-/// Adds a hop to the header at the start of `bytes`, as a switch does for each packet, without checking the
-/// records of earlier hops. Does nothing if the header is truncated.
+/// Adds a hop to the header of `format` at the start of `bytes`, as a switch does for each packet, without checking
+/// the records of earlier hops. Does nothing if the header is truncated.
 #[inline]
-pub fn stamp(bytes: &mut [u8], number: HopNumber, hop: Hop) {
+pub fn stamp(bytes: &mut [u8], format: Format, number: HopNumber, hop: Hop) {
+    match format {
+        Format::Five => stamp_in::<{ Format::Five.bytes() }>(bytes, number, hop),
+        Format::Eight => stamp_in::<{ Format::Eight.bytes() }>(bytes, number, hop),
+    }
+}
+
+/// As [`stamp`], for a header of `LEN` bytes.
+#[inline]
+fn stamp_in<const LEN: usize>(bytes: &mut [u8], number: HopNumber, hop: Hop) {
     let Some(header) = bytes.first_chunk_mut::<LEN>() else { return };
     let word = u16_at(header, 0);
     let passed = (word >> 12) as u8;
-    if usize::from(passed) < HOPS {
-        put(header, 2 + usize::from(passed) * HOP_LEN, &hop.to_bits().to_be_bytes());
-    }
+    // Nothing is written beyond the last record.
+    put(header, FIXED_LEN + usize::from(passed) * HOP_LEN, &hop.to_bits().to_be_bytes());
     let passed = (passed + 1).min(MOST_COUNTED);
     put(header, 0, &(u16::from(passed) << 12 | ((word ^ number.0) & 0x0fff)).to_be_bytes());
 }
@@ -262,23 +306,24 @@ pub struct Header {
     /// The exclusive or of their numbers.
     pub path: HopNumber,
     /// The records of the first hops; the rest is `None`.
-    pub hops: [Option<Hop>; HOPS],
+    pub hops: [Option<Hop>; HOPS_MAX],
 }
 
 impl Header {
-    /// Writes the header; returns [`LEN`].
+    /// Writes the header in `format`, without the hops that it has no room for; returns [`Format::bytes`].
     ///
     /// # Errors
     /// [`BufferTooSmall`] below that.
     #[inline]
-    pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
-        let out = room::<LEN>(out)?;
+    pub fn emit(&self, format: Format, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let (needed, available) = (format.bytes(), out.len());
+        let out = out.get_mut(..needed).ok_or(BufferTooSmall { needed, available })?;
         put(out, 0, &(u16::from(self.passed & 0x0f) << 12 | self.path.0).to_be_bytes());
-        for (index, hop) in self.hops.iter().enumerate() {
+        for (index, hop) in self.hops.iter().take(format.hops()).enumerate() {
             let bits = hop.map_or(0, Hop::to_bits);
-            put(out, 2 + index * HOP_LEN, &bits.to_be_bytes());
+            put(out, FIXED_LEN + index * HOP_LEN, &bits.to_be_bytes());
         }
-        Ok(LEN)
+        Ok(needed)
     }
 }
 

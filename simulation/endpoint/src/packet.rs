@@ -5,7 +5,7 @@ mod returning;
 mod segment;
 
 pub(crate) use path::{Path, ShortFrame};
-pub(crate) use returning::ReturningTemplate;
+pub(crate) use returning::{Collected, ReturningTemplate};
 pub(crate) use segment::{AckSegmentTemplate, SegmentTemplate};
 
 use crate::settings::{CongestionControl, HostSettings, Transport};
@@ -42,7 +42,7 @@ pub(crate) enum Format {
     /// RoCEv2.
     Roce,
     /// RoCEv2 with in-band telemetry after the BTH.
-    Collecting,
+    Collecting(int::Format),
     /// TCP.
     Tcp,
 }
@@ -61,7 +61,7 @@ impl Format {
     pub fn of(settings: &HostSettings) -> Self {
         match (settings.transport, settings.congestion_control) {
             (Transport::NewReno(_), _) => Self::Tcp,
-            (_, CongestionControl::Hpcc(_)) => Self::Collecting,
+            (_, CongestionControl::Hpcc(hpcc)) => Self::Collecting(hpcc.hops),
             _ => Self::Roce,
         }
     }
@@ -71,7 +71,7 @@ impl Format {
     pub const fn data_length(self, payload: u16) -> Bytes {
         match self {
             Self::Tcp => segment::data_length(payload),
-            Self::Roce | Self::Collecting => {
+            Self::Roce | Self::Collecting(_) => {
                 let rest = DATA_HEADERS + self.telemetry_len() + icrc::LEN;
                 Bytes(rest as u64 + payload as u64 + self.padding(payload) as u64)
             }
@@ -79,7 +79,10 @@ impl Format {
     }
 
     const fn telemetry_len(self) -> usize {
-        if matches!(self, Self::Collecting) { int::LEN } else { 0 }
+        match self {
+            Self::Collecting(format) => format.bytes(),
+            Self::Roce | Self::Tcp => 0,
+        }
     }
 
     /// Bytes that pad everything after the BTH to a multiple of four.
@@ -97,7 +100,7 @@ pub(crate) struct DataTemplate {
     /// The payload of the last packet.
     payload: u16,
     /// The telemetry stays zero.
-    bytes: [u8; DATA_HEADERS + int::LEN],
+    bytes: [u8; DATA_HEADERS + int::LEN_MAX],
 }
 
 /// The variable fields of a data packet.
@@ -112,7 +115,7 @@ pub(crate) struct DataPacket {
 
 impl DataTemplate {
     pub fn new(path: Path, dscp: Dscp, format: Format) -> Self {
-        let mut template = Self { path, dscp, format, payload: 0, bytes: [0; DATA_HEADERS + int::LEN] };
+        let mut template = Self { path, dscp, format, payload: 0, bytes: [0; DATA_HEADERS + int::LEN_MAX] };
         template.emit_path(0);
         template
     }
@@ -127,7 +130,7 @@ impl DataTemplate {
             pad_count: self.format.padding(packet.payload) as u8,
             ack_requested: packet.ack_requested,
             telemetry: match self.format {
-                Format::Collecting => Telemetry::Collected,
+                Format::Collecting(format) => Telemetry::Collected(format),
                 Format::Roce | Format::Tcp => Telemetry::None,
             },
             psn: packet.psn,
@@ -292,7 +295,10 @@ mod tests {
 
     #[test]
     fn a_data_packet_is_padded_to_four_bytes_and_says_so() {
-        for (format, rest) in [(Format::Roce, 0), (Format::Collecting, int::LEN as u64)] {
+        let collecting = [int::Format::Five, int::Format::Eight];
+        let collecting = collecting.map(|format| (Format::Collecting(format), Telemetry::Collected(format)));
+        for (format, telemetry) in collecting.into_iter().chain([(Format::Roce, Telemetry::None)]) {
+            let rest = format.telemetry_len() as u64;
             let mut template = DataTemplate::new(path(), Dscp::from_low_bits(26), format);
             for payload in [1_024, 1, 2, 3, 4, 0] {
                 let (opcode, psn) = (Opcode::RC_SEND_MIDDLE, Psn::from_low_bits(7));
@@ -307,7 +313,7 @@ mod tests {
                 let bth = bth::View::parse(&template.bytes()[BTH_AT..]).unwrap();
                 assert_eq!(u64::from(bth.pad_count()), length.0 - 58 - rest - u64::from(payload));
                 assert!(bth.ack_requested());
-                assert_eq!(bth.telemetry() == Telemetry::Collected, format == Format::Collecting);
+                assert_eq!(bth.telemetry(), telemetry);
                 assert_eq!(bth.payload(), vec![0; rest as usize]);
             }
         }

@@ -1,12 +1,13 @@
 //! The receiving end of a flow.
 
-use crate::packet::{AckSegmentTemplate, AckTemplate, Answer, Format, Path, ReturningTemplate, ShortFrame};
+use crate::packet::{
+    AckSegmentTemplate, AckTemplate, Answer, Collected, Format, Path, ReturningTemplate, ShortFrame,
+};
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 use units::{Interval, Nanos, Priority};
-use wire::int;
 use wire::ip::Dscp;
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
@@ -20,7 +21,7 @@ pub(crate) struct Arrival<'a> {
     /// Bytes of the message.
     pub payload: u64,
     /// The collected telemetry.
-    pub telemetry: Option<&'a [u8; int::LEN]>,
+    pub telemetry: Option<Collected<'a>>,
 }
 
 /// The template of its answers.
@@ -79,7 +80,7 @@ impl Receiver {
             transport: ReceiveTransport::new(&settings.transport),
             template: match Format::of(settings) {
                 Format::Roce => Template::Plain(AckTemplate::new(&path, dscp)),
-                Format::Collecting => Template::Returning(ReturningTemplate::new(&path, dscp)),
+                Format::Collecting(_) => Template::Returning(ReturningTemplate::new(&path, dscp)),
                 Format::Tcp => {
                     let (local, first_psn) = (connection.local, connection.first_psn);
                     Template::Tcp(AckSegmentTemplate::new(&path, local, first_psn, dscp))
@@ -120,7 +121,7 @@ impl Receiver {
         match &self.template {
             Template::Plain(template) => control.push_back(template.frame(answer, messages)),
             Template::Returning(template) => {
-                let telemetry = arrival.telemetry.unwrap_or(&[0; int::LEN]);
+                let telemetry = arrival.telemetry.unwrap_or(Collected::EMPTY);
                 control.push_back(template.frame(answer, messages, telemetry));
             }
             Template::Tcp(_) => return outcome,

@@ -1,6 +1,6 @@
 //! The sending end of a flow: a message in packets, over one queue pair.
 
-use crate::control::{Acknowledgement, Controller};
+use crate::control::{Acknowledgement, Controller, Returned};
 use crate::pacer::Pacer;
 use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTemplate};
 use crate::settings::{Connection, FlowId, HostSettings};
@@ -246,7 +246,7 @@ impl Sender {
 
     /// Handles an answer with `telemetry`. Returns whether everything is acknowledged.
     #[inline]
-    pub fn on_answer(&mut self, now: Nanos, answer: Answer, telemetry: &[u8]) -> bool {
+    pub fn on_answer(&mut self, now: Nanos, answer: Answer, telemetry: Option<Returned<'_>>) -> bool {
         let acknowledged = self.transport.acknowledged();
         let reference = self.first_psn.advanced_by(acknowledged as u32);
         let packet = |psn: Psn| acknowledged.checked_add_signed(psn.distance_from(reference).into());
@@ -269,11 +269,11 @@ impl Sender {
         let Template::Tcp(template) = &self.template else { return None };
         let near = self.message.bytes_before(self.transport.acknowledged());
         let before = self.message.packets_before(template.bytes_before(acknowledgement, near)?)?;
-        Some(self.on_response(now, Response::Acknowledge { before }, &[]))
+        Some(self.on_response(now, Response::Acknowledge { before }, None))
     }
 
     #[inline]
-    fn on_response(&mut self, now: Nanos, response: Response, telemetry: &[u8]) -> bool {
+    fn on_response(&mut self, now: Nanos, response: Response, telemetry: Option<Returned<'_>>) -> bool {
         let acknowledged = self.transport.acknowledged();
         let newly = self.transport.on_response(now, response);
         if newly > 0 {
@@ -283,7 +283,7 @@ impl Sender {
     }
 
     /// Notifies the controller that packets from `from` on were acknowledged.
-    fn notify(&mut self, now: Nanos, from: u64, telemetry: &[u8]) {
+    fn notify(&mut self, now: Nanos, from: u64, telemetry: Option<Returned<'_>>) {
         let before = self.transport.acknowledged();
         let acknowledged = self.message.bytes_before(before);
         let acknowledgement = Acknowledgement {

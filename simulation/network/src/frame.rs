@@ -7,8 +7,9 @@ use switch::{Frame, Volume};
 use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
 
-/// The most header bytes that a frame carries. The payload after them is zero and not stored.
-pub const HEADER_CAPACITY: usize = 128;
+/// The most header bytes that a frame carries: the longest acknowledgement, which returns telemetry, has 130. The
+/// payload after them is zero and not stored.
+pub const HEADER_CAPACITY: usize = 136;
 
 /// The flow of a frame, and the serial number of the frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

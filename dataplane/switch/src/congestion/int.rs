@@ -28,17 +28,17 @@ impl Stamper {
     /// `start`, after `carried`; `queue` is the length of the queue behind it.
     #[inline]
     pub fn stamp(&self, headers: &mut [u8], start: Nanos, carried: WireBytes, queue: Bytes) {
-        let header = telemetry_offset(headers).and_then(|offset| headers.get_mut(offset..));
-        if let Some(header) = header {
-            int::stamp(header, self.number, Hop::new(self.rate, start, carried.0, queue.0));
+        let Some((offset, format)) = telemetry(headers) else { return };
+        if let Some(header) = headers.get_mut(offset..) {
+            int::stamp(header, format, self.number, Hop::new(self.rate, start, carried.0, queue.0));
         }
     }
 }
 
-/// The offset of the telemetry of `frame`; `None` if it collects none. Fragments and frames with IPv6 extension
+/// The offset and format of the telemetry of `frame`; `None` if it collects none. Fragments and frames with IPv6 extension
 /// headers or more than two VLAN tags are skipped: no RoCEv2 host sends them.
 #[inline]
-fn telemetry_offset(frame: &[u8]) -> Option<usize> {
+fn telemetry(frame: &[u8]) -> Option<(usize, int::Format)> {
     let stack = vlan::Stack::parse(frame).ok()?;
     let packet = frame.get(stack.payload_offset..)?;
     // Ingress has checked the lengths on the wire; only the headers matter here.
@@ -55,13 +55,14 @@ fn telemetry_offset(frame: &[u8]) -> Option<usize> {
     };
     let datagram = packet.get(header_len..).filter(|_| protocol == Some(IpProtocol::UDP))?;
     let udp = udp::View::parse_head(datagram, usize::MAX).ok()?;
-    let room = udp::HEADER_LEN + bth::HEADER_LEN + int::LEN;
-    if udp.destination_port() != roce::UDP_PORT || udp.length() < room {
+    if udp.destination_port() != roce::UDP_PORT {
         return None;
     }
+    let length = udp.length();
     let bth = bth::View::parse(udp.into_payload()).ok()?;
-    let collected = bth.telemetry() == bth::Telemetry::Collected;
-    collected.then_some(stack.payload_offset + header_len + udp::HEADER_LEN + bth::HEADER_LEN)
+    let bth::Telemetry::Collected(format) = bth.telemetry() else { return None };
+    let before = udp::HEADER_LEN + bth::HEADER_LEN;
+    (length >= before + format.bytes()).then_some((stack.payload_offset + header_len + before, format))
 }
 
 #[cfg(test)]
@@ -75,12 +76,16 @@ mod tests {
         frame[12..14].copy_from_slice(&[8, 0]);
         frame[14..34].copy_from_slice(&[0x45, 0, 0, 120, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         frame[36..38].copy_from_slice(&roce::UDP_PORT.to_be_bytes());
-        let header = bth::Header::new(Opcode::RC_WRITE_ONLY, QueuePair::from_low_bits(7));
-        bth::Header { telemetry: bth::Telemetry::Collected, ..header }.emit(&mut frame[42..]).unwrap();
-        // The headers of UDP, 8 bytes, and of the transport, 12, are before the telemetry, 42.
-        for (length, offset) in [(61, None), (62, Some(54)), (63, Some(54)), (40, None)] {
-            frame[39] = length;
-            assert_eq!(telemetry_offset(&frame), offset, "{length} bytes");
+        // The headers of UDP, 8 bytes, and of the transport, 12, are before the telemetry, 42 or 66.
+        for (format, least) in [(int::Format::Five, 62), (int::Format::Eight, 86)] {
+            let header = bth::Header::new(Opcode::RC_WRITE_ONLY, QueuePair::from_low_bits(7));
+            let header = bth::Header { telemetry: bth::Telemetry::Collected(format), ..header };
+            header.emit(&mut frame[42..]).unwrap();
+            let found = Some((54, format));
+            for (length, found) in [(least - 1, None), (least, found), (least + 1, found), (40, None)] {
+                frame[39] = length;
+                assert_eq!(telemetry(&frame), found, "{length} bytes");
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::opcode::Opcode;
 use crate::bytes::{checked_head, head, put, room, u16_at, u24_at};
-use crate::{BufferTooSmall, ParseError, Protocol};
+use crate::{BufferTooSmall, ParseError, Protocol, int};
 
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 12;
@@ -27,6 +27,7 @@ const ACK_REQUESTED: u8 = 0x80;
 // Reserved bits of the specification; see `Telemetry`.
 const TELEMETRY_COLLECTED: u8 = 0x40;
 const TELEMETRY_RETURNED: u8 = 0x20;
+const TELEMETRY_EIGHT: u8 = 0x10;
 
 const LOW_24_BITS: u32 = 0x00ff_ffff;
 
@@ -98,17 +99,18 @@ pub enum Telemetry {
     #[default]
     None,
     /// The header is directly after the BTH, and switches add to it.
-    Collected,
+    Collected(int::Format),
     /// The header is after the AETH of an acknowledgement, as it arrived at the receiver of the data.
-    Returned,
+    Returned(int::Format),
 }
 
 impl Telemetry {
     #[inline]
     const fn from_bits(bits: u8) -> Self {
+        let format = if bits & TELEMETRY_EIGHT == 0 { int::Format::Five } else { int::Format::Eight };
         match bits & (TELEMETRY_COLLECTED | TELEMETRY_RETURNED) {
-            TELEMETRY_COLLECTED => Self::Collected,
-            TELEMETRY_RETURNED => Self::Returned,
+            TELEMETRY_COLLECTED => Self::Collected(format),
+            TELEMETRY_RETURNED => Self::Returned(format),
             // Both bits together are undefined.
             _ => Self::None,
         }
@@ -116,10 +118,14 @@ impl Telemetry {
 
     #[inline]
     const fn bits(self) -> u8 {
-        match self {
-            Self::None => 0,
-            Self::Collected => TELEMETRY_COLLECTED,
-            Self::Returned => TELEMETRY_RETURNED,
+        let (bits, format) = match self {
+            Self::None => return 0,
+            Self::Collected(format) => (TELEMETRY_COLLECTED, format),
+            Self::Returned(format) => (TELEMETRY_RETURNED, format),
+        };
+        match format {
+            int::Format::Five => bits,
+            int::Format::Eight => bits | TELEMETRY_EIGHT,
         }
     }
 }

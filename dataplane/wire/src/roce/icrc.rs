@@ -100,8 +100,8 @@ fn locate(packet: &[u8]) -> Result<Layout, ParseError> {
         return Err(truncated(Protocol::Icrc, needed, length));
     }
     let telemetry = match bth::View::parse(datagram.get(udp::HEADER_LEN..).unwrap_or_default())?.telemetry() {
-        Telemetry::Collected => int::LEN.min(length - needed),
-        Telemetry::None | Telemetry::Returned => 0,
+        Telemetry::Collected(format) => format.bytes().min(length - needed),
+        Telemetry::None | Telemetry::Returned(_) => 0,
     };
     Ok(Layout { udp, icrc: udp + length - LEN, telemetry })
 }
@@ -129,7 +129,7 @@ fn crc(packet: &[u8], layout: &Layout) -> [u8; LEN] {
     }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(masked.get(..ONES + headers_len).unwrap_or_default());
-    hasher.update([0xff; int::LEN].get(..layout.telemetry).unwrap_or_default());
+    hasher.update([0xff; int::LEN_MAX].get(..layout.telemetry).unwrap_or_default());
     hasher.update(packet.get(headers_len + layout.telemetry..layout.icrc).unwrap_or_default());
     hasher.finalize().to_le_bytes()
 }

@@ -97,16 +97,23 @@ fn the_icrc_outlives_what_switches_add_to_telemetry_and_covers_what_an_acknowled
         packet
     };
     let rate = int::LinkRate::of(BitRate::gigabits(100)).unwrap();
-    for (telemetry, outlives) in
-        [(Telemetry::Collected, true), (Telemetry::Returned, false), (Telemetry::None, false)]
-    {
-        let mut packet = packet(telemetry);
-        int::stamp(&mut packet[40..], int::HopNumber::from_low_bits(7), int::Hop::new(rate, Nanos(1), 2, 3));
-        assert_eq!(icrc::verify(&packet), Ok(outlives), "{telemetry:?}");
+    for format in [int::Format::Five, int::Format::Eight] {
+        for (telemetry, outlives) in [
+            (Telemetry::Collected(format), true),
+            (Telemetry::Returned(format), false),
+            (Telemetry::None, false),
+        ] {
+            let mut packet = packet(telemetry);
+            for hop in 0..format.hops() as u64 {
+                let hop = int::Hop::new(rate, Nanos(hop), 2, 3);
+                int::stamp(&mut packet[40..], format, int::HopNumber::from_low_bits(7), hop);
+            }
+            assert_eq!(icrc::verify(&packet), Ok(outlives), "{telemetry:?}");
+        }
+        let mut packet = packet(Telemetry::Collected(format));
+        packet[40 + format.bytes()] ^= 1;
+        assert_eq!(icrc::verify(&packet), Ok(false), "what follows is covered");
     }
-    let mut packet = packet(Telemetry::Collected);
-    packet[40 + int::LEN] ^= 1;
-    assert_eq!(icrc::verify(&packet), Ok(false), "what follows is covered");
 }
 
 /// A packet with only a BTH.
@@ -125,7 +132,7 @@ fn bare(telemetry: Telemetry) -> Vec<u8> {
 
 #[test]
 fn a_packet_without_a_payload_has_an_icrc_and_a_shorter_one_has_none() {
-    for telemetry in [Telemetry::None, Telemetry::Collected] {
+    for telemetry in [Telemetry::None, Telemetry::Collected(int::Format::Five)] {
         let mut packet = bare(telemetry);
         icrc::fill(&mut packet).unwrap();
         assert_eq!(icrc::verify(&packet), Ok(true));
@@ -477,7 +484,9 @@ fn a_packet_with_other_layers_has_no_head() {
 }
 
 fn any_telemetry() -> impl Strategy<Value = Telemetry> {
-    prop::sample::select(vec![Telemetry::None, Telemetry::Collected, Telemetry::Returned])
+    let with = |format| [Telemetry::Collected(format), Telemetry::Returned(format)];
+    let with = [int::Format::Five, int::Format::Eight].into_iter().flat_map(with);
+    prop::sample::select(with.chain([Telemetry::None]).collect::<Vec<_>>())
 }
 
 fn any_opcode() -> impl Strategy<Value = Opcode> {

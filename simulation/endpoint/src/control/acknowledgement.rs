@@ -1,6 +1,10 @@
 //! Acknowledgements, as congestion control sees them.
 
 use units::Interval;
+use wire::int;
+
+/// The in-band telemetry in an acknowledgement.
+pub(crate) type Returned<'a> = int::View<&'a [u8]>;
 
 /// An acknowledgement. All bytes are those of the message.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +18,6 @@ pub(crate) struct Acknowledgement<'a> {
     /// The time since the start of the last packet that it acknowledges; `None` if that packet was sent more
     /// than once or did not request an acknowledgement.
     pub round_trip: Option<Interval>,
-    /// The in-band telemetry that it returns; empty if there is none.
-    pub telemetry: &'a [u8],
+    /// The in-band telemetry that it returns.
+    pub telemetry: Option<Returned<'a>>,
 }

@@ -8,14 +8,13 @@ pub(crate) mod dcqcn;
 pub(crate) mod hpcc;
 pub(crate) mod timely;
 
-pub(crate) use acknowledgement::Acknowledgement;
+pub(crate) use acknowledgement::{Acknowledgement, Returned};
 
 use crate::settings::{CongestionControl, HostSettings, Transport};
 use dcqcn::Dcqcn;
 use hpcc::Hpcc;
 use timely::Timely;
 use units::{BitRate, Bytes, Nanos, WireBytes};
-use wire::int;
 
 /// The congestion control of a queue pair.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ impl Controller {
             Self::None | Self::Dcqcn(_) => {}
             Self::Timely(timely) => timely.on_acknowledgement(now, acknowledgement),
             Self::Hpcc(hpcc) => {
-                if let Ok(telemetry) = int::View::parse(acknowledgement.telemetry) {
+                if let Some(telemetry) = &acknowledgement.telemetry {
                     let Acknowledgement { acknowledged, sent, .. } = *acknowledgement;
                     hpcc.acknowledge(now, acknowledged, sent, &telemetry.header());
                 }

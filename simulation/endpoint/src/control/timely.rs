@@ -181,7 +181,7 @@ mod tests {
             newly,
             sent: acknowledged + 10_000,
             round_trip: measured.then_some(Interval::from_micros(501)),
-            telemetry: &[],
+            telemetry: None,
         };
         timely.on_acknowledgement(Nanos(1_000 * now_us), &acknowledgement);
         timely.rate().bits_per_second() / 1_000_000

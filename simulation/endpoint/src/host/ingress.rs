@@ -2,7 +2,7 @@
 
 use super::table::{QueuePairState, Slot};
 use super::{Event, Host};
-use crate::packet::Answer;
+use crate::packet::{Answer, Collected};
 use crate::receiver::{Arrival, Outcome};
 use crate::sender::Place;
 use crate::settings::FlowId;
@@ -104,8 +104,11 @@ impl Host {
         let aeth = Aeth::parse(payload).ok()?;
         let answer = Answer::parse(packet.bth.psn(), aeth)?;
         let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(payload.len());
-        let returned = packet.bth.telemetry() == Telemetry::Returned;
-        let telemetry = payload.get(Aeth::LEN..end).filter(|_| returned).unwrap_or_default();
+        let telemetry = match packet.bth.telemetry() {
+            Telemetry::Returned(format) => payload.get(Aeth::LEN..end).map(|bytes| (bytes, format)),
+            Telemetry::None | Telemetry::Collected(_) => None,
+        };
+        let telemetry = telemetry.and_then(|(bytes, format)| int::View::parse(bytes, format).ok());
         if sender.on_answer(now, answer, telemetry) {
             self.finish(slot);
         } else {
@@ -134,15 +137,17 @@ impl Host {
         if receiver.peer() != packet.source {
             return None;
         }
-        let collected = packet.bth.telemetry() == Telemetry::Collected;
-        let telemetry = packet.bth.into_payload().first_chunk().filter(|_| collected);
-        let around = u64::from(packet.bth.pad_count()) + if collected { int::LEN as u64 } else { 0 };
+        let format = match packet.bth.telemetry() {
+            Telemetry::Collected(format) => Some(format),
+            Telemetry::None | Telemetry::Returned(_) => None,
+        };
+        let around = u64::from(packet.bth.pad_count()) + format.map_or(0, |format| format.bytes() as u64);
         let arrival = Arrival {
             opcode: packet.bth.opcode(),
             psn: packet.bth.psn(),
             ack_requested: packet.bth.ack_requested(),
             payload: packet.payload.saturating_sub(around),
-            telemetry,
+            telemetry: format.and_then(|format| Collected::new(format, packet.bth.into_payload())),
         };
         self.counters.data_received += 1;
         if packet.marked {

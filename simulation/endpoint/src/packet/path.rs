@@ -99,7 +99,7 @@ pub(crate) struct ShortFrame {
 
 impl ShortFrame {
     /// The length of the longest one, an acknowledgement that returns telemetry.
-    pub(super) const CAPACITY: usize = 111;
+    pub(super) const CAPACITY: usize = 130;
 
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()

@@ -9,40 +9,58 @@ use wire::roce::extended::Aeth;
 use wire::roce::{Opcode, icrc};
 
 const TELEMETRY_AT: usize = AETH_AT + Aeth::LEN;
-/// Bytes that pad the telemetry to a multiple of four.
-const PADDING: usize = int::LEN.next_multiple_of(4) - int::LEN;
-const LEN: usize = TELEMETRY_AT + int::LEN + PADDING + icrc::LEN;
+
+/// Telemetry as it arrived, in its format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collected<'a> {
+    format: int::Format,
+    bytes: &'a [u8],
+}
+
+impl<'a> Collected<'a> {
+    /// The telemetry at the start of `payload`; `None` if that is shorter.
+    pub fn new(format: int::Format, payload: &'a [u8]) -> Option<Self> {
+        payload.get(..format.bytes()).map(|bytes| Self { format, bytes })
+    }
+
+    /// The telemetry of a path without hops.
+    pub const EMPTY: Self = Self { format: int::Format::Five, bytes: &[0; int::Format::Five.bytes()] };
+}
 
 /// The headers of such acknowledgements.
 #[derive(Clone, Debug)]
 pub(crate) struct ReturningTemplate {
-    header: bth::Header,
-    path: [u8; BTH_AT],
+    path: Path,
+    dscp: Dscp,
 }
 
 impl ReturningTemplate {
     pub fn new(path: &Path, dscp: Dscp) -> Self {
-        let mut bytes = [0; BTH_AT];
-        path.emit(dscp, Ecn::NotEct, (LEN - BTH_AT) as u16, &mut bytes);
-        let header = bth::Header {
-            pad_count: PADDING as u8,
-            telemetry: Telemetry::Returned,
-            ..bth::Header::new(Opcode::RC_ACKNOWLEDGE, path.remote)
-        };
-        Self { header, path: bytes }
+        Self { path: *path, dscp }
     }
 
-    /// The frame with this answer and its ICRC, after `messages` received messages.
-    pub fn frame(&self, answer: Answer, messages: u32, telemetry: &[u8; int::LEN]) -> ShortFrame {
+    /// The frame with this answer and its ICRC, after `messages` received messages. The telemetry keeps its format.
+    pub fn frame(&self, answer: Answer, messages: u32, telemetry: Collected<'_>) -> ShortFrame {
         let (psn, syndrome, message_sequence_number) = answer.fields(messages);
+        let end = TELEMETRY_AT + telemetry.bytes.len();
+        let padding = telemetry.bytes.len().wrapping_neg() & 3;
+        let length = end + padding + icrc::LEN;
+        let header = bth::Header {
+            psn,
+            pad_count: padding as u8,
+            telemetry: Telemetry::Returned(telemetry.format),
+            ..bth::Header::new(Opcode::RC_ACKNOWLEDGE, self.path.remote)
+        };
         let mut bytes = [0; ShortFrame::CAPACITY];
-        bytes[..BTH_AT].copy_from_slice(&self.path);
-        bytes[TELEMETRY_AT..TELEMETRY_AT + int::LEN].copy_from_slice(telemetry);
+        if let Some(headers) = bytes.first_chunk_mut() {
+            self.path.emit(self.dscp, Ecn::NotEct, (length - BTH_AT) as u16, headers);
+        }
+        bytes[TELEMETRY_AT..end].copy_from_slice(telemetry.bytes);
         // The headers fit, and this packet has a defined ICRC.
-        let _ = bth::Header { psn, ..self.header }.emit(&mut bytes[BTH_AT..]);
+        let _ = header.emit(&mut bytes[BTH_AT..]);
         let _ = Aeth { syndrome, message_sequence_number }.emit(&mut bytes[AETH_AT..]);
-        let _ = icrc::fill(&mut bytes[IP_AT..]);
-        ShortFrame { bytes, length: LEN as u8 }
+        let _ = icrc::fill(&mut bytes[IP_AT..length]);
+        ShortFrame { bytes, length: length as u8 }
     }
 }
 
@@ -55,13 +73,17 @@ mod tests {
     #[test]
     fn the_telemetry_stands_behind_the_aeth_and_the_icrc_is_right() {
         let template = ReturningTemplate::new(&path(), Dscp::from_low_bits(48));
-        let telemetry = core::array::from_fn(|index| index as u8);
-        let frame = template.frame(Answer::Acknowledge(Psn::from_low_bits(9)), 1, &telemetry);
-        assert_eq!(frame.bytes().len(), 106);
-        assert_eq!(icrc::verify(&frame.bytes()[IP_AT..]), Ok(true));
-        let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
-        assert_eq!((bth.telemetry(), bth.psn().number(), bth.pad_count()), (Telemetry::Returned, 9, 2));
-        assert!(Aeth::parse(bth.payload()).unwrap().is_positive());
-        assert_eq!(bth.payload()[Aeth::LEN..Aeth::LEN + int::LEN], telemetry);
+        let telemetry: [u8; int::LEN_MAX] = core::array::from_fn(|index| index as u8);
+        for (format, length) in [(int::Format::Five, 106), (int::Format::Eight, 130)] {
+            let collected = Collected::new(format, &telemetry).unwrap();
+            let frame = template.frame(Answer::Acknowledge(Psn::from_low_bits(9)), 1, collected);
+            assert_eq!(frame.bytes().len(), length);
+            assert_eq!(icrc::verify(&frame.bytes()[IP_AT..]), Ok(true));
+            let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
+            assert_eq!((bth.telemetry(), bth.psn().number()), (Telemetry::Returned(format), 9));
+            assert_eq!(bth.pad_count(), 2);
+            assert!(Aeth::parse(bth.payload()).unwrap().is_positive());
+            assert_eq!(bth.payload()[Aeth::LEN..Aeth::LEN + format.bytes()], telemetry[..format.bytes()]);
+        }
     }
 }

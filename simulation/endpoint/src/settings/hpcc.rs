@@ -1,6 +1,7 @@
 //! The parameters of HPCC.
 
 use units::{BitRate, Bytes, Interval};
+use wire::int::Format;
 
 /// The parameters of HPCC, by their names in algorithm 1. The defaults are those of the paper's section 5.1,
 /// where they could be checked against the authors' simulator
@@ -17,6 +18,9 @@ pub struct Hpcc {
     pub additive: Bytes,
     /// T: the longest round trip of the empty network. 13 us.
     pub base_rtt: Interval,
+    /// The hops whose links are judged: the first five, as in the paper, or the first eight. Longer telemetry makes
+    /// each packet 24 bytes longer.
+    pub hops: Format,
     /// The minimum rate. Not in the paper; 100 Mb/s, as in the example of its authors' simulator.
     pub minimum: BitRate,
 }
@@ -28,6 +32,7 @@ impl Default for Hpcc {
             max_stage: 5,
             additive: Bytes(80),
             base_rtt: Interval::from_micros(13),
+            hops: Format::Five,
             minimum: const { BitRate::megabits(100) },
         }
     }

@@ -205,7 +205,7 @@ impl Bench {
                 Fate::Late(by) => at += by,
                 Fate::Stamped(by, hop) => {
                     at += by;
-                    int::stamp(&mut headers[54..], int::HopNumber::from_low_bits(1), hop);
+                    int::stamp(&mut headers[54..], int::Format::Five, int::HopNumber::from_low_bits(1), hop);
                 }
                 Fate::Marked => wire::ipv4::View::parse_head(&mut headers[14..], usize::MAX)
                     .unwrap()

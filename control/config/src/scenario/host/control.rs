@@ -2,6 +2,7 @@
 
 use endpoint::{Dcqcn, Hpcc, Timely};
 use units::{BitRate, Bytes, Interval};
+use wire::int::Format;
 
 use super::super::run::{COUNT, MOST, SOME};
 use crate::machine::Probability;
@@ -77,6 +78,8 @@ table! {
         additive: At<Bytes>, within(Bytes(1)..=LARGEST);
         /// T: the longest round trip of the empty network; set it if that is longer
         base_rtt: At<Interval>, within(SOME..=MOST);
+        /// Hops whose links are judged, from the host on: 5 as in the paper, or 8, for 24 bytes more in each packet
+        hops: At<Format>;
         /// Lowest rate
         minimum: At<BitRate>;
     }

@@ -11,6 +11,7 @@ const SETTINGS: settings::Hpcc = settings::Hpcc {
     additive: Bytes(1_000),
     base_rtt: Interval(10_000),
     minimum: BitRate::gigabits(1),
+    hops: int::Format::Five,
 };
 
 /// One hop of 100G at `time` that has sent `sent` bytes and queues `queue`.
