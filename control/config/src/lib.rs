@@ -46,7 +46,7 @@ pub use diff::{Change, diff, not_live, shared_that_fits};
 pub use file::{FileError, read_text};
 pub use gateway::Gateway;
 pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};
-pub use link::Link;
+pub use link::{Link, Senders};
 pub use load::{load, parse};
 pub use lscc_sum::{LsccSum, Protection, StepBounds};
 pub use memory::{MemorySum, OnLink};

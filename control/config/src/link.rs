@@ -1,17 +1,41 @@
 //! The link of a port.
 
 use switch::program::PortSettings;
-use units::{Distance, Interval};
+use units::{BitRate, Distance, Interval};
 
 use crate::headroom::HeadroomTerms;
 
-/// The properties of a link that headroom depends on.
+/// The properties of a link that headroom and LSCC depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// Length of the fibre, one way, if it is known.
     pub distance: Option<Distance>,
     /// Delays of NICs, PHYs and worker turns, both ends together.
     pub interface_delay: Interval,
+    /// The senders that LSCC on the port expects.
+    pub senders: Senders,
+}
+
+/// Senders with DCQCN that follow the rates of LSCC (equation 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Senders {
+    /// Rate of each sender's link.
+    pub rate: BitRate,
+    /// R_AI.
+    pub additive_increase: BitRate,
+    /// T_i: the interval of the additive increase.
+    pub rate_timer: Interval,
+}
+
+/// Links of 25 Gb/s, and DCQCN as its paper sets it.
+impl Default for Senders {
+    fn default() -> Self {
+        Self {
+            rate: const { BitRate::gigabits(25) },
+            additive_increase: const { BitRate::megabits(40) },
+            rate_timer: Interval::from_micros(55),
+        }
+    }
 }
 
 impl Link {

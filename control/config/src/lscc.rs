@@ -12,10 +12,10 @@ use crate::defaults;
 use crate::file::{FileError, read_at_most};
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::{self, bifrost};
-use crate::keys::long_haul::{CnpDecl, LsccDecl};
+use crate::keys::long_haul::{CnpDecl, LsccDecl, SendersDecl};
 use crate::keys::port::PortDecl;
-use crate::link::Link;
-use crate::lscc_sum::{LsccSum, Protection, StepBounds, guided_reference, guided_step};
+use crate::link::{Link, Senders};
+use crate::lscc_sum::{LsccSum, Protection, guided_reference, guided_step};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
@@ -47,7 +47,7 @@ pub(crate) fn build(
     };
     let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
     let mut lscc = Lscc { interval, round_trip, calculation, limiting, feedback };
-    complete(&mut lscc, decl, port.rate);
+    complete(&mut lscc, decl, port.rate, &link.senders);
     Some(lscc)
 }
 
@@ -77,11 +77,11 @@ fn limiting(decl: &LsccDecl) -> RateLimiting {
 }
 
 /// Adds the values that depend on others: as stated, or calculated.
-fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate) {
+fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate, senders: &Senders) {
     let reference = size(&decl.reference).unwrap_or_else(|| guided_reference(lscc, rate));
     lscc.calculation.reference = reference;
     let step = decl.step.as_ref().map(|step| step.value);
-    lscc.calculation.step = step.unwrap_or_else(|| Some(guided_step(lscc, rate)));
+    lscc.calculation.step = step.unwrap_or_else(|| Some(guided_step(lscc, rate, senders)));
     // As in sections IV-B and IV-C of the paper; on its testbed (IV-A), two fifths.
     lscc.limiting.reference = size(&decl.pseudo_reference).unwrap_or(reference);
     lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(rate));
@@ -101,7 +101,7 @@ fn key(decl: &LsccDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Op
 }
 
 /// The keys from which [`build`] builds the same LSCC.
-pub(crate) fn in_force(lscc: &Lscc) -> LsccDecl {
+pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
     let size = |WireBytes(size)| at(SizeWish::Given(Bytes(size)));
     LsccDecl {
@@ -124,6 +124,12 @@ pub(crate) fn in_force(lscc: &Lscc) -> LsccDecl {
         cnp: Some(CnpDecl {
             dscp: at(limiting.cnp_dscp),
             priority: at(limiting.cnp_priority),
+            place: Place::default(),
+        }),
+        senders: Some(SendersDecl {
+            rate: at(senders.rate),
+            additive_increase: at(senders.additive_increase),
+            rate_timer: at(senders.rate_timer),
             place: Place::default(),
         }),
         feedback_dscp: at(feedback.dscp),
@@ -186,8 +192,7 @@ fn check_step(sum: &LsccSum, declared: &LsccDecl, problems: &Problems<'_>) {
     match sum.step {
         None => problems.warning(place, ProblemKind::LsccNoStep),
         Some(step) if !sum.bounds.allow(step) => {
-            let StepBounds { above, below, flows } = sum.bounds;
-            problems.warning(place, ProblemKind::LsccStep { step, above, below, flows });
+            problems.warning(place, ProblemKind::LsccStep { step, bounds: sum.bounds });
         }
         Some(_) => {}
     }

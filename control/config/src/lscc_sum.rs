@@ -8,7 +8,7 @@ use switch::program::{BufferSettings, Lscc, PortSettings};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
 use crate::headroom::grouped;
-use crate::link::Link;
+use crate::link::{Link, Senders};
 use crate::thresholds::highest_xoff;
 
 /// The behaviour of the queue of a port with LSCC, and its cost.
@@ -49,10 +49,12 @@ pub struct StepBounds {
     /// [`Lscc::least_step`] for a dQ of a hundredth of Qref, in bits per second. The paper does not define dQ. Its
     /// own steps of 50 Mb/s and 1 Gb/s are far below the bound for dQ = Qref, and above it for a hundredth of Qref.
     pub above: u64,
-    /// [`Lscc::most_step`] for M flows, in bits per second, with R_AI = 40 Mb/s and T_i = 55 us of DCQCN.
+    /// [`Lscc::most_step`] for M flows with the DCQCN of the senders, in bits per second.
     pub below: u64,
-    /// M: the number of flows of 25 Gb/s that fill the link. More flows can follow a larger step.
+    /// M: the number of senders that fill the link. More flows can follow a larger step.
     pub flows: u32,
+    /// Those senders.
+    pub senders: Senders,
 }
 
 /// The flow control beneath LSCC, which is not lossless by itself.
@@ -79,12 +81,6 @@ pub enum Protection {
     },
 }
 
-/// Additive increase of DCQCN, R_AI.
-const ADDITIVE_INCREASE: u64 = 40_000_000;
-/// Interval of the additive increase, T_i.
-const INCREASE_TIMER: Interval = Interval::from_micros(55);
-/// Rate of each of the M senders that fill the link.
-const SENDER: BitRate = BitRate::gigabits(25);
 /// Time in which the rate can rise from zero to that of the link. It follows from the paper's steps, 50 Mb/s at 10G
 /// and 1 Gb/s at 200G, each every 200 us.
 const RAMP: Interval = Interval::from_millis(40);
@@ -112,32 +108,38 @@ pub(crate) fn guided_reference(lscc: &Lscc, rate: BitRate) -> WireBytes {
 }
 
 /// The default of Delta R: that of the paper, moved between the bounds if they leave room. Qref must be set.
-pub(crate) fn guided_step(lscc: &Lscc, rate: BitRate) -> BitRate {
+pub(crate) fn guided_step(lscc: &Lscc, rate: BitRate, senders: &Senders) -> BitRate {
     let step = u128::from(rate.bits_per_second()) * u128::from(lscc.interval.0) / u128::from(RAMP.0);
     let step = u64::try_from(step).unwrap_or(u64::MAX);
-    let StepBounds { above, below, .. } = StepBounds::new(lscc, rate);
+    let StepBounds { above, below, .. } = StepBounds::new(lscc, rate, senders);
     let (least, most) = (above.saturating_add(1), below.saturating_sub(1));
     let step = if least <= most { step.clamp(least, most) } else { step };
     BitRate::new(step).unwrap_or(rate)
 }
 
 impl StepBounds {
-    /// The bounds on a link of `rate`.
-    fn new(lscc: &Lscc, rate: BitRate) -> Self {
+    /// The bounds for `senders` that fill a link of `rate`.
+    fn new(lscc: &Lscc, rate: BitRate, senders: &Senders) -> Self {
         let correction = WireBytes(lscc.calculation.reference.0.div_ceil(CORRECTION));
-        let flows = rate.bits_per_second().div_ceil(SENDER.bits_per_second());
+        let flows = rate.bits_per_second().div_ceil(senders.rate.bits_per_second());
         let flows = u32::try_from(flows).unwrap_or(u32::MAX);
-        let increase = BitRate::new(ADDITIVE_INCREASE);
         Self {
             above: bits(lscc.least_step(correction)),
-            below: bits(increase.and_then(|increase| lscc.most_step(flows, increase, INCREASE_TIMER))),
+            below: bits(lscc.most_step(flows, senders.additive_increase, senders.rate_timer)),
             flows,
+            senders: *senders,
         }
     }
 
     /// Whether `step` is between the bounds.
     pub fn allow(&self, step: BitRate) -> bool {
         self.above < step.bits_per_second() && step.bits_per_second() < self.below
+    }
+
+    /// The assumptions of the upper bound, in words.
+    pub(crate) fn assumed(&self) -> String {
+        let Senders { rate, additive_increase, rate_timer } = self.senders;
+        format!("M = {} senders of {rate}, R_AI = {additive_increase} and T_i = {rate_timer}", self.flows)
     }
 }
 
@@ -159,7 +161,7 @@ impl LsccSum {
             // Like the least step, this is a queue over 2D + T.
             tolerated: bits(lscc.least_step(reference)),
             step: lscc.calculation.step,
-            bounds: StepBounds::new(lscc, port.rate),
+            bounds: StepBounds::new(lscc, port.rate, &link.senders),
             halved: Bytes(lscc.longest_queue(half).0).saturating_sub(Bytes(reference.0)),
             follows: lscc.round_trip + Interval(lscc.interval.0.saturating_mul(steps)),
             beneath: protection(lscc, port, link, buffer),
@@ -211,10 +213,10 @@ impl fmt::Display for LsccSum {
         let aim = format!(
             "bytes of queue aimed at (Qref), not empty while the bottleneck gains up to {gain} in {span}"
         );
-        let StepBounds { above, below, flows } = self.bounds;
-        let (above, below) = (rounded(above), rounded(below));
+        let (above, below) = (rounded(self.bounds.above), rounded(self.bounds.below));
+        let assumed = self.bounds.assumed();
         let stride = format!(
-            "from one rate to the next (dR); by equation (12) above {above}, and below {below} for M = {flows}"
+            "from one rate to the next (dR); by equation (12) above {above}, and below {below} for {assumed}"
         );
         let follows = match self.follows.0 / 1_000 {
             micros @ ..10_000 => format!("{micros}us"),
@@ -290,6 +292,11 @@ mod tests {
     }
 
     const T: Interval = Interval::from_micros(200);
+    const SENDERS: Senders = Senders {
+        rate: BitRate::gigabits(25),
+        additive_increase: BitRate::megabits(40),
+        rate_timer: Interval::from_micros(55),
+    };
 
     /// At 200G, though it is asked about other rates.
     fn with_reference(reference: u64, round_trip: Interval) -> Lscc {
@@ -310,17 +317,30 @@ mod tests {
     fn the_steps_of_the_paper_are_the_default_and_between_the_bounds() {
         let rate = BitRate::gigabits(10);
         let testbed = with_reference(500_000, Interval::from_millis(1));
-        let bounds = StepBounds::new(&testbed, rate);
-        assert_eq!(bounds, StepBounds { above: 33_333_334, below: 145_454_545, flows: 1 });
-        let step = guided_step(&testbed, rate);
+        let bounds = StepBounds::new(&testbed, rate, &SENDERS);
+        assert_eq!(bounds, StepBounds { above: 33_333_334, below: 145_454_545, flows: 1, senders: SENDERS });
+        let step = guided_step(&testbed, rate, &SENDERS);
         assert!(step == BitRate::new(50_000_000).unwrap() && bounds.allow(step));
         let rate = BitRate::gigabits(200);
         for reference in [2_000_000, 5_000_000] {
             let simulated = with_reference(reference, Interval::from_millis(2));
-            let bounds = StepBounds::new(&simulated, rate);
+            let bounds = StepBounds::new(&simulated, rate, &SENDERS);
             assert_eq!((bounds.below, bounds.flows), (1_163_636_363, 8));
-            let step = guided_step(&simulated, rate);
+            let step = guided_step(&simulated, rate, &SENDERS);
             assert!(step == BitRate::gigabits(1) && bounds.allow(step));
+        }
+    }
+
+    #[test]
+    fn the_upper_bound_is_what_the_senders_at_hand_can_follow() {
+        let lscc = with_reference(2_000_000, Interval::from_millis(2));
+        let nic = Senders { rate: BitRate::gigabits(40), rate_timer: Interval::from_micros(300), ..SENDERS };
+        let model =
+            Senders { rate: BitRate::gigabits(40), additive_increase: BitRate::megabits(400), ..SENDERS };
+        for (senders, below, allowed) in [(nic, 133_333_333, false), (model, 7_272_727_272, true)] {
+            let bounds = StepBounds::new(&lscc, BitRate::gigabits(200), &senders);
+            assert_eq!((bounds.below, bounds.flows), (below, 5));
+            assert_eq!(bounds.allow(BitRate::gigabits(1)), allowed);
         }
     }
 
@@ -329,15 +349,15 @@ mod tests {
         let rate = BitRate::gigabits(100);
         for reference in (0..20_000_000).step_by(10_000) {
             let lscc = with_reference(reference, Interval::from_millis(1));
-            let bounds = StepBounds::new(&lscc, rate);
+            let bounds = StepBounds::new(&lscc, rate, &SENDERS);
             let room = bounds.above + 1 < bounds.below;
-            assert_eq!(bounds.allow(guided_step(&lscc, rate)), room, "{reference}");
+            assert_eq!(bounds.allow(guided_step(&lscc, rate, &SENDERS)), room, "{reference}");
         }
     }
 
     #[test]
     fn neither_bound_is_between_the_bounds() {
-        let bounds = StepBounds { above: 100, below: 102, flows: 1 };
+        let bounds = StepBounds { above: 100, below: 102, flows: 1, senders: SENDERS };
         let allowed = [99, 100, 101, 102, 103].map(|step| bounds.allow(BitRate::new(step).unwrap()));
         assert_eq!(allowed, [false, false, true, false, false]);
     }
@@ -347,8 +367,8 @@ mod tests {
         let (rate, most) = (BitRate::new(u64::MAX).unwrap(), Interval(u64::MAX));
         let mut lscc = lscc(most, most, None);
         lscc.calculation.reference = WireBytes(u64::MAX);
-        assert_eq!(StepBounds::new(&lscc, rate).below, u64::MAX);
-        assert!(guided_step(&lscc, rate) <= rate);
+        assert_eq!(StepBounds::new(&lscc, rate, &SENDERS).below, u64::MAX);
+        assert!(guided_step(&lscc, rate, &SENDERS) <= rate);
         assert_eq!(guided_reference(&lscc, rate), WireBytes(u64::MAX));
     }
 

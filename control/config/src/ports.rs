@@ -15,7 +15,7 @@ use crate::keys::port::PortDecl;
 use crate::keys::queueing::{
     BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
 };
-use crate::link::Link;
+use crate::link::{Link, Senders};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
@@ -41,7 +41,8 @@ impl Builder<'_> {
             None => None,
         };
         let distance = stated.or(emulation.map(|emulation| emulation::reach(emulation.delay)));
-        Some((Link { distance, interface_delay: decl.interface_delay() }, emulation))
+        let senders = decl.lscc.as_ref().map_or_else(Senders::default, |lscc| lscc.senders().settings());
+        Some((Link { distance, interface_delay: decl.interface_delay(), senders }, emulation))
     }
 
     /// Builds the port, and notes its problems.
@@ -225,7 +226,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
         }),
-        lscc: port.lscc.as_ref().map(lscc::in_force),
+        lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

@@ -13,7 +13,7 @@ use wire::ip::Dscp;
 use crate::core_load::CoreLoad;
 use crate::file::FileError;
 use crate::headroom::HeadroomSum;
-use crate::lscc_sum::rounded;
+use crate::lscc_sum::{StepBounds, rounded};
 use crate::place::Location;
 
 /// Why a configuration does not yield a gateway.
@@ -175,11 +175,11 @@ pub enum ProblemKind {
     )]
     LsccNoStep,
     #[error(
-        "a step of {step} violates equation (12): it must be above {}, to drain a hundredth of reference within a round trip and an interval, and below {}, which DCQCN can follow in an interval with M = {flows}{}",
-        rounded(*above), rounded(*below),
-        if above < below { "" } else { "; no step satisfies both, so make the interval longer or the reference smaller" }
+        "a step of {step} violates equation (12): it must be above {}, to drain a hundredth of reference within a round trip and an interval, and below {}, which DCQCN can follow in an interval with {}{}",
+        rounded(bounds.above), rounded(bounds.below), bounds.assumed(),
+        if bounds.above < bounds.below { "" } else { "; no step satisfies both, so make the interval longer or the reference smaller" }
     )]
-    LsccStep { step: BitRate, above: u64, below: u64, flows: u32 },
+    LsccStep { step: BitRate, bounds: StepBounds },
     #[error(
         "LSCC alone loses frames when the bottleneck slows down, and PFC beneath it on port {port} has {headroom} of headroom for priority {priority}, less than the {bdp} on the link; set flow_control = \"bifrost\", or add headroom"
     )]

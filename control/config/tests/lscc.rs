@@ -84,7 +84,7 @@ fn what_is_said_of_a_port_is_a_line_for_each_figure() {
 lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
                5 rates on their way: one every 200us, in a round trip of 814.564us
        1,268,205 bytes of queue aimed at (Qref), not empty while the bottleneck gains up to 10G in 1.014564ms
-            500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4
+            500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4 senders of 25G, R_AI = 40M and T_i = 55us
       68,216,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
       11,909,397 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
        8,650,752 bytes of table for 65,536 flows";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use config::runtime::{
     Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Privileges, Process, Runtime,
 };
-use config::{Gateway, Link, diff, parse, render};
+use config::{Gateway, Link, Senders, diff, parse, render};
 use proptest::prelude::*;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
@@ -215,19 +215,27 @@ fn without_marks_on_lscc(ports: &mut [PortSettings]) {
     }
 }
 
+fn senders() -> impl Strategy<Value = Senders> {
+    (rate(), rate(), 1_u64..1_000_000_000).prop_map(|(rate, additive_increase, rate_timer)| Senders {
+        rate,
+        additive_increase,
+        rate_timer: Interval(rate_timer),
+    })
+}
+
 fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
     // Boxed, for eight of each would be too much for the stack of a test.
     let (groups, queues) = (prop::array::uniform8(group().boxed()), prop::array::uniform8(queue().boxed()));
     let tables = (classification(), groups, queues);
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
-    let rest =
-        (rest, prop::option::of(bifrost()), prop::option::of(lscc(index)), prop::option::of(watchdog()));
+    let lscc = (prop::option::of(lscc(index)), senders());
+    let rest = (rest, prop::option::of(bifrost()), lscc, prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let ((rate_limit, obey_global_pause, pause, int), bifrost, lscc, watchdog) = rest;
+        let ((rate_limit, obey_global_pause, pause, int), bifrost, (lscc, senders), watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -249,7 +257,8 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
         let port = with_lscc(with_bifrost(port, bifrost), lscc);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
-        (port, Link { distance, interface_delay: Interval(interface_delay) })
+        let senders = if port.lscc.is_some() { senders } else { Senders::default() };
+        (port, Link { distance, interface_delay: Interval(interface_delay), senders })
     })
 }
 
@@ -430,7 +439,8 @@ const KEYS: &str = "
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
     interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
-    cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp]
+    cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
+    senders additive_increase rate_timer
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]
     [dpdk] [control] [process] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
     hugepages cores idle file_prefix arguments pack_below socket mode metrics stall drain device pci vdev

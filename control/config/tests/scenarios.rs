@@ -219,6 +219,7 @@ fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
         bifrost.slot = \"10us\"
         lscc.reference = \"2MB\"
         lscc.step = \"500M\"
+        lscc.senders.rate = \"25G\"
         "
     ));
     assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
@@ -256,4 +257,40 @@ fn switches_do_not_choose_equal_paths_alike_and_hpcc_gets_its_telemetry() {
         })
         .collect();
     assert_eq!(seeds.len(), 6);
+}
+
+#[test]
+fn lscc_expects_the_hosts_of_the_scenario_as_senders() {
+    let scenario = |dcqcn: &str, senders: &str| {
+        built(&format!(
+            "{TRAFFIC}
+            [topology]
+            template = \"two-data-centers\"
+            rate = \"40G\"
+            data_center = {{ template = \"hosts\", hosts = 2 }}
+            long_link = {{ rate = \"200G\", delay = \"1ms\" }}
+
+            [host.dcqcn]
+            {dcqcn}
+
+            [long_haul]
+            flow_control = \"bifrost\"
+            bifrost.slot = \"10us\"
+            lscc = {{ reference = \"2MB\", step = \"1G\"{senders} }}
+            "
+        ))
+    };
+    let warned = |dcqcn, senders| {
+        let warnings = scenario(dcqcn, senders).warnings;
+        warnings.iter().map(ToString::to_string).filter(|it| it.contains("equation (12)")).collect::<String>()
+    };
+    let nic = "rate_timer = \"300us\"";
+    let told = "below 133.3M, which DCQCN can follow in an interval with M = 5 senders of 40G, R_AI = 40M and T_i = 300us";
+    assert!(warned(nic, "").contains(told), "{}", warned(nic, ""));
+    assert_eq!(warned("additive_increase = \"400M\"", ""), "");
+    assert_eq!(warned(nic, ", senders.rate_timer = \"30us\""), "", "what is stated holds");
+    let east = &scenario(nic, "").switches.iter().find(|(name, _)| name == "gw-east").unwrap().1.clone();
+    let gateway = config::parse(east, "gw-east.toml").unwrap_or_else(|error| panic!("{error}"));
+    let said = gateway.warnings.iter().map(ToString::to_string).collect::<String>();
+    assert!(said.contains(told), "the configuration of the switch says so too: {said}");
 }

@@ -8,6 +8,7 @@ use units::{BitRate, Interval, Priority};
 use wire::ip::Dscp;
 use wire::rate_feedback::Key as LinkKey;
 
+use crate::link::Senders;
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, Key, Shape, Table, table};
@@ -20,6 +21,8 @@ pub(crate) const LONGEST: Interval = Interval::from_secs(1);
 pub(crate) const SPANS: RangeInclusive<Interval> = Interval::from_micros(1)..=LONGEST;
 /// From nothing on.
 pub(crate) const UP_TO_LONGEST: RangeInclusive<Interval> = Interval::ZERO..=LONGEST;
+/// A timer of a sender, as in a scenario.
+const TIMERS: RangeInclusive<Interval> = Interval(1)..=Interval::from_secs(3_600);
 /// CNPs and feedback share the code point of the network's own protocols.
 const NETWORK_DSCP: Dscp = Dscp::from_low_bits(48);
 /// The same for a tag.
@@ -61,6 +64,7 @@ table! {
         /// The port forgets a flow that is idle for this long
         ageing: At<Interval>, default(Interval::from_secs(10));
         cnp: CnpDecl, absent;
+        senders: SendersDecl, absent;
         /// DSCP of the messages that advertise rates
         feedback_dscp: At<Dscp>, default(NETWORK_DSCP);
     }
@@ -89,6 +93,16 @@ table! {
         dscp: At<Dscp>, default(NETWORK_DSCP);
         /// PCP of direct CNPs to a tagged flow
         priority: At<Priority>, default(NETWORK_PRIORITY);
+    }
+
+    /// `senders` of `[port.lscc]`.
+    SendersDecl => Senders {
+        /// Rate of each sender's link. M is the number of them that fill the port's link
+        rate: At<BitRate>;
+        /// R_AI of their DCQCN
+        additive_increase: At<BitRate>;
+        /// T_i of their DCQCN: the time between two increases
+        rate_timer: At<Interval>, within(TIMERS);
     }
 
     /// The PFC watchdog of a port.

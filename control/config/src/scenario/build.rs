@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use endpoint::{HostSettings, Station};
+use endpoint::{CongestionControl, Dcqcn, HostSettings, Station};
 use simulation::topology::{Plan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
@@ -20,6 +20,7 @@ use super::switches::{Made, Maker};
 use super::topology;
 use super::traffic::{self, Traffic};
 use super::wishes::{PortWish, SwitchWish};
+use crate::link::Senders;
 use crate::notes::Problems;
 use crate::section::Section;
 use crate::table::{Shape, Table, or, values};
@@ -209,6 +210,7 @@ fn switches(
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
         max_frame: settings.map(|host| host.data_length(host.mtu)).max().unwrap_or_default(),
         telemetry: hosts.iter().filter_map(|(wish, _)| *wish).any(HostDecl::wants_telemetry),
+        senders: senders(hosts),
         seed: written.run.seed(),
         switch: &written.switch,
         long_haul: &written.long_haul,
@@ -220,6 +222,22 @@ fn switches(
         Role::Switch => maker.make(id, problems),
     };
     ids(topology).map(make).collect()
+}
+
+/// The hosts with DCQCN as senders for LSCC. If they differ, the fewest of them fill a link, and the slowest increase
+/// counts.
+fn senders(hosts: &[MadeHost<'_>]) -> Option<Senders> {
+    let each = hosts.iter().filter_map(|(_, settings)| match settings.as_ref()?.congestion_control {
+        CongestionControl::Dcqcn(Dcqcn { additive_increase, rate_timer, .. }) => {
+            Some(Senders { rate: settings.as_ref()?.rate, additive_increase, rate_timer })
+        }
+        _ => None,
+    });
+    each.reduce(|one, other| Senders {
+        rate: one.rate.max(other.rate),
+        additive_increase: one.additive_increase.min(other.additive_increase),
+        rate_timer: one.rate_timer.max(other.rate_timer),
+    })
 }
 
 fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {

@@ -17,6 +17,7 @@ use super::tree::{Node, Tree};
 use super::wishes::{EcnDecl, PortWish, SwitchWish};
 use crate::gateway::Gateway;
 use crate::keys::port::SCHEME_TABLES;
+use crate::link::Senders;
 use crate::load;
 use crate::notes::Problems;
 use crate::place::{At, Place};
@@ -36,6 +37,8 @@ pub(super) struct Maker<'a> {
     pub max_frame: Bytes,
     /// Whether packets collect in-band telemetry.
     pub telemetry: bool,
+    /// The senders that LSCC on a link expects, if any host has DCQCN.
+    pub senders: Option<Senders>,
     pub seed: u64,
     pub switch: &'a SwitchWish,
     pub long_haul: &'a PortWish,
@@ -217,7 +220,7 @@ impl Maker<'_> {
                 made.put(key, list);
             }
         }
-        self.addresses_of_lscc(&mut made, port, node);
+        self.complete_lscc(&mut made, port, node);
         made
     }
 
@@ -249,8 +252,8 @@ impl Maker<'_> {
     }
 
     /// Completes LSCC on a link: both ends use the addresses of their ports, and no key, because a simulation has no
-    /// attackers.
-    fn addresses_of_lscc(&self, made: &mut Node, port: &Port, node: &PlanNode) {
+    /// attackers. They expect the hosts as senders.
+    fn complete_lscc(&self, made: &mut Node, port: &Port, node: &PlanNode) {
         let Some(mut lscc) = made.take("lscc") else { return };
         let (peer_node, peer) = self.topology.peer(port);
         if peer_node.role == Role::Switch && node.role == Role::Switch {
@@ -262,6 +265,19 @@ impl Maker<'_> {
             if lscc.get("key").is_none() && lscc.get("key_file").is_none() {
                 lscc.set("key", "none");
             }
+        }
+        if let Some(Senders { rate, additive_increase, rate_timer }) = self.senders {
+            let mut senders = lscc.take("senders").unwrap_or_else(|| Node::table([]));
+            for (key, value) in [
+                ("rate", rate.to_string()),
+                ("additive_increase", additive_increase.to_string()),
+                ("rate_timer", rate_timer.to_string()),
+            ] {
+                if senders.get(key).is_none() {
+                    senders.set(key, value);
+                }
+            }
+            lscc.put("senders", senders);
         }
         made.put("lscc", lscc);
     }
