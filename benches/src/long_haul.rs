@@ -65,6 +65,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
         },
         limiting: RateLimiting {
             reference: WireBytes(1_000_000),
+            limit: None,
             cnp_interval: Interval::from_micros(50),
             long_flow: WireBytes(rate.bytes_in(LSCC_ROUND_TRIP)),
             far_cnp_interval: None,

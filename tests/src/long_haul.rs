@@ -37,6 +37,7 @@ pub fn lscc(rate: BitRate) -> Lscc {
         },
         limiting: RateLimiting {
             reference: PSEUDO_REFERENCE,
+            limit: Some(RateLimiting::default_limit(PSEUDO_REFERENCE)),
             cnp_interval: CNP_INTERVAL,
             long_flow: WireBytes(rate.bytes_in(ROUND_TRIP)),
             far_cnp_interval: None,

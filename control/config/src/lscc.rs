@@ -66,6 +66,7 @@ fn calculation(decl: &LsccDecl, rate: BitRate) -> RateCalculation {
 fn limiting(decl: &LsccDecl) -> RateLimiting {
     RateLimiting {
         reference: WireBytes(0),
+        limit: None,
         cnp_interval: decl.cnp_interval(),
         long_flow: WireBytes(0),
         far_cnp_interval: decl.far_cnp_interval().0,
@@ -83,7 +84,10 @@ fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate, senders: &Senders) 
     let step = decl.step.as_ref().map(|step| step.value);
     lscc.calculation.step = step.unwrap_or_else(|| Some(guided_step(lscc, rate, senders)));
     // As in sections IV-B and IV-C of the paper; on its testbed (IV-A), two fifths.
-    lscc.limiting.reference = size(&decl.pseudo_reference).unwrap_or(reference);
+    let pseudo = size(&decl.pseudo_reference).unwrap_or(reference);
+    lscc.limiting.reference = pseudo;
+    let limit = decl.pseudo_limit.as_ref().map(|it| it.value.map(|Bytes(size)| WireBytes(size)));
+    lscc.limiting.limit = limit.unwrap_or_else(|| Some(RateLimiting::default_limit(pseudo)));
     lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(rate));
 }
 
@@ -116,6 +120,7 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
         least: at(calculation.least),
         most: at(calculation.most),
         pseudo_reference: size(limiting.reference),
+        pseudo_limit: at(limiting.limit.map(|WireBytes(size)| Bytes(size))),
         cnp_interval: at(limiting.cnp_interval),
         long_flow: size(limiting.long_flow),
         far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),

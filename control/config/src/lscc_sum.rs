@@ -274,6 +274,7 @@ mod tests {
             calculation: RateCalculation { reference, step, least: BitRate::gigabits(2), most: rate },
             limiting: RateLimiting {
                 reference,
+                limit: None,
                 cnp_interval: Interval::from_micros(50),
                 long_flow: WireBytes(50_000_000),
                 far_cnp_interval: None,

@@ -104,6 +104,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         E::LsccRates { port, .. } => lscc(port, &["least"]),
         E::LsccReference { port } => lscc(port, &["reference"]),
         E::LsccPseudoReference { port } => lscc(port, &["pseudo_reference"]),
+        E::LsccPseudoLimit { port, .. } => lscc(port, &["pseudo_limit", "pseudo_reference"]),
         E::LsccCnpInterval { port, .. } => lscc(port, &["cnp_interval"]),
         E::LsccLongFlow { port, .. } => lscc(port, &["long_flow"]),
         E::LsccFlows { port, .. } => lscc(port, &["flows"]),

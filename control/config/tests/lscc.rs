@@ -116,6 +116,18 @@ fn the_flow_table_takes_124_bytes_a_flow_and_an_index_of_a_power_of_two() {
 }
 
 #[test]
+fn the_pseudo_queue_holds_twice_its_reference_unless_the_file_says_otherwise() {
+    let limit = |own: &str| {
+        let gateway = valid(&file("distance = \"80km\"", &format!("{KEY}\n{own}"), ""));
+        lscc(&gateway, "lh0").limiting.limit
+    };
+    assert_eq!(limit("pseudo_reference = \"1MB\""), Some(WireBytes(2_000_000)));
+    assert_eq!(limit("pseudo_reference = \"1kB\""), Some(WireBytes(1_000 + (64 << 10))));
+    assert_eq!(limit("pseudo_reference = \"1MB\"\npseudo_limit = \"1500kB\""), Some(WireBytes(1_500_000)));
+    assert_eq!(limit("pseudo_limit = \"none\""), None);
+}
+
+#[test]
 fn the_two_ends_of_the_replay_speak_to_each_other() {
     let (near, far) = (load(shipped("replay-near.toml")).unwrap(), load(shipped("replay-far.toml")).unwrap());
     let (near, far) = (lscc(&near, "lh0"), lscc(&far, "lh0"));

@@ -159,21 +159,22 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
     let times = (16_000_u64..200_000, 200_000_u64..=1_000_000_000);
     let calculation = (wire_size(), prop::option::of(rate()), share(), share());
     let limiting = (
-        (wire_size(), wire_size(), 1_000_u64..=1_000_000_000),
+        (wire_size(), prop::option::of(wire_size()), wire_size(), 1_000_u64..=1_000_000_000),
         (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64..),
         (dscp(), priority()),
     );
     let feedback = (prop::option::of(any::<[u8; 16]>()), dscp());
     (times, calculation, limiting, feedback).prop_map(move |(times, calculation, limiting, feedback)| {
         let (reference, step, one, other) = calculation;
-        let ((pseudo_reference, long_flow, cnp), (far_cnp, flows, ageing), (cnp_dscp, cnp_priority)) =
-            limiting;
+        let ((pseudo_reference, above, long_flow, cnp), far, (cnp_dscp, cnp_priority)) = limiting;
+        let (far_cnp, flows, ageing) = far;
         Lscc {
             interval: Interval(times.0),
             round_trip: Interval(times.1),
             calculation: RateCalculation { reference, step, least: one.min(other), most: one.max(other) },
             limiting: RateLimiting {
                 reference: pseudo_reference,
+                limit: above.map(|above| pseudo_reference + above),
                 cnp_interval: Interval(cnp),
                 long_flow,
                 far_cnp_interval: far_cnp.map(Interval),
@@ -438,7 +439,7 @@ const KEYS: &str = "
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
-    interval reference step least most pseudo_reference cnp_interval long_flow far_cnp_interval flows
+    interval reference step least most pseudo_reference pseudo_limit cnp_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
     senders additive_increase rate_timer
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]

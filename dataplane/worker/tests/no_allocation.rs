@@ -79,6 +79,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
         },
         limiting: RateLimiting {
             reference: WireBytes(1_000_000),
+            limit: None,
             cnp_interval: Interval::from_micros(50),
             long_flow: WireBytes(rate.bytes_in(interval)),
             far_cnp_interval: None,

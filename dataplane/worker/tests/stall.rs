@@ -53,6 +53,7 @@ fn lscc() -> Lscc {
         },
         limiting: RateLimiting {
             reference: WireBytes(1_000_000),
+            limit: None,
             cnp_interval: Interval::from_micros(50),
             long_flow: WireBytes(RATE.bytes_in(ROUND_TRIP)),
             far_cnp_interval: None,

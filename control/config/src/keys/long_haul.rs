@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use core::ops::RangeInclusive;
 
 use switch::program::{Watchdog, WatchdogAction};
-use units::{BitRate, Interval, Priority};
+use units::{BitRate, Bytes, Interval, Priority};
 use wire::ip::Dscp;
 use wire::rate_feedback::Key as LinkKey;
 
@@ -53,6 +53,8 @@ table! {
         most: At<BitRate>, auto("the link's");
         /// Q\*ref: the port sends direct CNPs while the pseudo-queue is longer, in wire bytes
         pseudo_reference: At<SizeWish>, auto("`\"auto\"`: `reference`");
+        /// The longest pseudo-queue; what goes out beyond it is not counted. Not above `pseudo_reference` is an error. `"none"` is the paper's, without a bound
+        pseudo_limit: At<Option<Bytes>>, auto("twice `pseudo_reference`, at least 64KiB above it");
         /// A flow gets at most one direct CNP in this time
         cnp_interval: At<Interval>, within(SPANS), default(Interval::from_micros(50));
         /// Wire bytes after which a flow is no longer young. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error

@@ -57,6 +57,10 @@ pub enum ProgramError {
     #[error("port {port}: the LSCC pseudo-reference must be above zero, or LSCC slows down an idle link")]
     LsccPseudoReference { port: String },
     #[error(
+        "port {port}: a pseudo-queue limit of {limit} is too low; expected more than the pseudo-reference, {reference}, or LSCC notifies no sender"
+    )]
+    LsccPseudoLimit { port: String, limit: Bytes, reference: Bytes },
+    #[error(
         "port {port}: direct CNPs of a flow every {interval} are too frequent; expected at least {least}"
     )]
     LsccCnpInterval { port: String, interval: Interval, least: Interval },

@@ -42,6 +42,8 @@ pub struct RateCalculation {
 pub struct RateLimiting {
     /// Q*ref: the length of the pseudo-queue above which direct CNPs are sent.
     pub reference: WireBytes,
+    /// The longest pseudo-queue, above `reference`: what does not fit is not counted. `None` is without a bound.
+    pub limit: Option<WireBytes>,
     /// The least interval between direct CNPs to a flow.
     pub cnp_interval: Interval,
     /// A flow that has sent less than this is young: it gets direct CNPs even if it is not flagged. At least one
@@ -57,6 +59,16 @@ pub struct RateLimiting {
     pub cnp_dscp: Dscp,
     /// PCP of direct CNPs to a tagged flow.
     pub cnp_priority: Priority,
+}
+
+impl RateLimiting {
+    /// The least room above any reference.
+    const LEAST_ABOVE: WireBytes = WireBytes(64 << 10);
+
+    /// The default of `limit`: twice the reference, and at least some frames above it.
+    pub fn default_limit(reference: WireBytes) -> WireBytes {
+        WireBytes(reference.0.saturating_add(reference.0.max(Self::LEAST_ABOVE.0)))
+    }
 }
 
 /// The feedback message between the two ends.
@@ -176,6 +188,7 @@ impl Lscc {
         },
         limiting: RateLimiting {
             reference: WireBytes(0),
+            limit: None,
             cnp_interval: Interval::from_micros(50),
             long_flow: WireBytes(0),
             far_cnp_interval: None,

@@ -5,18 +5,15 @@ use units::{BitRate, Nanos, WireBytes};
 /// A byte in bits times 10^9: in this unit, the product of a rate and a time needs no rounding.
 const BYTE: u128 = 8_000_000_000;
 
-/// The least room above any reference.
-const LEAST_ABOVE: WireBytes = WireBytes(64 << 10);
-
-/// Equation (10): `dQ* = (R_in - R) dt`, at least zero, and at most its capacity.
+/// Equation (10): `dQ* = (R_in - R) dt`, at least zero, and at most its limit.
 ///
-/// The paper sets no upper end. But bytes beyond the capacity have left for the link all the same, and stand in the
-/// queue of the other end, whose advertised rate already compensates for them. If they counted here as well, they
-/// would hold senders down for as long again: for tens of milliseconds, after a round trip without notifications.
+/// The paper sets no limit. But bytes beyond it have left for the link all the same, and stand in the queue of the
+/// other end, whose advertised rate already compensates for them. If they counted here as well, they would hold
+/// senders down for as long again: for tens of milliseconds, after a round trip without notifications.
 #[derive(Debug)]
 pub(crate) struct PseudoQueue {
     bytes: WireBytes,
-    /// Its capacity.
+    /// Its limit.
     most: WireBytes,
     /// The drained part of the next byte, in units of 1 / [`BYTE`].
     drained: u64,
@@ -25,20 +22,16 @@ pub(crate) struct PseudoQueue {
 }
 
 impl PseudoQueue {
-    /// An empty queue for the reference Q\*ref: its capacity is twice that, and at least some frames more.
-    pub fn new(reference: WireBytes) -> Self {
-        let most = Self::most(reference);
+    /// An empty queue with a limit, or without one.
+    pub fn new(limit: Option<WireBytes>) -> Self {
+        let most = limit.unwrap_or(WireBytes(u64::MAX));
         Self { bytes: WireBytes(0), most, drained: 0, at: Nanos::ZERO, longest: WireBytes(0) }
     }
 
-    /// Sets another reference; the content stays, as far as it fits.
-    pub fn configure(&mut self, reference: WireBytes) {
-        self.most = Self::most(reference);
+    /// Sets another limit; the content stays, as far as it fits.
+    pub fn configure(&mut self, limit: Option<WireBytes>) {
+        self.most = limit.unwrap_or(WireBytes(u64::MAX));
         self.bytes = self.bytes.min(self.most);
-    }
-
-    fn most(reference: WireBytes) -> WireBytes {
-        WireBytes(reference.0.saturating_add(reference.0.max(LEAST_ABOVE.0)))
     }
 
     /// Drains it until `now` at `rate`; without a rate it is empty.
@@ -59,7 +52,7 @@ impl PseudoQueue {
     /// Adds arriving bytes.
     #[inline]
     pub fn arrive(&mut self, bytes: WireBytes) {
-        self.bytes = WireBytes(self.bytes.0 + bytes.0).min(self.most);
+        self.bytes = WireBytes(self.bytes.0.saturating_add(bytes.0)).min(self.most);
         self.longest = self.longest.max(self.bytes);
     }
 
@@ -84,11 +77,11 @@ mod tests {
         #[test]
         fn it_holds_the_integral_of_arrivals_less_rate_wherever_it_is_neither_empty_nor_full(
             rate in 1_u64..2_000_000_000_000,
-            reference in 0_u64..2_000_000,
+            limit in proptest::option::of(0_u64..4_000_000),
             steps in proptest::collection::vec((0_u64..1_000_000, 0_u64..100_000), 1..200),
         ) {
-            let mut queue = PseudoQueue::new(WireBytes(reference));
-            let most = (reference + reference.max(65_536)) as f64;
+            let mut queue = PseudoQueue::new(limit.map(WireBytes));
+            let most = limit.map_or(f64::INFINITY, |limit| limit as f64);
             let (mut now, mut model) = (0_u64, 0.0_f64);
             for (elapsed, bytes) in steps {
                 now += elapsed;
@@ -103,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_drains_in_parts_of_a_byte_drains_in_the_end() {
-        let mut queue = PseudoQueue::new(WireBytes(0));
+        let mut queue = PseudoQueue::new(None);
         queue.arrive(WireBytes(1_000));
         for step in 1..=1_000 {
             // Half a byte each.
@@ -114,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_has_emptied_keeps_no_part_of_a_byte() {
-        let mut queue = PseudoQueue::new(WireBytes(0));
+        let mut queue = PseudoQueue::new(None);
         queue.arrive(WireBytes(1));
         // One byte and seven eighths.
         queue.drain(Nanos(15), BitRate::new(1_000_000_000));
@@ -124,17 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_forgotten_and_a_lower_reference_lets_less_stay() {
-        let mut queue = PseudoQueue::new(WireBytes(1_000_000));
+    fn what_does_not_fit_is_forgotten_and_a_lower_limit_lets_less_stay() {
+        let mut queue = PseudoQueue::new(Some(WireBytes(2_000_000)));
         (0..10).for_each(|_| queue.arrive(WireBytes(400_000)));
         assert_eq!((queue.bytes(), queue.longest()), (WireBytes(2_000_000), WireBytes(2_000_000)));
-        queue.configure(WireBytes(100_000));
+        queue.configure(Some(WireBytes(200_000)));
         assert_eq!(queue.bytes(), WireBytes(200_000));
+        queue.configure(None);
+        (0..10).for_each(|_| queue.arrive(WireBytes(400_000)));
+        assert_eq!(queue.bytes(), WireBytes(4_200_000), "without a limit all of it counts");
     }
 
     #[test]
     fn without_a_rate_nothing_waits() {
-        let mut queue = PseudoQueue::new(WireBytes(0));
+        let mut queue = PseudoQueue::new(None);
         queue.arrive(WireBytes(1_000));
         queue.drain(Nanos(1), None);
         assert_eq!(queue.bytes(), WireBytes(0));

@@ -114,13 +114,13 @@ fn counted(settings: &RateLimiting) -> RateLimiting {
 impl RateLimiter {
     /// The limiter of a port of `rate`; `seed` goes into its nonces.
     pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
-        let RateLimiting { reference, flows, .. } = settings.limiting;
+        let RateLimiting { limit, flows, .. } = settings.limiting;
         Self {
             settings: counted(&settings.limiting),
             flag_lasts: settings.interval,
             most: rate,
             advertised: AdvertisedRate::new(settings, seed),
-            queue: PseudoQueue::new(reference),
+            queue: PseudoQueue::new(limit),
             advanced: None,
             states: FlowStates::new(flows),
             list: List::new(NOT_LISTED + 2),
@@ -136,7 +136,7 @@ impl RateLimiter {
     pub fn configure(&mut self, settings: &Lscc, rate: BitRate) {
         self.advertised.configure(settings);
         self.advanced = None;
-        self.queue.configure(settings.limiting.reference);
+        self.queue.configure(settings.limiting.limit);
         self.settings = counted(&settings.limiting);
         (self.flag_lasts, self.most) = (settings.interval, rate);
     }

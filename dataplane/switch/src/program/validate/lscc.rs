@@ -52,6 +52,10 @@ fn validate_limiting(port: &PortSettings, lscc: &Lscc) -> Result<(), ProgramErro
     if limiting.reference == WireBytes(0) {
         return Err(ProgramError::LsccPseudoReference { port: name() });
     }
+    if let Some(limit) = limiting.limit.filter(|limit| *limit <= limiting.reference) {
+        let (limit, reference) = (Bytes(limit.0), Bytes(limiting.reference.0));
+        return Err(ProgramError::LsccPseudoLimit { port: name(), limit, reference });
+    }
     let (interval, least) = (limiting.cnp_interval, LEAST);
     if interval < least {
         return Err(ProgramError::LsccCnpInterval { port: name(), interval, least });
