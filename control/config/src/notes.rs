@@ -96,10 +96,21 @@ impl<'a> Problems<'a> {
 
     /// Returns `made` with the warnings, or everything that was noted if there is an error; in the order of the text.
     pub fn finish<T>(self, made: Option<T>) -> Result<(T, Vec<Problem>), ConfigError> {
-        let valid = !self.has_errors();
-        let mut found = self.found.into_inner();
-        found.sort_by_key(|(offset, _)| *offset);
-        let problems: Vec<_> = found.into_iter().map(|(_, problem)| problem).collect();
+        Self::finish_all([self], made)
+    }
+
+    /// The same for something that is made from several texts.
+    pub fn finish_all<T, const N: usize>(
+        texts: [Self; N],
+        made: Option<T>,
+    ) -> Result<(T, Vec<Problem>), ConfigError> {
+        let valid = !texts.iter().any(Self::has_errors);
+        let in_order = |text: Self| {
+            let mut found = text.found.into_inner();
+            found.sort_by_key(|(offset, _)| *offset);
+            found.into_iter().map(|(_, problem)| problem)
+        };
+        let problems: Vec<_> = texts.into_iter().flat_map(in_order).collect();
         match made {
             Some(made) if valid => Ok((made, problems)),
             _ => Err(ConfigError::Invalid { problems }),

@@ -262,6 +262,30 @@ pub enum ProblemKind {
     #[error("two priorities have DSCP {}, so switches cannot tell them apart", dscp.number())]
     SameCode { dscp: Dscp },
 
+    // Files of ns-3.
+    #[error("a value is missing here")]
+    Ended,
+    #[error(
+        "node {node} has more links than {most}, the first on line {line}; a host has one, a switch up to 64"
+    )]
+    ManyLinks { node: u32, most: usize, line: usize },
+    #[error("host {node} has no link")]
+    NoLink { node: u32 },
+    #[error("node {node} cannot be at both ends")]
+    ToItself { node: u32 },
+    #[error("node {node} is not a host; flows are between hosts of the topology")]
+    NotAHost { node: u32 },
+    #[error("is not an option of the model{}; it is left out", did_you_mean(nearest))]
+    UnknownOption { nearest: Option<String> },
+    #[error("has no counterpart: here, {here}")]
+    Untranslated { here: &'static str },
+    #[error("has no value for {}, the rate of a link", rate.bits_per_second())]
+    NoThreshold { rate: BitRate },
+    #[error(
+        "switch {switch} has {size}, and 4096 bytes and three times rate x delay for each port take {taken}; write a larger size, in MiB"
+    )]
+    NoSharedPool { switch: u32, taken: Bytes, size: Bytes },
+
     // A running gateway.
     #[error("the key {key} sets {argument}; remove the argument")]
     ArgumentOfKey { argument: &'static str, key: &'static str },

@@ -106,6 +106,18 @@ a join, is being run by another process, or failed: an invariant was violated, t
 livelocked, or a host had no free queue pair (reported with seed and time); 2 wrong usage or configuration,
 reported before anything runs.")]
     Simulate(Box<SimulateArgs>),
+    /// Translate the files of the ns-3 model of HPCC into a scenario
+    ///
+    /// Reads the topology, the flows and the options of the model, and writes DIR/scenario.toml with the
+    /// lists of flows beside it, ready for `longspan simulate`. Options that have no counterpart are
+    /// reported as warnings, each with its line. Link rates are stretched, so that a full packet takes as
+    /// long as in the model, which counts neither preamble nor gap.
+    #[command(after_help = "Example:
+  longspan import-ns3 mix/topology.txt mix/flow.txt mix/config.txt --out imported
+  longspan simulate imported/scenario.toml --out out
+
+Exit status: 0 success (warnings are allowed), 1 a file cannot be written, 2 a file is invalid.")]
+    ImportNs3(ImportNs3Args),
     /// Forward frames between the ports of a gateway until it is stopped
     ///
     /// Ports use DPDK devices: network cards by PCI address, or virtual devices such as af_packet, memif
@@ -327,6 +339,23 @@ pub struct SimulateArgs {
     pub json: bool,
 }
 
+/// `longspan import-ns3`.
+#[derive(Args, Debug)]
+pub struct ImportNs3Args {
+    /// Nodes and links
+    #[arg(value_name = "TOPOLOGY")]
+    pub topology: PathBuf,
+    /// Flows
+    #[arg(value_name = "FLOWS")]
+    pub flows: PathBuf,
+    /// Options
+    #[arg(value_name = "CONFIG")]
+    pub options: PathBuf,
+    /// Write DIR/scenario.toml and its lists of flows
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
 /// `KEY=VALUE,VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepArg {
@@ -507,6 +536,8 @@ mod tests {
             &["longspan", "replay", "--config", "a", "--split", "a", "--from", "dc0=eth0"],
             &["longspan", "check"],
             &["longspan", "simulate", "a"],
+            &["longspan", "import-ns3", "a", "b", "c"],
+            &["longspan", "import-ns3", "a", "b", "--out", "c"],
             &["longspan", "simulate", "a", "--out", "b", "--set", "seed"],
             &["longspan", "simulate", "a", "--out", "b", "--sweep", "load"],
             &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,,2"],

@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod console;
 mod failure;
+mod import;
 mod interrupt;
 mod progress;
 mod replay;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Check(args) }) => check::run(&args),
         Ok(Cli { command: Command::Replay(args) }) => replay::run(&args),
         Ok(Cli { command: Command::Simulate(args) }) => simulate::run(&args),
+        Ok(Cli { command: Command::ImportNs3(args) }) => import::run(&args),
         Ok(Cli { command: Command::Run(args) }) => run::run(&args),
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),

@@ -7,6 +7,7 @@
 
 mod build;
 mod host;
+mod import;
 mod model;
 mod names;
 mod network;
@@ -20,6 +21,7 @@ mod tree;
 mod wishes;
 mod words;
 
+pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
 pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
