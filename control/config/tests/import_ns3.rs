@@ -74,8 +74,8 @@ fn what_is_translated_runs_as_it_is_and_what_is_broken_is_refused() {
         let Ok(translated) = translated else { continue };
         let warnings = check(&translated).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!(warnings, [], "{case}");
-        let is_told = case.ends_with("warnings") || case.ends_with("hpcc");
-        assert_eq!(!translated.warnings.is_empty(), is_told, "{case}");
+        let warns = case.ends_with("warnings") || case.ends_with("hpcc");
+        assert_eq!(!translated.warnings.is_empty(), warns, "{case}");
     }
 }
 
@@ -170,6 +170,15 @@ fn no_more_than_a_hundred_wrong_flows_are_listed() {
     texts[1] = format!("1000\n{}", "0 99 3 100 1000 2\n".repeat(1_000));
     let error = translate(&texts).unwrap_err().to_string();
     assert_eq!(error.lines().count(), 100);
+}
+
+#[test]
+fn equal_thresholds_mark_everything_above_them() {
+    let mut texts = texts("incast-dcqcn");
+    texts[2] = texts[2].replace("100000000000 400", "100000000000 1600");
+    let translated = translate(&texts).unwrap();
+    assert!(translated.scenario.contains("kmin = \"1.599999MB\"\nkmax = \"1.6MB\""));
+    assert_eq!(check(&translated).unwrap(), []);
 }
 
 #[test]

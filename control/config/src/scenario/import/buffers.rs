@@ -59,11 +59,12 @@ impl Buffers {
             if by_rate.contains_key(&rate) {
                 continue;
             }
-            let kilobytes = |number: u64| Bytes(number * 1_000);
+            let (kmin, kmax) = (kmin.of(rate, problems)? * 1_000, kmax.of(rate, problems)? * 1_000);
             let thresholds = Thresholds {
                 dynamic_th: dynamic_th(rate, host_rate),
-                kmin: kilobytes(kmin.of(rate, problems)?),
-                kmax: kilobytes(kmax.of(rate, problems)?),
+                // The model marks everything above Kmax, even where Kmin is not below it.
+                kmin: Bytes(kmin.min(kmax - 1)),
+                kmax: Bytes(kmax),
                 pmax: pmax.of(rate, problems)?,
             };
             by_rate.insert(rate, thresholds);

@@ -3,9 +3,8 @@
 
 use units::{Bytes, PrioritySet};
 
-use super::REPORTED;
 use super::topology::Network;
-use super::words::{Reader, time, words};
+use super::words::{REPORTED, Reader, time, words};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;

@@ -26,8 +26,6 @@ use crate::problem::{ConfigError, Problem, ProblemKind};
 
 /// Maximum size of a file of the model. Lists of flows are long.
 const LONG: Bytes = Bytes(1 << 30);
-/// Maximum number of flows or hosts that are reported for one kind of error.
-const REPORTED: usize = 100;
 
 /// A file of the model.
 #[derive(Clone, Copy, Debug)]

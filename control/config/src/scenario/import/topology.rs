@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use units::{BitRate, Interval};
 
-use super::REPORTED;
-use super::words::{Reader, number, words};
+use super::words::{REPORTED, Reader, number, words};
 use crate::keys::running::LONGEST_DELAY;
 use crate::notes::Problems;
 use crate::place::{At, Place};

@@ -9,6 +9,9 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::value::in_words;
 
+/// Maximum number of flows or hosts that are reported for one kind of error.
+pub(super) const REPORTED: usize = 100;
+
 /// The words of `text`, each with its offset.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
