@@ -1,6 +1,6 @@
 //! Tables as CSV.
 
-use super::table::{Cell, Column};
+use super::cell::{Cell, Column};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

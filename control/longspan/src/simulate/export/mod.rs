@@ -1,5 +1,6 @@
 //! Tables for data frames: a row for each run, and a row for each flow of all runs.
 
+mod cell;
 mod csv;
 pub mod format;
 #[cfg(feature = "parquet")]
@@ -9,12 +10,13 @@ mod table;
 use super::run::{FLOW_COLUMNS, FLOWS as FLOWS_OF_RUN};
 use super::summary::{RunSummary, Summary};
 use crate::failure::Failure;
+use cell::{Cell, Column, Kind};
 use format::Format;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use table::{Cell, Column, Kind, Table};
+use table::Table;
 
 /// The names of the tables, without the end of a file name.
 const RUNS: &str = "runs";

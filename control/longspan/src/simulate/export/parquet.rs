@@ -1,6 +1,6 @@
 //! Tables as Parquet: all columns optional, without compression, strings by dictionary.
 
-use super::table::{Cell, Column, Kind};
+use super::cell::{Cell, Column, Kind};
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
