@@ -394,3 +394,6 @@ impl RateLimiter {
         (self.queue.bytes(), self.queue.longest())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,27 @@ const fn settings(capacity: u32) -> FlowSettings {
 impl Flows {
     /// Enters a flow to this queue pair, for tests of schemes.
     pub fn enter(&mut self, qp: u32, now: Nanos) -> Slot {
-        let key = FlowKey { hosts: X_TO_Y, qp: QueuePair::from_low_bits(qp) };
+        self.enter_half(X_TO_Y, qp, now)
+    }
+
+    /// As [`Flows::enter`], for a flow from `origin`.
+    pub fn enter_from(&mut self, qp: u32, now: Nanos, origin: Origin) -> Slot {
+        let slot = self.enter(qp, now);
+        resolver::pin(&mut self.table, slot, origin);
+        slot
+    }
+
+    /// As [`Flows::enter_from`], for a flow that has sent `sent`. The queue pair that sends it is known.
+    pub fn enter_known(&mut self, qp: u32, now: Nanos, origin: Origin, sent: WireBytes) -> Slot {
+        let slot = self.enter_from(qp, now, origin);
+        let back = self.enter_half(Y_TO_X, qp, now);
+        self.table.pair(slot, back);
+        self.table.hot_mut(slot).count(sent);
+        slot
+    }
+
+    fn enter_half(&mut self, hosts: Hosts, qp: u32, now: Nanos) -> Slot {
+        let key = FlowKey { hosts, qp: QueuePair::from_low_bits(qp) };
         let hash = self.table.hash(&key);
         self.table.find_or_insert(hash, &key, now, |_, _| {}).0
     }
