@@ -346,6 +346,88 @@ mod tests {
         }
     }
 
+    /// The headers of a frame between stations, in `vlan` if that is not 0.
+    fn headers(source: MacAddress, destination: MacAddress, vlan: u16) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        bytes[..6].copy_from_slice(&destination.0);
+        bytes[6..12].copy_from_slice(&source.0);
+        let [high, low] = vlan.to_be_bytes();
+        let tail = if vlan == 0 { [0x88, 0xb5, 0, 0, 0, 0] } else { [0x81, 0, high, low, 0x88, 0xb5] };
+        bytes[12..18].copy_from_slice(&tail);
+        bytes
+    }
+
+    fn verdict(bridge: &mut Bridge, now: Nanos, ingress: PortId, headers: &[u8]) -> Verdict {
+        let descriptor = Descriptor::parse(headers, units::Bytes(64)).unwrap();
+        bridge.verdict(now, ingress, &descriptor, headers)
+    }
+
+    #[test]
+    fn a_station_is_known_until_its_age_is_above_the_ageing_time() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        let ageing = BridgeSettings::default().ageing;
+        bridge.learn(Nanos(1), PortId(1), Name::new(0, station(1)));
+        let to_it = headers(station(2), station(1), 0);
+        let mut after = |age| verdict(&mut bridge, Nanos(1) + age, PortId(0), &to_it);
+        assert_eq!(after(ageing), Verdict::Forward(PortId(1)));
+        assert_eq!(after(ageing + Interval(1)), Verdict::Flood);
+        bridge.learn(Nanos(1) + ageing, PortId(1), Name::new(0, station(1)));
+        let again = verdict(&mut bridge, Nanos(2) + ageing, PortId(0), &to_it);
+        assert_eq!(again, Verdict::Forward(PortId(1)), "it was seen again");
+    }
+
+    #[test]
+    fn frames_of_groups_and_for_the_own_port_go_nowhere() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        bridge.learn(Nanos(1), PortId(0), Name::new(0, station(1)));
+        let mut from =
+            |source, destination| verdict(&mut bridge, Nanos(1), PortId(0), &headers(source, destination, 0));
+        let group = MacAddress([3, 0, 0, 0, 0, 0]);
+        let link_local = MacAddress([1, 0x80, 0xc2, 0, 0, 0]);
+        assert_eq!(from(group, station(1)), Verdict::Drop(DropReason::InvalidSource));
+        assert_eq!(from(station(2), link_local), Verdict::Drop(DropReason::LinkLocal));
+        assert_eq!(from(station(2), station(1)), Verdict::Drop(DropReason::SamePort));
+        assert_eq!(from(station(2), group), Verdict::Flood);
+        assert_eq!(from(station(2), station(3)), Verdict::Flood);
+        assert_eq!(bridge.find(Name::new(0, group)), None);
+    }
+
+    #[test]
+    fn what_another_shard_forwards_is_learned_in_its_vlan() {
+        let mut bridge = bridge(64, HashKey::from(1));
+        for vlan in [0, 7] {
+            bridge.overhear(Nanos(1), PortId(2), &headers(station(1), station(2), vlan));
+            let back = headers(station(2), station(1), vlan);
+            assert_eq!(verdict(&mut bridge, Nanos(1), PortId(0), &back), Verdict::Forward(PortId(2)));
+        }
+        let back = headers(station(2), station(1), 8);
+        assert_eq!(verdict(&mut bridge, Nanos(1), PortId(0), &back), Verdict::Flood);
+    }
+
+    #[test]
+    fn a_bridge_of_another_size_starts_empty_and_keeps_its_counters() {
+        let with = |capacity, ageing| {
+            let mut old = bridge(64, HashKey::from(1));
+            let name = Name::new(0, station(1));
+            (0..2).for_each(|port| old.learn(Nanos(1), PortId(port), name));
+            let own = vec![MacAddress([2, 9, 9, 9, 9, 9]); 3];
+            let settings = BridgeSettings { capacity, ageing: Interval(ageing) };
+            old.succeed(&mut Bridge::new(&settings, own, HashKey::from(1)));
+            assert_eq!(old.counters(PortId(1)).moved, 1);
+            let known = verdict(&mut old, Nanos(12), PortId(0), &headers(station(2), station(1), 0));
+            old.learn(Nanos(1), PortId(0), Name::new(0, MacAddress([2, 9, 9, 9, 9, 9])));
+            assert_eq!(
+                old.find(Name::new(0, MacAddress([2, 9, 9, 9, 9, 9]))),
+                None,
+                "the port's new address"
+            );
+            known
+        };
+        assert_eq!(with(64, 11), Verdict::Forward(PortId(1)));
+        assert_eq!(with(64, 10), Verdict::Flood, "it has aged");
+        assert_eq!(with(65, 11), Verdict::Flood, "the table is new");
+    }
+
     proptest! {
         #[test]
         fn a_small_table_forgets_the_address_that_was_seen_longest_ago(

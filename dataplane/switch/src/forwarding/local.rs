@@ -176,3 +176,6 @@ impl Addresses {
 fn is_station_v4(address: Ipv4Addr) -> bool {
     !(address.is_unspecified() || address.is_broadcast() || address.is_multicast())
 }
+
+#[cfg(test)]
+mod tests;
