@@ -306,3 +306,6 @@ impl<'a> From<&'a DelayHistogram> for Reading<'a> {
         Self::Delay(delay)
     }
 }
+
+#[cfg(test)]
+mod tests;
