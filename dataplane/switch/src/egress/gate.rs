@@ -242,6 +242,56 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_is_closed_until_its_shaper_is_ready_and_others_are_not() {
+        let mut settings = settings();
+        settings.queues[Q3.index()].rate_limit = half();
+        let mut gate = Gate::new(&settings);
+        let mut opening = gate.opening(Nanos(0), Q3);
+        assert_eq!(opening.pass(WireBytes(1_500)), Some(Nanos(0)));
+        opening.close();
+        // 1,500 bytes take 3,000 ns, of which 2,000 are the burst; the link takes them in 1,500.
+        assert_eq!(gate.open(Nanos(1_500), BOTH), BOTH);
+        let mut opening = gate.opening(Nanos(1_500), Q3);
+        assert_eq!(opening.pass(WireBytes(500)), Some(Nanos(1_500)));
+        opening.close();
+        // 500 more take 1,000 ns.
+        assert_eq!(gate.opens_at(QueueSet::EMPTY.with(Q3)), Nanos(2_000));
+        assert_eq!(gate.open(Nanos(2_000), BOTH), BOTH);
+        let mut opening = gate.opening(Nanos(2_000), Q3);
+        assert_eq!(opening.pass(WireBytes(100)), Some(Nanos(2_000)));
+        opening.close();
+        assert_eq!(gate.open(Nanos(2_199), BOTH), QueueSet::EMPTY.with(Q4));
+        assert_eq!(gate.open(Nanos(2_200), BOTH), BOTH);
+    }
+
+    #[test]
+    fn new_settings_fill_the_shapers_whose_limits_change_and_no_others() {
+        let mut old = PortSettings { rate_limit: half(), ..settings() };
+        (old.queues[Q3.index()].rate_limit, old.queues[Q4.index()].rate_limit) = (half(), half());
+        let ready = |new: &PortSettings| {
+            let mut gate = Gate::new(&old);
+            for queue in [Q3, Q4] {
+                let mut opening = gate.opening(Nanos(0), queue);
+                opening.shapers.iter_mut().flatten().flat_map(|it| it.as_mut()).for_each(|shaper| {
+                    shaper.charge(Nanos(0), WireBytes(2_000));
+                });
+                opening.close();
+            }
+            gate.configure(Nanos(0), &old, new);
+            [Q3, Q4].map(|queue| gate.opens_at(QueueSet::EMPTY.with(queue)))
+        };
+        // The port was charged twice: 4,000 bytes take 8,000 ns, of which 2,000 are the burst.
+        assert_eq!(ready(&old), [Nanos(6_000), Nanos(6_000)]);
+        let mut port = PortSettings { rate_limit: None, ..old.clone() };
+        assert_eq!(ready(&port), [Nanos(2_000), Nanos(2_000)]);
+        port.queues[Q3.index()].rate_limit =
+            Some(RateLimit { burst: Bytes(1_001), ..half().expect("a limit") });
+        assert_eq!(ready(&port), [Nanos(0), Nanos(2_000)]);
+        let none = PortSettings { rate_limit: None, ..settings() };
+        assert_eq!(ready(&none), [Nanos(0), Nanos(0)]);
+    }
+
+    #[test]
     fn the_shaper_of_the_port_closes_all_queues() {
         let mut gate = Gate::new(&PortSettings { rate_limit: half(), ..settings() });
         let mut opening = gate.opening(Nanos(0), Q3);

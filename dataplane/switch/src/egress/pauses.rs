@@ -140,3 +140,69 @@ impl ReceivedPauses {
         self.meters[priority.index()].total(now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::ethernet::MacAddress;
+
+    const P3: Priority = Priority::from_low_bits(3);
+    const P4: Priority = Priority::from_low_bits(4);
+    const Q3: QueueSet = QueueSet::EMPTY.with(QueueId::from_low_bits(3));
+
+    /// The pauses of a port whose quanta are 64 ns and whose priority 3 obeys.
+    fn pauses() -> (PortSettings, ReceivedPauses) {
+        let mut port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(8));
+        port.pfc.obey = PrioritySet::EMPTY.with(P3);
+        let pauses = ReceivedPauses::new(&port);
+        (port, pauses)
+    }
+
+    #[test]
+    fn pauses_are_counted_by_what_they_do() {
+        let (_, mut pauses) = pauses();
+        for now in 0..3 {
+            pauses.stop(Nanos(now), P3, PauseQuanta(10));
+        }
+        for now in 3..5 {
+            pauses.stop(Nanos(now), P3, PauseQuanta::ZERO);
+        }
+        assert_eq!([P3, P3, P4, P4, P4].map(|it| pauses.obeys(it)), [true, true, false, false, false]);
+        assert_eq!(pauses.received(P3), PausesReceived { xoff: 3, xon: 2, ignored: 0 });
+        assert_eq!(pauses.received(P4), PausesReceived { xoff: 0, xon: 0, ignored: 3 });
+        assert_eq!(
+            (pauses.paused_for(P3, Nanos(10)), pauses.paused_for(P4, Nanos(10))),
+            (Interval(3), Interval(0))
+        );
+    }
+
+    #[test]
+    fn a_priority_that_no_longer_obeys_resumes_at_once_and_one_that_does_waits() {
+        let (port, mut pauses) = pauses();
+        pauses.stop(Nanos(0), P3, PauseQuanta(10));
+        pauses.configure(Nanos(5), &port.pfc, port.rate);
+        assert_eq!((pauses.paused(Nanos(5)), pauses.queues(P3)), (Q3, Q3));
+        let deaf = PfcSettings { obey: PrioritySet::EMPTY, ..port.pfc };
+        let all = PfcSettings { obey_global_pause: true, ..deaf };
+        pauses.configure(Nanos(6), &all, port.rate);
+        assert_eq!(pauses.paused(Nanos(6)), Q3, "an 802.3x PAUSE may have stopped it");
+        assert!(!pauses.obeys(P3));
+        pauses.configure(Nanos(7), &deaf, port.rate);
+        assert_eq!(
+            (pauses.paused(Nanos(7)), pauses.paused_for(P3, Nanos(99))),
+            (QueueSet::EMPTY, Interval(7))
+        );
+    }
+
+    #[test]
+    fn a_queue_that_ignored_a_pause_stops_again_only_while_the_pause_lasts() {
+        for (now, paused) in [(639, Q3), (640, QueueSet::EMPTY)] {
+            let (_, mut pauses) = pauses();
+            pauses.stop(Nanos(0), P3, PauseQuanta(10));
+            pauses.ignore(Nanos(1), Q3);
+            assert_eq!(pauses.stopped(), QueueSet::EMPTY);
+            pauses.ignore(Nanos(now), QueueSet::EMPTY);
+            assert_eq!(pauses.stopped(), paused);
+        }
+    }
+}

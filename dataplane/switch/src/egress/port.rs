@@ -159,7 +159,8 @@ impl EgressPort {
         Ok(())
     }
 
-    /// Cells that queue `id` takes in a run with one charge; none if each frame must be checked.
+    /// Cells that queue `id` takes in a run with one charge; none if each frame must be checked. The caller asks
+    /// whether the queue [drops](Self::drops) all frames.
     #[inline]
     pub fn room_for_run<F: Frame>(
         &self,
@@ -171,7 +172,7 @@ impl EgressPort {
         let queue = &self.queues[id.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
         let room = store.room_for_run(&queue.fifo);
-        match (marks || self.drops(id), charge.is_lossless()) {
+        match (marks, charge.is_lossless()) {
             (true, _) => Cells::ZERO,
             (false, true) => room,
             (false, false) => room.min(queue.lossy.room(pools)),
@@ -342,9 +343,7 @@ impl EgressPort {
     fn end_turn(&mut self, now: Nanos, turn: Turn, sent: Sent, on_the_wire: WireBytes, pools: &mut Pools) {
         let queue = &mut self.queues[turn.queue.index()];
         queue.counters.transmitted += sent.volume;
-        if sent.lossy > Cells::ZERO {
-            queue.lossy.release(sent.lossy, pools);
-        }
+        queue.lossy.release(sent.lossy, pools);
         if sent.volume.frames > 0 {
             queue.last_sent = now;
         }
@@ -476,3 +475,6 @@ impl EgressPort {
         self.gate.occupy(now, length)
     }
 }
+
+#[cfg(test)]
+mod tests;

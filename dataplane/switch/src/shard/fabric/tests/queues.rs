@@ -1,7 +1,7 @@
 //! One matter at a time.
 
 use super::*;
-use crate::egress::{WatchdogChange, WatchdogEvent};
+use crate::egress::{RestorationCause, WatchdogChange, WatchdogEvent};
 use crate::program::{NotLive, Watchdog, WatchdogAction};
 use crate::reason::DropReason;
 use units::{Interval, WireBytes};
@@ -131,6 +131,20 @@ fn a_stormed_queue_that_forwards_ignores_the_pause_alone() {
     assert_eq!(queues_of(&sent), [8, 8, 8]);
     bench.pause(B, PrioritySet::EMPTY.with(P3), PauseQuanta::ZERO);
     assert_eq!(queues_of(&bench.egress(B, 8)), [9]);
+}
+
+#[test]
+fn a_storm_ends_with_an_xon_and_not_with_another_xoff() {
+    let mut bench = storm(WatchdogAction::Alert);
+    bench.egress(B, 8);
+    let stormed = |bench: &Bench| bench.fabric.egress[B.index()].watchdog(id(8)).1;
+    bench.pause(B, PrioritySet::EMPTY.with(P3), PauseQuanta(1_000));
+    assert!(stormed(&bench));
+    bench.pause(B, PrioritySet::EMPTY.with(P3), PauseQuanta::ZERO);
+    assert!(!stormed(&bench));
+    let last = bench.fabric.watchdog_log.iter().last().map(|event| event.change);
+    let Some(WatchdogChange::Restored(restoration)) = last else { panic!("{last:?}") };
+    assert_eq!(restoration.cause, RestorationCause::Xon);
 }
 
 #[test]
