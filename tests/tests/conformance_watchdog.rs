@@ -499,10 +499,16 @@ fn times_out_of_range_are_refused_with_the_range() {
         settings.ports[1].watchdog = Some(Watchdog { detection, restoration, action: WatchdogAction::Drop });
         Program::new(settings).err().map(|error| error.to_string())
     };
-    let detection =
-        |given| Some(format!("port port1: a watchdog detection time of {given} is out of range; expected 100ms to 5s"));
-    let restoration =
-        |given| Some(format!("port port1: a watchdog restoration time of {given} is out of range; expected 100ms to 60s"));
+    let detection = |given| {
+        Some(format!(
+            "port port1: a watchdog detection time of {given} is out of range; expected 100ms to 5s"
+        ))
+    };
+    let restoration = |given| {
+        Some(format!(
+            "port port1: a watchdog restoration time of {given} is out of range; expected 100ms to 60s"
+        ))
+    };
     assert_eq!(refused(100 * MS - 1, 100 * MS), detection("99.999999ms"));
     assert_eq!(refused(5_000 * MS + 1, 100 * MS), detection("5.000000001s"));
     assert_eq!(refused(0, 100 * MS), detection("0ns"));
