@@ -19,7 +19,7 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
-use wire::roce::{Psn, QueuePair, bth, icrc};
+use wire::roce::{Psn, QueuePair, bth, icrc, source_port_of_queue_pairs};
 use wire::{ipv4, pfc};
 
 /// Operations of one input.
@@ -151,6 +151,7 @@ impl Run {
             end: if number.is_multiple_of(2) { End::Sender } else { End::Receiver },
             local,
             remote,
+            source_port: source_port_of_queue_pairs(local, remote),
             peer: PEER.address,
             priority: Priority::from_low_bits(if psn & 1 == 0 { 3 } else { 0 }),
             first_psn: Psn::from_low_bits(u32::from(psn).wrapping_sub(4)),
