@@ -53,7 +53,7 @@ pub struct StepBounds {
     pub below: u64,
     /// M: the number of senders that fill the link. More flows can follow a larger step.
     pub flows: u32,
-    /// Those senders.
+    /// The senders that `flows` counts.
     pub senders: Senders,
 }
 

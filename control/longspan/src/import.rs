@@ -20,7 +20,7 @@ pub fn run(args: &ImportNs3Args) -> Result<(), Failure> {
         write(&args.out.join(name), |path| fs::write(path, text))?;
     }
     let more = ScenarioFile::load(&scenario)?.check()?;
-    let mut text = format!("{}: OK: scenario of {} flows\n", scenario.display(), translated.flows);
+    let mut text = format!("{}: OK: scenario, flows: {}\n", scenario.display(), translated.flows);
     for warning in translated.warnings.iter().chain(&more) {
         text += &format!("{warning}\n");
     }

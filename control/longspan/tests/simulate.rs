@@ -404,12 +404,13 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
 
 /// Interrupts a process once `path` exists, and returns its status and its standard error.
 fn interrupted(command: &mut Command, path: &str) -> (Option<i32>, String) {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !Path::new(path).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before {path} existed");
         std::thread::yield_now();
     }
-    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
     let ended = child.wait_with_output().unwrap();
     (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
 }

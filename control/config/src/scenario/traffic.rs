@@ -74,7 +74,7 @@ table! {
         on: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation);
         /// Period of the repetitions
         every: At<Interval>, within(SOME..=MOST), of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), auto("once");
-        /// Whether each flow starts again whenever it has ended, until `stop`: one message after the other on one queue pair, which takes one path
+        /// Whether each flow starts again whenever it has ended, until `stop`: one message after the other, each on a new queue pair, and all on one path
         closed_loop: At<bool>, of(pattern, Word::Pairs, Word::AllToAll, Word::Permutation), default(false);
         /// Number of repetitions
         times: At<u32>, needs(every), auto("until `stop`");

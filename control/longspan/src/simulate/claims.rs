@@ -86,7 +86,7 @@ fn fewest_flows(claim: &Claim, runs: &[(&Planned, &Option<RunSummary>)]) -> Opti
 
 /// The group whose completion times or slowdowns the metric is about.
 fn group_of(metric: &str) -> Option<&str> {
-    let of_group = ["fct.", "slowdown."].iter().find_map(|kind| metric.strip_prefix(kind))?;
+    let of_group = ["fct.", "fct_acked.", "slowdown."].iter().find_map(|kind| metric.strip_prefix(kind))?;
     of_group.rsplit_once('.').map(|(group, _)| group)
 }
 
@@ -264,7 +264,7 @@ mod tests {
         judge(core::slice::from_ref(claim), &planned, &runs).remove(0)
     }
 
-    fn told(claim: &Claim, ours: f64) -> Verdict {
+    fn verdict_on(claim: &Claim, ours: f64) -> Verdict {
         verdict(claim, ours)
     }
 
@@ -272,21 +272,21 @@ mod tests {
     fn a_relative_claim_is_better_in_the_direction_of_the_paper() {
         let less = claim(true, -0.2, None);
         assert_eq!(
-            [-0.5, -0.26, -0.2, -0.14, -0.1, 0.0, 0.1].map(|ours| told(&less, ours)),
+            [-0.5, -0.26, -0.2, -0.14, -0.1, 0.0, 0.1].map(|ours| verdict_on(&less, ours)),
             [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Contradicted, Contradicted]
         );
         let more = claim(true, 0.4367, None);
         assert_eq!(
-            [0.9, 0.5, 0.1, -0.1].map(|ours| told(&more, ours)),
+            [0.9, 0.5, 0.1, -0.1].map(|ours| verdict_on(&more, ours)),
             [Verdict::Better, Reproduced, Weaker, Contradicted]
         );
     }
 
     #[test]
-    fn a_change_that_the_paper_owns_to_be_for_the_worse_is_better_below_it() {
+    fn a_change_that_the_paper_calls_worse_is_better_below_it() {
         let worse = claim(true, 0.05, Some(Better::Less));
         assert_eq!(
-            [-0.1, 0.05, 0.5].map(|ours| told(&worse, ours)),
+            [-0.1, 0.05, 0.5].map(|ours| verdict_on(&worse, ours)),
             [Verdict::Better, Reproduced, Contradicted]
         );
     }
@@ -296,12 +296,12 @@ mod tests {
         let wide = |value| Paper::Figure { value, tolerance: 2.0 };
         let less = Claim { paper: wide(-0.1), ..claim(true, 0.0, None) };
         assert_eq!(
-            [-0.3, -0.01, 0.0, 0.05].map(|ours| told(&less, ours)),
+            [-0.3, -0.01, 0.0, 0.05].map(|ours| verdict_on(&less, ours)),
             [Reproduced, Reproduced, Contradicted, Contradicted]
         );
         let owned = Claim { paper: wide(0.05), ..claim(true, 0.0, Some(Better::Less)) };
         assert_eq!(
-            [-0.01, 0.0, 0.01].map(|ours| told(&owned, ours)),
+            [-0.01, 0.0, 0.01].map(|ours| verdict_on(&owned, ours)),
             [Verdict::Better, Verdict::Better, Reproduced]
         );
     }
@@ -309,14 +309,17 @@ mod tests {
     #[test]
     fn no_change_is_one_within_the_tolerance() {
         let equal = claim(true, 0.0, None);
-        assert_eq!([-0.4, 0.1, 0.4].map(|ours| told(&equal, ours)), [Contradicted, Reproduced, Contradicted]);
+        assert_eq!(
+            [-0.4, 0.1, 0.4].map(|ours| verdict_on(&equal, ours)),
+            [Contradicted, Reproduced, Contradicted]
+        );
     }
 
     #[test]
     fn an_absolute_claim_without_direction_is_met_or_not() {
         let queue = claim(false, 1.36e6, None);
         assert_eq!(
-            [1.0e6, 1.3e6, 9.0e6].map(|ours| told(&queue, ours)),
+            [1.0e6, 1.3e6, 9.0e6].map(|ours| verdict_on(&queue, ours)),
             [Reproduced, Reproduced, Contradicted]
         );
     }
@@ -325,12 +328,12 @@ mod tests {
     fn an_absolute_claim_with_direction_is_weaker_up_to_twice_the_figure() {
         let least = claim(false, 10.0, Some(Better::Less));
         assert_eq!(
-            [1.0, 9.0, 12.0, 20.0, 21.0].map(|ours| told(&least, ours)),
+            [1.0, 9.0, 12.0, 20.0, 21.0].map(|ours| verdict_on(&least, ours)),
             [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
         let most = claim(false, 10.0, Some(Better::More));
         assert_eq!(
-            [20.0, 9.0, 5.0, 4.9].map(|ours| told(&most, ours)),
+            [20.0, 9.0, 5.0, 4.9].map(|ours| verdict_on(&most, ours)),
             [Verdict::Better, Reproduced, Weaker, Contradicted]
         );
     }
@@ -339,12 +342,12 @@ mod tests {
     fn a_range_is_met_by_what_lies_in_it_and_by_nothing_beside_it() {
         let less = range(true, -0.65, -0.3, None);
         assert_eq!(
-            [-0.66, -0.65, -0.5, -0.3, -0.299, -0.01, 0.0, 0.4].map(|ours| told(&less, ours)),
+            [-0.66, -0.65, -0.5, -0.3, -0.299, -0.01, 0.0, 0.4].map(|ours| verdict_on(&less, ours)),
             [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Weaker, Contradicted, Contradicted]
         );
         let more = range(true, 0.1, 0.2, None);
         assert_eq!(
-            [0.21, 0.2, 0.1, 0.09, -0.1].map(|ours| told(&more, ours)),
+            [0.21, 0.2, 0.1, 0.09, -0.1].map(|ours| verdict_on(&more, ours)),
             [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
     }
@@ -353,28 +356,28 @@ mod tests {
     fn a_range_on_both_sides_of_nothing_has_no_better_way_of_its_own() {
         let around = range(true, -0.1, 0.1, None);
         assert_eq!(
-            [-0.11, -0.1, 0.0, 0.1, 0.11].map(|ours| told(&around, ours)),
+            [-0.11, -0.1, 0.0, 0.1, 0.11].map(|ours| verdict_on(&around, ours)),
             [Contradicted, Reproduced, Reproduced, Reproduced, Contradicted]
         );
         let owned = range(true, -0.1, 0.1, Some(Better::Less));
-        assert_eq!([-0.11, 0.11].map(|ours| told(&owned, ours)), [Verdict::Better, Contradicted]);
+        assert_eq!([-0.11, 0.11].map(|ours| verdict_on(&owned, ours)), [Verdict::Better, Contradicted]);
     }
 
     #[test]
     fn an_absolute_range_is_weaker_up_to_twice_its_worse_end() {
         let least = range(false, 0.0, 10.0, Some(Better::Less));
         assert_eq!(
-            [0.0, 10.0, 10.1, 20.0, 20.1].map(|ours| told(&least, ours)),
+            [0.0, 10.0, 10.1, 20.0, 20.1].map(|ours| verdict_on(&least, ours)),
             [Reproduced, Reproduced, Weaker, Weaker, Contradicted]
         );
         let most = range(false, 10.0, 20.0, Some(Better::More));
         assert_eq!(
-            [21.0, 20.0, 10.0, 5.0, 4.9].map(|ours| told(&most, ours)),
+            [21.0, 20.0, 10.0, 5.0, 4.9].map(|ours| verdict_on(&most, ours)),
             [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
         let without = range(false, 10.0, 20.0, None);
         assert_eq!(
-            [9.9, 10.0, 20.1].map(|ours| told(&without, ours)),
+            [9.9, 10.0, 20.1].map(|ours| verdict_on(&without, ours)),
             [Contradicted, Reproduced, Contradicted]
         );
     }
@@ -413,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn how_runs_of_other_variants_ended_is_nothing_to_a_claim() {
+    fn endings_of_other_variants_do_not_affect_a_claim() {
         let alone = claim(false, 8.0, None);
         let runs = vec![run("new", 1, EndingName::Finished, 8.0), run("old", 1, EndingName::Limit, 1.0)];
         assert_eq!(judged(&alone, runs).verdict, Reproduced);
@@ -422,9 +425,9 @@ mod tests {
     #[test]
     fn that_it_stands_still_is_judged_of_a_run_that_does() {
         let stands = Claim { metric: "run.deadlocked".into(), ..claim(false, 1.0, None) };
-        let told = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
-        assert_eq!(told(EndingName::Deadlock), Reproduced);
-        assert_eq!(told(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
+        let judged_after = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
+        assert_eq!(judged_after(EndingName::Deadlock), Reproduced);
+        assert_eq!(judged_after(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
     }
     /// The verdict over seeds with these figures.
     fn over(claim: &Claim, figures: &[f64]) -> Verdict {
@@ -434,7 +437,7 @@ mod tests {
     #[test]
     fn a_claim_is_reproduced_if_most_seeds_reproduce_it_and_all_show_the_effect() {
         let less = claim(true, -0.2, None);
-        for (figures, told) in [
+        for (figures, expected) in [
             (&[-0.2][..], Reproduced),
             (&[-0.21, -0.2, -0.19], Reproduced),
             // One is weaker, and one is better.
@@ -446,14 +449,14 @@ mod tests {
             (&[-0.21, -0.2, -0.2, -0.19, 0.0], Mixed),
             (&[-0.21, -0.2, -0.2, -0.19, 0.3], Mixed),
         ] {
-            assert_eq!(over(&less, figures), told, "{figures:?}");
+            assert_eq!(over(&less, figures), expected, "{figures:?}");
         }
     }
 
     #[test]
     fn seeds_that_disagree_about_the_effect_neither_weaken_a_claim_nor_contradict_it() {
         let less = claim(true, -0.2, None);
-        for (figures, told) in [
+        for (figures, expected) in [
             (&[-0.12, -0.1, -0.05][..], Weaker),
             (&[-0.12, -0.1, 0.01], Mixed),
             (&[-0.9, -0.8, -0.7], Verdict::Better),
@@ -461,14 +464,14 @@ mod tests {
             (&[0.0, 0.1, 0.2], Contradicted),
             (&[-0.01, 0.1, 0.2], Mixed),
         ] {
-            assert_eq!(over(&less, figures), told, "{figures:?}");
+            assert_eq!(over(&less, figures), expected, "{figures:?}");
         }
     }
 
     #[test]
     fn equality_is_reproduced_if_no_seed_is_further_from_it_than_twice_the_tolerance() {
         let equal = Claim { paper: Paper::Figure { value: 0.0, tolerance: 0.05 }, ..claim(true, 0.0, None) };
-        for (figures, told) in [
+        for (figures, expected) in [
             (&[-0.05, 0.0, 0.05][..], Reproduced),
             (&[-0.1, -0.04, 0.0, 0.04, 0.1], Reproduced),
             (&[-0.04, 0.0, 0.04, 0.04, 0.11], Mixed),
@@ -476,7 +479,7 @@ mod tests {
             (&[0.04, 0.06, 0.07], Mixed),
             (&[0.06, 0.07, 0.08], Contradicted),
         ] {
-            assert_eq!(over(&equal, figures), told, "{figures:?}");
+            assert_eq!(over(&equal, figures), expected, "{figures:?}");
         }
         let around = range(true, -0.05, 0.05, None);
         assert_eq!(over(&around, &[-0.1, -0.05, 0.05]), Reproduced, "a range becomes as much wider");
@@ -521,6 +524,7 @@ mod tests {
         assert_eq!(of("fct.a.b.mean_ns", None, (20.0, 21.0)), found(20));
         assert_eq!(of("fct.a.b.mean_ns", None, (20.0, 19.0)), missing(19));
         assert_eq!(of("slowdown.a.b.p50", None, (19.0, 20.0)), missing(19));
+        assert_eq!(of("fct_acked.a.b.mean_ns", None, (20.0, 19.0)), missing(19));
         for percentile in ["fct.a.b.p95_ns", "fct.a.b.p99_ns", "slowdown.a.b.p95", "slowdown.a.b.p99"] {
             assert_eq!(of(percentile, None, (100.0, 101.0)), found(100));
             assert_eq!(of(percentile, None, (100.0, 99.0)), missing(99));
@@ -547,19 +551,19 @@ mod tests {
         fn a_seed_alone_has_its_verdict_and_so_have_seeds_that_are_equal(
             claim in any_claim(), ours in -2.0..2.0_f64, seeds in 1_usize..6,
         ) {
-            prop_assert_eq!(over(&claim, &vec![ours; seeds]), told(&claim, ours));
+            prop_assert_eq!(over(&claim, &vec![ours; seeds]), verdict_on(&claim, ours));
         }
 
         #[test]
         fn a_verdict_over_seeds_is_that_of_most_of_them_or_they_are_mixed(
             claim in any_claim(), seeds in proptest::collection::vec(-2.0..2.0_f64, 1..8),
         ) {
-            let told_of = |verdict| seeds.iter().filter(|ours| told(&claim, **ours) == verdict).count();
+            let seeds_with = |verdict| seeds.iter().filter(|ours| verdict_on(&claim, **ours) == verdict).count();
             match over(&claim, &seeds) {
                 Mixed => prop_assert!(seeds.len() > 1),
-                Contradicted => prop_assert_eq!(told_of(Contradicted), seeds.len()),
+                Contradicted => prop_assert_eq!(seeds_with(Contradicted), seeds.len()),
                 verdict => {
-                    prop_assert!(2 * told_of(verdict) > seeds.len());
+                    prop_assert!(2 * seeds_with(verdict) > seeds.len());
                     if claim.against.is_some() && claim.better.is_none() {
                         let (low, high) = ends(claim.paper);
                         prop_assert!(low <= 0.0 || seeds.iter().all(|ours| *ours > 0.0));

@@ -10,8 +10,8 @@ use std::path::Path;
 /// The maximum number of missing runs that are named.
 const NAMED_MAX: usize = 20;
 
-/// The results of all runs of `plan` in `directory`, without running anything. Failed runs are reported as those of
-/// a command that runs them.
+/// The results of all runs of `plan` in `directory`, without running anything. Reports failed runs as
+/// `simulate` does.
 ///
 /// # Errors
 /// [`Failure::Missing`] if there are runs without results. They are named on standard error.

@@ -161,7 +161,7 @@ pub enum Unusable {
 /// [`Unusable`].
 pub fn read(path: &Path, planned: &Planned) -> Result<RunSummary, Unusable> {
     let text = fs::read(path).map_err(|_| Unusable::Missing)?;
-    let Known { run, inputs } = serde_json::from_slice(&text).map_err(|_| Unusable::Other)?;
+    let Known { run, inputs } = serde_json::from_slice(&text).map_err(|_| Unusable::Missing)?;
     if inputs != planned.inputs {
         return Err(Unusable::Other);
     }

@@ -12,7 +12,7 @@ impl Csv {
     /// Creates the file at `path`, and writes its header.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(path: &Path, columns: &[Column]) -> io::Result<Self> {
         let mut table = Self(BufWriter::new(File::create(path)?));
         let names: Vec<_> = columns.iter().map(|column| Cell::Text(&column.name)).collect();
@@ -23,7 +23,7 @@ impl Csv {
     /// Adds a row.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn add(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
         write(&mut self.0, row)
     }
@@ -31,7 +31,7 @@ impl Csv {
     /// Completes the file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }

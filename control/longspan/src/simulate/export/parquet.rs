@@ -41,7 +41,7 @@ impl Parquet {
     /// Creates the file at `path`.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(path: &Path, columns: &[Column]) -> io::Result<Self> {
         let schema = schema(columns).map_err(io::Error::other)?;
         let properties = Arc::new(WriterProperties::default());
@@ -53,7 +53,7 @@ impl Parquet {
     /// Adds a row.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn add(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
         for (values, cell) in self.columns.iter_mut().zip(row) {
             values.add(*cell).map_err(io::Error::other)?;
@@ -65,7 +65,7 @@ impl Parquet {
     /// Completes the file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn finish(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.write_group().map_err(io::Error::other)?;

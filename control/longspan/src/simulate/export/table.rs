@@ -21,7 +21,7 @@ impl Table {
     /// Creates the file at `path`.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(path: &Path, format: Format, columns: &[Column]) -> io::Result<Self> {
         Ok(match format {
             Format::Csv => Self::Csv(Csv::create(path, columns)?),
@@ -33,7 +33,7 @@ impl Table {
     /// Adds a row with a cell for each column.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn add(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
         match self {
             Self::Csv(table) => table.add(row),
@@ -45,7 +45,7 @@ impl Table {
     /// Completes the file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Csv(table) => table.finish(),
