@@ -116,13 +116,13 @@ fn a_claim_of_equality_has_a_tolerance_of_its_own() {
         }
     };
     let against = "against = \"other\"\n";
-    for (against, paper, stated, told) in [
+    for (against, paper, stated, expected) in [
         (against, "0", "", 0.05),
         (against, "0.0", "tolerance = 0.3", 0.3),
         (against, "-0.18", "", 0.3),
         ("", "0", "", 0.3),
         ("", "2e6", "tolerance = 0.1", 0.1),
     ] {
-        assert_eq!(tolerance(against, paper, stated), told, "{against}{paper} {stated}");
+        assert_eq!(tolerance(against, paper, stated), expected, "{against}{paper} {stated}");
     }
 }

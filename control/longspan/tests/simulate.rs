@@ -302,7 +302,7 @@ fn what_is_complete_is_not_run_again() {
 #[test]
 fn what_is_wrong_is_refused_before_anything_runs() {
     let setting = Setting::new();
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (&["--set", "topology.sendrs=4"][..], "sendrs"),
         (&["--sweep", "topology.senders=2,-1"], "-1"),
         (&["--sweep", "topology.rate=100G,fast"], "fast"),
@@ -313,7 +313,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     ] {
         let run = setting.run("out", arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
         assert!(!Path::new(&setting.scratch.path("out")).exists(), "{arguments:?}");
     }
     let missing = run(["simulate", "nowhere.toml", "--out", &setting.scratch.path("out")]);
@@ -393,8 +393,8 @@ fn a_run_that_gets_nowhere_fails_and_the_others_go_on() {
     let setting = Setting::with(&scenario.replace("set.topology.delay = \"20us\"", mended));
     let run = setting.run("out", &[]);
     assert_eq!(run.status, 1, "{}", run.stderr);
-    let told = "longspan: near/seed-1: seed 1: livelock: ";
-    assert!(run.stderr.starts_with(told) && run.stderr.contains("1 of 2 runs failed"), "{}", run.stderr);
+    let expected = "longspan: near/seed-1: seed 1: livelock: ";
+    assert!(run.stderr.starts_with(expected) && run.stderr.contains("1 of 2 runs failed"), "{}", run.stderr);
     let summary = setting.summary("out/summary.json");
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["livelock", "finished"]);
@@ -488,14 +488,14 @@ fn a_join_names_what_is_missing_and_writes_nothing() {
     let before = setting.files("out");
     let run = setting.run("out", &[&SWEEP[..], &["--join"]].concat());
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
-    let told = "\
+    let expected = "\
 longspan: near/topology.rate=100G/seed-2: has not run, or is not complete
 longspan: near/topology.rate=40G/seed-1: has not run, or is not complete
 longspan: far/topology.rate=100G/seed-3: has not run, or is not complete
 longspan: far/topology.rate=40G/seed-2: has not run, or is not complete
 longspan: nothing joined; 4 of 12 runs are missing; run their shards again, or run without --join
 ";
-    assert_eq!(run.stderr, told);
+    assert_eq!(run.stderr, expected);
     assert_same(&setting.files("out"), &before);
 }
 
@@ -511,8 +511,8 @@ fn a_join_takes_no_run_of_other_values_or_another_executable() {
     let run = ended(Command::new(&other).args(["simulate", &setting.file, "--out", &out, "--shard", "2/2"]));
     assert_eq!(run.status, 0, "{}", run.stderr);
     let refused = setting.run("out", &["--join"]);
-    let told = "longspan: far/seed-1: was run by another executable, or with other values\n";
-    assert!(refused.status == 1 && refused.stderr.starts_with(told), "{}", refused.stderr);
+    let expected = "longspan: far/seed-1: was run by another executable, or with other values\n";
+    assert!(refused.status == 1 && refused.stderr.starts_with(expected), "{}", refused.stderr);
     // The run is repeated by the executable that joins.
     setting.done("out", &["--shard", "2/2"]);
     setting.done("out", &["--join"]);
@@ -549,9 +549,9 @@ fn a_shard_with_a_failed_run_ends_with_status_1_and_so_does_the_join() {
     let setting = Setting::with(
         &short.replace("[[variant]]\nname = \"near\"", &format!("{dead}\n[[variant]]\nname = \"near\"")),
     );
-    let told = "longspan: far/seed-1: seed 1: livelock: ";
+    let expected = "longspan: far/seed-1: seed 1: livelock: ";
     let shard = setting.run("out", &["--shard", "2/2"]);
-    assert!(shard.status == 1 && shard.stderr.starts_with(told), "{}", shard.stderr);
+    assert!(shard.status == 1 && shard.stderr.starts_with(expected), "{}", shard.stderr);
     assert!(shard.stderr.contains("1 of 1 runs failed"), "{}", shard.stderr);
     setting.run("out", &["--shard", "1/2"]);
     let whole = setting.run("whole", &[]);
@@ -584,8 +584,8 @@ fn a_run_that_another_process_runs_is_left_to_it() {
     let held = fs::File::create(format!("{directory}/fct.csv")).unwrap();
     held.lock().unwrap();
     let run = setting.run("out", &["--shard", "1/1"]);
-    let told = format!("longspan: {directory}: another process is running this run\n");
-    assert_eq!((run.status, run.stderr), (1, told));
+    let expected = format!("longspan: {directory}: another process is running this run\n");
+    assert_eq!((run.status, run.stderr), (1, expected));
     assert_eq!(setting.files("out").len(), 1 + 4, "nothing is written there, and the other run is complete");
     drop(held);
     setting.done("out", &["--shard", "1/1"]);

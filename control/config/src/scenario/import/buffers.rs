@@ -9,7 +9,7 @@ use super::topology::{Link, Network};
 use crate::notes::Problems;
 use crate::problem::ProblemKind;
 
-/// What the model reserves for each port.
+/// Bytes that the model reserves for each port.
 const RESERVED: u64 = 4_096;
 /// The greatest size in MiB with which the model's 32 bits do not overflow.
 const MOST: u64 = 4_095;

@@ -69,7 +69,7 @@ struct Lost {
     default: &'static str,
     /// The value that describes what happens here anyway.
     same: &'static str,
-    /// What happens here.
+    /// The behaviour here, as a warning states it.
     here: &'static str,
 }
 

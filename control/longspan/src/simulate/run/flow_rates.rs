@@ -27,7 +27,7 @@ impl Watchlist {
         Self { groups: groups.to_vec(), found: Rc::default() }
     }
 
-    /// Notes `flow`, which is about to start, if it is to be sampled. Those of closed loops are not: each is many
+    /// Notes `flow`, which is about to start, if it is to be sampled. Flows of closed loops are not: each is many
     /// messages.
     pub fn note(&self, flow: &FlowSpec) {
         if self.groups.contains(&flow.group) && flow.again_until.is_none() {

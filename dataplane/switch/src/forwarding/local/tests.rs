@@ -1,4 +1,4 @@
-//! What is answered, what is dropped as a claim, and what is left to others.
+//! Requests that the gateway answers, drops or leaves alone.
 
 use super::*;
 use crate::program::{BufferSettings, PortSettings};
