@@ -17,7 +17,7 @@ pub(crate) struct PoolWatermarks {
 }
 
 /// One shard's view of the pools: their sizes, its own use, and the use by the others at its last look.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Pools {
     shared: u64,
     headroom: u64,

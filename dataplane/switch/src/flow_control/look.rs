@@ -1,5 +1,6 @@
 //! The view of the switch for a scheme.
 
+use crate::admission::Pools;
 use crate::ledger::{Ledger, Volume};
 use units::{PortId, Priority, PrioritySet, WireBytes};
 
@@ -13,6 +14,12 @@ pub(crate) struct Look<'a> {
     /// All frames that came in through it so far, by priority.
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
+    /// The pools of the switch, as its shard last saw them.
+    #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
+    pub pools: &'a Pools,
+    /// The priorities of which frames may be inside that came in through the port; none if all are gone.
+    #[expect(dead_code, reason = "Bifrost rests by its own sums")]
+    pub holding: PrioritySet,
 }
 
 impl Look<'_> {
@@ -49,7 +56,9 @@ mod tests {
         let mut received = [Volume::ZERO; Priority::COUNT];
         (received[3], received[4], received[0]) = (volume(16), volume(32), volume(64));
         let lossless = PrioritySet::EMPTY.with(three).with(four);
-        let look = Look { port, lossless, received: &received, ledger: &ledger };
+        let pools = Pools::default();
+        let look =
+            Look { port, lossless, received: &received, ledger: &ledger, pools: &pools, holding: lossless };
         assert_eq!(look.queue(), volume(1 + 2).on_the_wire());
         assert_eq!(look.received(), volume(16 + 32).on_the_wire());
     }

@@ -1,7 +1,7 @@
 //! Feedback to the neighbour upstream, so that the buffer has room for its frames.
 //!
 //! A `Scheme` is a state machine of its own, in a folder beside its paper. Data wakes it, and at its deadline it
-//! gets a `Look` at the switch and returns `Directive`s. It never handles frames: the `PauseSender` of the
+//! gets a `Look` at the switch and gives `Directive`s. It never handles frames: the `PauseSender` of the
 //! port turns directives into PFC frames, refreshes them, and alone keeps the state of pauses. The thresholds of
 //! the groups (`threshold`) apply beneath every scheme. This file lists the schemes: their settings, errors,
 //! state and reports.
@@ -119,11 +119,15 @@ impl Scheme {
         }
     }
 
-    /// Runs it at its deadline.
-    pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
+    /// Runs it at its deadline, and gives its directives to `pauses`.
+    pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>, pauses: &mut PauseSender) {
         match self {
-            Self::Pfc => None,
-            Self::Bifrost(bifrost) => bifrost.on_deadline(now, look),
+            Self::Pfc => {}
+            Self::Bifrost(bifrost) => {
+                if let Some(directive) = bifrost.on_deadline(now, look) {
+                    pauses.follow(directive);
+                }
+            }
         }
     }
 

@@ -15,8 +15,9 @@ pub(crate) enum Directive {
     Pause { priority: Priority, cause: PauseCause },
     /// Ends that pause.
     Resume { priority: Priority },
-    /// Pauses for this time from the next frame on, once; zero ends such a pause. A priority that is paused by
-    /// [`Directive::Pause`] stays paused.
+    /// Pauses each of these priorities for this time from the next frame on, once; zero ends such a pause. A later
+    /// one replaces it for the priorities that both name. A priority that is paused by [`Directive::Pause`] stays
+    /// paused.
     PauseFor { priorities: PrioritySet, time: Interval, cause: PauseCause },
 }
 
@@ -67,9 +68,8 @@ pub struct PausesSent {
 }
 
 /// A pause of a fixed time, announced by the next frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct TimedPause {
-    priorities: PrioritySet,
     quanta: PauseQuanta,
     time: Interval,
     cause: PauseCause,
@@ -92,7 +92,9 @@ pub(crate) struct PauseSender {
     /// The cause to which the time of its pause counts.
     accounted_to: [PauseCause; Priority::COUNT],
     refresh_at: [Nanos; Priority::COUNT],
-    timed: Option<TimedPause>,
+    /// The priorities for which the next frame announces `timed`.
+    timed_for: PrioritySet,
+    timed: [TimedPause; Priority::COUNT],
     meters: [[PauseMeter; PauseCause::ALL.len()]; Priority::COUNT],
     sent: [PausesSent; Priority::COUNT],
 }
@@ -109,7 +111,8 @@ impl PauseSender {
             cause: Default::default(),
             accounted_to: Default::default(),
             refresh_at: [Nanos::NEVER; Priority::COUNT],
-            timed: None,
+            timed_for: PrioritySet::EMPTY,
+            timed: Default::default(),
             meters: Default::default(),
             sent: Default::default(),
         }
@@ -128,7 +131,10 @@ impl PauseSender {
             Directive::PauseFor { priorities, time, cause } => {
                 let quanta = PauseQuanta::covering(time, self.rate);
                 let time = quanta.interval_at(self.rate);
-                self.timed = Some(TimedPause { priorities, quanta, time, cause });
+                for priority in priorities.iter() {
+                    self.timed_for = self.timed_for.with(priority);
+                    self.timed[priority.index()] = TimedPause { quanta, time, cause };
+                }
             }
         }
     }
@@ -159,7 +165,7 @@ impl PauseSender {
     /// The time when the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        if self.paused == self.announced && self.timed.is_none() {
+        if self.paused == self.announced && self.timed_for.is_empty() {
             if self.announced.is_empty() {
                 return Nanos::NEVER;
             }
@@ -177,7 +183,7 @@ impl PauseSender {
             times[priority.index()] = self.due(priority, now, start);
         }
         self.announced = self.paused;
-        self.timed = None;
+        self.timed_for = PrioritySet::EMPTY;
         times
     }
 
@@ -206,7 +212,10 @@ impl PauseSender {
     }
 
     fn due_for_a_time(&mut self, priority: Priority, start: Nanos) -> Option<PauseQuanta> {
-        let timed = self.timed.filter(|timed| timed.priorities.contains(priority))?;
+        if !self.timed_for.contains(priority) {
+            return None;
+        }
+        let timed = self.timed[priority.index()];
         self.sent[priority.index()].slot += 1;
         self.measure(priority, timed.cause, start, timed.time);
         Some(timed.quanta)
@@ -315,6 +324,23 @@ mod tests {
         assert_eq!(sender.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(500));
         assert_eq!(sender.paused_for(P3, PauseCause::Slot, Nanos(9_000)), Interval(512));
         assert_eq!(sender.deadline(), Nanos::NEVER, "and nothing is left to refresh");
+    }
+
+    #[test]
+    fn one_frame_gives_each_priority_the_last_time_that_was_asked_for_it() {
+        let mut sender = sender();
+        let pause = |priority, nanos| Directive::PauseFor {
+            priorities: PrioritySet::EMPTY.with(priority),
+            time: Interval(nanos),
+            cause: PauseCause::Slot,
+        };
+        for directive in [pause(P3, 512), pause(P4, 1_024), pause(P3, 2_048)] {
+            sender.follow(directive);
+        }
+        let times = sender.take_due(Nanos(0), Nanos(0));
+        assert_eq!((times[3], times[4]), (Some(PauseQuanta(400)), Some(PauseQuanta(200))));
+        assert_eq!(times.iter().flatten().count(), 2);
+        assert_eq!(sender.take_due(Nanos(1), Nanos(1)), PauseTimes::default(), "once");
     }
 
     #[test]

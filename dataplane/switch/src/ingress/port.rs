@@ -54,10 +54,11 @@ pub(crate) struct IngressPort {
 }
 
 impl IngressPort {
-    pub fn new(id: PortId, program: &Program, ledger: &Ledger) -> Self {
+    pub fn new(id: PortId, program: &Program, ledger: &Ledger, pools: &Pools) -> Self {
         let settings = program.port(id);
         let (lossless, counters) = (settings.lossless(), IngressCounters::default());
-        let look = Look { port: id, lossless, received: &counters.received, ledger };
+        let holding = PrioritySet::EMPTY;
+        let look = Look { port: id, lossless, received: &counters.received, ledger, pools, holding };
         Self {
             id,
             mac: settings.mac,
@@ -71,7 +72,7 @@ impl IngressPort {
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             counters,
             may_answer: Allowance::default(),
-            holding: PrioritySet::EMPTY,
+            holding,
         }
     }
 
@@ -81,7 +82,14 @@ impl IngressPort {
         self.mac = settings.mac;
         let advertises_anew = self.configure_advertiser(settings, program.settings().seed, ledger);
         self.lossless = settings.lossless();
-        let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
+        let look = Look {
+            port: self.id,
+            lossless: self.lossless,
+            received: &self.counters.received,
+            ledger,
+            pools,
+            holding: self.holding,
+        };
         if self.scheme.configure(settings.flow_control, settings.rate, look) || advertises_anew {
             self.wake(now);
         }
@@ -133,11 +141,16 @@ impl IngressPort {
     }
 
     /// Calls the scheme when its deadline has come.
-    pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger) {
-        let look = Look { port: self.id, lossless: self.lossless, received: &self.counters.received, ledger };
-        if let Some(directive) = self.scheme.on_deadline(now, look) {
-            self.pauses.follow(directive);
-        }
+    pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger, pools: &Pools) {
+        let look = Look {
+            port: self.id,
+            lossless: self.lossless,
+            received: &self.counters.received,
+            ledger,
+            pools,
+            holding: self.holding,
+        };
+        self.scheme.on_deadline(now, look, &mut self.pauses);
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.

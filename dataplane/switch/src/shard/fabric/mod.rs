@@ -70,13 +70,14 @@ impl<F: Frame> Fabric<F> {
         let (ports, queues) =
             (settings.ports.len(), settings.ports.iter().map(|port| port.queues.len()).sum::<usize>());
         let numbers = || (0..ports as u16).map(PortId);
+        let pools = Pools::new(&settings.buffer);
         let mut fabric = Self {
             id,
             owned: numbers().filter(|port| owners[port.index()] == id).collect(),
-            ingress: numbers().map(|port| IngressPort::new(port, program, &ledger)).collect(),
+            ingress: numbers().map(|port| IngressPort::new(port, program, &ledger, &pools)).collect(),
             egress: settings.ports.iter().map(EgressPort::new).collect(),
             store: Store::new(settings.buffer.packing, queues + ledger.shards()),
-            pools: Pools::new(&settings.buffer),
+            pools,
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,

@@ -10,7 +10,7 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn call_scheme(&mut self, now: Nanos, port: PortId) {
         let ingress = &mut self.ingress[port.index()];
         if ingress.scheme.deadline() <= now {
-            ingress.call_scheme(now, &self.ledger);
+            ingress.call_scheme(now, &self.ledger, &self.pools);
         }
     }
 }

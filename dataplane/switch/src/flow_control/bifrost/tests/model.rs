@@ -15,7 +15,10 @@ pub const KINDS: [Kind; 2] = [Kind::Counter, HISTORY];
 pub fn at_rest(settings: program::Bifrost, rate: BitRate) -> Bifrost {
     let (ledger, received) = (Ledger::new(1, 1), [Volume::ZERO; Priority::COUNT]);
     let lossless = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
-    Bifrost::new(settings, rate, Look { port: PortId(0), lossless, received: &received, ledger: &ledger })
+    let (pools, holding) = (crate::admission::Pools::default(), PrioritySet::EMPTY);
+    let look =
+        Look { port: PortId(0), lossless, received: &received, ledger: &ledger, pools: &pools, holding };
+    Bifrost::new(settings, rate, look)
 }
 
 /// A link whose round trip is a whole number of slots.
