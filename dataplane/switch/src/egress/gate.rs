@@ -302,4 +302,17 @@ mod tests {
         assert_eq!(gate.open(Nanos(2_999), BOTH), QueueSet::EMPTY);
         assert_eq!(gate.open(Nanos(3_000), BOTH), BOTH);
     }
+
+    #[test]
+    fn a_link_takes_frames_at_its_new_rate_and_keeps_those_that_it_has() {
+        for (rate, free_at) in [(BitRate::gigabits(8), 2_000), (BitRate::gigabits(16), 1_500)] {
+            let old = PortSettings { tx_window: Interval(1_000), ..settings() };
+            let mut gate = Gate::new(&old);
+            gate.occupy(Nanos(0), Bytes(976));
+            gate.configure(Nanos(0), &old, &PortSettings { rate, tx_window: Interval::ZERO, ..old.clone() });
+            assert_eq!(gate.link_opens_at(), Nanos(1_000));
+            assert_eq!(gate.occupy(Nanos(0), Bytes(976)), Nanos(1_000));
+            assert_eq!(gate.link_opens_at(), Nanos(free_at));
+        }
+    }
 }

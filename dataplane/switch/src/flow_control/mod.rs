@@ -160,3 +160,91 @@ impl SchemeReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::Pools;
+    use crate::ledger::{Ledger, Volume};
+    use core::num::NonZeroU32;
+    use units::{Interval, PauseQuanta, PortId, Priority, WireBytes};
+
+    /// A byte a nanosecond.
+    const RATE: BitRate = BitRate::gigabits(8);
+    const LOSSLESS: PrioritySet = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
+
+    /// Bifrost with slots of 1,000 bytes.
+    fn bifrost(buffer: u64) -> FlowControl {
+        FlowControl::Bifrost(settings::Bifrost {
+            buffer: WireBytes(buffer),
+            slot: Interval(1_000),
+            round_trip: Interval(3_000),
+            check_every: NonZeroU32::MIN,
+            virtual_incoming: settings::VirtualIncoming::Counter,
+            holdover: Interval::ZERO,
+            lateness: Interval::ZERO,
+        })
+    }
+
+    /// Shows `use_look` a port through which nothing has come.
+    fn at_rest<T>(use_look: impl FnOnce(Look<'_>) -> T) -> T {
+        let (ledger, received) = (Ledger::new(1, 1), [Volume::ZERO; Priority::COUNT]);
+        use_look(Look {
+            port: PortId(0),
+            lossless: LOSSLESS,
+            received: &received,
+            ledger: &ledger,
+            pools: &Pools::default(),
+            holding: PrioritySet::EMPTY,
+        })
+    }
+
+    #[test]
+    fn a_scheme_restarts_for_settings_of_another_kind_and_for_those_that_it_cannot_take_over() {
+        let all = [FlowControl::Pfc, bifrost(20_000), bifrost(30_000)];
+        for (old, new) in all.into_iter().flat_map(|old| all.map(|new| (old, new))) {
+            let (restarted, report) = at_rest(|look| {
+                let mut scheme = Scheme::new(old, RATE, look);
+                (scheme.configure(new, RATE, look), scheme.report())
+            });
+            assert_eq!(restarted, old != new, "{old:?} {new:?}");
+            assert_eq!(report.bifrost().is_some(), new.bifrost().is_some(), "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn thresholds_need_no_call_and_bifrost_ends_a_slot_after_it_was_woken() {
+        at_rest(|look| {
+            let mut thresholds = Scheme::new(FlowControl::Pfc, RATE, look);
+            thresholds.wake(Nanos(5));
+            assert_eq!((thresholds.wakes(), thresholds.deadline()), (false, Nanos::NEVER));
+            let mut pauses = PauseSender::new(PauseQuanta(10), RATE);
+            thresholds.on_deadline(Nanos(1_005), look, &mut pauses);
+            assert_eq!(pauses.deadline(), Nanos::NEVER);
+            assert_eq!(thresholds.report(), SchemeReport::Pfc);
+
+            // A round trip and a slot may come in, which leaves room for 600 bytes of the next slot.
+            let mut bifrost = Scheme::new(bifrost(4_600), RATE, look);
+            assert_eq!((bifrost.wakes(), bifrost.deadline()), (true, Nanos::NEVER));
+            bifrost.wake(Nanos(5));
+            assert_eq!(bifrost.deadline(), Nanos(1_005));
+            bifrost.on_deadline(Nanos(1_005), look, &mut pauses);
+            let times = pauses.take_due(Nanos(1_005), Nanos(1_005));
+            // 400 ns, in quanta of 64.
+            assert_eq!((times[3], times.iter().flatten().count()), (Some(PauseQuanta(7)), 1));
+            let report = bifrost.report();
+            let slots = report.bifrost().map(|it| (it.slots.slots, it.slots.granted));
+            assert_eq!(slots, Some((1, WireBytes(600))));
+        });
+    }
+
+    #[test]
+    fn the_settings_of_a_scheme_are_checked_and_thresholds_have_none() {
+        let validate =
+            |flow_control: FlowControl| flow_control.validate(RATE, Bytes(1_500), PrioritySet::EMPTY);
+        assert_eq!(validate(FlowControl::Pfc), Ok(()));
+        assert_eq!(validate(bifrost(20_000)), Err(BifrostError::NoLossless.into()));
+        let slot = |flow_control: FlowControl| flow_control.bifrost().map(|it| it.slot);
+        assert_eq!([FlowControl::Pfc, bifrost(20_000)].map(slot), [None, Some(Interval(1_000))]);
+    }
+}

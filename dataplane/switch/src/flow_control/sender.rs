@@ -266,7 +266,7 @@ mod tests {
         let mut sender = sender();
         assert_eq!(sender.deadline(), Nanos::NEVER);
         sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
-        assert_eq!(sender.deadline(), Nanos::ZERO);
+        assert_eq!((sender.paused(), sender.deadline()), (PrioritySet::EMPTY.with(P3), Nanos::ZERO));
         let times = sender.take_due(Nanos(100), Nanos(110));
         assert_eq!(times[3], Some(PauseQuanta(1_000)));
         assert_eq!(times.iter().flatten().count(), 1, "it concerns priority 3 alone");
@@ -276,6 +276,7 @@ mod tests {
         assert_eq!(sender.take_due(Nanos(2_670), Nanos(2_670))[3], Some(PauseQuanta(1_000)));
 
         sender.follow(Directive::Resume { priority: P3 });
+        assert_eq!(sender.paused(), PrioritySet::EMPTY);
         assert_eq!(sender.take_due(Nanos(3_000), Nanos(3_000))[3], Some(PauseQuanta::ZERO));
         assert_eq!(sender.deadline(), Nanos::NEVER);
         assert_eq!(sender.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, slot: 0 });

@@ -138,3 +138,96 @@ fn last(seen: Seen<'_>) -> Option<&SlotState> {
 fn report(seen: Seen<'_>) -> Option<&BifrostReport> {
     seen.look.flow_control.bifrost()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Reading;
+    use crate::flow_control::{FlowControl, SchemeReport};
+    use crate::histogram::DelayHistogram;
+    use crate::program::{PortSettings, VirtualIncoming};
+    use crate::shard::PortInspection;
+    use core::num::NonZeroU32;
+    use units::{BitRate, Interval, WireBytes};
+    use wire::ethernet::MacAddress;
+
+    fn port(flow_control: FlowControl) -> PortSettings {
+        let port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(8));
+        PortSettings { flow_control, ..port }
+    }
+
+    fn bifrost() -> PortSettings {
+        port(FlowControl::Bifrost(program::Bifrost {
+            buffer: WireBytes(11),
+            slot: Interval(12),
+            round_trip: Interval(13),
+            check_every: NonZeroU32::MIN,
+            virtual_incoming: VirtualIncoming::Counter,
+            holdover: Interval(14),
+            lateness: Interval(15),
+        }))
+    }
+
+    fn look(last: Option<SlotState>) -> PortInspection {
+        let slots = SlotCounters {
+            slots: 21,
+            paused_slots: 22,
+            fully_paused_slots: 23,
+            longest_full_pause: Interval(24),
+            granted: WireBytes(25),
+            late_charge: WireBytes(26),
+            lateness: DelayHistogram::default(),
+            late_slots: 27,
+            longest_queue: WireBytes(28),
+            peak: WireBytes(29),
+        };
+        let flow_control = SchemeReport::Bifrost(BifrostReport { slots, last });
+        PortInspection { flow_control, ..PortInspection::default() }
+    }
+
+    fn readings<'a>(settings: &'a PortSettings, look: &'a PortInspection) -> Vec<(String, Reading<'a>)> {
+        let seen = Seen { settings, look };
+        FIGURES.figures().filter_map(|(path, figure)| Some((path, figure.read(seen)?))).collect()
+    }
+
+    #[test]
+    fn each_figure_reads_its_own_setting_counter_or_level() {
+        let last = SlotState { queue: WireBytes(31), incoming: WireBytes(32), grant: WireBytes(33) };
+        let (settings, look) = (bifrost(), look(Some(last)));
+        let delay = DelayHistogram::default();
+        let expected = [
+            ("slot_ns", Reading::Number(12)),
+            ("buffer_wire_bytes", Reading::Number(11)),
+            ("slots", Reading::Number(21)),
+            ("paused_slots", Reading::Number(22)),
+            ("fully_paused_slots", Reading::Number(23)),
+            ("granted_wire_bytes", Reading::Number(25)),
+            ("late_charge_wire_bytes", Reading::Number(26)),
+            ("longest_queue_wire_bytes", Reading::Number(28)),
+            ("peak_wire_bytes", Reading::Number(29)),
+            ("lateness", Reading::Delay(&delay)),
+            ("late_slots", Reading::Number(27)),
+            ("longest_full_pause_ns", Reading::Number(24)),
+            ("slot.queue_wire_bytes", Reading::Number(31)),
+            ("slot.incoming_wire_bytes", Reading::Number(32)),
+            ("slot.grant_wire_bytes", Reading::Number(33)),
+        ];
+        assert_eq!(readings(&settings, &look), expected.map(|(path, reading)| (path.to_owned(), reading)));
+        assert!((FIGURES.runs_on)(&settings));
+    }
+
+    #[test]
+    fn a_port_without_bifrost_has_no_figures_and_one_before_its_first_slot_has_no_slot() {
+        let (settings, before) = (bifrost(), look(None));
+        let paths: Vec<_> = readings(&settings, &before).into_iter().map(|(path, _)| path).collect();
+        assert_eq!((paths.len(), paths.iter().any(|path| path.starts_with("slot."))), (12, false));
+        let pfc = port(FlowControl::Pfc);
+        assert_eq!(readings(&pfc, &before), []);
+        assert_eq!(
+            readings(&settings, &PortInspection::default()),
+            [],
+            "its settings are newer than its report"
+        );
+        assert!(!(FIGURES.runs_on)(&pfc));
+    }
+}
