@@ -88,6 +88,19 @@ fn red(mark_at: MarkAt) -> Option<Red> {
     Some(Red { kmin, kmax: kmin + Bytes(1), pmax: 1.0, mark_at })
 }
 
+/// A frame for queue 3, whose IP header starts at `ip_offset`.
+fn queued(lossless: bool, ip_offset: u8) -> Queued<Packet> {
+    Queued {
+        frame: Packet::new(),
+        since: Nanos(0),
+        length: LENGTH,
+        charge: Charge::new(PortId(1), P3, lossless),
+        egress: PortId(0),
+        queue: Q3,
+        ip_offset,
+    }
+}
+
 struct Scene {
     port: EgressPort,
     store: Store<Packet>,
@@ -114,17 +127,20 @@ impl Scene {
 
     /// Queues frames for queue 3, whose IP header starts at `ip_offset`. Returns the number that are taken.
     fn enqueue(&mut self, count: usize, lossless: bool, ip_offset: u8) -> usize {
-        let queued = || Queued {
-            frame: Packet::new(),
-            since: Nanos(0),
-            length: LENGTH,
-            charge: Charge::new(PortId(1), P3, lossless),
-            egress: PortId(0),
-            queue: Q3,
-            ip_offset,
-        };
         let Self { port, store, pools, rng } = self;
-        (0..count).filter(|_| port.enqueue(store, pools, queued(), rng).is_ok()).count()
+        let frames = (0..count).map(|_| queued(lossless, ip_offset));
+        frames.filter_map(|frame| port.enqueue(store, pools, frame, rng).ok()).count()
+    }
+
+    /// Adds a run of frames to queue 3.
+    fn run(&mut self, count: usize, lossless: bool) {
+        let Self { port, store, pools, .. } = self;
+        let (mut lent, mut load) = (port.lend(Q3), Load::ZERO);
+        for _ in 0..count {
+            store.push_of_run(&mut lent, queued(lossless, 0));
+            load += Load::of_frame(Bytes(LENGTH.into()));
+        }
+        port.end_run(Q3, (lent, Charge::new(PortId(1), P3, lossless), load), (store, pools));
     }
 
     /// Lets a turn begin at `now`. Returns the frames that leave, the load that is credited, and whether the port says
@@ -271,4 +287,35 @@ fn a_lone_frame_waits_behind_frames_pauses_and_a_busy_link() {
     scene.port.gate.occupy(Nanos(0), Bytes(LENGTH.into()));
     let passes = [999, 1_000].map(|now| scene.may_pass_at(Nanos(now), LOSSLESS));
     assert_eq!(passes, [false, true]);
+}
+
+#[test]
+fn a_run_joins_the_frames_that_wait_and_takes_the_egress_pool_where_it_is_lossy() {
+    for (lossless, held) in [(LOSSLESS, 0), (LOSSY, 3 * COST)] {
+        let mut scene = Scene::new(&settings());
+        scene.enqueue(2, LOSSLESS, 0);
+        scene.run(3, lossless);
+        let queue = scene.port.queue(Q3);
+        assert_eq!(queue.waiting(), Volume { frames: 5, bytes: Bytes(5 * u64::from(LENGTH)) });
+        assert_eq!(queue.watermark.persistent(), Bytes(5 * u64::from(LENGTH)));
+        assert_eq!(scene.lossy_held(), held);
+        assert_eq!(scene.marks().len(), 5);
+        assert_eq!(scene.lossy_held(), 0);
+    }
+}
+
+#[test]
+fn a_frame_that_passes_takes_the_link_and_leaves_its_mark_on_the_pool_where_it_is_lossy() {
+    for (lossless, most) in [(LOSSLESS, 0), (LOSSY, COST)] {
+        let mut scene = Scene::new(&settings());
+        let Scene { port, pools, .. } = &mut scene;
+        let start = |now| port.pass(Nanos(now), Bytes(LENGTH.into()), Q3, lossless, pools);
+        assert_eq!([0, 100].map(start), [Nanos(0), Nanos(1_000)]);
+        assert_eq!(pools.watermarks.egress_lossy.persistent(), Bytes(most));
+        let queue = scene.port.queue(Q3);
+        let two = Volume { frames: 2, bytes: Bytes(2 * u64::from(LENGTH)) };
+        assert_eq!((queue.counters.transmitted, queue.last_sent), (two, Nanos(100)));
+        assert_eq!((queue.delay.count(), queue.watermark.persistent()), (2, Bytes(LENGTH.into())));
+        assert_eq!(scene.lossy_held(), 0);
+    }
 }

@@ -113,9 +113,9 @@ fn a_pause_that_ends_before_the_detection_time_has_no_deadline() {
     assert_eq!(bench.detection(), None, "it ends at that very instant");
     bench.xoff(99 * MS, 2 * MS);
     assert_eq!(bench.detection(), Some(DETECTION), "a refresh carries it on");
-    assert_eq!(bench.judge(102 * MS), None, "whoever looks too late finds a queue that may send");
-    bench.stalled = Some(Nanos(2 * MS));
-    assert_eq!(bench.detection(), None, "that of the first frame lies behind the pause");
+    assert_eq!(bench.judge(101 * MS), None, "whoever looks too late finds a queue that may send");
+    bench.stalled = Some(Nanos(MS));
+    assert_eq!(bench.detection(), None, "that of the first frame ends with the pause");
 }
 
 #[test]
@@ -155,6 +155,7 @@ fn a_stormed_queue_is_restored_when_no_pause_frame_came_for_the_restoration_time
 fn a_pause_longer_than_the_restoration_time_is_waited_for() {
     let bench = Bench::stormed(WatchdogAction::Drop, 335 * MS);
     assert_eq!(bench.restoration(), 335 * MS);
+    assert_eq!(bench.detection(), None, "it is stormed already");
 }
 
 #[test]
