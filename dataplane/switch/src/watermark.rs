@@ -59,4 +59,15 @@ mod tests {
         assert_eq!(mark.since_cleared(), Bytes(7));
         assert_eq!(mark.persistent(), Bytes(10));
     }
+
+    #[test]
+    fn the_higher_of_two_is_taken_for_each_mark() {
+        let (mut one, mut other) = (Watermark::default(), Watermark::default());
+        one.note(10);
+        one.clear(2);
+        other.note(7);
+        for highest in [one.max(other), other.max(one)] {
+            assert_eq!((highest.persistent(), highest.since_cleared()), (Bytes(10), Bytes(7)));
+        }
+    }
 }

@@ -96,3 +96,30 @@ impl Queue {
         Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_several_queues_add_up() {
+        let volume = |frames| Volume { frames, bytes: Bytes(100 * frames) };
+        let counters = |frames| QueueCounters {
+            transmitted: volume(frames),
+            marked: 10 * frames,
+            already_marked: 20 * frames,
+        };
+        let mut sum = counters(2);
+        sum += counters(3);
+        assert_eq!(sum, counters(5));
+    }
+
+    #[test]
+    fn marks_count_by_whether_the_frame_had_one() {
+        let mut counters = QueueCounters::default();
+        [Marking::Marked, Marking::Already, Marking::Already, Marking::Already]
+            .into_iter()
+            .for_each(|marking| counters.count(marking));
+        assert_eq!((counters.marked, counters.already_marked), (1, 3));
+    }
+}

@@ -240,3 +240,6 @@ impl IngressPort {
         self.counters.dropped[priority.index()][reason.index()].count(length);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,3 +56,39 @@ impl Classification {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_the_priority_of_the_field_that_is_trusted_and_else_the_default() {
+        let priority = Priority::from_low_bits;
+        let rule = |trust| {
+            let mut rule = Classification { trust, default: priority(7), ..Classification::default() };
+            (rule.dscp[26], rule.pcp[4]) = (priority(3), priority(5));
+            rule
+        };
+        let (dscp, pcp) = (Some(Dscp::from_low_bits(26)), Some(priority(4)));
+        // With both fields, with each of them alone, and with neither.
+        for (trust, expected) in
+            [(Trust::Dscp, [3, 3, 5, 7]), (Trust::Pcp, [5, 7, 5, 7]), (Trust::Nothing, [7, 7, 7, 7])]
+        {
+            let frames = [(dscp, pcp), (dscp, None), (None, pcp), (None, None)];
+            let found = frames.map(|(dscp, pcp)| rule(trust).priority(dscp, pcp).number());
+            assert_eq!(found, expected, "{trust:?}");
+        }
+    }
+
+    #[test]
+    fn by_default_a_dscp_has_the_priority_of_its_class_selector_and_a_pcp_its_own() {
+        let rule = Classification::default();
+        for number in 0..64 {
+            assert_eq!(rule.priority(Some(Dscp::from_low_bits(number)), None).number(), number / 8);
+        }
+        for pcp in Priority::all() {
+            assert_eq!(rule.priority(None, Some(pcp)), pcp);
+        }
+        assert_eq!(rule.priority(None, None).number(), 0);
+    }
+}

@@ -143,3 +143,67 @@ impl Program {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{BitRate, Bytes, WireBytes};
+    use wire::ethernet::MacAddress;
+
+    const RATE: BitRate = BitRate::gigabits(8);
+
+    fn port() -> PortSettings {
+        PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), RATE)
+    }
+
+    fn settings(port: PortSettings, forwarding: ForwardingSettings) -> Settings {
+        let pool = Bytes(1 << 20);
+        let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
+        Settings { ports: vec![port], buffer, forwarding, seed: 5 }
+    }
+
+    fn patch() -> ForwardingSettings {
+        ForwardingSettings::Patch(Vec::new())
+    }
+
+    #[test]
+    fn the_key_follows_from_the_seed_until_it_is_set_and_then_stays_with_new_settings() {
+        let seeded = Program::new(settings(port(), patch())).unwrap();
+        assert_eq!(seeded.hash_key(), HashKey::from(5));
+        let key = HashKey::new([7; 16]);
+        let keyed = seeded.with_hash_key(key);
+        assert_eq!(keyed.hash_key(), key);
+        assert_eq!(keyed.with_settings(settings(port(), patch())).unwrap().hash_key(), key);
+    }
+
+    #[test]
+    fn flows_are_kept_where_a_port_has_lscc() {
+        let mut lscc = Lscc::PLAIN;
+        (lscc.calculation.reference, lscc.calculation.most) = (WireBytes(1), RATE);
+        (lscc.limiting.reference, lscc.limiting.long_flow) = (WireBytes(1), WireBytes(1_000_000));
+        let mut with_lscc = PortSettings { lscc: Some(lscc.clone()), ..port() };
+        with_lscc.groups[3] = GroupSettings::Lossless(LosslessGroup {
+            reserved: Bytes::ZERO,
+            xoff: Threshold::Static(Bytes(1_600)),
+            xon: Bytes::ZERO,
+            xon_offset: Bytes::ZERO,
+            headroom: Bytes::ZERO,
+        });
+        assert_eq!(with_lscc.flows(), Some(lscc.flows(RATE)));
+        let keeps = |port| Program::new(settings(port, patch())).unwrap().keeps_flows();
+        assert_eq!((keeps(with_lscc), keeps(port())), (true, false));
+    }
+
+    #[test]
+    fn routes_alone_say_through_which_ports_an_address_is_reached() {
+        let [here, elsewhere] = ["10.0.0.1", "10.0.0.2"].map(|it| it.parse::<IpAddr>().unwrap());
+        let mac = MacAddress([2, 0, 0, 0, 0, 2]);
+        let neighbours = vec![Neighbour { address: here, mac, port: PortId(0) }];
+        let routes = ForwardingSettings::Route(RouteSettings { routes: Vec::new(), neighbours });
+        let toward =
+            |forwarding, address| Program::new(settings(port(), forwarding)).unwrap().ports_toward(address);
+        assert_eq!(toward(routes.clone(), here), Some([PortId(0)].into_iter().collect()));
+        assert_eq!(toward(routes, elsewhere), Some(PortSet::EMPTY));
+        assert_eq!(toward(patch(), here), None);
+    }
+}

@@ -290,6 +290,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn alpha_is_a_power_of_two_from_a_256th_to_256() {
+        assert_eq!([-9, 9].map(DynamicThreshold::new), [None, None]);
+        for (exponent, expected) in [(-8, 3), (-1, 500), (0, 1_000), (1, 2_000), (8, 256_000)] {
+            let alpha = DynamicThreshold::new(exponent).unwrap();
+            assert_eq!((alpha.exponent(), alpha.of(1_000)), (exponent, expected));
+        }
+    }
+
     proptest! {
         #[test]
         fn below_its_room_nobody_reaches_a_dynamic_threshold(

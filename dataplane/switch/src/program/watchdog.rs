@@ -44,3 +44,14 @@ impl WatchdogAction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_have_names_of_their_own() {
+        use WatchdogAction::{Alert, Drop, Forward};
+        assert_eq!([Drop, Forward, Alert].map(WatchdogAction::name), ["drop", "forward", "alert"]);
+    }
+}

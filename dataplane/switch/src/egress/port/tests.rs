@@ -319,3 +319,18 @@ fn a_frame_that_passes_takes_the_link_and_leaves_its_mark_on_the_pool_where_it_i
         assert_eq!(scene.lossy_held(), 0);
     }
 }
+
+#[test]
+fn new_settings_hold_for_frames_that_wait() {
+    let mut scene = Scene::new(&settings());
+    scene.enqueue(4, LOSSLESS, 14);
+    let mut new = PortSettings { max_frame: Bytes(u64::from(LENGTH) - 1), ..settings() };
+    new.queues[Q3.index()].red = red(MarkAt::Dequeue);
+    new.queues[Q3.index()].lossy.threshold = Threshold::Static(Bytes(5 * COST));
+    scene.port.configure(Nanos(0), &settings(), &new, |_, change| panic!("{change:?}"));
+    assert_eq!(scene.enqueue(6, LOSSY, 0), 5);
+    assert_eq!(scene.marks(), [true, true, true, true, false, false, false, false, false]);
+    assert!(!scene.may_pass_at(Nanos(100_000), LOSSLESS), "it is too long now");
+    scene.port.queues_mut().iter_mut().for_each(Queue::clear_watermark);
+    assert_eq!(scene.port.queue(Q3).watermark.since_cleared(), Bytes::ZERO);
+}

@@ -243,6 +243,23 @@ fn the_log_keeps_the_latest_events_and_counts_the_others() {
     (0..count).for_each(|at| log.push(event(at)));
     assert_eq!(log.iter().map(|event| event.at.0).collect::<Vec<_>>(), (3..count).collect::<Vec<_>>());
     assert_eq!((log.forgotten(), log.events.capacity()), (3, reserved));
+    let mut copy = WatchdogLog::default();
+    copy.clone_from(&log);
+    assert_eq!((&copy, log.clone()), (&log, copy.clone()));
+    assert_eq!(copy.events.capacity(), reserved);
+}
+
+#[test]
+fn causes_of_a_restoration_have_names_of_their_own() {
+    use RestorationCause::{Configuration, Quiet, Xon};
+    assert_eq!([Quiet, Xon, Configuration].map(RestorationCause::name), ["quiet", "xon", "configuration"]);
+}
+
+#[test]
+fn counters_of_several_queues_add_up() {
+    let mut sum = WatchdogCounters { storms: 3, restored: 2 };
+    sum += WatchdogCounters { storms: 5, restored: 4 };
+    assert_eq!(sum, WatchdogCounters { storms: 8, restored: 6 });
 }
 
 proptest! {

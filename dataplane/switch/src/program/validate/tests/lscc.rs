@@ -79,6 +79,19 @@ fn lscc_aims_at_a_queue_and_leaves_an_idle_link_alone() {
 }
 
 #[test]
+fn a_pseudo_queue_may_grow_beyond_its_reference_or_without_a_bound() {
+    let with = |limit: Option<u64>| {
+        checked_lscc(|it| {
+            it.limiting.reference = WireBytes(1_000);
+            it.limiting.limit = limit.map(WireBytes);
+        })
+    };
+    let (limit, reference) = (Bytes(1_000), Bytes(1_000));
+    assert_eq!(with(Some(1_000)), Err(E::LsccPseudoLimit { port: b(), limit, reference }));
+    assert_eq!([Some(1_001), None].map(with), [Ok(()), Ok(())]);
+}
+
+#[test]
 fn cnps_are_a_microsecond_apart_and_a_long_flow_has_filled_the_link() {
     let cnps = |interval| checked_lscc(|it| it.limiting.cnp_interval = Interval(interval));
     assert_eq!(cnps(1_000), Ok(()));
