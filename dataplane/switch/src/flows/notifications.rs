@@ -94,3 +94,52 @@ impl Notifications {
         self.0.pop_front()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::ip::{Dscp, Ecn};
+    use wire::roce::QueuePair;
+
+    const CNP: cnp::Frame = cnp::Frame {
+        destination_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        source_mac: MacAddress([2, 0, 0, 0, 0, 2]),
+        tag: None,
+        addresses: cnp::Addresses::V4 {
+            source: core::net::Ipv4Addr::new(10, 0, 0, 2),
+            destination: core::net::Ipv4Addr::new(10, 0, 0, 1),
+            identification: 7,
+        },
+        dscp: Dscp::DEFAULT,
+        ecn: Ecn::Ect0,
+        ttl: 64,
+        source_port: 0,
+        destination_qp: QueuePair::from_low_bits(0x10),
+    };
+
+    fn numbered(source_port: u16) -> Notification {
+        Notification::Cnp(cnp::Frame { source_port, ..CNP })
+    }
+
+    #[test]
+    fn as_many_notifications_as_there_is_room_for_leave_in_their_order() {
+        let mut waiting = Notifications::new();
+        assert!((0..128).all(|number| waiting.push(numbered(number))));
+        assert!(!waiting.push(numbered(128)) && !waiting.is_empty());
+        for number in 0..128 {
+            assert_eq!(waiting.pop(), Some(numbered(number)));
+        }
+        assert_eq!((waiting.pop(), waiting.is_empty()), (None, true));
+    }
+
+    #[test]
+    fn a_notification_on_another_link_differs_in_its_mac_addresses_alone() {
+        let [source_mac, destination_mac] = [3, 4].map(|station| MacAddress([2, 0, 0, 0, 0, station]));
+        let there = Notification::Cnp(CNP).readdressed(source_mac, destination_mac);
+        assert_eq!(there, Notification::Cnp(cnp::Frame { source_mac, destination_mac, ..CNP }));
+        let mut bytes = [0; 74];
+        cnp::Frame { source_mac, destination_mac, ..CNP }.emit(&mut bytes).unwrap();
+        let frame = there.frame().unwrap();
+        assert_eq!((frame.bytes(), there.length()), (&bytes[..], Bytes(74)));
+    }
+}

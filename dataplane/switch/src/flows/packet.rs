@@ -328,6 +328,47 @@ mod tests {
         assert_eq!((origin.port(), origin.mac(), origin.vlan()), (PortId(63), mac, 0xffe));
     }
 
+    /// A frame of this IP protocol, with a WRITE to port 4791 of UDP where that is 17.
+    fn frame(ether_type: u16, ip: &[u8]) -> Vec<u8> {
+        let udp = [0xc1, 0xa2, 0x12, 0xb7, 0, 46, 0, 0];
+        let addresses = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1];
+        [&addresses[..], &ether_type.to_be_bytes(), ip, &udp, &[0x0a], &[0; 37]].concat()
+    }
+
+    /// An IPv4 header with 4 bytes of options and these flags.
+    fn v4(protocol: u8, flags: u8) -> Vec<u8> {
+        let header =
+            [0x46, 2, 0, 70, 0, 1, flags, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 1, 1, 1, 1];
+        frame(0x0800, &header)
+    }
+
+    /// IPv6 with these extension headers.
+    fn v6(next: u8, extensions: &[u8]) -> Vec<u8> {
+        let length = 46 + extensions.len() as u8;
+        frame(0x86dd, &[&[0x60, 2, 0, 0, 0, length, next, 64], &[0xfd; 32][..], extensions].concat())
+    }
+
+    #[test]
+    fn a_packet_is_found_behind_options_and_extension_headers_but_not_in_fragments_or_other_protocols() {
+        let mut other_port = v4(17, 0x40);
+        other_port[41] = 0xb8;
+        for (name, bytes, found) in [
+            ("options", v4(17, 0x40), true),
+            ("a first fragment", v4(17, 0x20), false),
+            ("TCP", v4(6, 0x40), false),
+            ("another port", other_port, false),
+            ("IPv6", v6(17, &[]), true),
+            ("TCP over IPv6", v6(6, &[]), false),
+            ("destination options", v6(60, &[17, 0, 1, 4, 0, 0, 0, 0]), true),
+            ("a first fragment of IPv6", v6(44, &[17, 0, 0, 1, 0, 0, 0, 7]), false),
+        ] {
+            let descriptor = Descriptor::parse(&bytes, Bytes(bytes.len() as u64)).unwrap();
+            let packet =
+                Packet::find(Way::Out, PortId(3), &descriptor, &bytes, &KeyedHash::new(HashKey::from(7)));
+            assert_eq!(packet.map(|it| it.source_port), found.then_some(0xc1a2), "{name}");
+        }
+    }
+
     proptest! {
         #[test]
         fn the_short_way_finds_what_the_long_way_finds(

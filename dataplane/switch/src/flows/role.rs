@@ -96,3 +96,31 @@ pub(super) fn answered(packet: &Packet) -> Option<(Psn, Psn)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_one_psn_with_data_are_single_and_all_others_go_by_their_kind() {
+        let (request, response) = (Kind::Request, Kind::Response);
+        for (opcodes, kind, data, single) in [
+            (0x00..=0x0b, request, true, true),
+            (0x0c..=0x0c, request, false, false),
+            (0x0d..=0x10, response, true, false),
+            (0x11..=0x12, response, false, false),
+            (0x13..=0x14, request, false, false),
+            (0x15..=0x15, Kind::Other, false, false),
+            (0x16..=0x17, request, true, true),
+            (0x18..=0x1f, Kind::Other, false, false),
+            (0x20..=0x2b, Kind::Unacknowledged, true, false),
+            (0x2c..=0x63, Kind::Other, false, false),
+            (0x64..=0x65, Kind::Other, true, false),
+            (0x66..=0xff, Kind::Other, false, false),
+        ] {
+            for opcode in opcodes {
+                assert_eq!(Role::of(Opcode(opcode)), Role { kind, data, single }, "{opcode:#x}");
+            }
+        }
+    }
+}

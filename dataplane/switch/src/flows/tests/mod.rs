@@ -1,8 +1,10 @@
-//! The resolver on packets: a capture, single cases, and arbitrary traffic.
+//! The resolver on packets: a capture, single cases, and arbitrary traffic; and whole frames.
 
 mod arbitrary;
 mod capture;
 mod cases;
+mod doubt;
+mod frames;
 mod hostile;
 
 use super::packet::{Address, FlowKey, Hosts};
