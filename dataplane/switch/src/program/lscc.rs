@@ -248,6 +248,13 @@ mod tests {
         assert_eq!(rest(u64::MAX), Lscc::PLAIN.calculation.most);
     }
 
+    #[test]
+    fn a_pseudo_queue_is_limited_to_twice_its_reference_and_64_kib_above_a_short_one() {
+        let limit = |reference| RateLimiting::default_limit(WireBytes(reference)).0;
+        assert_eq!([0, 65_535, 65_536, 1_000_000].map(limit), [65_536, 131_071, 131_072, 2_000_000]);
+        assert_eq!(limit(u64::MAX), u64::MAX);
+    }
+
     /// The testbed of section IV-A: 10G, 500 us one way, T of 200 us, Qref of 500 kB, Delta R of 50 Mb/s.
     #[test]
     fn delta_r_of_the_papers_testbed_lies_within_equation_12() {

@@ -395,3 +395,31 @@ fn new_settings_apply_to_the_next_frame() {
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), scene.now + Interval::from_micros(9));
 }
+
+#[test]
+fn a_flow_beyond_those_that_an_interval_can_list_is_counted_and_not_notified() {
+    let mut settings = lscc();
+    settings.limiting.flows = 1 << 19;
+    let mut scene = Scene::with(settings);
+    for qp in 0..LIST as u32 {
+        let flow = Sighting::Of(scene.known(2 + qp, WireBytes(0)));
+        scene.send(flow, 1, Ecn::Ect0);
+    }
+    assert_eq!(scene.counters().not_notified, 0);
+    for (count, qp) in (1..=2).zip(2 + LIST as u32..) {
+        let flow = Sighting::Of(scene.known(qp, WireBytes(0)));
+        assert_eq!(scene.send(flow, 1, Ecn::Ect0), Ecn::Ect0);
+        assert_eq!(scene.counters().not_notified, count);
+    }
+}
+
+#[test]
+fn the_number_that_stands_for_no_interval_is_left_out_when_they_come_round() {
+    let mut scene = Scene::new();
+    scene.limiter.list.interval = u32::MAX;
+    let flow = Sighting::Of(scene.known(1, WireBytes(0)));
+    for _ in 0..2 {
+        scene.send(flow, 6 * REFERENCE, Ecn::Ect0);
+        assert_eq!(scene.notify(Offer::Taken), 1);
+    }
+}
