@@ -235,3 +235,6 @@ impl RouteTable {
 fn longest_match(table: &IpLookupTable<Ipv4Addr, Entry>, address: Ipv4Addr) -> Option<Entry> {
     table.longest_match(address).map(|(_, _, entry)| *entry)
 }
+
+#[cfg(test)]
+mod tests;

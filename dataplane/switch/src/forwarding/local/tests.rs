@@ -183,6 +183,15 @@ fn an_arp_request_is_answered_for_addresses_of_its_port_alone() {
 }
 
 #[test]
+fn what_looks_like_arp_under_another_ether_type_is_left_alone() {
+    for sender in [[10, 0, 0, 9], [10, 0, 0, 254]] {
+        let mut frame = arp(1, sender, [10, 0, 0, 254]);
+        frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+        assert_eq!(left_alone(frame), None);
+    }
+}
+
+#[test]
 fn a_solicitation_is_answered_for_addresses_of_its_port_alone() {
     let answered = Some(Verdict::Answer(Consumed::NeighbourSolicitation));
     for (asker, to) in [("fd00::9", HOST), ("::", MacAddress([0x33, 0x33, 0, 0, 0, 1]))] {
