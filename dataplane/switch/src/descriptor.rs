@@ -112,3 +112,66 @@ impl Descriptor {
         if self.ecn().is_capable() { self.payload_offset } else { 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Headers with these tags before a packet of `ether_type`, whose traffic class is DSCP 26 and ECT(0).
+    fn headers(tags: &[u16], ether_type: u16) -> Vec<u8> {
+        let tags = tags.iter().flat_map(|tci| [[0x81, 0], tci.to_be_bytes()]).flatten();
+        let packet: &[u8] = if ether_type == 0x86dd {
+            &[0x66, 0xa0, 0, 0, 0, 0, 17, 64]
+        } else {
+            &[0x45, 0x6a, 0, 20, 0, 0, 0, 0, 64, 17]
+        };
+        [0; 12]
+            .into_iter()
+            .chain(tags)
+            .chain(ether_type.to_be_bytes())
+            .chain(packet.iter().copied())
+            .chain([0; 40])
+            .collect()
+    }
+
+    #[test]
+    fn a_descriptor_has_the_outer_tag_and_the_traffic_class_of_the_packet_behind_all_tags() {
+        // PCP 5, VLAN 7; PCP 2, VLAN 9.
+        let (outer, inner) = (0xa007, 0x4009);
+        let (v4, v6, other) = (0x0800, 0x86dd, 0x88b5);
+        let unknown = Network::Other { malformed: false };
+        for (tags, ether_type, network) in [
+            (&[][..], v4, Network::Ipv4),
+            (&[], v6, Network::Ipv6),
+            (&[], other, unknown),
+            (&[outer], v4, Network::Ipv4),
+            (&[outer], v6, Network::Ipv6),
+            (&[outer, inner], v4, Network::Ipv4),
+            (&[outer, inner], other, unknown),
+        ] {
+            let descriptor = Descriptor::parse(&headers(tags, ether_type), Bytes(100)).unwrap();
+            let offset = 14 + 4 * tags.len() as u8;
+            assert_eq!((descriptor.ether_type, descriptor.payload_offset), (EtherType(ether_type), offset));
+            assert_eq!(descriptor.network, network);
+            let tag = (!tags.is_empty()).then(|| Priority::from_low_bits(5));
+            assert_eq!((descriptor.pcp, descriptor.vlan), (tag, if tags.is_empty() { 0 } else { 7 }));
+            let is_ip = network != unknown;
+            assert_eq!(descriptor.dscp(), is_ip.then(|| Dscp::from_low_bits(26)));
+            assert_eq!(descriptor.ecn(), if is_ip { Ecn::Ect0 } else { Ecn::NotEct });
+            assert_eq!(descriptor.markable_ip_offset(), if is_ip { offset } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_frame_that_ends_within_its_tags_or_its_ip_header_is_malformed() {
+        let malformed = Network::Other { malformed: true };
+        for (tags, ether_type, length) in [(&[7][..], 0x0800, 17), (&[], 0x0800, 33), (&[], 0x86dd, 53)] {
+            let descriptor =
+                Descriptor::parse(&headers(tags, ether_type)[..length], Bytes(length as u64)).unwrap();
+            assert_eq!(
+                (descriptor.network, descriptor.dscp(), descriptor.markable_ip_offset()),
+                (malformed, None, 0)
+            );
+        }
+    }
+}

@@ -118,6 +118,34 @@ mod tests {
         }
     }
 
+    /// A frame of headers alone.
+    struct Headers([u8; 60]);
+
+    impl Frame for Headers {
+        fn headers(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn headers_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+
+        fn length(&self) -> Bytes {
+            Bytes(1_500)
+        }
+
+        fn duplicate(&self) -> Option<Self> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_frame_shares_no_memory_unless_its_owner_says_how() {
+        let mut frame = Headers([0; 60]);
+        assert!(frame.memory().is_none() && frame.gather([&[1], &[2]]).is_none());
+        assert!(frame.memory_mut().is_none());
+    }
+
     #[test]
     fn nothing_passes_where_there_are_no_links() {
         assert!(!Links::<()>::takes(&(), PortId(0)));

@@ -102,6 +102,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_last_bucket_begins_below_2_to_37_and_has_no_end() {
+        let first = 15 << 33;
+        assert_eq!(
+            [first - 1, first, (1 << 37) - 1, 1 << 37, u64::MAX].map(bucket),
+            [278, 279, 279, 279, 279]
+        );
+    }
+
+    #[test]
+    fn a_sum_of_histograms_is_the_histogram_of_all_their_delays() {
+        let of = |delays: &[u64]| {
+            let mut histogram = DelayHistogram::default();
+            delays.iter().for_each(|delay| histogram.record(Interval(*delay)));
+            histogram
+        };
+        let mut sum = of(&[5, 5, 900]);
+        sum.add(&of(&[5, 17]));
+        assert_eq!(sum, of(&[5, 5, 5, 17, 900]));
+        sum.add(&of(&[1_000]));
+        assert_eq!(sum.longest(), Interval(1_000));
+    }
+
     proptest! {
         #[test]
         fn a_bucket_is_at_most_an_eighth_of_its_value_wide(nanos in 0_u64..1 << 36) {

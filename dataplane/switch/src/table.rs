@@ -13,6 +13,9 @@ pub(crate) const WAYS: usize = 16;
 /// A word begins with the first way of the search for its hash.
 const WAY_SHIFT: u32 = u32::BITS - WAYS.ilog2();
 
+// No slot reaches the bits of the way.
+const _: () = assert!(first_way(Index::MOST_SLOTS) == 0);
+
 /// The index.
 pub(crate) struct Index {
     /// Zero for an empty place, otherwise bits of the hash above the slot plus one.
@@ -212,6 +215,17 @@ mod tests {
                 prop_assert_eq!(index.sets.iter().flatten().filter(|word| **word != 0).count(), model.len());
             }
         }
+    }
+
+    #[test]
+    fn entries_of_a_set_are_found_at_once_if_their_ways_differ() {
+        let mut index = Index::new(WAYS as u32);
+        let hash = |way: u32| u64::from(way) << 60;
+        for way in (0..WAYS as u32).step_by(2) {
+            assert!(index.insert(hash(way), way));
+        }
+        let probes = (0..WAYS as u32).map(|way| index.count_probes(hash(way)));
+        assert_eq!(probes.collect::<Vec<_>>(), [1, 0].repeat(WAYS / 2));
     }
 
     #[test]
