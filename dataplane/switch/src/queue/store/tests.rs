@@ -310,6 +310,26 @@ fn minimum_frames_that_wait_fill_the_memory_in_which_they_lie_but_for_the_end() 
 }
 
 #[test]
+fn the_memory_reserved_for_a_queue_is_what_it_can_take_but_for_one_frame() {
+    let packing = Packing { whole: 0, below: Bytes(9_000), frames: 5_000 };
+    let mut pair = Pair::new(packing, 9_472);
+    for queue in 0..QUEUES {
+        // The first segment stays as it is, and the others are packed, into two chunks.
+        (0..SEGMENT + 120).for_each(|_| pair.push(queue, 60));
+        pair.pop(queue, SEGMENT);
+        // For each frame of the next segment that leaves, another one comes.
+        for _ in 0..SEGMENT {
+            pair.pop(queue, 1);
+            pair.push(queue, 60);
+        }
+        // The third segment is unpacked beside them.
+        pair.pop(queue, 1);
+    }
+    pair.assert_within_the_memory_reserved();
+    assert_eq!(pair.bank.live.get() as usize, QUEUES * (Packing::PER_QUEUE - 1));
+}
+
+#[test]
 fn a_packed_frame_for_which_there_is_no_memory_waits_and_is_the_next_to_leave() {
     let packing = Packing { whole: 0, below: Bytes(2_000), frames: 1_000 };
     let mut pair = Pair::new(packing, 2_304);
