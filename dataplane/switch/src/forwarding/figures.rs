@@ -39,3 +39,31 @@ pub(crate) static FIGURES: FigureList = FigureList {
 fn bridge(seen: Seen<'_>) -> Option<&BridgeCounters> {
     seen.look.bridge.as_ref()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Reading;
+    use crate::program::PortSettings;
+    use crate::shard::PortInspection;
+    use units::BitRate;
+    use wire::ethernet::MacAddress;
+
+    #[test]
+    fn figures_are_those_of_the_bridge_where_the_switch_is_one() {
+        let settings = PortSettings::lossy("a", MacAddress::default(), BitRate::gigabits(10));
+        let read = |bridge| {
+            let look = PortInspection { bridge, ..Default::default() };
+            ["moved_addresses", "displaced_addresses", "refused_changes"].map(|key| {
+                let figure = FIGURES.figure(key).unwrap();
+                figure.read(Seen { settings: &settings, look: &look }).map(|reading| match reading {
+                    Reading::Number(number) => number,
+                    _ => panic!("{key} is a number"),
+                })
+            })
+        };
+        let counters = BridgeCounters { moved: 1, displaced: 2, refused: 3 };
+        assert_eq!(read(Some(counters)), [Some(1), Some(2), Some(3)]);
+        assert_eq!(read(None), [None; 3]);
+    }
+}

@@ -292,3 +292,45 @@ fn settings(seen: Seen<'_>) -> Option<&Lscc> {
 fn lscc(seen: Seen<'_>) -> Option<&LsccReport> {
     seen.look.lscc.as_ref().filter(|_| seen.settings.lscc.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Reading;
+    use crate::program::PortSettings;
+    use crate::shard::PortInspection;
+    use units::{BitRate, WireBytes};
+    use wire::ethernet::MacAddress;
+
+    #[test]
+    fn figures_are_those_of_lscc_where_it_runs_and_is_configured() {
+        let plain = PortSettings::lossy("a", MacAddress::default(), BitRate::gigabits(10));
+        let configured = PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() };
+        let report = LsccReport {
+            rates: Default::default(),
+            feedback: Default::default(),
+            received_rate: None,
+            lapsed: 0,
+            pseudo_queue: WireBytes(7),
+            longest_pseudo_queue: WireBytes(8),
+            limiter: Default::default(),
+            known_flows: 9,
+            flows: Default::default(),
+            data_flows: Default::default(),
+            resolver: Default::default(),
+        };
+        let running = PortInspection { lscc: Some(report), ..Default::default() };
+        let silent = PortInspection::default();
+        let number = |path, settings, look| match FIGURES.figure(path).unwrap().read(Seen { settings, look })
+        {
+            Some(Reading::Number(number)) => Some(number),
+            _ => None,
+        };
+        for (settings, look, is_there) in
+            [(&configured, &running, true), (&configured, &silent, false), (&plain, &running, false)]
+        {
+            assert_eq!(number("interval_ns", settings, look), is_there.then_some(Lscc::PLAIN.interval.0));
+            assert_eq!(number("pseudo_queue_wire_bytes", settings, look), is_there.then_some(7));
+        }
+    }
+}
