@@ -277,6 +277,8 @@ pub enum ProblemKind {
     NotAHost { node: u32 },
     #[error("is not an option of the model{}; it is left out", did_you_mean(nearest))]
     UnknownOption { nearest: Option<String> },
+    #[error("is before the last flow starts, so the limit is {until} after the first one")]
+    StopsEarly { until: Interval },
     #[error("has no counterpart: here, {here}")]
     Untranslated { here: &'static str },
     #[error("has no value for {}, the rate of a link", rate.bits_per_second())]

@@ -32,7 +32,7 @@ fn check(translated: &Translated) -> Result<Vec<Problem>, ConfigError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("scenario.toml");
     fs::write(&path, &translated.scenario).unwrap();
-    for (name, text) in &translated.lists {
+    for (name, text) in translated.lists.iter() {
         fs::write(directory.path().join(name), text).unwrap();
     }
     let scenario = ScenarioFile::load(&path)?;
@@ -162,6 +162,30 @@ fn a_buffer_that_headroom_takes_whole_is_refused() {
     texts[0] = texts[0].replace("2us", "2ms");
     let error = translate(&texts).unwrap_err().to_string();
     assert!(error.contains("config.txt:33:1: BUFFER_SIZE: switch 3 has 32MiB"), "{error}");
+}
+
+#[test]
+fn a_stop_before_the_last_flow_is_a_warning_and_becomes_its_start() {
+    let mut texts = texts("incast-dcqcn");
+    texts[2] = texts[2].replace("STOP_TIME 4.00", "STOP_TIME 2.000004");
+    let translated = translate(&texts).unwrap();
+    assert!(translated.scenario.contains("until = \"10us\"\nlimit = \"10us\""), "{}", translated.scenario);
+    let warnings: Vec<_> = translated.warnings.iter().map(Problem::to_string).collect();
+    let expected = "config.txt:8:1: warning: SIMULATOR_STOP_TIME: is before the last flow starts, so the limit is \
+                    10us after the first one";
+    assert_eq!(warnings, [expected]);
+}
+
+#[test]
+fn a_translation_is_checked_before_it_is_written() {
+    let mut texts = texts("incast-dcqcn");
+    let read = |texts: &_| ScenarioFile::translated(&translate(texts).unwrap(), "scenario.toml").unwrap();
+    let scenario = read(&texts);
+    assert_eq!(scenario.build(&[]).unwrap().flows().count(), 3);
+    assert_eq!(scenario.check().unwrap(), []);
+    texts[0] = "5 2 3\n3 4\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 4 100Gbps 1us 0\n".into();
+    let error = read(&texts).check().unwrap_err().to_string();
+    assert!(error.ends_with("topology: no path leads from h2 to h0"), "{error}");
 }
 
 #[test]

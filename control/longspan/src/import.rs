@@ -7,19 +7,20 @@ use config::scenario::{ScenarioFile, load_ns3};
 use std::fs;
 use std::path::Path;
 
-/// Translates the files, writes the scenario, and checks it. Prints a line for it, and one for each warning.
+/// Translates the files, checks the scenario, and writes it if it is valid. Prints a line for it, and one for each
+/// warning.
 ///
 /// # Errors
 /// [`Failure::Config`] if a file or the scenario is invalid, [`Failure::Write`].
 pub fn run(args: &ImportNs3Args) -> Result<(), Failure> {
     let translated = load_ns3([&args.topology, &args.flows, &args.options])?;
-    write(&args.out, |directory| fs::create_dir_all(directory))?;
     let scenario = args.out.join("scenario.toml");
+    let more = ScenarioFile::translated(&translated, &scenario.display().to_string())?.check()?;
+    write(&args.out, |directory| fs::create_dir_all(directory))?;
     write(&scenario, |path| fs::write(path, &translated.scenario))?;
-    for (name, text) in &translated.lists {
+    for (name, text) in translated.lists.iter() {
         write(&args.out.join(name), |path| fs::write(path, text))?;
     }
-    let more = ScenarioFile::load(&scenario)?.check()?;
     let mut text = format!("{}: OK: scenario, flows: {}\n", scenario.display(), translated.flows);
     for warning in translated.warnings.iter().chain(&more) {
         text += &format!("{warning}\n");
@@ -29,4 +30,34 @@ pub fn run(args: &ImportNs3Args) -> Result<(), Failure> {
 
 fn write(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), Failure> {
     make(path).map_err(|source| Failure::Write { path: path.into(), source, running: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_that_is_not_valid_leaves_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let options = "RP_TIMER 300\nEWMA_GAIN 0.004\nRATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nBUFFER_SIZE 32\n\
+                       KMAX_MAP 1 100000000000 1600\nKMIN_MAP 1 100000000000 400\nPMAX_MAP 1 100000000000 0.2\n";
+        let links = "0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n";
+        let mut args = ImportNs3Args {
+            topology: file("apart.txt", &format!("4 2 2\n2 3\n{links}")),
+            flows: file("flow.txt", "1\n0 1 3 100 1000 2\n"),
+            options: file("config.txt", options),
+            out: directory.path().join("imported"),
+        };
+        let refused = run(&args).unwrap_err().to_string();
+        assert!(refused.ends_with("no path leads from h1 to h0"), "{refused}");
+        assert!(!args.out.exists());
+        args.topology = file("joined.txt", &format!("4 2 3\n2 3\n{links}2 3 100Gbps 1us 0\n"));
+        run(&args).unwrap();
+        assert!(args.out.join("scenario.toml").exists() && args.out.join("flows.csv").exists());
+    }
 }

@@ -1,7 +1,6 @@
 //! Builds a scenario from its file and overrides.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use endpoint::{CongestionControl, Dcqcn, HostSettings, Station};
@@ -10,6 +9,7 @@ use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
 use units::{Interval, Nanos, PortId, PrioritySet};
 
+use super::beside::Beside;
 use super::host::HostDecl;
 use super::model::{Sampling, Scenario};
 use super::names::Names;
@@ -41,11 +41,7 @@ struct Written {
 }
 
 /// Builds the scenario. Returns `None` and notes errors if that fails.
-pub(super) fn build(
-    table: &DeTable<'_>,
-    file: (&str, Option<&Path>),
-    problems: &Problems<'_>,
-) -> Option<Scenario> {
+pub(super) fn build(table: &DeTable<'_>, file: (&str, &Beside), problems: &Problems<'_>) -> Option<Scenario> {
     let mut document = Section::document(table, problems);
     // Variants and claims were read before.
     let skip = |section: &mut Section<'_, '_>| drop(section.rest());
@@ -63,7 +59,7 @@ pub(super) fn build(
     let topology = if whole { finish(plan, &document, problems) } else { None };
     let traffic = topology.as_ref().map(|topology| {
         let mut traffic = Traffic::default();
-        let reader = traffic::Reader { topology, directory: file.1, until: Nanos(written.run.until().0) };
+        let reader = traffic::Reader { topology, beside: file.1, until: Nanos(written.run.until().0) };
         document.tables("traffic", |it| reader.read(it, &mut traffic));
         document.expect("traffic", "[[traffic]] with group = \"all\" and pattern = \"poisson\"");
         traffic
@@ -116,7 +112,7 @@ fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Op
 }
 
 fn assemble(
-    file @ (name, _): (&str, Option<&Path>),
+    file @ (name, _): (&str, &Beside),
     written: Written,
     topology: Topology,
     traffic: Traffic,
@@ -189,7 +185,7 @@ fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
 
 /// Makes the switches, in the order of nodes, and notes their problems.
 fn switches(
-    (_, directory): (&str, Option<&Path>),
+    (_, beside): (&str, &Beside),
     written: &Written,
     topology: &Topology,
     traffic: &Traffic,
@@ -215,7 +211,7 @@ fn switches(
         switch: &written.switch,
         long_haul: &written.long_haul,
         nodes: &nodes,
-        directory,
+        beside,
     };
     let make = |id| match topology.node(id).role {
         Role::Host => None,

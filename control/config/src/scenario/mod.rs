@@ -5,6 +5,7 @@
 //!
 //! `docs/scenarios.md` describes every key.
 
+mod beside;
 mod build;
 mod host;
 mod import;
@@ -27,7 +28,7 @@ pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
 pub use words::Better;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::de::DeTable;
 
@@ -40,6 +41,7 @@ use crate::render::in_markdown;
 use crate::section::Section;
 use crate::table::Table;
 use crate::value::Name;
+use beside::Beside;
 use overlay::Overlay;
 
 /// A scenario as its file describes it.
@@ -55,7 +57,7 @@ pub struct ScenarioFile {
     pub quick: Vec<Override>,
     file: String,
     text: String,
-    directory: Option<PathBuf>,
+    beside: Beside,
 }
 
 /// A way to run a scenario.
@@ -78,7 +80,8 @@ impl ScenarioFile {
         let path = path.as_ref();
         let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
         let text = read_text(path).map_err(unreadable)?;
-        Self::read(text, path.display().to_string(), path.parent().map(Into::into))
+        let beside = path.parent().map_or(Beside::Nowhere, |directory| Beside::Directory(directory.into()));
+        Self::read(text, path.display().to_string(), beside)
     }
 
     /// Reads the scenario in `text`. `name` stands for the file in messages; without directory and ending it is also
@@ -87,17 +90,26 @@ impl ScenarioFile {
     /// # Errors
     /// [`ConfigError::Invalid`] as for [`ScenarioFile::load`].
     pub fn parse(text: &str, name: &str) -> Result<Self, ConfigError> {
-        Self::read(text.into(), name.into(), None)
+        Self::read(text.into(), name.into(), Beside::Nowhere)
     }
 
-    fn read(text: String, file: String, directory: Option<PathBuf>) -> Result<Self, ConfigError> {
+    /// Reads a translated scenario, whose files need not be written. `name` stands for the file as in
+    /// [`ScenarioFile::parse`].
+    ///
+    /// # Errors
+    /// [`ConfigError::Invalid`] as for [`ScenarioFile::load`].
+    pub fn translated(from: &Translated, name: &str) -> Result<Self, ConfigError> {
+        Self::read(from.scenario.clone(), name.into(), Beside::Texts(from.lists.clone()))
+    }
+
+    fn read(text: String, file: String, beside: Beside) -> Result<Self, ConfigError> {
         let problems = Problems::new(&file, &text);
         let parts = load::table(&text, &problems).map(|table| {
             let mut section = Section::document(&table, &problems);
             Parts::read(&mut section, &|offset| Location::new(&file, &text, offset))
         });
         let (Parts { variants, claims, quick }, _) = problems.finish(parts)?;
-        Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, directory })
+        Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, beside })
     }
 
     /// Whether `text` describes a scenario and not a gateway, which has no `[topology]`.
@@ -116,7 +128,7 @@ impl ScenarioFile {
         let problems = Problems::with_additions(&self.file, &self.text, overlay.additions());
         let built = load::table(&self.text, &problems).and_then(|mut table| {
             overlay.apply(&mut table, &problems);
-            build::build(&table, (&self.name, self.directory.as_deref()), &problems)
+            build::build(&table, (&self.name, &self.beside), &problems)
         });
         let (scenario, warnings) = problems.finish(built)?;
         Ok(Scenario { warnings, ..scenario })

@@ -1,7 +1,6 @@
 //! Generates the configuration of each switch from the plan and the wishes of the scenario, and reads it like the
 //! file of a gateway.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use simulation::NodeId;
@@ -10,9 +9,9 @@ use switch::program::Program;
 use toml::de::DeTable;
 use units::{BitRate, Bytes, PrioritySet};
 
+use super::beside::Beside;
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
-use super::traffic::NO_DIRECTORY;
 use super::tree::{Node, Tree};
 use super::wishes::{EcnDecl, PortWish, SwitchWish};
 use crate::gateway::Gateway;
@@ -44,7 +43,7 @@ pub(super) struct Maker<'a> {
     pub long_haul: &'a PortWish,
     /// The wishes for each node, in the order of nodes.
     pub nodes: &'a [Vec<&'a NodeDecl>],
-    pub directory: Option<&'a Path>,
+    pub beside: &'a Beside,
 }
 
 /// A switch, ready to run.
@@ -78,10 +77,7 @@ impl Maker<'_> {
 
     fn load(&self, node: &PlanNode, file: &At<String>, problems: &Problems<'_>) -> Option<Made> {
         let of_file = |reason: String| ProblemKind::File { path: file.value.clone(), reason };
-        let loaded = self
-            .directory
-            .ok_or_else(|| NO_DIRECTORY.to_owned())
-            .and_then(|directory| load::load(directory.join(&file.value)).map_err(|error| error.to_string()));
+        let loaded = self.beside.gateway(&file.value);
         let gateway = loaded.map_err(|reason| problems.error(&file.place, of_file(reason))).ok()?;
         for warning in &gateway.warnings {
             problems.warning(&file.place, of_file(warning.to_string()));

@@ -1,6 +1,5 @@
 //! `[[traffic]]`: reads which hosts send which flows to which others.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use simulation::NodeId;
@@ -12,10 +11,10 @@ use simulation::workload::{
 use toml::de::DeValue;
 use units::{Bytes, Interval, Nanos, Priority};
 
+use super::beside::Beside;
 use super::names::Names;
 use super::run::{MOST, SOME};
 use super::words::{LoadWord, PatternWord as Word};
-use crate::file::read_text;
 use crate::machine::Probability;
 use crate::place::At;
 use crate::problem::ProblemKind;
@@ -25,9 +24,6 @@ use crate::value::{LARGEST, Name, value_types, wrong_type};
 
 /// The priority of RDMA in most networks.
 const PRIORITY: Priority = Priority::from_low_bits(3);
-
-/// The reason for which a file that a scenario names cannot be found.
-pub(super) const NO_DIRECTORY: &str = "a scenario that is not a file has no directory to find it in";
 
 /// The distributions that are built in.
 const KNOWN: [(&str, &str); 4] = [
@@ -126,7 +122,7 @@ pub(super) struct Traffic {
 /// Reads traffic between the hosts of a topology.
 pub(super) struct Reader<'a> {
     pub topology: &'a Topology,
-    pub directory: Option<&'a Path>,
+    pub beside: &'a Beside,
     /// No flow starts later.
     pub until: Nanos,
 }
@@ -295,12 +291,9 @@ impl Reader<'_> {
         Some(rows.into())
     }
 
-    /// The text of a file whose path begins in the directory of the scenario.
+    /// The text of a file beside the scenario.
     fn file(&self, section: &Section<'_, '_>, name: &At<String>) -> Option<String> {
-        let directory = self.directory.ok_or_else(|| NO_DIRECTORY.to_owned());
-        let text =
-            directory.and_then(|it| read_text(&it.join(&name.value)).map_err(|error| error.to_string()));
-        text.map_err(|reason| file_problem(section, name, reason)).ok()
+        self.beside.text(&name.value).map_err(|reason| file_problem(section, name, reason)).ok()
     }
 }
 

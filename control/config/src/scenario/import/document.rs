@@ -19,7 +19,9 @@ pub(super) struct Document<'a> {
     pub flows: &'a Flows,
     pub hosts: Hosts,
     pub buffers: Buffers,
-    /// The end of the run, counted from the first flow.
+    /// The time in which flows start, counted from the first one.
+    pub until: Interval,
+    /// The end of the run, counted in the same way.
     pub limit: Interval,
     /// The share of frames that any link without an error rate of its own loses.
     pub errors: f64,
@@ -42,9 +44,7 @@ impl Document<'_> {
     }
 
     fn write_run(&self, text: &mut String) -> core::fmt::Result {
-        let until = Interval(self.flows.last - self.flows.first).max(Interval::from_micros(1));
-        let limit = self.limit.max(until);
-        writeln!(text, "[scenario]\nuntil = \"{until}\"\nlimit = \"{limit}\"")?;
+        writeln!(text, "[scenario]\nuntil = \"{}\"\nlimit = \"{}\"", self.until, self.limit)?;
         let lossless: Vec<_> = self.flows.priorities.iter().map(|it| it.number().to_string()).collect();
         writeln!(text, "\n[network]\nlossless = [{}]", lossless.join(", "))
     }

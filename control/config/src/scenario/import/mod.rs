@@ -10,6 +10,7 @@ mod topology;
 mod words;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use units::{Bytes, Interval};
 
@@ -27,6 +28,9 @@ use crate::problem::{ConfigError, Problem, ProblemKind};
 /// Maximum size of a file of the model. Lists of flows are long.
 const LONG: Bytes = Bytes(1 << 30);
 
+/// The end of a run.
+const STOP: &str = "SIMULATOR_STOP_TIME";
+
 /// A file of the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Ns3File<'a> {
@@ -43,7 +47,7 @@ pub struct Translated {
     pub scenario: String,
     /// The lists of flows that it reads: names of files in its directory, and their texts. More than one if a single
     /// one would be too long to be read.
-    pub lists: Vec<(String, String)>,
+    pub lists: Arc<[(String, String)]>,
     /// The number of flows.
     pub flows: usize,
     /// Options that have no counterpart.
@@ -69,7 +73,7 @@ pub fn load_ns3(paths: [&Path; 3]) -> Result<Translated, ConfigError> {
 ///
 /// # Errors
 /// [`ConfigError::Invalid`] with all problems if a file is not valid. The scenario may still be refused when it is
-/// built, for example if a host cannot be reached.
+/// built ([`super::ScenarioFile::translated`]), for example if a host cannot be reached.
 pub fn translate_ns3([topology, flows, options]: [Ns3File<'_>; 3]) -> Result<Translated, ConfigError> {
     let problems = [topology, flows, options].map(|file| Problems::new(file.name, file.text));
     let network = Network::read(topology.text, &problems[0]);
@@ -98,11 +102,16 @@ fn document<'a>(
     options: &Options<'_, '_>,
     problems: &Problems<'_>,
 ) -> Option<Document<'a>> {
-    let limit = options.value("SIMULATOR_STOP_TIME", |word| match time(word, 1e9)? {
+    let stop = options.value(STOP, |word| match time(word, 1e9)? {
         end if end > flows.first => Ok(Interval(end - flows.first)),
         _ => Err(ProblemKind::out_of_range(short(word), "later than the first flow")),
     });
+    let until = Interval(flows.last - flows.first).max(Interval::from_micros(1));
+    if stop.is_some_and(|stop| stop < until) {
+        problems.warning(&options.place(STOP), ProblemKind::StopsEarly { until });
+    }
     let errors = options.number("ERROR_RATE_PER_LINK", 0.0..=1.0);
     let buffers = Buffers::new(options, network, problems);
-    Some(Document { network, flows, hosts, buffers: buffers?, limit: limit?, errors: errors? })
+    let limit = stop?.max(until);
+    Some(Document { network, flows, hosts, buffers: buffers?, until, limit, errors: errors? })
 }
