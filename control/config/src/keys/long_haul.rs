@@ -53,7 +53,7 @@ table! {
         most: At<BitRate>, auto("the link's");
         /// Q\*ref: the port sends direct CNPs while the pseudo-queue is longer, in wire bytes
         pseudo_reference: At<SizeWish>, auto("`\"auto\"`: `reference`");
-        /// The longest pseudo-queue; what goes out beyond it is not counted. Not above `pseudo_reference` is an error. `"none"` is the paper's, without a bound
+        /// The longest pseudo-queue; what goes out beyond it is not counted. Not above `pseudo_reference` is an error. `"none"` is the paper's, without a limit
         pseudo_limit: At<Option<Bytes>>, auto("twice `pseudo_reference`, at least 64KiB above it");
         /// A flow gets at most one direct CNP in this time
         cnp_interval: At<Interval>, within(SPANS), default(Interval::from_micros(50));

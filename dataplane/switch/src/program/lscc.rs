@@ -42,7 +42,7 @@ pub struct RateCalculation {
 pub struct RateLimiting {
     /// Q*ref: the length of the pseudo-queue above which direct CNPs are sent.
     pub reference: WireBytes,
-    /// The longest pseudo-queue, above `reference`: what does not fit is not counted. `None` is without a bound.
+    /// The longest pseudo-queue, above `reference`: what does not fit is not counted. `None` is without a limit.
     pub limit: Option<WireBytes>,
     /// The least interval between direct CNPs to a flow.
     pub cnp_interval: Interval,
