@@ -328,7 +328,7 @@ mod tests {
         assert_eq!((origin.port(), origin.mac(), origin.vlan()), (PortId(63), mac, 0xffe));
     }
 
-    /// A frame of this IP protocol, with a WRITE to port 4791 of UDP where that is 17.
+    /// A frame with this IP header, and the UDP header and BTH of a WRITE behind it.
     fn frame(ether_type: u16, ip: &[u8]) -> Vec<u8> {
         let udp = [0xc1, 0xa2, 0x12, 0xb7, 0, 46, 0, 0];
         let addresses = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1];

@@ -183,7 +183,7 @@ fn an_arp_request_is_answered_for_addresses_of_its_port_alone() {
 }
 
 #[test]
-fn what_looks_like_arp_under_another_ether_type_is_left_alone() {
+fn arp_under_another_ether_type_is_left_alone() {
     for sender in [[10, 0, 0, 9], [10, 0, 0, 254]] {
         let mut frame = arp(1, sender, [10, 0, 0, 254]);
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);

@@ -88,7 +88,7 @@ fn of_equal_paths_frames_of_the_gateway_take_the_one_through_their_port() {
 }
 
 #[test]
-fn equal_paths_share_flows_by_their_ports_and_take_what_has_none_by_its_addresses() {
+fn equal_paths_share_flows_by_ports_and_packets_without_ports_by_addresses() {
     let options = [1; 8];
     // PCP 2, VLAN 0x505: the tag begins like an IPv4 header.
     let tag = [0x81, 0, 0x45, 5];
