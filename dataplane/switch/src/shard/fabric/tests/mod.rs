@@ -1,6 +1,7 @@
 //! Whole switches: several queues for a priority, and what other shards hand over.
 
 mod handoff;
+mod ingress;
 mod queues;
 mod random;
 
@@ -63,7 +64,7 @@ impl Frame for Routed {
     }
 
     fn duplicate(&self) -> Option<Self> {
-        None
+        Some(self.clone())
     }
 }
 
@@ -113,12 +114,22 @@ impl Bench {
     }
 
     /// Takes `frames` in through `port`. Returns those that left at once.
-    fn inject(&mut self, port: PortId, mut frames: Vec<Routed>, takes_lone: bool) -> Vec<Routed> {
+    fn inject(&mut self, port: PortId, frames: Vec<Routed>, takes_lone: bool) -> Vec<Routed> {
+        self.inject_with(port, frames, takes_lone, |frame| Verdict::Forward(frame.to))
+    }
+
+    /// As [`Self::inject`], for frames that `verdict` decides about.
+    fn inject_with(
+        &mut self,
+        port: PortId,
+        mut frames: Vec<Routed>,
+        takes_lone: bool,
+        verdict: fn(&Routed) -> Verdict,
+    ) -> Vec<Routed> {
         let Self { program, fabric, now } = self;
         let mut out = Out { sent: Vec::new(), room: usize::MAX, takes_lone };
-        fabric.ingress(*now, port, &mut frames, program, &mut out, |_, _, frame| {
-            (Verdict::Forward(frame.to), frame.queue)
-        });
+        fabric
+            .ingress(*now, port, &mut frames, program, &mut out, |_, _, frame| (verdict(frame), frame.queue));
         out.sent
     }
 

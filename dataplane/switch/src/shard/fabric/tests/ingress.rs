@@ -1,0 +1,170 @@
+//! Frames that come in: copies, drops, control frames, and memory that runs low.
+
+use super::*;
+use crate::flow_control::PauseCause;
+use crate::ledger::Volume;
+use crate::reason::{Consumed, DropReason};
+use wire::pause;
+
+const C: PortId = PortId(2);
+/// A frame of 64 cells.
+const LENGTH: u64 = 1_000;
+
+fn bench() -> Bench {
+    Bench::new((0..3).map(|number| port(number, &[])).collect())
+}
+
+fn frame(to: PortId, priority: Priority) -> Routed {
+    Routed::new(to, priority, priority.into(), LENGTH)
+}
+
+impl Bench {
+    fn waiting(&self, port: PortId, priority: Priority) -> u64 {
+        self.fabric.egress[port.index()].queue(priority.into()).waiting().frames
+    }
+
+    /// Frames of `priority` dropped at ingress of port A, by reason, where there are any.
+    fn dropped(&self, priority: Priority) -> Vec<(DropReason, u64)> {
+        let dropped = self.fabric.ingress[A.index()].counters.dropped[priority.index()];
+        let each = DropReason::ALL.map(|reason| (reason, dropped[reason.index()].frames));
+        each.into_iter().filter(|(_, frames)| *frames > 0).collect()
+    }
+
+    fn occupancy(&self, priority: Priority) -> u64 {
+        self.fabric.ingress[A.index()].groups[priority.index()].occupancy().0
+    }
+
+    fn cause(&self, port: PortId, priority: Priority) -> Option<PauseCause> {
+        self.fabric.ingress[port.index()].pauses.cause(priority)
+    }
+
+    fn consumed(&self, kind: Consumed) -> u64 {
+        self.fabric.ingress[A.index()].counters.consumed[kind.index()].frames
+    }
+}
+
+#[test]
+fn a_flooded_frame_leaves_through_all_other_ports_in_the_first_queue_of_its_priority() {
+    let mut bench = Bench::new((0..3).map(|number| port(number, &[P3])).collect());
+    let flooded = Routed { queue: QueueId::from_low_bits(8), ..frame(B, P3) };
+    bench.inject_with(A, vec![flooded; 2], false, |_| Verdict::Flood);
+    assert_eq!([A, B, C].map(|port| bench.waiting(port, P3)), [0, 2, 2]);
+    let counters = &bench.fabric.ingress[A.index()].counters;
+    assert_eq!((counters.received[3].frames, counters.copies[3].frames), (2, 2));
+    assert_eq!(bench.occupancy(P3), 4 * 1_024);
+
+    let mut alone = Bench::new(vec![port(0, &[])]);
+    alone.inject_with(A, vec![frame(B, P3)], false, |_| Verdict::Flood);
+    assert_eq!(alone.dropped(P3), [(DropReason::NotConnected, 1)]);
+}
+
+#[test]
+fn an_egress_port_takes_frames_up_to_its_longest_however_they_come() {
+    let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
+    ports[B.index()].max_frame = Bytes(LENGTH);
+    let too_long = Routed { length: LENGTH + 1, ..frame(B, P3) };
+    // In a run, alone, and where the group has no room for a run.
+    for (before, lone, memory_low) in [(1, false, false), (0, true, false), (0, false, true)] {
+        let mut bench = Bench::new(ports.clone());
+        bench.inject(A, vec![frame(B, P3); before], lone);
+        bench.fabric.set_memory_low(memory_low);
+        let sent = bench.inject(A, vec![frame(B, P3)], lone).len() as u64;
+        bench.inject(A, vec![too_long.clone()], lone);
+        bench.inject(A, vec![too_long.clone(), frame(B, P3)], lone);
+        assert_eq!(bench.waiting(B, P3) + sent, before as u64 + 2);
+        assert_eq!(bench.dropped(P3), [(DropReason::Oversize, 2)]);
+    }
+}
+
+#[test]
+fn a_frame_that_is_dropped_at_egress_leaves_its_group_at_once() {
+    let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
+    ports[B.index()].queues[0].lossy.threshold = Threshold::Static(Bytes(2 * 1_024));
+    for burst in [1, 5] {
+        let mut bench = Bench::new(ports.clone());
+        (0..5 / burst).for_each(|_| drop(bench.inject(A, vec![frame(B, P0); burst], false)));
+        assert_eq!((bench.waiting(B, P0), bench.occupancy(P0)), (2, 2 * 1_024));
+        let dropped = bench.fabric.egress[B.index()].queue(P0.into()).dropped;
+        assert_eq!(
+            dropped[DropReason::QueueThreshold.index()],
+            Volume { frames: 3, bytes: Bytes(3 * LENGTH) }
+        );
+        assert_eq!(bench.fabric.ledger().discarded(A, B, P0).frames, 3);
+    }
+}
+
+#[test]
+fn low_memory_pauses_lossless_priorities_of_all_ports_until_it_is_over() {
+    let mut bench = bench();
+    bench.fabric.take_changed();
+    bench.fabric.set_memory_low(false);
+    assert!(!bench.fabric.has_changed(), "it was not low");
+    bench.fabric.egress[A.index()].gate.occupy(Nanos(0), Bytes(976));
+    bench.fabric.set_memory_low(true);
+    let low = Some(PauseCause::MemoryLow);
+    for port in [A, B, C] {
+        assert_eq!([P0, P3, P4].map(|priority| bench.cause(port, priority)), [None, low, low]);
+    }
+    assert_eq!(bench.fabric.take_changed().iter().count(), 3);
+    // The XOFF waits for the link like any frame.
+    assert_eq!((bench.fabric.port_deadline(A), bench.fabric.port_deadline(B)), (Nanos(1_000), Nanos(0)));
+    assert_eq!(bench.fabric.next_deadline(), Nanos(0));
+
+    bench.inject(A, vec![frame(C, P0), frame(C, P3)], false);
+    assert_eq!((bench.waiting(C, P0), bench.waiting(C, P3)), (0, 1), "lossless frames are still taken");
+    assert_eq!(bench.dropped(P0), [(DropReason::MemoryLow, 1)]);
+    for port in [B, C] {
+        bench.egress(port, 0);
+    }
+    assert_eq!(bench.fabric.egress[B.index()].control.frames, 1, "an XOFF was sent");
+    bench.fabric.set_memory_low(false);
+    assert_eq!([A, B, C].map(|port| bench.cause(port, P4)), [None; 3]);
+    assert_eq!(bench.fabric.port_deadline(B), Nanos(84), "an XON, when the XOFF has left");
+}
+
+/// A PFC frame for priority 3 or a PAUSE, to `destination` and with a VLAN tag or without.
+fn control(pfc: bool, destination: MacAddress, tagged: bool) -> Routed {
+    let (source, time) = (MacAddress([2, 0, 0, 0, 9, 9]), PauseQuanta(100));
+    let mut frame = Routed::pfc(PrioritySet::EMPTY.with(P3), time);
+    if !pfc {
+        frame.bytes = [0; 64];
+        pause::Frame { source, time }.emit(&mut frame.bytes).unwrap();
+    }
+    frame.bytes[..6].copy_from_slice(&destination.0);
+    if tagged {
+        frame.bytes.copy_within(12..60, 16);
+        frame.bytes[12..16].copy_from_slice(&[0x81, 0, 0x60, 1]);
+    }
+    frame
+}
+
+#[test]
+fn a_pause_stops_what_obeys_it_where_it_is_for_this_link() {
+    let (own, other) = (MacAddress([2, 0, 0, 0, 0, 0]), MacAddress([2, 0, 0, 0, 0, 1]));
+    let group = MacAddress::MAC_CONTROL;
+    let all: Vec<_> = Priority::all().collect();
+    for (pfc, obeys_all, expected) in
+        [(true, false, vec![P3]), (true, true, vec![P3]), (false, false, vec![]), (false, true, all)]
+    {
+        let mut port = port(0, &[]);
+        port.pfc.obey_global_pause = obeys_all;
+        for destination in [group, own] {
+            for lone in [true, false] {
+                let mut bench = Bench::new(vec![port.clone()]);
+                let frames = vec![control(pfc, destination, false); if lone { 1 } else { 2 }];
+                bench.inject(A, frames, false);
+                let stopped = bench.fabric.egress[A.index()].gate.pauses.stopped();
+                let queues = expected.iter().map(|priority| QueueId::from(*priority));
+                assert_eq!(stopped.iter().collect::<Vec<_>>(), queues.collect::<Vec<_>>());
+                let kind = if pfc { Consumed::Pfc } else { Consumed::Pause };
+                assert_eq!(bench.consumed(kind), if lone { 1 } else { 2 });
+            }
+        }
+        for (destination, tagged) in [(other, false), (group, true), (own, true)] {
+            let mut bench = Bench::new(vec![port.clone()]);
+            bench.inject(A, vec![control(pfc, destination, tagged)], false);
+            assert!(bench.fabric.egress[A.index()].gate.pauses.stopped().is_empty());
+            assert_eq!(bench.dropped(P0), [(DropReason::MalformedControl, 1)]);
+        }
+    }
+}
