@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn where_a_turn_is_short_enough_the_lightest_queue_sends_a_frame_in_each_round() {
-        let queues = [1, 50].map(|weight| queue(0, Scheduling::Weighted(weight)));
+        let queues = [2, 100].map(|weight| queue(0, Scheduling::Weighted(weight)));
         let (sent, longest) = sent(&queues, QueueSet::first(2), FAST, 200);
         assert_eq!((sent[1], longest), (50 * sent[0], 50 * 1_538));
     }

@@ -296,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_has_room_in_front_up_to_the_start_of_its_segment_or_for_a_whole_one() {
+        let (mut chains, mut chain) = (Chains::new(100, 1), Chain::default());
+        let mut room = vec![chains.room_in_front(&chain)];
+        (0..40).for_each(|item| chains.push(&mut chain, item));
+        for popped in [0, 5, 26, 1, 1] {
+            (0..popped).for_each(|_| assert!(chains.pop(&mut chain).is_some()));
+            room.push(chains.room_in_front(&chain));
+        }
+        assert_eq!(room, [32, 32, 5, 31, 32, 1]);
+    }
+
+    #[test]
     fn nothing_put_in_front_of_a_queue_leaves_it_as_it_was() {
         let (mut chains, mut chain) = (Chains::new(100, 1), Chain::default());
         chains.push(&mut chain, 7);

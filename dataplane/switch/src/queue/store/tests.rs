@@ -170,6 +170,24 @@ impl Pair {
         self.models[queue].push_back(known);
     }
 
+    /// Adds frames of these lengths as a run, as far as there is room for one.
+    fn run(&mut self, queue: usize, lengths: impl Iterator<Item = usize>) {
+        let (room, mut cells, mut frames) = (self.store.room_for_run(&self.fifos[queue]), Cells::ZERO, 0);
+        let mut lent = self.fifos[queue].lend();
+        for length in lengths {
+            let known = Known::new(self.pushed, length);
+            cells += known.cells();
+            if cells > room {
+                break;
+            }
+            self.pushed += 1;
+            frames += 1;
+            self.store.push_of_run(&mut lent, known.queued(&self.bank, self.memory));
+            self.models[queue].push_back(known);
+        }
+        self.store.end_run(&mut self.fifos[queue], lent, frames);
+    }
+
     /// Takes up to `frames` frames, and says why there were fewer: the queue is empty, or memory is.
     fn pop(&mut self, queue: usize, frames: usize) {
         for _ in 0..frames {
@@ -212,6 +230,7 @@ impl Pair {
     }
 
     fn assert_like_the_model(&self) {
+        assert_eq!(self.store.held, self.fifos.iter().map(|fifo| fifo.whole.length()).sum::<usize>());
         for (fifo, model) in self.fifos.iter().zip(&self.models) {
             assert_eq!((fifo.length(), fifo.is_empty()), (model.len(), model.is_empty()));
             let first = model.front().map(|known| (known.since, Bytes(known.content.len() as u64)));
@@ -233,6 +252,8 @@ impl Pair {
 enum Step {
     /// So many frames of lengths drawn from this range.
     Push(usize, u64, (usize, usize)),
+    /// The same, as a run.
+    Run(usize, u64, (usize, usize)),
     Pop(usize),
     PopWhile(usize),
     /// There is memory for so many frames.
@@ -246,14 +267,22 @@ fn any_step() -> impl Strategy<Value = (usize, Step)> {
         2 => Just((14, 2_304)),
         1 => Just((14, 9_216)),
     ];
+    let frames = (0..150_usize, any::<u64>(), lengths);
     let step = prop_oneof![
-        5 => (0..150_usize, any::<u64>(), lengths).prop_map(|(frames, seed, of)| Step::Push(frames, seed, of)),
+        5 => frames.clone().prop_map(|(frames, seed, of)| Step::Push(frames, seed, of)),
+        1 => frames.prop_map(|(frames, seed, of)| Step::Run(frames, seed, of)),
         2 => (0..200_usize).prop_map(Step::Pop),
         2 => (0..200_usize).prop_map(Step::PopWhile),
         1 => (0..40_u64).prop_map(Step::Memory),
         1 => Just(Step::Memory(u64::MAX)),
     ];
     (0..QUEUES, step)
+}
+
+/// So many lengths, drawn from a range.
+fn lengths(frames: usize, seed: u64, (least, most): (usize, usize)) -> impl Iterator<Item = usize> {
+    let mut rng = Pcg32::seed_from_u64(seed);
+    (0..frames).map(move |_| least + rng.next_u32() as usize % (most - least + 1))
 }
 
 fn any_packing() -> impl Strategy<Value = (Packing, usize)> {
@@ -276,13 +305,11 @@ proptest! {
         let mut pair = Pair::new(packing, memory);
         for (queue, step) in steps {
             match step {
-                Step::Push(frames, seed, (least, most)) => {
-                    let mut rng = Pcg32::seed_from_u64(seed);
-                    for _ in 0..frames {
-                        pair.push(queue, least + rng.next_u32() as usize % (most - least + 1));
-                        pair.assert_within_the_memory_reserved();
-                    }
-                }
+                Step::Push(frames, seed, of) => lengths(frames, seed, of).for_each(|length| {
+                    pair.push(queue, length);
+                    pair.assert_within_the_memory_reserved();
+                }),
+                Step::Run(frames, seed, of) => pair.run(queue, lengths(frames, seed, of)),
                 Step::Pop(frames) => pair.pop(queue, frames),
                 Step::PopWhile(frames) => pair.pop_while(queue, frames),
                 Step::Memory(frames) => pair.bank.allowance.set(frames),
@@ -305,6 +332,7 @@ fn minimum_frames_that_wait_fill_the_memory_in_which_they_lie_but_for_the_end() 
     (0..20_000).for_each(|_| pair.push(0, 60));
     // 64 frames in memory of their own; the others, of 5 cells, in memory of 144.
     assert_eq!(pair.bank.live.get(), 64 + ((20_000 - 64) * 5_u64).div_ceil(144));
+    assert_eq!(pair.fifos[0].stretches.length(), 1, "no whole frame is between them");
     pair.pop_while(0, usize::MAX);
     assert_eq!(pair.bank.live.get(), 0);
 }
@@ -345,5 +373,21 @@ fn a_packed_frame_for_which_there_is_no_memory_waits_and_is_the_next_to_leave() 
     assert_eq!(pair.models[0].len(), 100 - SEGMENT - 1);
     pair.bank.allowance.set(u64::MAX);
     pair.pop_while(0, 100);
+    assert!(pair.models[0].is_empty());
+}
+
+#[test]
+fn a_short_frame_in_several_pieces_is_not_packed() {
+    let packing = Packing { whole: 0, below: Bytes(2_000), frames: 1_000 };
+    let mut pair = Pair::new(packing, 512);
+    // Packed frames of 200 bytes take 14 cells, and there are 32 in the memory of one.
+    for (count, length, memory) in
+        [(SEGMENT, 200, SEGMENT as u64), (32, 200, 14), (40, 600, 40), (32, 200, 14)]
+    {
+        let before = pair.bank.live.get();
+        (0..count).for_each(|_| pair.push(0, length));
+        assert_eq!(pair.bank.live.get() - before, memory);
+    }
+    pair.pop(0, usize::MAX);
     assert!(pair.models[0].is_empty());
 }

@@ -1,9 +1,12 @@
 //! Frames that come in: copies, drops, control frames, and memory that runs low.
 
 use super::*;
-use crate::flow_control::PauseCause;
+use crate::flow_control::{Directive, PauseCause};
 use crate::ledger::Volume;
+use crate::program::{Bifrost, FlowControl, VirtualIncoming};
 use crate::reason::{Consumed, DropReason};
+use core::num::NonZeroU32;
+use units::{Interval, WireBytes};
 use wire::pause;
 
 const C: PortId = PortId(2);
@@ -59,16 +62,20 @@ fn a_flooded_frame_leaves_through_all_other_ports_in_the_first_queue_of_its_prio
 }
 
 #[test]
-fn an_egress_port_takes_frames_up_to_its_longest_however_they_come() {
-    let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
-    ports[B.index()].max_frame = Bytes(LENGTH);
+fn a_port_takes_frames_up_to_its_longest_however_they_come() {
     let too_long = Routed { length: LENGTH + 1, ..frame(B, P3) };
     // In a run, alone, and where the group has no room for a run.
-    for (before, lone, memory_low) in [(1, false, false), (0, true, false), (0, false, true)] {
-        let mut bench = Bench::new(ports.clone());
+    let ways = [(1, false, false), (0, true, false), (0, false, true)];
+    for (limited, (before, lone, memory_low)) in
+        [A, B].into_iter().flat_map(|port| ways.map(|way| (port, way)))
+    {
+        let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
+        ports[limited.index()].max_frame = Bytes(LENGTH);
+        let mut bench = Bench::new(ports);
         bench.inject(A, vec![frame(B, P3); before], lone);
         bench.fabric.set_memory_low(memory_low);
         let sent = bench.inject(A, vec![frame(B, P3)], lone).len() as u64;
+        assert_eq!(sent, u64::from(lone), "nothing is in its way");
         bench.inject(A, vec![too_long.clone()], lone);
         bench.inject(A, vec![too_long.clone(), frame(B, P3)], lone);
         assert_eq!(bench.waiting(B, P3) + sent, before as u64 + 2);
@@ -120,6 +127,77 @@ fn low_memory_pauses_lossless_priorities_of_all_ports_until_it_is_over() {
     bench.fabric.set_memory_low(false);
     assert_eq!([A, B, C].map(|port| bench.cause(port, P4)), [None; 3]);
     assert_eq!(bench.fabric.port_deadline(B), Nanos(84), "an XON, when the XOFF has left");
+}
+
+#[test]
+fn a_lone_frame_waits_behind_a_pfc_frame_that_is_due() {
+    let mut bench = bench();
+    let pause = Directive::Pause { priority: P4, cause: PauseCause::Threshold };
+    bench.fabric.ingress[B.index()].pauses.follow(pause);
+    assert_eq!(bench.inject(A, vec![frame(B, P3)], true), []);
+    assert_eq!(bench.inject(A, vec![frame(C, P3)], true).len(), 1);
+}
+
+#[test]
+fn the_first_frame_of_a_queue_changes_the_deadline_of_its_port_and_those_behind_it_do_not() {
+    for burst in [1, 3] {
+        let mut bench = bench();
+        bench.fabric.take_changed();
+        let changed = [(P3, true), (P3, false), (P4, true)].map(|(priority, changes)| {
+            bench.inject(A, vec![frame(B, priority); burst], false);
+            (bench.fabric.has_changed(), bench.fabric.take_changed().contains(B)) == (changes, changes)
+        });
+        assert_eq!(changed, [true; 3]);
+    }
+}
+
+#[test]
+fn a_group_that_frames_fill_pauses_its_sender_and_resumes_it_when_they_have_left() {
+    let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
+    if let Some(group) = ports[A.index()].groups[P3.index()].lossless_mut() {
+        (group.xoff, group.xon) = (Threshold::Static(Bytes(4 * 1_024)), Bytes(2 * 1_024));
+    }
+    let mut bench = Bench::new(ports);
+    bench.inject(A, vec![frame(B, P3); 5], false);
+    assert_eq!(bench.cause(A, P3), Some(PauseCause::Threshold));
+    bench.egress(A, 8);
+    let sent = bench.fabric.ingress[A.index()].pauses.sent(P3);
+    assert_eq!((sent.xoff, sent.xon, bench.fabric.egress[A.index()].control.frames), (1, 0, 1));
+    for left in 1..=4 {
+        bench.fabric.take_changed();
+        bench.now = bench.fabric.port_deadline(B);
+        assert_eq!(bench.egress(B, 8).len(), 1);
+        assert_eq!(bench.cause(A, P3).is_none(), left == 4, "1,024 bytes are below XON");
+        assert!(bench.fabric.take_changed().contains(A));
+    }
+    bench.egress(A, 8);
+    assert_eq!(bench.fabric.ingress[A.index()].pauses.sent(P3).xon, 1);
+}
+
+#[test]
+fn data_wakes_the_scheme_of_its_port_and_control_frames_do_not() {
+    let flow_control = FlowControl::Bifrost(Bifrost {
+        buffer: WireBytes(50_000),
+        slot: Interval(1_000),
+        round_trip: Interval(3_000),
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: VirtualIncoming::Counter,
+        holdover: Interval::ZERO,
+        lateness: Interval::ZERO,
+    });
+    let port_a = PortSettings { flow_control, ..port(0, &[]) };
+    for (lone, copies) in [(true, 1), (false, 2)] {
+        let mut bench = Bench::new(vec![port_a.clone(), port(1, &[])]);
+        bench.inject(A, vec![Routed::pfc(PrioritySet::EMPTY, PauseQuanta(1)); copies], lone);
+        assert_eq!(bench.fabric.port_deadline(A), Nanos::NEVER);
+        bench.fabric.take_changed();
+        bench.inject(A, vec![frame(B, P3); copies], lone);
+        assert_eq!(bench.fabric.port_deadline(A), Nanos(1_000));
+        assert!(bench.fabric.take_changed().contains(A));
+        bench.now = Nanos(1_000);
+        bench.egress(A, 8);
+        assert_eq!(bench.fabric.port_deadline(A), Nanos(2_000), "the next slot");
+    }
 }
 
 /// A PFC frame for priority 3 or a PAUSE, to `destination` and with a VLAN tag or without.

@@ -41,6 +41,17 @@ fn a_pause_stops_every_queue_of_its_priority_and_no_other() {
     assert_eq!(queues_of(&bench.egress(B, 1)), [3]);
 }
 
+#[test]
+fn within_the_window_one_call_lets_several_queues_have_their_turn() {
+    let port_b = PortSettings { tx_window: Interval(10_000), ..port(1, &[]) };
+    let mut bench = Bench::new(vec![port(0, &[]), port_b]);
+    for (priority, queue) in [(P0, 0), (P3, 3), (P4, 4)] {
+        bench.inject(A, frames(priority, queue, 2), false);
+    }
+    assert_eq!(queues_of(&bench.egress(B, 5)), [4, 4, 3, 3, 0]);
+    assert_eq!(queues_of(&bench.egress(B, 5)), [0]);
+}
+
 /// The bytes that each queue of port B has sent after `total` wire bytes, while the queues of `filled` always hold frames.
 fn shares(port_b: PortSettings, filled: &[(Priority, u8)], total: u64) -> Vec<u64> {
     let mut sent = vec![0; port_b.queues.len()];
