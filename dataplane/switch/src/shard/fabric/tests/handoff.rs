@@ -4,7 +4,7 @@ use super::*;
 use crate::flows::notifications::Notification;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
-use crate::shard::fabric::way_out::{Cargo, Handoff};
+use crate::shard::fabric::way_out::{Cargo, Handoff, WayOut};
 use core::net::Ipv4Addr;
 use units::PortSet;
 use wire::ip::{Dscp, Ecn};
@@ -92,6 +92,8 @@ fn frames_for_another_shard_leave_in_order_and_wait_where_its_outbox_is_full() {
     let mut pair = Pair::new();
     (0..6).for_each(|_| pair.inject(P3, 100));
     assert_eq!(pair.fabrics[0].held_back(), 600 - 256);
+    let first = pair.fabrics[0].outbox(ShardId(1)).first().and_then(Handoff::frame);
+    assert_eq!(first.map(|(from, frame)| (from, frame.label)), Some((A, 0)));
     let carried = [(); 4].map(|()| pair.carry());
     assert_eq!(carried, [256, 256, 88, 0]);
     // A frame of 1,000 bytes takes 63 cells and one for its label.
@@ -148,13 +150,22 @@ fn a_shard_sees_what_the_other_holds_of_the_pools() {
 }
 
 #[test]
+fn a_notification_goes_to_another_shard_where_its_outbox_has_room() {
+    let mut way = WayOut::<Routed>::new();
+    let taken: Vec<_> = (0..300).map(|_| way.notify(B, cnp())).collect();
+    assert_eq!(taken, [vec![true; 256], vec![false; 44]].concat());
+    assert_eq!((way.outbox.len(), way.room()), (256, 0));
+    assert!(way.outbox.iter().all(|handoff| handoff.egress == B && handoff.frame().is_none()));
+}
+
+#[test]
 fn a_notification_from_another_shard_changes_the_deadline_of_its_port() {
     let program = Program::new(settings(vec![port(0, &[]), port(1, &[])])).unwrap();
     let ledger = Arc::new(Ledger::new(2, 2));
     let mut fabric = Fabric::<Routed>::new(ShardId(0), &program, ledger, vec![ShardId(0), ShardId(1)]);
     assert!(fabric.has_changed());
     assert_eq!((fabric.take_changed(), fabric.port_deadline(A)), (PortSet::first(2), Nanos::NEVER));
-    assert!(!fabric.has_changed());
+    assert_eq!((fabric.has_changed(), fabric.next_deadline()), (false, Nanos::NEVER));
     fabric.accept(Nanos(5), &mut vec![Handoff { egress: A, cargo: Cargo::Notification(cnp()) }]);
     assert_eq!(fabric.port_deadline(A), Nanos::ZERO);
     assert_eq!(fabric.take_changed(), [A].into_iter().collect::<PortSet>());

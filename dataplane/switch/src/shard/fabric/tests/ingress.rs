@@ -130,6 +130,21 @@ fn low_memory_pauses_lossless_priorities_of_all_ports_until_it_is_over() {
 }
 
 #[test]
+fn a_port_answers_1000_frames_at_once_and_drops_more_by_name() {
+    for burst in [1, 17] {
+        let mut bench = bench();
+        for _ in 0..1_020 / burst {
+            let answer = |_: &Routed| Verdict::Answer(Consumed::Echo);
+            assert_eq!(bench.inject_with(A, vec![frame(B, P0); burst], true, answer), []);
+        }
+        assert_eq!((bench.waiting(A, P0), bench.consumed(Consumed::Echo)), (1_000, 1_000));
+        let counters = &bench.fabric.ingress[A.index()].counters;
+        assert_eq!((counters.answers[0].frames, counters.received[0].frames), (1_000, 20));
+        assert_eq!(bench.dropped(P0), [(DropReason::AnswerLimit, 20)]);
+    }
+}
+
+#[test]
 fn a_lone_frame_waits_behind_a_pfc_frame_that_is_due() {
     let mut bench = bench();
     let pause = Directive::Pause { priority: P4, cause: PauseCause::Threshold };
