@@ -42,10 +42,12 @@ reasons! {
         InvalidSource = "invalid_source",
         /// A link-local group address (IEEE 802.1Q table 8-1), which no bridge forwards.
         LinkLocal = "link_local",
-        /// A MAC control frame of an unknown opcode, or a malformed one.
+        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame.
         MalformedControl = "malformed_control",
         /// A rate feedback message that came in through a port without LSCC.
         ForeignFeedback = "foreign_feedback",
+        /// A grant frame that came in through a port without BifrostX.
+        ForeignGrants = "foreign_grants",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.
@@ -108,6 +110,8 @@ reasons! {
         Echo = "echo",
         /// An IPv6 neighbour solicitation for an address of the gateway: answered.
         NeighbourSolicitation = "neighbour_solicitation",
+        /// A grant frame of BifrostX, followed or not.
+        Grants = "grants",
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.

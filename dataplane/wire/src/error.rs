@@ -48,6 +48,8 @@ pub enum Protocol {
     Icmpv6,
     /// Rate feedback message of LSCC.
     RateFeedback,
+    /// Grant frame of BifrostX.
+    Grants,
     /// MAC control frame.
     MacControl,
     /// Priority-based flow control frame.
@@ -80,6 +82,7 @@ impl fmt::Display for Protocol {
             Self::Icmpv4 => "ICMPv4",
             Self::Icmpv6 => "ICMPv6",
             Self::RateFeedback => "rate feedback",
+            Self::Grants => "grant frame",
             Self::MacControl => "MAC control",
             Self::Pfc => "PFC",
             Self::Pause => "PAUSE",

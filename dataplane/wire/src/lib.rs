@@ -17,6 +17,7 @@ mod bytes;
 pub mod checksum;
 mod error;
 pub mod ethernet;
+pub mod grants;
 pub mod icmpv4;
 pub mod icmpv6;
 pub mod int;

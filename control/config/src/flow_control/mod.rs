@@ -5,7 +5,7 @@
 
 pub(crate) mod bifrost;
 
-use switch::program::{FlowControl, FlowControlError, LosslessGroup, PortSettings};
+use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings};
 use units::{Interval, Priority, WireBytes};
 
 use crate::keys::port::{FlowControlWord, PortDecl};
@@ -25,9 +25,13 @@ pub(crate) fn build(
 ) -> Option<FlowControl> {
     match decl.flow_control() {
         FlowControlWord::Pfc => Some(FlowControl::Pfc),
-        FlowControlWord::Bifrost => {
+        word @ (FlowControlWord::Bifrost | FlowControlWord::BifrostX) => {
             let declared = bifrost::declared(decl)?;
-            Some(FlowControl::Bifrost(bifrost::build(&declared, port, link, problems)?))
+            let settings = bifrost::build(&declared, port, link, problems)?;
+            Some(match word {
+                FlowControlWord::BifrostX => FlowControl::BifrostX(settings),
+                _ => FlowControl::Bifrost(settings),
+            })
         }
     }
 }
@@ -36,19 +40,22 @@ pub(crate) fn build(
 pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
     match flow_control {
         FlowControl::Pfc => PortDecl { flow_control: at(FlowControlWord::Pfc), ..PortDecl::default() },
-        FlowControl::Bifrost(settings) => PortDecl {
-            flow_control: at(FlowControlWord::Bifrost),
-            bifrost: Some(bifrost::in_force(settings)),
-            ..PortDecl::default()
-        },
+        FlowControl::Bifrost(settings) => slots_in_force(FlowControlWord::Bifrost, settings),
+        FlowControl::BifrostX(settings) => slots_in_force(FlowControlWord::BifrostX, settings),
     }
+}
+
+fn slots_in_force(word: FlowControlWord, settings: &Bifrost) -> PortDecl {
+    PortDecl { flow_control: at(word), bifrost: Some(bifrost::in_force(settings)), ..PortDecl::default() }
 }
 
 /// The group of a scheme that bounds its own arrivals; `None` if headroom and thresholds bound them.
 pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<LosslessGroup> {
     match &port.flow_control {
         FlowControl::Pfc => None,
-        FlowControl::Bifrost(settings) => Some(bifrost::group(decl, settings, port)),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
+            Some(bifrost::group(decl, settings, port))
+        }
     }
 }
 
@@ -63,7 +70,9 @@ pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> 
 pub(crate) fn check(port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
     match &port.flow_control {
         FlowControl::Pfc => {}
-        FlowControl::Bifrost(settings) => bifrost::check_slot(settings, port, decl, problems),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
+            bifrost::check_slot(settings, port, decl, problems)
+        }
     }
 }
 
@@ -76,7 +85,9 @@ pub(crate) fn check_group(
 ) {
     match &port.flow_control {
         FlowControl::Pfc => {}
-        FlowControl::Bifrost(settings) => bifrost::check_group(settings, port, group, decl, problems),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
+            bifrost::check_group(settings, port, group, decl, problems)
+        }
     }
 }
 
@@ -84,7 +95,7 @@ pub(crate) fn check_group(
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
         FlowControl::Pfc => None,
-        FlowControl::Bifrost(settings) => Some(settings.round_trip),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
     }
 }
 
@@ -92,7 +103,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
         FlowControl::Pfc => None,
-        FlowControl::Bifrost(settings) => Some(settings.lateness),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
     }
 }
 
@@ -100,7 +111,9 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     match &port.flow_control {
         FlowControl::Pfc => None,
-        FlowControl::Bifrost(settings) => Some(bifrost::keys_for_lateness(settings, port.rate, lateness)),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
+            Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
+        }
     }
 }
 
@@ -108,6 +121,8 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
     match &mut port.flow_control {
         FlowControl::Pfc => {}
-        FlowControl::Bifrost(settings) => bifrost::provide(settings, port.rate, more, arriving),
+        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
+            bifrost::provide(settings, port.rate, more, arriving)
+        }
     }
 }

@@ -28,11 +28,12 @@ pub(crate) const FARTHEST: Distance = Distance(40_000_000);
 
 words! {
     /// Which flow control a port speaks to its upstream.
-    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost }
+    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX }
 }
 
 /// The tables of single schemes, each with the word that chooses the scheme.
-pub(crate) const SCHEME_TABLES: [(FlowControlWord, &str); 1] = [(FlowControlWord::Bifrost, "bifrost")];
+pub(crate) const SCHEME_TABLES: [(FlowControlWord, &str); 2] =
+    [(FlowControlWord::Bifrost, "bifrost"), (FlowControlWord::BifrostX, "bifrost")];
 
 table! {
     /// One port.
@@ -59,7 +60,7 @@ table! {
         tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
-        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it
+        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too
         flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;

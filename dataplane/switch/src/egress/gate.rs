@@ -1,13 +1,14 @@
 //! The gate of a port: the time when a queue may send, and the amount.
 //!
-//! It combines received pauses, the shapers of the port and its queues, and the link clock with its window, so that
-//! the scheduler, the deadline and the watchdog all get the same answer.
+//! It combines received pauses and grants, the shapers of the port and its queues, and the link clock with its window,
+//! so that the scheduler, the deadline and the watchdog all get the same answer.
 
 use super::{ReceivedPauses, shaper::Shaper};
+use crate::flow_control::Upstream;
 use crate::program::PortSettings;
-use units::{Bytes, Interval, LinkClock, Nanos, QueueId, QueueSet, WireBytes};
+use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 
-/// The pauses, shapers and link of one port.
+/// The pauses, grants, shapers and link of one port.
 #[derive(Debug)]
 pub(crate) struct Gate {
     link: LinkClock,
@@ -20,6 +21,8 @@ pub(crate) struct Gate {
     /// Whether `port` or `shaped` has a shaper; cached, because each lone frame needs it.
     shapes: bool,
     pub pauses: ReceivedPauses,
+    /// The grants that limit the port, where its flow control knows any.
+    pub upstream: Option<Box<Upstream>>,
 }
 
 impl Gate {
@@ -32,6 +35,7 @@ impl Gate {
             shaped: shaped(settings),
             shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings),
+            upstream: settings.flow_control.upstream(settings.rate),
         }
     }
 
@@ -52,6 +56,10 @@ impl Gate {
         self.shaped = shaped(new);
         self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
+        match (&mut self.upstream, new.flow_control.bifrostx()) {
+            (Some(upstream), Some(settings)) => upstream.configure(settings, new.rate),
+            (upstream, _) => *upstream = new.flow_control.upstream(new.rate),
+        }
     }
 
     /// Returns the members of `queues` that may send a frame at `now`.
@@ -60,7 +68,10 @@ impl Gate {
         if self.link_opens_at() > now || self.port.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
             return QueueSet::EMPTY;
         }
-        let open = queues.difference(self.pauses.paused(now));
+        let mut open = queues.difference(self.pauses.paused(now));
+        if let Some(upstream) = &mut self.upstream {
+            open = open.difference(queues_of(&self.pauses, upstream.closed(now)));
+        }
         let held_back = open.intersection(self.shaped).iter().filter(|it| self.shaped_until(*it) > now);
         held_back.fold(open, QueueSet::without)
     }
@@ -74,7 +85,9 @@ impl Gate {
         if self.is_link_alone() {
             return self.link_opens_at();
         }
-        let each = queues.iter().map(|it| self.pauses.paused_until(it).max(self.shaped_until(it)));
+        let each = queues
+            .iter()
+            .map(|it| self.pauses.paused_until(it).max(self.shaped_until(it)).max(self.granted_at(it)));
         let first = each.min().unwrap_or(Nanos::NEVER);
         let port = self.port.as_ref().map_or(Nanos::ZERO, Shaper::ready_at);
         first.max(port).max(self.link_opens_at())
@@ -86,22 +99,25 @@ impl Gate {
         self.link.free_at() - self.tx_window
     }
 
-    /// Whether only the link delays the next frame: nothing is paused or shaped.
+    /// Whether only the link delays the next frame: nothing is paused or shaped, and no grants are counted.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
-        self.pauses.stopped().is_empty() && !self.shapes
+        self.pauses.stopped().is_empty() && !self.shapes && self.upstream.is_none()
     }
 
     /// Lets `queue`, which is [open](Self::open) at `now`, send one frame after the other.
     #[inline]
     pub fn opening(&mut self, now: Nanos, queue: QueueId) -> Opening<'_> {
         let is_shaped = self.port.is_some() || self.shaped.contains(queue);
+        let priority = self.pauses.priority(queue);
+        let upstream = self.upstream.as_deref_mut().map(|it| (it, priority));
         Opening {
             now,
             horizon: now + self.tx_window,
             link: self.link,
             home: &mut self.link,
-            shapers: is_shaped.then_some([&mut self.port, &mut self.queues[queue.index()]]),
+            limits: (is_shaped || upstream.is_some())
+                .then_some(Limits { shapers: [&mut self.port, &mut self.queues[queue.index()]], upstream }),
         }
     }
 
@@ -114,6 +130,13 @@ impl Gate {
     fn shaped_until(&self, queue: QueueId) -> Nanos {
         self.queues[queue.index()].as_ref().map_or(Nanos::ZERO, Shaper::ready_at)
     }
+
+    /// The time when `queue` may send if no grant comes: in the past if it may now.
+    fn granted_at(&self, queue: QueueId) -> Nanos {
+        let Some(upstream) = &self.upstream else { return Nanos::ZERO };
+        let (closed, until) = upstream.closed_until();
+        if closed.contains(self.pauses.priority(queue)) { until } else { Nanos::ZERO }
+    }
 }
 
 /// The gate while one queue sends.
@@ -123,21 +146,43 @@ pub(crate) struct Opening<'a> {
     /// A copy that each frame updates, written back at the end.
     link: LinkClock,
     home: &'a mut LinkClock,
-    /// The shapers of the port and of the queue, if there are any.
-    shapers: Option<[&'a mut Option<Shaper>; 2]>,
+    /// What limits the queue beside the link, if anything does.
+    limits: Option<Limits<'a>>,
+}
+
+/// What limits a queue beside the link.
+struct Limits<'a> {
+    /// The shapers of the port and of the queue.
+    shapers: [&'a mut Option<Shaper>; 2],
+    /// The grants that its frames use, and its priority.
+    upstream: Option<(&'a mut Upstream, Priority)>,
+}
+
+impl Limits<'_> {
+    fn may_send(&self, now: Nanos) -> bool {
+        self.shapers.iter().all(|it| it.as_ref().is_none_or(|shaper| shaper.ready_at() <= now))
+            && self.upstream.as_ref().is_none_or(|(upstream, priority)| upstream.may_send(*priority))
+    }
+
+    fn charge(&mut self, now: Nanos, bytes: WireBytes) {
+        self.shapers.iter_mut().filter_map(|it| it.as_mut()).for_each(|shaper| shaper.charge(now, bytes));
+        if let Some((upstream, priority)) = &mut self.upstream {
+            upstream.spend(now, *priority, bytes);
+        }
+    }
 }
 
 impl Opening<'_> {
     /// Lets a frame pass, and returns its start on the link; `None`, with nothing changed, if it has to wait.
     #[inline(always)]
     pub fn pass(&mut self, bytes: WireBytes) -> Option<Nanos> {
-        let Self { now, horizon, link, shapers, .. } = self;
-        let Some(shapers) = shapers else { return link.occupy_by(*now, *horizon, bytes) };
-        if shapers.iter().any(|shaper| shaper.as_ref().is_some_and(|it| it.ready_at() > *now)) {
+        let Self { now, horizon, link, limits, .. } = self;
+        let Some(limits) = limits else { return link.occupy_by(*now, *horizon, bytes) };
+        if !limits.may_send(*now) {
             return None;
         }
         let start = link.occupy_by(*now, *horizon, bytes)?;
-        shapers.iter_mut().filter_map(|shaper| shaper.as_mut()).for_each(|it| it.charge(*now, bytes));
+        limits.charge(*now, bytes);
         Some(start)
     }
 
@@ -146,6 +191,11 @@ impl Opening<'_> {
     pub fn close(self) {
         *self.home = self.link;
     }
+}
+
+/// The queues of `priorities`.
+fn queues_of(pauses: &ReceivedPauses, priorities: PrioritySet) -> QueueSet {
+    priorities.iter().fold(QueueSet::EMPTY, |queues, priority| queues.union(pauses.queues(priority)))
 }
 
 fn shaped(settings: &PortSettings) -> QueueSet {
@@ -161,7 +211,7 @@ fn shapes(settings: &PortSettings) -> bool {
 mod tests {
     use super::*;
     use crate::program::{QueueSettings, RateLimit};
-    use units::{BitRate, PauseQuanta, Priority, PrioritySet};
+    use units::{BitRate, PauseQuanta};
     use wire::ethernet::MacAddress;
 
     const P3: Priority = Priority::from_low_bits(3);
@@ -272,9 +322,7 @@ mod tests {
             let mut gate = Gate::new(&old);
             for queue in [Q3, Q4] {
                 let mut opening = gate.opening(Nanos(0), queue);
-                opening.shapers.iter_mut().flatten().flat_map(|it| it.as_mut()).for_each(|shaper| {
-                    shaper.charge(Nanos(0), WireBytes(2_000));
-                });
+                opening.limits.iter_mut().for_each(|limits| limits.charge(Nanos(0), WireBytes(2_000)));
                 opening.close();
             }
             gate.configure(Nanos(0), &old, new);

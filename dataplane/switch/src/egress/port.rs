@@ -120,6 +120,15 @@ impl EgressPort {
         &mut self.queues
     }
 
+    /// The frames that wait, by priority, in wire bytes.
+    pub fn waiting_on_the_wire(&self) -> [WireBytes; Priority::COUNT] {
+        let mut waiting = [Volume::ZERO; Priority::COUNT];
+        for queue in self.backlog.iter() {
+            waiting[self.gate.pauses.priority(queue).index()] += self.queue(queue).waiting();
+        }
+        waiting.map(Volume::on_the_wire)
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {

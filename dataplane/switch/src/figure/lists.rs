@@ -2,12 +2,16 @@
 
 use super::FigureList;
 use crate::congestion::lscc;
-use crate::flow_control::bifrost;
+use crate::flow_control::{bifrost, bifrostx};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 3] =
-    [&forwarding::figures::FIGURES, &bifrost::figures::FIGURES, &lscc::figures::FIGURES];
+pub static LISTS: [&FigureList; 4] = [
+    &forwarding::figures::FIGURES,
+    &bifrost::figures::FIGURES,
+    &bifrostx::figures::FIGURES,
+    &lscc::figures::FIGURES,
+];
 
 #[cfg(test)]
 mod tests {

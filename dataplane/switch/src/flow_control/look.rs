@@ -29,6 +29,11 @@ impl Look<'_> {
         queues.sum::<Volume>().on_the_wire()
     }
 
+    /// The frames of `priority` that came in through the port and are still inside.
+    pub fn queue_of(&self, priority: Priority) -> WireBytes {
+        self.ledger.ingress_queue(self.port, priority).on_the_wire()
+    }
+
     /// All lossless frames that came in through the port so far.
     pub fn received(&self) -> WireBytes {
         let received = self.lossless.iter().map(|priority| self.received[priority.index()]);

@@ -7,6 +7,7 @@
 //! state and reports.
 
 pub mod bifrost;
+pub mod bifrostx;
 mod look;
 pub(crate) mod pause_time;
 mod sender;
@@ -18,7 +19,10 @@ pub use sender::{PauseCause, PausesSent};
 
 use bifrost::settings::BifrostError;
 use bifrost::{Bifrost, BifrostReport, settings};
+pub(crate) use bifrostx::Upstream;
+use bifrostx::{BifrostX, BifrostXReport, UpstreamCounters};
 use units::{BitRate, Bytes, Nanos, PrioritySet};
+use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
 /// every scheme.
@@ -29,6 +33,8 @@ pub enum FlowControl {
     Pfc,
     /// Time slots, announced as pauses.
     Bifrost(settings::Bifrost),
+    /// Time slots, announced as grants to a peer that speaks them.
+    BifrostX(settings::Bifrost),
 }
 
 /// An error in the settings of a scheme.
@@ -50,15 +56,29 @@ impl FlowControl {
         match self {
             Self::Pfc => Ok(()),
             Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
+            Self::BifrostX(bifrost) => Ok(bifrostx::timed(*bifrost).validate(rate, max_frame, lossless)?),
         }
     }
 
-    /// The settings of Bifrost, where it runs.
+    /// The settings of the slots, where Bifrost or BifrostX runs.
     pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
         match self {
-            Self::Bifrost(bifrost) => Some(bifrost),
+            Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
             Self::Pfc => None,
         }
+    }
+
+    /// The settings of BifrostX, where it runs.
+    pub const fn bifrostx(&self) -> Option<&settings::Bifrost> {
+        match self {
+            Self::BifrostX(bifrost) => Some(bifrost),
+            Self::Pfc | Self::Bifrost(_) => None,
+        }
+    }
+
+    /// The upstream side of a port of `rate`; `None` if pauses alone limit it.
+    pub(crate) fn upstream(&self, rate: BitRate) -> Option<Box<Upstream>> {
+        self.bifrostx().map(|bifrost| Box::new(Upstream::new(bifrost, rate)))
     }
 }
 
@@ -68,6 +88,7 @@ pub(crate) enum Scheme {
     /// Only the thresholds.
     Pfc,
     Bifrost(Box<Bifrost>),
+    BifrostX(Box<BifrostX>),
 }
 
 impl Scheme {
@@ -76,6 +97,7 @@ impl Scheme {
         match settings {
             FlowControl::Pfc => Self::Pfc,
             FlowControl::Bifrost(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, rate, look))),
+            FlowControl::BifrostX(bifrost) => Self::BifrostX(Box::new(BifrostX::new(bifrost, rate, look))),
         }
     }
 
@@ -85,6 +107,7 @@ impl Scheme {
         match (&mut *self, settings) {
             (Self::Pfc, FlowControl::Pfc) => false,
             (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => bifrost.configure(new, rate, look),
+            (Self::BifrostX(bifrost), FlowControl::BifrostX(new)) => bifrost.configure(new, rate, look),
             _ => {
                 *self = Self::new(settings, rate, look);
                 true
@@ -97,7 +120,7 @@ impl Scheme {
     pub fn wakes(&self) -> bool {
         match self {
             Self::Pfc => false,
-            Self::Bifrost(_) => true,
+            Self::Bifrost(_) | Self::BifrostX(_) => true,
         }
     }
 
@@ -107,6 +130,7 @@ impl Scheme {
         match self {
             Self::Pfc => {}
             Self::Bifrost(bifrost) => bifrost.wake(now),
+            Self::BifrostX(bifrost) => bifrost.wake(now),
         }
     }
 
@@ -116,26 +140,53 @@ impl Scheme {
         match self {
             Self::Pfc => Nanos::NEVER,
             Self::Bifrost(bifrost) => bifrost.deadline(),
+            Self::BifrostX(bifrost) => bifrost.deadline(),
         }
     }
 
     /// Runs it at its deadline, and gives its directives to `pauses`.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>, pauses: &mut PauseSender) {
-        match self {
-            Self::Pfc => {}
-            Self::Bifrost(bifrost) => {
-                if let Some(directive) = bifrost.on_deadline(now, look) {
-                    pauses.follow(directive);
-                }
-            }
+        let directive = match self {
+            Self::Pfc => None,
+            Self::Bifrost(bifrost) => bifrost.on_deadline(now, look),
+            Self::BifrostX(bifrost) => bifrost.on_deadline(now, look),
+        };
+        if let Some(directive) = directive {
+            pauses.follow(directive);
         }
     }
 
-    /// Its report.
-    pub fn report(&self) -> SchemeReport {
+    /// Takes a message that came in through the port.
+    pub fn hear(&mut self, now: Nanos, message: &Message) {
+        match self {
+            Self::Pfc | Self::Bifrost(_) => {}
+            Self::BifrostX(bifrost) => bifrost.hear(now, message),
+        }
+    }
+
+    /// Whether a message to the peer waits for the link.
+    #[inline]
+    pub fn has_message(&self) -> bool {
+        match self {
+            Self::Pfc | Self::Bifrost(_) => false,
+            Self::BifrostX(bifrost) => bifrost.has_message(),
+        }
+    }
+
+    /// Takes the message that waits for the link.
+    pub fn take_message(&mut self) -> Option<Message> {
+        match self {
+            Self::Pfc | Self::Bifrost(_) => None,
+            Self::BifrostX(bifrost) => bifrost.take_message(),
+        }
+    }
+
+    /// Its report, with the counters of the upstream side of the same port.
+    pub fn report(&self, upstream: Option<UpstreamCounters>) -> SchemeReport {
         match self {
             Self::Pfc => SchemeReport::Pfc,
             Self::Bifrost(bifrost) => SchemeReport::Bifrost(bifrost.report()),
+            Self::BifrostX(bifrost) => SchemeReport::BifrostX(bifrost.report(upstream.unwrap_or_default())),
         }
     }
 }
@@ -149,14 +200,25 @@ pub enum SchemeReport {
     Pfc,
     /// Bifrost.
     Bifrost(BifrostReport),
+    /// BifrostX.
+    BifrostX(BifrostXReport),
 }
 
 impl SchemeReport {
-    /// Bifrost, where it runs.
+    /// The slots, where Bifrost or BifrostX runs.
     pub fn bifrost(&self) -> Option<&BifrostReport> {
         match self {
             Self::Bifrost(report) => Some(report),
+            Self::BifrostX(report) => Some(&report.slots),
             Self::Pfc => None,
+        }
+    }
+
+    /// BifrostX, where it runs.
+    pub fn bifrostx(&self) -> Option<&BifrostXReport> {
+        match self {
+            Self::BifrostX(report) => Some(report),
+            Self::Pfc | Self::Bifrost(_) => None,
         }
     }
 }
@@ -205,7 +267,7 @@ mod tests {
         for (old, new) in all.into_iter().flat_map(|old| all.map(|new| (old, new))) {
             let (restarted, report) = at_rest(|look| {
                 let mut scheme = Scheme::new(old, RATE, look);
-                (scheme.configure(new, RATE, look), scheme.report())
+                (scheme.configure(new, RATE, look), scheme.report(None))
             });
             assert_eq!(restarted, old != new, "{old:?} {new:?}");
             assert_eq!(report.bifrost().is_some(), new.bifrost().is_some(), "{old:?} {new:?}");
@@ -221,7 +283,7 @@ mod tests {
             let mut pauses = PauseSender::new(PauseQuanta(10), RATE);
             thresholds.on_deadline(Nanos(1_005), look, &mut pauses);
             assert_eq!(pauses.deadline(), Nanos::NEVER);
-            assert_eq!(thresholds.report(), SchemeReport::Pfc);
+            assert_eq!(thresholds.report(None), SchemeReport::Pfc);
 
             // A round trip and a slot may come in, which leaves room for 600 bytes of the next slot.
             let mut bifrost = Scheme::new(bifrost(4_600), RATE, look);
@@ -232,7 +294,7 @@ mod tests {
             let times = pauses.take_due(Nanos(1_005), Nanos(1_005));
             // 400 ns, in quanta of 64.
             assert_eq!((times[3], times.iter().flatten().count()), (Some(PauseQuanta(7)), 1));
-            let report = bifrost.report();
+            let report = bifrost.report(None);
             let slots = report.bifrost().map(|it| (it.slots.slots, it.slots.granted));
             assert_eq!(slots, Some((1, WireBytes(600))));
         });

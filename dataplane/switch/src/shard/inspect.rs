@@ -184,7 +184,8 @@ impl<F: Frame> Shard<F> {
 
     /// The report of the flow control of `port`.
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
-        self.fabric.ingress[port.index()].scheme.report()
+        let upstream = self.fabric.egress[port.index()].gate.upstream.as_ref().map(|it| it.counters);
+        self.fabric.ingress[port.index()].scheme.report(upstream)
     }
 
     /// The pauses of `port` at `now`, for the time that their frames ask for. A sent pause counts from the time

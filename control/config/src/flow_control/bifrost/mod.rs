@@ -23,7 +23,8 @@ pub(crate) fn declared(decl: &PortDecl) -> Option<BifrostDecl> {
     let place = decl.flow_control.as_ref().map_or(&decl.place, |word| &word.place);
     let empty =
         || BifrostDecl { place: Place { key: "port.bifrost".into(), ..place.clone() }, ..Default::default() };
-    (decl.flow_control() == FlowControlWord::Bifrost).then(|| decl.bifrost.clone().unwrap_or_else(empty))
+    let runs = matches!(decl.flow_control(), FlowControlWord::Bifrost | FlowControlWord::BifrostX);
+    runs.then(|| decl.bifrost.clone().unwrap_or_else(empty))
 }
 
 /// Builds Bifrost on a port that is not complete yet. Returns `None` and notes an error if the round trip is unknown.

@@ -156,14 +156,20 @@ impl Bifrost {
         Some(Directive::PauseFor { priorities: self.priorities, time, cause: PauseCause::Slot })
     }
 
-    /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L, and `received` the total of all lossless bytes that
-    /// came in so far, both on the wire. Returns the pause to send: zero to free the upstream, `None` if it is free
-    /// already.
+    /// Ends the slot. Returns the pause to send: zero to free the upstream, `None` if it is free already.
     fn end_slot(&mut self, now: Nanos, queue: u64, received: u64) -> Option<Interval> {
+        let grant = self.grant_slot(now, queue, received, true);
+        self.pause_for(grant)
+    }
+
+    /// Ends the slot (algorithm 1, lines 3 to 8). `queue` is L, and `received` the total of all lossless bytes that
+    /// came in so far, both on the wire. `was_free` says whether the upstream may send while a slot is late. Returns
+    /// the grant for the next slot, in wire bytes.
+    pub fn grant_slot(&mut self, now: Nanos, queue: u64, received: u64, was_free: bool) -> u64 {
         let began = self.began.unwrap_or(now);
         let late = now.since(began + self.settings.slot);
         let arrived = received - core::mem::replace(&mut self.received, received);
-        self.note_lateness(late);
+        self.note_lateness(late, was_free);
         self.incoming.settle(now, arrived);
 
         let incoming = self.incoming.bytes(now);
@@ -174,7 +180,12 @@ impl Bifrost {
 
         let at_rest = queue == 0 && arrived == 0 && self.incoming.is_full(now);
         self.began = (!at_rest).then_some(now);
-        self.pause_for(grant)
+        grant
+    }
+
+    /// `Rs T`, in wire bytes.
+    pub fn line_per_slot(&self) -> u64 {
+        self.line_per_slot
     }
 
     /// Lines 10 to 13. An excess of queue and virtual incoming bytes over the buffer leaves nothing to grant, and
@@ -183,8 +194,9 @@ impl Bifrost {
         self.grantable.saturating_sub(queue + incoming).min(self.line_per_slot)
     }
 
-    /// Line 14. Granted time is rounded down, so the pause is rounded up.
-    fn pause_for(&mut self, grant: u64) -> Option<Interval> {
+    /// The pause that stands for `grant` (line 14): zero to free the upstream, `None` if it is free already. Granted
+    /// time is rounded down, so the pause is rounded up.
+    pub fn pause_for(&mut self, grant: u64) -> Option<Interval> {
         if grant == self.line_per_slot {
             return core::mem::take(&mut self.held_over).then_some(Interval::ZERO);
         }
@@ -194,11 +206,11 @@ impl Bifrost {
         Some(if self.held_over { pause + self.settings.holdover } else { pause })
     }
 
-    /// Charges the time by which the slot was late: the upstream was free for it.
-    fn note_lateness(&mut self, late: Interval) {
+    /// Charges the time by which the slot was late, if the upstream was free for it.
+    fn note_lateness(&mut self, late: Interval, was_free: bool) {
         self.counters.lateness.record(late);
         self.counters.late_slots += u64::from(late > self.settings.lateness);
-        if late > Interval::ZERO {
+        if was_free && late > Interval::ZERO {
             let charged = self.rate.bytes_in(late) + 1;
             self.counters.late_charge.0 += charged;
             self.incoming.extend(late, charged);

@@ -11,6 +11,7 @@ use crate::queue::{Charge, Lent, Queued};
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, QueueId};
 use wire::ethernet::{self, EtherType, MacAddress};
+use wire::grants;
 use wire::mac_control::Message;
 
 impl<F: Frame> Fabric<F> {
@@ -57,7 +58,7 @@ impl<F: Frame> Fabric<F> {
             self.refuse(port, settings, DropReason::Runt, length);
             return false;
         };
-        if descriptor.ether_type == EtherType::MAC_CONTROL {
+        if is_control(&descriptor, frame.headers()) {
             self.receive_control(now, port, settings, &descriptor, &frame);
             return false;
         }
@@ -97,7 +98,7 @@ impl<F: Frame> Fabric<F> {
                 self.refuse(port, settings, DropReason::Runt, length);
                 continue;
             };
-            if descriptor.ether_type == EtherType::MAC_CONTROL {
+            if is_control(&descriptor, frame.headers()) {
                 // It may stop the queue for which the run is meant.
                 self.close(port, run.take());
                 self.receive_control(now, port, settings, &descriptor, &frame);
@@ -391,7 +392,7 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, reason, length);
     }
 
-    /// Consumes a PFC or PAUSE frame, valid or not.
+    /// Consumes a PFC, PAUSE or grant frame, valid or not.
     fn receive_control(
         &mut self,
         now: Nanos,
@@ -401,6 +402,10 @@ impl<F: Frame> Fabric<F> {
         frame: &F,
     ) {
         self.changed.insert(port);
+        if descriptor.ether_type == grants::ETHER_TYPE {
+            self.receive_grants(now, port, settings, descriptor, frame);
+            return;
+        }
         let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
@@ -422,6 +427,18 @@ impl<F: Frame> Fabric<F> {
             }
         };
         self.ingress[port.index()].counters.consumed[consumed.index()].count(frame.length());
+    }
+}
+
+/// Whether a frame is between the two ends of its link, and never forwarded: MAC control, or grants.
+#[inline(always)]
+fn is_control(descriptor: &Descriptor, headers: &[u8]) -> bool {
+    match descriptor.ether_type {
+        EtherType::MAC_CONTROL => true,
+        grants::ETHER_TYPE => {
+            ethernet::View::parse(headers).is_ok_and(|it| it.destination() == grants::DESTINATION)
+        }
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
 mod egress;
+mod grants;
 mod handoff;
 mod ingress;
 mod lscc;
@@ -105,8 +106,17 @@ impl<F: Frame> Fabric<F> {
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
-        let due = frames.min(self.pauses_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
+        let due = frames.min(self.control_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
         due.min(self.lscc_deadline(port))
+    }
+
+    /// The next instant at which a PFC or grant frame can leave through `port`; never while none is due.
+    #[inline]
+    fn control_due_at(&self, port: PortId) -> Nanos {
+        if self.ingress[port.index()].scheme.has_message() {
+            return self.egress[port.index()].gate.link_opens_at();
+        }
+        self.pauses_due_at(port)
     }
 
     /// The next instant at which a PFC frame can leave through `port`; never while none is due.

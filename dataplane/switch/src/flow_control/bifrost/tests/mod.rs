@@ -63,7 +63,7 @@ fn a_slot_counts_as_late_above_the_lateness_that_the_settings_allow() {
     let mut bifrost = at_rest(link.settings(HISTORY), link.rate);
     let allowed = bifrost.settings.lateness;
     let counted = [Interval::ZERO, allowed, allowed + Interval(1), allowed + Interval(5)].map(|late| {
-        bifrost.note_lateness(late);
+        bifrost.note_lateness(late, true);
         bifrost.counters.late_slots
     });
     assert_eq!(counted, [0, 0, 1, 2]);

@@ -1,0 +1,42 @@
+//! The other end of a link, by its messages.
+
+use units::{Interval, Nanos};
+use wire::grants::{Kind, Message};
+
+/// The time after which a peer that sends nothing is no longer heard.
+pub(super) const SILENCE: Interval = Interval::from_secs(1);
+
+/// The peer of a port.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    heard_at: Option<Nanos>,
+    /// Whether it follows the grants of this port, as its last message said.
+    follows: bool,
+    /// Whether its last message limits this port.
+    grants: bool,
+}
+
+impl Peer {
+    /// Notes a message. Returns whether it changes what this port has to say.
+    pub fn hear(&mut self, now: Nanos, message: &Message) -> bool {
+        let before = (self.is_heard(now), self.follows, self.grants);
+        (self.heard_at, self.follows) = (Some(now), message.follows);
+        self.grants = message.kind != Kind::Pauses;
+        before != (true, self.follows, self.grants)
+    }
+
+    /// Whether a message came within the last second.
+    pub fn is_heard(&self, now: Nanos) -> bool {
+        self.heard_at.is_some_and(|at| now < at + SILENCE)
+    }
+
+    /// Whether it follows the grants of this port.
+    pub fn follows(&self, now: Nanos) -> bool {
+        self.follows && self.is_heard(now)
+    }
+
+    /// Whether this port follows its grants.
+    pub fn is_followed(&self, now: Nanos) -> bool {
+        self.grants && self.is_heard(now)
+    }
+}
