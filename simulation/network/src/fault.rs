@@ -60,16 +60,16 @@ impl FaultyLink {
 
     /// The fate of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`, unless
     /// a fault delays it.
-    pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_pause: bool) -> Fate {
+    pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_control: bool) -> Fate {
         let Faults { loss, corruption, jitter, control_loss, control_delay, .. } = self.faults;
-        let (chance, name) = if is_pause { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
+        let (chance, name) = if is_control { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
         if self.happens(chance) {
             return Fate::Lost(name);
         }
         if self.happens(corruption) {
             return Fate::Lost(Loss::Corrupted);
         }
-        let mut late = if is_pause { control_delay } else { Interval::ZERO };
+        let mut late = if is_control { control_delay } else { Interval::ZERO };
         if jitter > Interval::ZERO {
             let share = u128::from(self.rng.next_u32()) * (u128::from(jitter.0) + 1);
             late += Interval((share >> 32) as u64);
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn chances_are_kept_and_told_apart() {
         let mut link = link(Faults { loss: 0.1, control_loss: 0.4, ..Faults::default() });
-        let mut lost = |is_pause, loss| {
-            let fates = (0..10_000).map(|_| link.fate(Nanos(0), Nanos(9), is_pause));
+        let mut lost = |is_control, loss| {
+            let fates = (0..10_000).map(|_| link.fate(Nanos(0), Nanos(9), is_control));
             fates.filter(|fate| *fate == Fate::Lost(loss)).count()
         };
         let (data, control) = (lost(false, Loss::Random), lost(true, Loss::Control));

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use switch::{Frame, Volume};
 use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
+use wire::grants;
 
 /// The most header bytes that a frame carries: the longest acknowledgement, which returns telemetry, has 130. The
 /// payload after them is zero and not stored.
@@ -31,7 +32,7 @@ struct Buffer {
     ingress: PortId,
     headers_length: u8,
     /// Whether it is a MAC control frame.
-    is_pause: bool,
+    is_control: bool,
     headers: [u8; HEADER_CAPACITY],
     /// The pool that takes it back; present only while the frame lives.
     home: Option<Rc<Books>>,
@@ -56,10 +57,10 @@ impl SimFrame {
         self.0.as_deref_mut().expect(LIVES)
     }
 
-    /// Whether it is a MAC control frame, which in a simulation means PFC.
+    /// Whether it is a frame of flow control between neighbours: PFC or grants.
     #[inline]
-    pub(crate) fn is_pause(&self) -> bool {
-        self.buffer().is_pause
+    pub(crate) fn is_control(&self) -> bool {
+        self.buffer().is_control
     }
 
     #[inline]
@@ -138,7 +139,7 @@ impl Books {
         buffer.headers[..kept].copy_from_slice(&headers[..kept]);
         buffer.headers_length = kept as u8;
         buffer.length = length.0 as u32;
-        buffer.is_pause = is_mac_control(headers);
+        buffer.is_control = is_control_frame(headers);
         buffer.label = label;
         buffer.home = Some(books.clone());
         books.frames.set(books.frames.get() + 1);
@@ -161,8 +162,9 @@ impl Books {
 }
 
 #[inline]
-fn is_mac_control(headers: &[u8]) -> bool {
-    headers.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes())
+fn is_control_frame(headers: &[u8]) -> bool {
+    let types = [EtherType::MAC_CONTROL, grants::ETHER_TYPE];
+    types.iter().any(|ether_type| headers.get(12..14) == Some(&ether_type.0.to_be_bytes()))
 }
 
 #[cold]
@@ -171,7 +173,7 @@ fn new_buffer() -> Box<Buffer> {
         home: None,
         label: None,
         length: 0,
-        is_pause: false,
+        is_control: false,
         ingress: PortId(0),
         headers_length: 0,
         headers: [0; HEADER_CAPACITY],

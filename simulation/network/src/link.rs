@@ -119,9 +119,9 @@ impl Direction {
 
     #[cold]
     fn send_with_faults(&mut self, start: Nanos, arrival: Nanos, frame: SimFrame) -> Sent {
-        let is_pause = frame.is_pause();
+        let is_control = frame.is_control();
         let (fate, overtaken) = match &mut self.faults {
-            Some(faults) => (faults.fate(start, arrival, is_pause), is_pause && faults.delays_pauses()),
+            Some(faults) => (faults.fate(start, arrival, is_control), is_control && faults.delays_pauses()),
             None => (Fate::Late(Interval::ZERO), false),
         };
         let late = match fate {

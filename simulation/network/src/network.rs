@@ -67,9 +67,9 @@ pub struct Faults {
     pub corruption: f64,
     /// The most that is added at random to the delay of each frame; frames keep their order.
     pub jitter: Interval,
-    /// The chance that a PFC frame is lost.
+    /// The chance that a PFC or grant frame is lost.
     pub control_loss: f64,
-    /// Added to the delay of PFC frames only.
+    /// Added to the delay of PFC and grant frames only.
     pub control_delay: Interval,
     /// The down time, from the first instant until the second, which repeats every `flap_every`. Frames in
     /// flight at any instant of it are lost.

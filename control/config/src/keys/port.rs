@@ -31,9 +31,9 @@ words! {
     pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX }
 }
 
-/// The tables of single schemes, each with the word that chooses the scheme.
-pub(crate) const SCHEME_TABLES: [(FlowControlWord, &str); 2] =
-    [(FlowControlWord::Bifrost, "bifrost"), (FlowControlWord::BifrostX, "bifrost")];
+/// The tables of schemes, each with the words that choose a scheme which uses it.
+pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 1] =
+    [("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX])];
 
 table! {
     /// One port.
@@ -121,9 +121,9 @@ impl PortDecl {
         if problems.has_any_at("port.flow_control", span) {
             return;
         }
-        for (word, table) in SCHEME_TABLES {
-            if let Some(place) = self.place_of(table).filter(|_| word != self.flow_control()) {
-                problems.error(place, ProblemKind::SchemeNotChosen { word: word.write() });
+        for (table, words) in SCHEME_TABLES {
+            if let Some(place) = self.place_of(table).filter(|_| !words.contains(&self.flow_control())) {
+                problems.error(place, ProblemKind::SchemeNotChosen { word: words[0].write() });
             }
         }
     }

@@ -207,7 +207,10 @@ impl Maker<'_> {
         }
         // Other layers may state a scheme for the ports that use it.
         if let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) {
-            for (_, table) in SCHEME_TABLES.iter().filter(|(word, _)| chosen.to_string() != word.write()) {
+            let chosen = chosen.to_string();
+            for (table, _) in
+                SCHEME_TABLES.iter().filter(|(_, words)| words.iter().all(|it| it.write() != chosen))
+            {
                 made.take(table);
             }
         }

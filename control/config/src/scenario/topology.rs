@@ -157,13 +157,13 @@ table! {
         flap_every: At<Interval>, within(SOME..=MOST), needs(down), auto("once");
         /// Up to this much is added to the delay of each frame; frames keep their order
         jitter: At<Interval>, within(Interval::ZERO..=MOST);
-        /// Extra delay of each PFC frame
+        /// Extra delay of each PFC or grant frame
         control_delay: At<Interval>, within(Interval::ZERO..=MOST);
         /// Probability that a data frame is lost
         loss: At<Probability>;
         /// How often a frame arrives with a wrong FCS
         corruption: At<Probability>;
-        /// How often a PFC frame is lost
+        /// How often a PFC or grant frame is lost
         control_loss: At<Probability>;
     }
 

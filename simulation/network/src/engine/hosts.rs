@@ -36,7 +36,7 @@ impl Engine {
                 checker.checks.order += 1;
                 flows.deliver(label, station as u32)?;
             }
-            if frame.is_pause() {
+            if frame.is_control() {
                 let reverse = directions[number].reverse;
                 directions[reverse].pauses.hear(*now, frame.headers(), it.host.settings().lossless);
             }

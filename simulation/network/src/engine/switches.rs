@@ -127,7 +127,7 @@ impl Engine {
                 let length = frame.length();
                 entered.count(length);
                 frame.came_in_through(port);
-                if frame.is_pause() {
+                if frame.is_control() {
                     pauses.count(length);
                     let obeyed = it.program.port(port).pfc.obey;
                     let reverse = direction.reverse;
@@ -351,7 +351,7 @@ impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, '_, O> {
         let frame = self.links.pool.frame(frame.bytes(), length, None);
         let odd = self.links.odd();
         odd.made.count(length);
-        odd.moved |= !frame.is_pause();
+        odd.moved |= !frame.is_control();
         self.links.put(self.port, start, frame);
     }
 }
