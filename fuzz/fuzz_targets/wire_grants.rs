@@ -1,14 +1,15 @@
-//! Grant frames of BifrostX.
+//! Grant frames: slots of BifrostX, and credits.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wire::ethernet::{HEADER_LEN, MacAddress};
-use wire::grants::{FRAME_LEN, MESSAGE_LEN, Message};
+use wire::grants::Message;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(message) = Message::parse(data) else { return };
-    let mut out = [0xa5; FRAME_LEN];
-    assert_eq!(message.emit(MacAddress([2, 0, 0, 0, 0, 1]), &mut out), Ok(FRAME_LEN));
-    assert_eq!(&out[HEADER_LEN..], &data[..MESSAGE_LEN]);
+    let mut out = [0xa5; 256];
+    let length = message.frame_len();
+    assert_eq!(message.emit(MacAddress([2, 0, 0, 0, 0, 1]), &mut out), Ok(length));
+    assert_eq!(out[HEADER_LEN..length], data[..length - HEADER_LEN]);
 });

@@ -14,6 +14,7 @@ pub mod peer;
 pub mod settings;
 pub mod shards;
 pub mod simulated;
+pub mod two_gateways;
 
 pub use bench::{Sent, Testbench};
 pub use connection::Connection;

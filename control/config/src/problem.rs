@@ -152,6 +152,8 @@ pub enum ProblemKind {
         "a slot of {slot} carries {bytes} at {rate}, less than the longest frame of {frame}; the upstream sends a frame to its end once a slot lets it begin, so a slot should last at least {least}"
     )]
     ShortSlot { slot: Interval, bytes: Bytes, rate: BitRate, frame: Bytes, least: Interval },
+    #[error("credits for {buffer} do not fill the link; {fills} cover its round trip of {round_trip}")]
+    ShortCredits { buffer: Bytes, fills: Bytes, round_trip: Interval },
     #[error(
         "the holdover is longer than both the slot of {slot} and the lateness of {lateness}; one lost frame would stop the upstream for slots that were granted"
     )]

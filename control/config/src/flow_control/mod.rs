@@ -4,6 +4,7 @@
 //! calls this module and names no scheme, except LSCC, which depends on the Bifrost beneath it.
 
 pub(crate) mod bifrost;
+pub(crate) mod cbfc;
 
 use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings};
 use units::{Interval, Priority, WireBytes};
@@ -33,6 +34,7 @@ pub(crate) fn build(
                 _ => FlowControl::Bifrost(settings),
             })
         }
+        FlowControlWord::Cbfc => Some(FlowControl::Cbfc(cbfc::build(decl, port, link, problems)?)),
     }
 }
 
@@ -42,6 +44,11 @@ pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
         FlowControl::Pfc => PortDecl { flow_control: at(FlowControlWord::Pfc), ..PortDecl::default() },
         FlowControl::Bifrost(settings) => slots_in_force(FlowControlWord::Bifrost, settings),
         FlowControl::BifrostX(settings) => slots_in_force(FlowControlWord::BifrostX, settings),
+        FlowControl::Cbfc(settings) => PortDecl {
+            flow_control: at(FlowControlWord::Cbfc),
+            cbfc: Some(cbfc::in_force(settings)),
+            ..PortDecl::default()
+        },
     }
 }
 
@@ -56,6 +63,7 @@ pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<Lossless
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::group(decl, settings, port))
         }
+        FlowControl::Cbfc(settings) => Some(cbfc::group(decl, settings, port)),
     }
 }
 
@@ -63,13 +71,14 @@ pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<Lossless
 pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> {
     match error {
         FlowControlError::Bifrost(error) => bifrost::place(error, decl),
+        FlowControlError::Cbfc(error) => cbfc::place(error, decl),
     }
 }
 
 /// Warns if a scheme does not suit its link.
 pub(crate) fn check(port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
     match &port.flow_control {
-        FlowControl::Pfc => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::check_slot(settings, port, decl, problems)
         }
@@ -84,7 +93,7 @@ pub(crate) fn check_group(
     problems: &Problems<'_>,
 ) {
     match &port.flow_control {
-        FlowControl::Pfc => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::check_group(settings, port, group, decl, problems)
         }
@@ -94,7 +103,7 @@ pub(crate) fn check_group(
 /// The round trip of a scheme that needs one.
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc => None,
+        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
     }
 }
@@ -102,7 +111,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
 /// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc => None,
+        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
     }
 }
@@ -110,7 +119,7 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
 /// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     match &port.flow_control {
-        FlowControl::Pfc => None,
+        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
         }
@@ -120,7 +129,7 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
 /// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
     match &mut port.flow_control {
-        FlowControl::Pfc => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::provide(settings, port.rate, more, arriving)
         }

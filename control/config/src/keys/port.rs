@@ -8,6 +8,7 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use crate::flow_control::bifrost::keys::BifrostDecl;
+use crate::flow_control::cbfc::keys::CbfcDecl;
 use crate::keys::classify::ClassifyDecl;
 use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
@@ -28,12 +29,12 @@ pub(crate) const FARTHEST: Distance = Distance(40_000_000);
 
 words! {
     /// Which flow control a port speaks to its upstream.
-    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX }
+    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX, "cbfc" => Cbfc }
 }
 
 /// The tables of schemes, each with the words that choose a scheme which uses it.
-pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 1] =
-    [("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX])];
+pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 2] =
+    [("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX]), ("cbfc", &[FlowControlWord::Cbfc])];
 
 table! {
     /// One port.
@@ -60,7 +61,7 @@ table! {
         tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
-        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too
+        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak
         flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;
@@ -69,6 +70,7 @@ table! {
         rate_limit: RateLimitDecl, auto("none");
         pfc: PfcDecl, absent;
         bifrost: BifrostDecl;
+        cbfc: CbfcDecl;
         lscc: LsccDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;

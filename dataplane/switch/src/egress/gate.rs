@@ -35,7 +35,7 @@ impl Gate {
             shaped: shaped(settings),
             shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings),
-            upstream: settings.flow_control.upstream(settings.rate),
+            upstream: Upstream::new(settings),
         }
     }
 
@@ -56,9 +56,8 @@ impl Gate {
         self.shaped = shaped(new);
         self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
-        match (&mut self.upstream, new.flow_control.bifrostx()) {
-            (Some(upstream), Some(settings)) => upstream.configure(settings, new.rate),
-            (upstream, _) => *upstream = new.flow_control.upstream(new.rate),
+        if !self.upstream.as_mut().is_some_and(|it| it.configure(new)) {
+            self.upstream = Upstream::new(new);
         }
     }
 

@@ -6,6 +6,7 @@ use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
 use crate::congestion::int::Stamper;
+use crate::flow_control::Outgoing;
 use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
@@ -120,13 +121,15 @@ impl EgressPort {
         &mut self.queues
     }
 
-    /// The frames that wait, by priority, in wire bytes.
-    pub fn waiting_on_the_wire(&self) -> [WireBytes; Priority::COUNT] {
-        let mut waiting = [Volume::ZERO; Priority::COUNT];
-        for queue in self.backlog.iter() {
-            waiting[self.gate.pauses.priority(queue).index()] += self.queue(queue).waiting();
+    /// The frames that wait and those that were sent, by priority.
+    pub fn outgoing(&self) -> Outgoing {
+        let (mut waiting, mut sent) = ([Volume::ZERO; Priority::COUNT], [Volume::ZERO; Priority::COUNT]);
+        for id in QueueSet::first(self.queues.len()).iter() {
+            let (queue, index) = (self.queue(id), self.gate.pauses.priority(id).index());
+            waiting[index] += queue.waiting();
+            sent[index] += queue.counters.transmitted;
         }
-        waiting.map(Volume::on_the_wire)
+        Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire) }
     }
 
     /// Whether frames wait in `queue`.

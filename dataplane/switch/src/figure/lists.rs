@@ -2,14 +2,15 @@
 
 use super::FigureList;
 use crate::congestion::lscc;
-use crate::flow_control::{bifrost, bifrostx};
+use crate::flow_control::{bifrost, bifrostx, cbfc};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 4] = [
+pub static LISTS: [&FigureList; 5] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
+    &cbfc::figures::FIGURES,
     &lscc::figures::FIGURES,
 ];
 

@@ -18,7 +18,6 @@ pub(crate) struct Look<'a> {
     #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
     pub pools: &'a Pools,
     /// The priorities of which frames may be inside that came in through the port; none if all are gone.
-    #[expect(dead_code, reason = "Bifrost rests by its own sums")]
     pub holding: PrioritySet,
 }
 
@@ -32,6 +31,11 @@ impl Look<'_> {
     /// The frames of `priority` that came in through the port and are still inside.
     pub fn queue_of(&self, priority: Priority) -> WireBytes {
         self.ledger.ingress_queue(self.port, priority).on_the_wire()
+    }
+
+    /// All frames of `priority` that came in through the port so far.
+    pub fn received_at(&self, priority: Priority) -> WireBytes {
+        self.received[priority.index()].on_the_wire()
     }
 
     /// All lossless frames that came in through the port so far.

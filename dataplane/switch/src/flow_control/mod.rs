@@ -8,19 +8,25 @@
 
 pub mod bifrost;
 pub mod bifrostx;
+pub mod cbfc;
 mod look;
 pub(crate) mod pause_time;
 mod sender;
+mod sequence;
 pub(crate) mod threshold;
+mod upstream;
 
 pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
+pub use sequence::Sequence;
+pub(crate) use upstream::{Outgoing, Upstream, UpstreamCounters};
 
 use bifrost::settings::BifrostError;
 use bifrost::{Bifrost, BifrostReport, settings};
-pub(crate) use bifrostx::Upstream;
-use bifrostx::{BifrostX, BifrostXReport, UpstreamCounters};
+use bifrostx::{BifrostX, BifrostXReport};
+use cbfc::settings::{Cbfc, CbfcError};
+use cbfc::{CbfcReport, Credits};
 use units::{BitRate, Bytes, Nanos, PrioritySet};
 use wire::grants::Message;
 
@@ -35,6 +41,8 @@ pub enum FlowControl {
     Bifrost(settings::Bifrost),
     /// Time slots, announced as grants to a peer that speaks them.
     BifrostX(settings::Bifrost),
+    /// Credits for each priority.
+    Cbfc(Cbfc),
 }
 
 /// An error in the settings of a scheme.
@@ -43,6 +51,9 @@ pub enum FlowControlError {
     /// An error in the settings of Bifrost.
     #[error(transparent)]
     Bifrost(#[from] BifrostError),
+    /// An error in the settings of credits.
+    #[error(transparent)]
+    Cbfc(#[from] CbfcError),
 }
 
 impl FlowControl {
@@ -57,6 +68,7 @@ impl FlowControl {
             Self::Pfc => Ok(()),
             Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
             Self::BifrostX(bifrost) => Ok(bifrostx::timed(*bifrost).validate(rate, max_frame, lossless)?),
+            Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
         }
     }
 
@@ -64,21 +76,16 @@ impl FlowControl {
     pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
         match self {
             Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
-            Self::Pfc => None,
+            Self::Pfc | Self::Cbfc(_) => None,
         }
     }
 
-    /// The settings of BifrostX, where it runs.
-    pub const fn bifrostx(&self) -> Option<&settings::Bifrost> {
+    /// The settings of credits, where they run.
+    pub const fn cbfc(&self) -> Option<&Cbfc> {
         match self {
-            Self::BifrostX(bifrost) => Some(bifrost),
-            Self::Pfc | Self::Bifrost(_) => None,
+            Self::Cbfc(cbfc) => Some(cbfc),
+            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => None,
         }
-    }
-
-    /// The upstream side of a port of `rate`; `None` if pauses alone limit it.
-    pub(crate) fn upstream(&self, rate: BitRate) -> Option<Box<Upstream>> {
-        self.bifrostx().map(|bifrost| Box::new(Upstream::new(bifrost, rate)))
     }
 }
 
@@ -89,6 +96,7 @@ pub(crate) enum Scheme {
     Pfc,
     Bifrost(Box<Bifrost>),
     BifrostX(Box<BifrostX>),
+    Cbfc(Box<Credits>),
 }
 
 impl Scheme {
@@ -98,6 +106,7 @@ impl Scheme {
             FlowControl::Pfc => Self::Pfc,
             FlowControl::Bifrost(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, rate, look))),
             FlowControl::BifrostX(bifrost) => Self::BifrostX(Box::new(BifrostX::new(bifrost, rate, look))),
+            FlowControl::Cbfc(cbfc) => Self::Cbfc(Box::new(Credits::new(cbfc, look))),
         }
     }
 
@@ -108,6 +117,10 @@ impl Scheme {
             (Self::Pfc, FlowControl::Pfc) => false,
             (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => bifrost.configure(new, rate, look),
             (Self::BifrostX(bifrost), FlowControl::BifrostX(new)) => bifrost.configure(new, rate, look),
+            (Self::Cbfc(credits), FlowControl::Cbfc(new)) => {
+                credits.configure(new, look);
+                false
+            }
             _ => {
                 *self = Self::new(settings, rate, look);
                 true
@@ -120,7 +133,7 @@ impl Scheme {
     pub fn wakes(&self) -> bool {
         match self {
             Self::Pfc => false,
-            Self::Bifrost(_) | Self::BifrostX(_) => true,
+            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) => true,
         }
     }
 
@@ -131,6 +144,7 @@ impl Scheme {
             Self::Pfc => {}
             Self::Bifrost(bifrost) => bifrost.wake(now),
             Self::BifrostX(bifrost) => bifrost.wake(now),
+            Self::Cbfc(credits) => credits.wake(now),
         }
     }
 
@@ -141,6 +155,7 @@ impl Scheme {
             Self::Pfc => Nanos::NEVER,
             Self::Bifrost(bifrost) => bifrost.deadline(),
             Self::BifrostX(bifrost) => bifrost.deadline(),
+            Self::Cbfc(credits) => credits.deadline(),
         }
     }
 
@@ -150,17 +165,30 @@ impl Scheme {
             Self::Pfc => None,
             Self::Bifrost(bifrost) => bifrost.on_deadline(now, look),
             Self::BifrostX(bifrost) => bifrost.on_deadline(now, look),
+            Self::Cbfc(credits) => {
+                credits.on_deadline(now, look);
+                None
+            }
         };
         if let Some(directive) = directive {
             pauses.follow(directive);
         }
     }
 
-    /// Takes a message that came in through the port.
-    pub fn hear(&mut self, now: Nanos, message: &Message) {
+    /// Takes a message that came in through the port, in the format of the scheme.
+    pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
+        match (self, message) {
+            (Self::BifrostX(bifrost), Message::Slot(slot)) => bifrost.hear(now, slot),
+            (Self::Cbfc(credits), Message::Credit(credit)) => credits.hear(now, credit, look),
+            _ => {}
+        }
+    }
+
+    /// The session in which it speaks; zero if its messages have none.
+    pub fn session(&self) -> u32 {
         match self {
-            Self::Pfc | Self::Bifrost(_) => {}
-            Self::BifrostX(bifrost) => bifrost.hear(now, message),
+            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => 0,
+            Self::Cbfc(credits) => credits.session(),
         }
     }
 
@@ -170,23 +198,32 @@ impl Scheme {
         match self {
             Self::Pfc | Self::Bifrost(_) => false,
             Self::BifrostX(bifrost) => bifrost.has_message(),
+            Self::Cbfc(credits) => credits.has_message(),
         }
     }
 
     /// Takes the message that waits for the link.
-    pub fn take_message(&mut self) -> Option<Message> {
+    pub fn take_message(&mut self, outgoing: &Outgoing) -> Option<Message> {
         match self {
             Self::Pfc | Self::Bifrost(_) => None,
-            Self::BifrostX(bifrost) => bifrost.take_message(),
+            Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
+            Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
         }
     }
 
-    /// Its report, with the counters of the upstream side of the same port.
+    /// Its report, with what the upstream side of the same port has counted.
     pub fn report(&self, upstream: Option<UpstreamCounters>) -> SchemeReport {
-        match self {
-            Self::Pfc => SchemeReport::Pfc,
-            Self::Bifrost(bifrost) => SchemeReport::Bifrost(bifrost.report()),
-            Self::BifrostX(bifrost) => SchemeReport::BifrostX(bifrost.report(upstream.unwrap_or_default())),
+        match (self, upstream) {
+            (Self::Pfc, _) => SchemeReport::Pfc,
+            (Self::Bifrost(bifrost), _) => SchemeReport::Bifrost(bifrost.report()),
+            (Self::BifrostX(bifrost), Some(UpstreamCounters::BifrostX(counters))) => {
+                SchemeReport::BifrostX(bifrost.report(counters))
+            }
+            (Self::BifrostX(bifrost), _) => SchemeReport::BifrostX(bifrost.report(Default::default())),
+            (Self::Cbfc(credits), Some(UpstreamCounters::Cbfc(numbers))) => {
+                SchemeReport::Cbfc(credits.report(numbers))
+            }
+            (Self::Cbfc(credits), _) => SchemeReport::Cbfc(credits.report(Sequence::default())),
         }
     }
 }
@@ -202,6 +239,8 @@ pub enum SchemeReport {
     Bifrost(BifrostReport),
     /// BifrostX.
     BifrostX(BifrostXReport),
+    /// Credits.
+    Cbfc(CbfcReport),
 }
 
 impl SchemeReport {
@@ -210,7 +249,7 @@ impl SchemeReport {
         match self {
             Self::Bifrost(report) => Some(report),
             Self::BifrostX(report) => Some(&report.slots),
-            Self::Pfc => None,
+            Self::Pfc | Self::Cbfc(_) => None,
         }
     }
 
@@ -218,7 +257,15 @@ impl SchemeReport {
     pub fn bifrostx(&self) -> Option<&BifrostXReport> {
         match self {
             Self::BifrostX(report) => Some(report),
-            Self::Pfc | Self::Bifrost(_) => None,
+            Self::Pfc | Self::Bifrost(_) | Self::Cbfc(_) => None,
+        }
+    }
+
+    /// Credits, where they run.
+    pub fn cbfc(&self) -> Option<&CbfcReport> {
+        match self {
+            Self::Cbfc(report) => Some(report),
+            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
+use wire::grants::Message;
 
 /// Frames that came in through one port. Every frame is in exactly one of `received` and `consumed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,15 +143,25 @@ impl IngressPort {
 
     /// Calls the scheme when its deadline has come.
     pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger, pools: &Pools) {
-        let look = Look {
-            port: self.id,
-            lossless: self.lossless,
-            received: &self.counters.received,
-            ledger,
-            pools,
-            holding: self.holding,
-        };
-        self.scheme.on_deadline(now, look, &mut self.pauses);
+        let (scheme, pauses, look) = self.show(ledger, pools);
+        scheme.on_deadline(now, look, pauses);
+    }
+
+    /// Gives the scheme a message of the other end of the link.
+    pub fn hear(&mut self, now: Nanos, message: &Message, ledger: &Ledger, pools: &Pools) {
+        let (scheme, _, look) = self.show(ledger, pools);
+        scheme.hear(now, message, look);
+    }
+
+    /// The scheme, the pauses that it asks for, and what it may see.
+    fn show<'a>(
+        &'a mut self,
+        ledger: &'a Ledger,
+        pools: &'a Pools,
+    ) -> (&'a mut Scheme, &'a mut PauseSender, Look<'a>) {
+        let Self { id, lossless, holding, scheme, pauses, counters, .. } = self;
+        let (port, lossless, received, holding) = (*id, *lossless, &counters.received, *holding);
+        (scheme, pauses, Look { port, lossless, received, ledger, pools, holding })
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.

@@ -184,7 +184,7 @@ impl<F: Frame> Shard<F> {
 
     /// The report of the flow control of `port`.
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
-        let upstream = self.fabric.egress[port.index()].gate.upstream.as_ref().map(|it| it.counters);
+        let upstream = self.fabric.egress[port.index()].gate.upstream.as_ref().map(|it| it.counters());
         self.fabric.ingress[port.index()].scheme.report(upstream)
     }
 

@@ -2,11 +2,12 @@
 
 use super::{BifrostXReport, DownstreamCounters, UpstreamCounters};
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, Table};
+use crate::flow_control::FlowControl;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "grants",
     view: "grants",
-    runs_on: |settings| settings.flow_control.bifrostx().is_some(),
+    runs_on: |settings| matches!(settings.flow_control, FlowControl::BifrostX(_)),
     report: &[
         Section {
             name: "sent",
@@ -23,13 +24,13 @@ pub(crate) static FIGURES: FigureList = FigureList {
         Section {
             name: "received",
             figures: &[
-                Figure::counter("taken", |it| Some(received(it)?.taken.into())),
-                Figure::counter("missed", |it| Some(received(it)?.missed.into())).shown(
+                Figure::counter("taken", |it| Some(received(it)?.numbers.taken.into())),
+                Figure::counter("missed", |it| Some(received(it)?.numbers.missed.into())).shown(
                     "bifrostx_missed",
                     "missed",
                     "Grant frames of the peer that never came, by the gaps in their numbers.",
                 ),
-                Figure::counter("ignored", |it| Some(received(it)?.ignored.into())),
+                Figure::counter("ignored", |it| Some(received(it)?.numbers.ignored.into())),
                 Figure::counter("dealt_wire_bytes", |it| Some(received(it)?.dealt.into())),
                 Figure::counter("declined_wire_bytes", |it| Some(received(it)?.declined.into())),
                 Figure::counter("silences", |it| Some(received(it)?.silences.into())),

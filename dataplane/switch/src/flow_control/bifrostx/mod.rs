@@ -30,7 +30,7 @@ use super::look::Look;
 use super::sender::{Directive, PauseCause};
 use peer::Peer;
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
-use wire::grants::{Kind, Message};
+use wire::grants::slot::{Kind, Message};
 
 /// The time after which an idle port, or one without a peer, sends its last message again.
 const REPEAT: Interval = Interval::from_millis(10);

@@ -1,7 +1,7 @@
 //! The other end of a link, by its messages.
 
 use units::{Interval, Nanos};
-use wire::grants::{Kind, Message};
+use wire::grants::slot::{Kind, Message};
 
 /// The time after which a peer that sends nothing is no longer heard.
 pub(super) const SILENCE: Interval = Interval::from_secs(1);

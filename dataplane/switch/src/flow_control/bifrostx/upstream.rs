@@ -2,23 +2,16 @@
 
 use super::REPEAT;
 use super::peer::SILENCE;
+use crate::flow_control::sequence::Sequence;
 use crate::program;
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
-use wire::grants::{Kind, Message};
-
-/// A message whose number is this little behind the last one was overtaken; one further behind comes from a peer that
-/// has restarted.
-const REORDERED: u32 = 64;
+use wire::grants::slot::{Kind, Message};
 
 /// Counters of grant frames that came in through one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamCounters {
-    /// Messages taken.
-    pub taken: u64,
-    /// Messages of the peer that never came, by the gaps in their numbers.
-    pub missed: u64,
-    /// Messages that came twice, or late behind another one: ignored.
-    pub ignored: u64,
+    /// The numbers of its messages.
+    pub numbers: Sequence,
     /// Bytes on the wire that were dealt out to queues.
     pub dealt: WireBytes,
     /// Bytes on the wire that were granted and that no queue needed.
@@ -48,7 +41,6 @@ pub(crate) struct Upstream {
     /// The first and the last frame of those that were sent without a pause for a round trip between them.
     sent: Option<(Nanos, Nanos)>,
     heard_at: Nanos,
-    sequence: Option<u32>,
     pub counters: UpstreamCounters,
 }
 
@@ -66,7 +58,6 @@ impl Upstream {
             slot: settings.slot,
             sent: None,
             heard_at: Nanos::ZERO,
-            sequence: None,
             counters: UpstreamCounters::default(),
         }
     }
@@ -128,12 +119,6 @@ impl Upstream {
         self.round_trip + self.slot + most_early(self.slot)
     }
 
-    /// Whether `priority` has bytes left. A frame that begins may use more than that.
-    #[inline]
-    pub fn may_send(&self, priority: Priority) -> bool {
-        !self.closed.contains(priority)
-    }
-
     /// Charges a frame of `priority` that leaves at `now`.
     #[inline]
     pub fn spend(&mut self, now: Nanos, priority: Priority, bytes: WireBytes) {
@@ -160,29 +145,15 @@ impl Upstream {
 
     /// Takes a message, while `waiting` bytes on the wire wait at each priority. Returns whether it was a new one.
     pub fn receive(&mut self, now: Nanos, message: &Message, waiting: [WireBytes; Priority::COUNT]) -> bool {
-        if !self.is_new(message.sequence) {
-            self.counters.ignored += 1;
+        if !self.counters.numbers.take(message.sequence) {
             return false;
         }
-        self.counters.taken += 1;
         (self.heard_at, self.slot, self.priorities) = (now, message.slot, message.priorities);
         match message.kind {
             Kind::Pauses => self.obey_pauses(),
             Kind::Free => self.open(now),
             Kind::Grant => self.deal(now, message, waiting),
         }
-        true
-    }
-
-    /// Notes the number of a message. Returns whether it follows the last one.
-    fn is_new(&mut self, sequence: u32) -> bool {
-        let ahead = self.sequence.map_or(1, |last| sequence.wrapping_sub(last));
-        if ahead == 0 || ahead.wrapping_neg() <= REORDERED {
-            return false;
-        }
-        // A jump of half the numbers or more is a restart, not a gap.
-        self.counters.missed += if ahead < 1 << 31 { u64::from(ahead - 1) } else { 0 };
-        self.sequence = Some(sequence);
         true
     }
 

@@ -20,7 +20,7 @@ impl<F: Frame> Fabric<F> {
         frame: &F,
     ) {
         let egress = &mut self.egress[port.index()];
-        let waiting = egress.waiting_on_the_wire();
+        let outgoing = egress.outgoing();
         let Some(upstream) = &mut egress.gate.upstream else {
             self.refuse(port, settings, DropReason::ForeignGrants, frame.length());
             return;
@@ -33,8 +33,8 @@ impl<F: Frame> Fabric<F> {
             return;
         };
         let ingress = &mut self.ingress[port.index()];
-        if upstream.receive(now, &message, waiting) {
-            ingress.scheme.hear(now, &message);
+        if upstream.receive(now, &message, ingress.scheme.session(), &outgoing) {
+            ingress.hear(now, &message, &self.ledger, &self.pools);
         }
         ingress.counters.consumed[Consumed::Grants.index()].count(frame.length());
     }
@@ -52,8 +52,9 @@ impl<F: Frame> Fabric<F> {
     #[inline(never)]
     fn send_grants_now(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let ingress = &mut self.ingress[port.index()];
-        let Some(message) = ingress.scheme.take_message() else { return };
-        let mut control = ControlFrame::zeroed(grants::FRAME_LEN as u8);
+        let outgoing = self.egress[port.index()].outgoing();
+        let Some(message) = ingress.scheme.take_message(&outgoing) else { return };
+        let mut control = ControlFrame::zeroed(message.frame_len() as u8);
         if message.emit(ingress.mac, control.bytes_mut()).is_ok() {
             let start = self.egress[port.index()].send_control(now, control.length());
             out.control(start, &control);

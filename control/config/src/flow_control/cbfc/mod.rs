@@ -1,0 +1,111 @@
+//! Builds credits on a port and the groups beneath them, and checks them against the link.
+
+pub(crate) mod keys;
+
+use switch::flow_control::cbfc::settings::{Cbfc, CbfcError, Counter};
+use switch::program::{LosslessGroup, PortSettings, Threshold};
+use units::{Bytes, Cells, WireBytes};
+
+use crate::defaults;
+use crate::keys::port::{FlowControlWord, PortDecl};
+use crate::keys::queueing::LosslessDecl;
+use crate::link::Link;
+use crate::notes::Problems;
+use crate::place::Place;
+use crate::problem::ProblemKind;
+use crate::round_trip;
+use crate::table::{Table, at, or};
+use crate::value::{CounterWord, SizeWish};
+use keys::CbfcDecl;
+
+/// The table of a port that speaks credits, or an empty one.
+fn declared(decl: &PortDecl) -> Option<CbfcDecl> {
+    let place = decl.flow_control.as_ref().map_or(&decl.place, |word| &word.place);
+    let empty =
+        || CbfcDecl { place: Place { key: "port.cbfc".into(), ..place.clone() }, ..Default::default() };
+    (decl.flow_control() == FlowControlWord::Cbfc).then(|| decl.cbfc.clone().unwrap_or_else(empty))
+}
+
+/// Builds credits on a port that is not complete yet. Returns `None` and notes an error if the round trip is unknown
+/// and the buffer depends on it.
+pub(super) fn build(
+    decl: &PortDecl,
+    port: &PortSettings,
+    link: &Link,
+    problems: &Problems<'_>,
+) -> Option<Cbfc> {
+    let decl = declared(decl)?;
+    let counter = match decl.counter() {
+        CounterWord::Wide => Counter::Wide,
+        CounterWord::Uec => Counter::Uec,
+    };
+    let mut cbfc = Cbfc { buffer: WireBytes(0), interval: decl.interval(), counter };
+    let stated = decl.round_trip.as_ref().map(|it| it.value);
+    let fills = |round_trip| cbfc.for_line_rate(port.rate, round_trip, port.max_frame);
+    let given = decl.buffer.as_ref().and_then(|wish| match wish.value {
+        SizeWish::Given(Bytes(size)) => Some((WireBytes(size), &wish.place)),
+        SizeWish::Auto => None,
+    });
+    cbfc.buffer = match given {
+        Some((buffer, place)) => {
+            if let Some(round_trip) = stated.or_else(|| round_trip::from_distance(port, link))
+                && buffer < fills(round_trip)
+            {
+                let [buffer, fills] = [buffer, fills(round_trip)].map(|it| Bytes(it.0));
+                problems.warning(place, ProblemKind::ShortCredits { buffer, fills, round_trip });
+            }
+            buffer
+        }
+        None => fills(stated.or_else(|| round_trip::needed(port, link, &decl.place, problems))?),
+    };
+    Some(cbfc)
+}
+
+/// The keys from which [`build`] builds the same credits.
+pub(super) fn in_force(cbfc: &Cbfc) -> CbfcDecl {
+    let counter = match cbfc.counter {
+        Counter::Wide => CounterWord::Wide,
+        Counter::Uec => CounterWord::Uec,
+    };
+    CbfcDecl {
+        buffer: at(SizeWish::Given(Bytes(cbfc.buffer.0))),
+        interval: at(cbfc.interval),
+        counter: at(counter),
+        round_trip: None,
+        place: Place::default(),
+    }
+}
+
+/// The group of a port with credits. PFC beneath acts only if the other end sends without credits, so XOFF is the most
+/// that they let in.
+pub(super) fn group(decl: &LosslessDecl, cbfc: &Cbfc, port: &PortSettings) -> LosslessGroup {
+    let max_frame = port.max_frame;
+    let most = Cells::of_any_mix(cbfc.buffer).bytes();
+    let xoff = or(&decl.threshold(), Threshold::Static(most));
+    let reserved = match xoff {
+        Threshold::Static(level) => most.min(level) - max_frame,
+        Threshold::Dynamic(_) => most - max_frame,
+    };
+    let (xon, xon_offset) = defaults::resume(xoff, or(&decl.xon_offset, max_frame + max_frame), max_frame);
+    let headroom = match decl.headroom.as_ref().map(|wish| wish.value) {
+        Some(SizeWish::Given(bytes)) => bytes,
+        Some(SizeWish::Auto) | None => max_frame + max_frame,
+    };
+    LosslessGroup {
+        reserved: or(&decl.reserved, reserved),
+        xoff,
+        xon: or(&decl.xon, xon),
+        xon_offset,
+        headroom,
+    }
+}
+
+/// The place of the key that caused `error`.
+pub(super) fn place(error: &CbfcError, decl: &PortDecl) -> Option<Place> {
+    let keys: &[&str] = match error {
+        CbfcError::NoLossless => &[],
+        CbfcError::Interval { .. } => &["interval"],
+        CbfcError::Buffer { .. } => &["buffer"],
+    };
+    Some(declared(decl)?.first(keys).clone())
+}

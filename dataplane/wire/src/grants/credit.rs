@@ -1,0 +1,133 @@
+//! The message of credit-based flow control: for each priority, the total that its sender has sent, and the limit of the
+//! total that its receiver may send in the other direction (InfiniBand architecture, volume 1, section 7.9.4: FCTBS and
+//! FCCL). `docs/cbfc.md` shows its bytes.
+
+use units::{Priority, PrioritySet, WireBytes};
+
+use super::{FORMAT_AT, Format, VERSION, VERSION_AT};
+use crate::bytes::{checked_head, put, u32_at, u64_at};
+use crate::error::invalid;
+use crate::{ParseError, Protocol};
+
+/// Bytes of a message, after the Ethernet header.
+pub const MESSAGE_LEN: usize = 112;
+
+const FLAGS_AT: usize = 1;
+const PRIORITIES_AT: usize = 2;
+const SEQUENCE_AT: usize = 4;
+const SESSION_AT: usize = 8;
+const ECHO_AT: usize = 12;
+const SENT_AT: usize = 16;
+const LIMIT_AT: usize = 80;
+
+/// A message as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// The priorities that have limits.
+    pub priorities: PrioritySet,
+    /// One more than that of the message before, modulo 2^32.
+    pub sequence: u32,
+    /// The session of its sender, which changes when it restarts and counts from zero; never zero.
+    pub session: u32,
+    /// The session of its receiver to which the limits apply; zero before its sender has heard any.
+    pub echo: u32,
+    /// FCTBS: bytes on the wire that its sender has sent at each priority.
+    pub sent: [WireBytes; Priority::COUNT],
+    /// FCCL: the limit of the total of its receiver at each priority, in credits; cyclic. The two ends agree about
+    /// the size of a credit and the width of the counter.
+    pub limit: [u32; Priority::COUNT],
+}
+
+impl Message {
+    /// Reads `bytes`, whose version and format are known. Padding may follow.
+    ///
+    /// # Errors
+    /// Truncated below [`MESSAGE_LEN`] bytes; invalid if the flags are unknown.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let raw = checked_head::<MESSAGE_LEN>(Protocol::Grants, bytes)?;
+        let flags = raw[FLAGS_AT];
+        if flags != 0 {
+            return Err(invalid(Protocol::Grants, "flags", flags.into()));
+        }
+        Ok(Self {
+            priorities: PrioritySet::from_bits(raw[PRIORITIES_AT]),
+            sequence: u32_at(raw, SEQUENCE_AT),
+            session: u32_at(raw, SESSION_AT),
+            echo: u32_at(raw, ECHO_AT),
+            sent: core::array::from_fn(|index| WireBytes(u64_at(raw, SENT_AT + 8 * index))),
+            limit: core::array::from_fn(|index| u32_at(raw, LIMIT_AT + 4 * index)),
+        })
+    }
+
+    /// Writes the message to `out`.
+    pub(super) fn emit(&self, out: &mut [u8; MESSAGE_LEN]) {
+        out[VERSION_AT] = VERSION;
+        out[FLAGS_AT] = 0;
+        out[PRIORITIES_AT] = self.priorities.bits();
+        out[FORMAT_AT] = Format::Credit as u8;
+        put(out, SEQUENCE_AT, &self.sequence.to_be_bytes());
+        put(out, SESSION_AT, &self.session.to_be_bytes());
+        put(out, ECHO_AT, &self.echo.to_be_bytes());
+        for index in 0..Priority::COUNT {
+            put(out, SENT_AT + 8 * index, &self.sent[index].0.to_be_bytes());
+            put(out, LIMIT_AT + 4 * index, &self.limit[index].to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::grants;
+
+    fn bytes(message: Message) -> [u8; MESSAGE_LEN] {
+        let mut out = [0xff; MESSAGE_LEN];
+        message.emit(&mut out);
+        out
+    }
+
+    fn message() -> Message {
+        Message {
+            priorities: PrioritySet::from_bits(0x18),
+            sequence: 0x0102_0304,
+            session: 0x1112_1314,
+            echo: 0x2122_2324,
+            sent: core::array::from_fn(|index| WireBytes(0x1_0000_0000 + index as u64)),
+            limit: core::array::from_fn(|index| 0x2000_0000 + index as u32),
+        }
+    }
+
+    #[test]
+    fn a_message_has_these_bytes() {
+        let mut expected = vec![1, 0, 0x18, 1, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24];
+        expected.extend((0..8).flat_map(|index| [0, 0, 0, 1, 0, 0, 0, index]));
+        expected.extend((0..8).flat_map(|index| [0x20, 0, 0, index]));
+        assert_eq!(bytes(message()).to_vec(), expected);
+    }
+
+    #[test]
+    fn unknown_flags_and_a_shorter_message_are_refused() {
+        let mut odd = bytes(message());
+        odd[FLAGS_AT] = 2;
+        let error = ParseError::Invalid { protocol: Protocol::Grants, field: "flags", value: 2 };
+        assert_eq!(Message::parse(&odd), Err(error));
+        // Below four bytes the format is unknown.
+        for length in 4..MESSAGE_LEN {
+            assert!(grants::Message::parse(&bytes(message())[..length]).is_err(), "{length}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            (priorities, sequence, session, echo) in any::<(u8, u32, u32, u32)>(),
+            (sent, limit) in any::<([u64; 8], [u32; 8])>(),
+        ) {
+            let priorities = PrioritySet::from_bits(priorities);
+            let message = Message { priorities, sequence, session, echo, sent: sent.map(WireBytes), limit };
+            prop_assert_eq!(Message::parse(&bytes(message)), Ok(message));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Grant frames: what the two ends of a link tell each other about the bytes that each may send.
+//!
+//! One module for each format of a message. All have the local experimental EtherType 0x88B5 and an address that no
+//! bridge forwards, so they stay on their link, and begin with the same four bytes.
+
+use crate::bytes::room;
+use crate::error::invalid;
+use crate::ethernet::{self, EtherType, MacAddress};
+use crate::{BufferTooSmall, ParseError, Protocol};
+
+pub mod credit;
+pub mod slot;
+
+/// The destination of each frame.
+pub const DESTINATION: MacAddress = MacAddress::NEAREST_NON_TPMR_BRIDGE;
+/// The EtherType of each frame.
+pub const ETHER_TYPE: EtherType = EtherType::LOCAL_EXPERIMENTAL_1;
+/// The supported version.
+pub const VERSION: u8 = 1;
+
+const VERSION_AT: usize = 0;
+const FORMAT_AT: usize = 3;
+
+/// The format of a message, by its number in the frame.
+#[derive(Clone, Copy)]
+enum Format {
+    Slot = 0,
+    Credit = 1,
+}
+
+/// A message as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// BifrostX.
+    Slot(slot::Message),
+    /// Credits.
+    Credit(credit::Message),
+}
+
+impl Message {
+    /// Reads `bytes`, the payload of a frame. Padding may follow.
+    ///
+    /// # Errors
+    /// Truncated, where the message is not all there. Invalid if its version, format or flags are unknown.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let refused = |field, value: u8| Err(invalid(Protocol::Grants, field, value.into()));
+        match bytes.get(VERSION_AT) {
+            Some(&version) if version != VERSION => return refused("version", version),
+            _ => {}
+        }
+        match bytes.get(FORMAT_AT) {
+            Some(&format) if format == Format::Credit as u8 => {
+                credit::Message::parse(bytes).map(Self::Credit)
+            }
+            Some(&format) if format != Format::Slot as u8 => refused("format", format),
+            _ => slot::Message::parse(bytes).map(Self::Slot),
+        }
+    }
+
+    /// Bytes of its frame.
+    pub const fn frame_len(&self) -> usize {
+        ethernet::HEADER_LEN
+            + match self {
+                Self::Slot(_) => slot::MESSAGE_LEN,
+                Self::Credit(_) => credit::MESSAGE_LEN,
+            }
+    }
+
+    /// Writes the message as a frame from `source`; returns [`Message::frame_len`].
+    ///
+    /// # Errors
+    /// [`BufferTooSmall`] below that.
+    pub fn emit(&self, source: MacAddress, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+        let length = self.frame_len();
+        if out.len() < length {
+            return Err(BufferTooSmall { needed: length, available: out.len() });
+        }
+        let header = ethernet::Header { destination: DESTINATION, source, ether_type: ETHER_TYPE };
+        let start = header.emit(out)?;
+        let message = &mut out[start..];
+        match self {
+            Self::Slot(slot) => slot.emit(room(message)?),
+            Self::Credit(credit) => credit.emit(room(message)?),
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::*;
+
+    const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+
+    #[test]
+    fn another_version_is_named_before_anything_else_and_then_another_format() {
+        let refused = |field| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value: 2 });
+        assert_eq!(Message::parse(&[2]), refused("version"));
+        assert_eq!(Message::parse(&[1, 0, 0, 2]), refused("format"));
+    }
+
+    #[test]
+    fn a_frame_begins_with_its_addresses_and_type_and_needs_room_for_all_of_it() {
+        let mut bytes = vec![VERSION];
+        bytes.resize(slot::MESSAGE_LEN, 0);
+        let message = Message::parse(&bytes).unwrap();
+        let mut out = [0xff; 62];
+        assert_eq!(message.emit(SOURCE, &mut out), Ok(62));
+        assert_eq!(out[..14], [1, 0x80, 0xc2, 0, 0, 3, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
+        let error = BufferTooSmall { needed: 62, available: 61 };
+        assert_eq!(message.emit(SOURCE, &mut out[..61]), Err(error));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            mut raw in any_bytes(credit::MESSAGE_LEN + 4),
+            head in proptest::option::of(any::<(u8, u8, bool)>()),
+        ) {
+            if let (Some((flags, priorities, credit)), Some(first)) = (head, raw.first_chunk_mut()) {
+                *first = [VERSION, flags % 4, priorities, u8::from(credit)];
+            }
+            if let Ok(message) = Message::parse(&raw) {
+                let mut out = [0xff; 256];
+                let length = message.emit(SOURCE, &mut out).unwrap();
+                prop_assert_eq!(&out[14..length], &raw[..length - 14]);
+            }
+        }
+    }
+}
