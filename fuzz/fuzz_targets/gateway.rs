@@ -81,9 +81,13 @@ fn configuration([fixed, forwarding, thresholds, schemes]: [u8; CHOICES]) -> Str
         _ => String::new(),
     };
     let with = |bit: u8, section: &'static str| if schemes & bit == 0 { "" } else { section };
-    let flow_control = if fixed & 0x10 == 0 { "pfc" } else { "bifrost" };
-    let slots =
-        if fixed & 0x10 == 0 { "" } else { "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n" };
+    let slots = "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n";
+    let (flow_control, slots) = match fixed >> 4 & 7 {
+        1 | 5 => ("bifrost", slots),
+        3 => ("bifrostx", slots),
+        7 => ("cbfc", "[port.cbfc]\nround_trip = \"400us\"\n"),
+        _ => ("pfc", ""),
+    };
     format!(
         r#"
 [buffer]

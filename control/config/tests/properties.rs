@@ -11,6 +11,7 @@ use config::runtime::{
 };
 use config::{Gateway, Link, Senders, diff, parse, render};
 use proptest::prelude::*;
+use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
     GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
@@ -128,12 +129,22 @@ fn watchdog() -> impl Strategy<Value = Watchdog> {
     )
 }
 
-/// `port` with Bifrost, where it has lossless groups and none pauses before Bifrost does: a fixed
+/// `port` with Bifrost, BifrostX or credits, where it has lossless groups and none pauses before the scheme does: a fixed
 /// threshold becomes a share.
-fn with_bifrost(mut port: PortSettings, bifrost: Option<Bifrost>) -> PortSettings {
-    let Some(mut bifrost) = bifrost.filter(|_| !port.lossless().is_empty()) else { return port };
-    bifrost.buffer = bifrost.buffer_terms(port.rate, port.max_frame).total();
-    port.flow_control = FlowControl::Bifrost(bifrost);
+fn with_scheme(mut port: PortSettings, scheme: Option<(Bifrost, u8)>) -> PortSettings {
+    let Some((mut bifrost, kind)) = scheme.filter(|_| !port.lossless().is_empty()) else { return port };
+    // Messages of BifrostX may come a quarter of a slot early.
+    let longer = Bifrost { round_trip: bifrost.round_trip + bifrost.slot, ..bifrost };
+    bifrost.buffer = longer.buffer_terms(port.rate, port.max_frame).total();
+    port.flow_control = match kind {
+        0 => FlowControl::Bifrost(bifrost),
+        1 => FlowControl::BifrostX(bifrost),
+        _ => {
+            let counter = if kind == 2 { Counter::Wide } else { Counter::Uec };
+            let buffer = WireBytes(100_000 + bifrost.round_trip.0 % 100_000_000);
+            FlowControl::Cbfc(Cbfc { buffer, interval: bifrost.slot, counter })
+        }
+    };
     for group in &mut port.groups {
         if let GroupSettings::Lossless(group) = group
             && matches!(group.xoff, Threshold::Static(_))
@@ -231,12 +242,12 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let tables = (classification(), groups, queues);
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
-    let rest = (rest, prop::option::of(bifrost()), lscc, prop::option::of(watchdog()));
+    let rest = (rest, prop::option::of((bifrost(), 0_u8..4)), lscc, prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let ((rate_limit, obey_global_pause, pause, int), bifrost, (lscc, senders), watchdog) = rest;
+        let ((rate_limit, obey_global_pause, pause, int), scheme, (lscc, senders), watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -255,7 +266,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             int: int && LinkRate::of(rate).is_some(),
         };
         port.pfc.obey = port.lossless();
-        let port = with_lscc(with_bifrost(port, bifrost), lscc);
+        let port = with_lscc(with_scheme(port, scheme), lscc);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         let senders = if port.lscc.is_some() { senders } else { Senders::default() };
