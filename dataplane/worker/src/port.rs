@@ -5,6 +5,7 @@ use core::ops::{Deref, DerefMut};
 use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
+use wire::grants;
 
 /// A port and its device.
 pub(crate) struct Port<D: Device> {
@@ -23,11 +24,11 @@ impl<D: Device> Port<D> {
         Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO }
     }
 
-    /// Drops the data frames of `burst`.
+    /// Drops the data frames of `burst`, and leaves PFC, PAUSE and grant frames.
     #[cold]
     pub fn drop_data(&mut self, burst: &mut Vec<D::Frame>) {
         burst.retain(|frame| {
-            let is_control = is_mac_control(frame.headers());
+            let is_control = is_control(frame.headers());
             if !is_control {
                 self.drained.count(frame.length());
             }
@@ -36,8 +37,9 @@ impl<D: Device> Port<D> {
     }
 }
 
-fn is_mac_control(headers: &[u8]) -> bool {
-    View::parse(headers).is_ok_and(|view| view.ether_type() == EtherType::MAC_CONTROL)
+fn is_control(headers: &[u8]) -> bool {
+    let is_mac_control = |view: View<_>| view.ether_type() == EtherType::MAC_CONTROL;
+    View::parse(headers).is_ok_and(is_mac_control) || grants::is_frame(headers)
 }
 
 /// The ports of a worker.

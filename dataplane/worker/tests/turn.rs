@@ -274,6 +274,10 @@ fn a_worker_that_drains_sends_what_is_inside_obeys_pauses_and_counts_what_still_
     assert_eq!(of_a.drained, Volume { frames: 40, bytes: Bytes(4_000) });
     assert_eq!(of_a.device.received, 140);
     assert_eq!(bench.inspect(B).drained, Volume::ZERO);
+    // A grant that would let it drain is not data either.
+    b.inject([grant()]);
+    turns(&mut bench, &clock, 1);
+    assert_eq!(bench.inspect(B).drained, Volume::ZERO);
 }
 
 #[test]

@@ -163,8 +163,7 @@ impl Books {
 
 #[inline]
 fn is_control_frame(headers: &[u8]) -> bool {
-    let types = [EtherType::MAC_CONTROL, grants::ETHER_TYPE];
-    types.iter().any(|ether_type| headers.get(12..14) == Some(&ether_type.0.to_be_bytes()))
+    headers.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes()) || grants::is_frame(headers)
 }
 
 #[cold]

@@ -28,6 +28,13 @@ enum Format {
     Credit = 1,
 }
 
+/// Whether `frame`, of which the Ethernet header is there, is a grant frame, valid or not.
+#[inline]
+pub fn is_frame(frame: &[u8]) -> bool {
+    ethernet::View::parse(frame)
+        .is_ok_and(|it| it.ether_type() == ETHER_TYPE && it.destination() == DESTINATION)
+}
+
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
@@ -110,6 +117,12 @@ mod tests {
         let mut out = [0xff; 62];
         assert_eq!(message.emit(SOURCE, &mut out), Ok(62));
         assert_eq!(out[..14], [1, 0x80, 0xc2, 0, 0, 3, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
+        assert!(is_frame(&out) && !is_frame(&out[..13]));
+        for at in [0, 13] {
+            let mut other = out;
+            other[at] ^= 1;
+            assert!(!is_frame(&other), "byte {at}");
+        }
         let error = BufferTooSmall { needed: 62, available: 61 };
         assert_eq!(message.emit(SOURCE, &mut out[..61]), Err(error));
     }

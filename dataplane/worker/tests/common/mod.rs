@@ -13,7 +13,7 @@ use switch::program::{
 use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
-use wire::{mac_control, pfc};
+use wire::{grants, mac_control, pfc};
 use worker::{
     BURST, Clock, Command, Controls, Device, DeviceCounters, Exchange, Inspection, Monitor, Reply, Worker,
     exchanges, mailbox,
@@ -84,6 +84,14 @@ pub fn pause(time: PauseQuanta) -> TestFrame {
     let pfc = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 9, 9]), PrioritySet::EMPTY.with(P3), time);
     let mut bytes = vec![0; 60];
     pfc.emit(&mut bytes).unwrap();
+    TestFrame { bytes, flow: u32::MAX, number: 0 }
+}
+
+/// The first bytes of a grant frame.
+pub fn grant() -> TestFrame {
+    let mut bytes = vec![0; 60];
+    bytes[..6].copy_from_slice(&grants::DESTINATION.0);
+    bytes[12..14].copy_from_slice(&grants::ETHER_TYPE.0.to_be_bytes());
     TestFrame { bytes, flow: u32::MAX, number: 0 }
 }
 

@@ -435,6 +435,7 @@ impl<F: Frame> Fabric<F> {
 fn is_control(descriptor: &Descriptor, headers: &[u8]) -> bool {
     match descriptor.ether_type {
         EtherType::MAC_CONTROL => true,
+        // Behind a VLAN tag it is still never forwarded.
         grants::ETHER_TYPE => {
             ethernet::View::parse(headers).is_ok_and(|it| it.destination() == grants::DESTINATION)
         }
