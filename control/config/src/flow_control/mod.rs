@@ -9,6 +9,7 @@ pub(crate) mod cbfc;
 use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings};
 use units::{Interval, Priority, WireBytes};
 
+use crate::keys::long_haul::LONGEST;
 use crate::keys::port::{FlowControlWord, PortDecl};
 use crate::keys::queueing::LosslessDecl;
 use crate::link::Link;
@@ -111,7 +112,9 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
 /// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
+        FlowControl::Pfc => None,
+        // Without new credits the upstream stops.
+        FlowControl::Cbfc(_) => Some(LONGEST),
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
     }
 }

@@ -10,6 +10,11 @@ pub(crate) static FIGURES: FigureList = FigureList {
     report: &[Section {
         name: "",
         figures: &[
+            Figure::gauge("hears", |it| Some(u64::from(report(it)?.hears).into())).shown(
+                "credits_hears",
+                "hears",
+                "Whether the other end of the link was heard: nothing lossless is sent before.",
+            ),
             Figure::counter("sent", |it| Some(report(it)?.sent.into())),
             Figure::counter("taken", |it| Some(report(it)?.received.taken.into())),
             Figure::counter("missed", |it| Some(report(it)?.received.missed.into())).shown(
