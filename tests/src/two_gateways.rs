@@ -98,6 +98,11 @@ impl Run {
 /// A host at 100G behind port A of the near gateway sends over the long link, behind its port B, to one at 25G behind
 /// port B of the far gateway, until [`END`]. Both directions of the long link have `faults`.
 pub fn bottleneck(near: FlowControl, far: FlowControl, faults: Faults) -> Run {
+    bottleneck_from(Nanos(0), near, far, faults)
+}
+
+/// [`bottleneck`], with a flow that begins at `start`.
+pub fn bottleneck_from(start: Nanos, near: FlowControl, far: FlowControl, faults: Faults) -> Run {
     let mut plan = Plan::default();
     let hosts = [plan.host(sender(0, 1, RATE)), plan.host(sender(1, 0, BOTTLENECK))];
     let near = plan.switch(with_long_link(patched(2), B, near));
@@ -108,9 +113,9 @@ pub fn bottleneck(near: FlowControl, far: FlowControl, faults: Faults) -> Run {
     let long = plan.join([(near, B), (far, A)], RATE, ONE_WAY);
     plan.network.links[long].faults = [faults; 2];
     plan.join([(far, B), (hosts[1], PortId(0))], BOTTLENECK, Interval(500));
-    let flows = [endless(flow(0, hosts[0], hosts[1], 0), P3, Nanos(0), END)];
+    let flows = [endless(flow(0, hosts[0], hosts[1], 0), P3, start, END)];
     let (outcome, seen) = plan.run(options(), &flows);
     let flow = seen.flows.first();
-    let (delivered, end) = flow.map_or((0, Nanos(0)), |flow| (flow.delivered, flow.end));
-    Run { outcome, delivered, time: end.since(Nanos(0)) }
+    let (delivered, end) = flow.map_or((0, start), |flow| (flow.delivered, flow.end));
+    Run { outcome, delivered, time: end.since(start) }
 }

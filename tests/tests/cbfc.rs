@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::two_gateways::{ONE_WAY, RATE, Run, bottleneck};
+use conformance::two_gateways::{ONE_WAY, RATE, Run, bottleneck, bottleneck_from};
 use conformance::{P3, P4};
 use simulation::Faults;
 use switch::PortInspection;
 use switch::flow_control::cbfc::CbfcReport;
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::program::FlowControl;
-use units::{Bytes, Interval, WireBytes};
+use units::{Bytes, Interval, Nanos, WireBytes};
 
 /// Each end needs a message of the other before its limits hold.
 const FIRST_CREDITS: Interval = Interval(2 * ONE_WAY.0);
@@ -46,6 +46,14 @@ fn two_gateways_with_credits_keep_within_the_buffer_without_a_pause_and_the_drai
             assert_eq!((pauses.xoff, pauses.slot), (0, 0));
         }
     }
+}
+
+#[test]
+fn credits_are_there_before_the_first_frame() {
+    let cbfc = FlowControl::Cbfc(credits(Counter::Wide));
+    let run = bottleneck_from(Nanos(1_000_000), cbfc, cbfc, Faults::default());
+    run.assert_busy(Interval::ZERO);
+    assert_eq!(report(run.far()).received.missed, 0);
 }
 
 #[test]

@@ -39,6 +39,11 @@ impl Engine {
         let agendas = switches.iter().map(|it| Tournament::new(it.inputs.len() + 1)).collect();
         let mut calendar = Calendar { actors: Tournament::new(actors.watch + 1), agendas };
         calendar.actors.set(actors.watch, watch.next());
+        // A scheme may speak before any frame comes.
+        for (switch, it) in switches.iter().enumerate() {
+            calendar.agendas[switch].set(it.inputs.len(), it.next);
+            calendar.actors.set(it.node.0 as usize, it.next);
+        }
         Self {
             now: Nanos::ZERO,
             rng: Pcg32::seed_from_u64(options.seed),
