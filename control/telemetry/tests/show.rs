@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{assert_golden, gateway, in_crate, snapshot, snapshot_of_bridge};
+use common::{assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge};
+use switch::figure::LISTS;
 use telemetry::{Snapshot, View, of_port, render};
 
 #[test]
@@ -40,10 +41,28 @@ fn a_bridge_shows_what_the_stations_of_each_port_changed_and_what_it_refused() {
 }
 
 #[test]
+fn every_list_of_figures_stands_on_a_page() {
+    for list in LISTS {
+        assert!(View::ALL.iter().any(|view| view.name() == list.view), "{}: {}", list.name, list.view);
+    }
+}
+
+#[test]
+fn a_port_with_bifrostx_shows_its_grant_frames_below_its_slots() {
+    let page = render(&snapshot_of_bifrostx(), View::Slots, None).unwrap();
+    let (slots, grants) = page.split_once("\nBIFROSTX").unwrap();
+    assert!(slots.starts_with("BIFROST: "), "{page}");
+    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    assert!(docs.contains(&format!("```text\nBIFROSTX{grants}```\n")), "{page}");
+    assert!(!render(&snapshot(), View::Slots, None).unwrap().contains("BIFROSTX"), "it does not run");
+}
+
+#[test]
 fn a_page_is_plain_and_its_tables_are_not_wide() {
-    let snapshot = snapshot();
-    for view in View::ALL {
-        let page = render(&snapshot, view, None).unwrap();
+    let (snapshot, bifrostx) = (snapshot(), snapshot_of_bifrostx());
+    let pages = View::ALL.map(|view| (&snapshot, view)).into_iter().chain([(&bifrostx, View::Slots)]);
+    for (snapshot, view) in pages {
+        let page = render(snapshot, view, None).unwrap();
         assert!(page.is_ascii() && page.ends_with('\n') && !page.starts_with('\n'), "{page}");
         assert!(view == View::Config || page.lines().all(|line| line.len() <= 110), "{page}");
     }
@@ -129,7 +148,7 @@ fn every_key_of_a_snapshot_is_in_the_docs() {
     let read = |page: &str| std::fs::read_to_string(in_crate("../../docs").join(page)).unwrap();
     let pages = [read("show.md"), read("report.md"), read("drops.md")].concat();
     let mut found = Default::default();
-    for snapshot in [snapshot(), snapshot_of_bridge()] {
+    for snapshot in [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx()] {
         keys(&serde_json::to_value(snapshot).unwrap(), &mut found);
     }
     let missing: Vec<_> = found.iter().filter(|key| !pages.contains(&format!("`{key}`"))).collect();

@@ -20,7 +20,7 @@ pub enum View {
     Flows,
     /// Where frames were dropped, and why.
     Drops,
-    /// Bifrost: slots and grants.
+    /// Bifrost and BifrostX: slots and grants.
     Slots,
     /// The configuration in force.
     Config,

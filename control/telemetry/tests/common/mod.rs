@@ -12,8 +12,10 @@ use telemetry::{
     HardwareReport, MemoryReport, Observation, ObservedPort, ObservedWorker, Passage, PfcPassage,
     ReloadsReport, Snapshot, WireDevice,
 };
-use units::{BitRate, Interval, Nanos, PortId};
+use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
+use wire::grants::slot::{self, Kind};
+use wire::grants;
 use wire::ip::Dscp;
 use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
@@ -211,6 +213,35 @@ pub fn snapshot_of_bridge() -> Snapshot {
         send(DC0, 2);
     }
     snapshot_of(&gateway, &shard, START)
+}
+
+/// A gateway with BifrostX at lh0, whose peer has granted three slots, of which one grant was lost and one came twice.
+pub fn snapshot_of_bifrostx() -> Snapshot {
+    let gateway = config::parse(&GATEWAY.replace("\"bifrost\"", "\"bifrostx\""), "gateway.toml").unwrap();
+    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
+    let mut now = START;
+    for sequence in [1, 1, 3] {
+        let message = grants::Message::Slot(slot::Message {
+            kind: Kind::Grant,
+            follows: true,
+            priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
+            sequence,
+            slot: SLOT,
+            total: WireBytes(6_250),
+            each: [WireBytes(6_250); Priority::COUNT],
+        });
+        let mut bytes = vec![0; message.frame_len()];
+        message.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();
+        for (port, bytes) in [(DC0, packet(24, 1_000)), (LH0, packet(24, 1_500)), (LH0, bytes)] {
+            let length = bytes.len() as u32;
+            shard.ingress(now, port, &mut vec![pool.frame(&bytes, length)], &mut ());
+        }
+        now += SLOT;
+        for port in [DC0, LH0] {
+            shard.egress(now, port, &mut Wire::default());
+        }
+    }
+    snapshot_of(&gateway, &shard, now)
 }
 
 /// What is seen of a gateway with two workers that share one shard for want of a second.

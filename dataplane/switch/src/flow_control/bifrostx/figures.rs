@@ -6,7 +6,7 @@ use crate::flow_control::FlowControl;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "grants",
-    view: "grants",
+    view: "slots",
     runs_on: |settings| matches!(settings.flow_control, FlowControl::BifrostX(_)),
     report: &[
         Section {
