@@ -12,7 +12,7 @@
 //! To a port that follows, a slot without a grant frame permits nothing. So a lost or late frame delays data and leaks
 //! none, and late slots are not charged.
 //!
-//! Differences from the paper: an idle port stops counting slots, as with Bifrost here. It frees the upstream
+//! Differences from the paper: a port that was idle for a round trip stops counting slots. It frees the upstream
 //! ([`Kind::Free`]) from the first frame that it sends until the grant for that frame is due, a round trip and a slot
 //! later.
 
@@ -67,11 +67,17 @@ pub(crate) struct BifrostX {
     slots: Bifrost,
     priorities: PrioritySet,
     slot: Interval,
+    /// The time without arrivals after which the port rests.
+    quiet: Interval,
+    /// The bytes that had come in by the end of the last slot, on the wire.
+    received: u64,
     /// The queue of each priority at the end of the last slot, in wire bytes.
     queues: [u64; Priority::COUNT],
     /// c_i of the last slot.
     each: [WireBytes; Priority::COUNT],
     peer: Peer,
+    /// The time from which it rests, unless more comes in.
+    rests_from: Nanos,
     /// Whether grants alone limit the upstream.
     is_followed: bool,
     sequence: u32,
@@ -90,9 +96,12 @@ impl BifrostX {
             slots: Bifrost::new(timed(settings), rate, look),
             priorities: look.lossless,
             slot: settings.slot,
+            quiet: upstream::answer(settings.round_trip, settings.slot),
+            received: look.received().0,
             queues: [0; Priority::COUNT],
             each: [WireBytes(0); Priority::COUNT],
             peer: Peer::default(),
+            rests_from: Nanos::ZERO,
             is_followed: false,
             sequence: 0,
             next: Nanos::ZERO,
@@ -105,6 +114,7 @@ impl BifrostX {
     /// Applies new settings, as [`Bifrost::configure`] does. The peer stays known.
     pub fn configure(&mut self, settings: settings::Bifrost, rate: BitRate, look: Look<'_>) -> bool {
         (self.priorities, self.slot) = (look.lossless, settings.slot);
+        self.quiet = upstream::answer(settings.round_trip, settings.slot);
         self.slots.configure(timed(settings), rate, look)
     }
 
@@ -148,6 +158,7 @@ impl BifrostX {
         self.counters.fallbacks += u64::from(followed && !self.is_followed);
         let grant = self.slots.grant_slot(now, look.queue().0, look.received().0, !followed);
         self.note_growth(look);
+        self.stay_awake(now, look.received().0);
         match (self.peer.is_heard(now), self.slots.deadline() == Nanos::NEVER) {
             (true, true) => self.announce(now, Kind::Free, WireBytes(grant)),
             (true, false) => self.announce(now, Kind::Grant, WireBytes(grant)),
@@ -159,6 +170,17 @@ impl BifrostX {
         }
         let time = self.slots.pause_for(grant)?;
         Some(Directive::PauseFor { priorities: self.priorities, time, cause: PauseCause::Slot })
+    }
+
+    /// Keeps the slots going until nothing has come in for a round trip and a slot. The frames that a port at rest could
+    /// not know of then come after a gap of that length, by which the upstream finds the first of them.
+    fn stay_awake(&mut self, now: Nanos, received: u64) {
+        if core::mem::replace(&mut self.received, received) != received {
+            self.rests_from = now + self.quiet;
+        }
+        if now < self.rests_from {
+            self.slots.wake(now);
+        }
     }
 
     /// Line 5: what a priority may send beside the others, less by the growth of its queue.

@@ -454,6 +454,14 @@ impl Pair {
         self.now += Interval(FRAME);
     }
 
+    /// This many steps with a backlog at both priorities.
+    fn run(&mut self, steps: u64, drains: bool) {
+        for _ in 0..steps {
+            self.backlog = [40, 400];
+            self.step(drains, false);
+        }
+    }
+
     fn queued(&self) -> u64 {
         [HIGH, LOW].iter().map(|priority| self.downstream.queue(*priority)).sum()
     }
@@ -469,10 +477,7 @@ fn a_backlog_drains_at_line_rate_and_a_stop_fills_the_buffer_and_no_more() {
     let mut pair = Pair::new();
     let mut run = |steps: u64, drains| {
         let before = pair.drained;
-        for _ in 0..steps {
-            pair.backlog = [40, 400];
-            pair.step(drains, false);
-        }
+        pair.run(steps, drains);
         (pair.drained - before, pair.longest)
     };
     run(200, true);
@@ -480,6 +485,52 @@ fn a_backlog_drains_at_line_rate_and_a_stop_fills_the_buffer_and_no_more() {
     let (_, longest) = run(1_000, false);
     assert_eq!(run(1_000, true), (1_000, longest));
     assert!((Pair::bound() - 15..=Pair::bound()).contains(&longest), "{longest} of {}", Pair::bound());
+}
+
+#[test]
+fn frames_now_and_then_ahead_of_a_flow_do_not_stop_it() {
+    let mut pair = Pair::new();
+    // Between any two of them the far end has an idle slot.
+    for step in 0..2_000 {
+        pair.backlog[1] += u64::from(step % 25 == 0);
+        pair.step(true, false);
+    }
+    for step in 0..1_000 {
+        pair.backlog[1] += step % 2;
+        pair.step(true, false);
+        assert!(pair.backlog[1] <= SLOT.0 / FRAME, "step {step}: {} frames wait", pair.backlog[1]);
+    }
+}
+
+#[test]
+fn a_downstream_end_that_restarts_is_followed_within_two_round_trips() {
+    let mut pair = Pair::new();
+    pair.run(500, true);
+    pair.downstream = Downstream::new();
+    let restarted = pair.now;
+    while !pair.downstream.scheme.report(UpstreamCounters::default()).is_followed {
+        pair.run(1, true);
+        assert!(pair.now < restarted + ROUND_TRIP * 2 + SLOT * 2);
+    }
+    let before = pair.drained;
+    pair.run(1_000, true);
+    assert_eq!(pair.drained - before, 1_000);
+    assert!(pair.longest <= Pair::bound(), "{} of {}", pair.longest, Pair::bound());
+}
+
+#[test]
+fn an_upstream_end_that_restarts_sends_at_most_a_slot_in_excess_until_it_hears_a_grant() {
+    let mut pair = Pair::new();
+    pair.run(500, true);
+    pair.run(500, false);
+    let full = pair.longest;
+    pair.upstream = Upstream::new(&settings(), RATE);
+    pair.run(500, false);
+    let excess = pair.longest - full;
+    assert!((1..=SLOT.0 / FRAME).contains(&excess), "{excess}");
+    let before = pair.drained;
+    pair.run(1_000, true);
+    assert_eq!(pair.drained - before, 1_000);
 }
 
 proptest! {

@@ -114,9 +114,8 @@ impl Upstream {
         };
     }
 
-    /// The time within which the first frame to an idle peer is answered by a grant.
     fn answer(&self) -> Interval {
-        self.round_trip + self.slot + most_early(self.slot)
+        answer(self.round_trip, self.slot)
     }
 
     /// Charges a frame of `priority` that leaves at `now`.
@@ -184,6 +183,11 @@ impl Upstream {
         }
         self.counters.declined.0 += rest;
     }
+}
+
+/// The time within which the first frame to an idle peer is answered by a grant.
+pub(super) fn answer(round_trip: Interval, slot: Interval) -> Interval {
+    round_trip + slot + most_early(slot)
 }
 
 /// The longest time by which a message may come before the end of the last slot of this length. The round trip that
