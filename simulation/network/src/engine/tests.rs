@@ -133,7 +133,7 @@ fn a_sender_that_does_not_know_of_a_pause_is_found_at_its_link() {
 }
 
 #[test]
-fn frames_of_other_priorities_pass_while_one_is_controld() {
+fn frames_of_other_priorities_pass_while_one_is_paused() {
     let mut engine = engine(line());
     inject(&mut engine, (1, 1), 0, &pause(P3, 1_000), None);
     inject(&mut engine, (0, 0), 500, &headers(0), None);
