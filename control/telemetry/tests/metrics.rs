@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge};
+use common::{
+    assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
 use telemetry::metrics::{self, Kind};
@@ -185,7 +187,7 @@ fn pause_time_is_that_of_the_report() {
 
 #[test]
 fn a_gateway_with_everything_on_and_a_bridge_have_every_metric() {
-    let snapshots = [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx()];
+    let snapshots = [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx(), snapshot_of_credits()];
     let page = snapshots.map(|snapshot| metrics::encode(&snapshot)).concat();
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());

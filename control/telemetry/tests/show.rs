@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge};
+use common::{
+    assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
+};
 use switch::figure::LISTS;
 use telemetry::{Snapshot, View, of_port, render};
 
@@ -55,6 +57,13 @@ fn a_port_with_bifrostx_shows_its_grant_frames_below_its_slots() {
     let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
     assert!(docs.contains(&format!("```text\nBIFROSTX{grants}```\n")), "{page}");
     assert!(!render(&snapshot(), View::Slots, None).unwrap().contains("BIFROSTX"), "it does not run");
+}
+
+#[test]
+fn a_port_with_credits_shows_its_messages() {
+    let page = render(&snapshot_of_credits(), View::Slots, None).unwrap();
+    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    assert!(page.starts_with("CREDITS: ") && docs.contains(&format!("```text\n{page}```\n")), "{page}");
 }
 
 #[test]
@@ -148,7 +157,7 @@ fn every_key_of_a_snapshot_is_in_the_docs() {
     let read = |page: &str| std::fs::read_to_string(in_crate("../../docs").join(page)).unwrap();
     let pages = [read("show.md"), read("report.md"), read("drops.md")].concat();
     let mut found = Default::default();
-    for snapshot in [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx()] {
+    for snapshot in [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx(), snapshot_of_credits()] {
         keys(&serde_json::to_value(snapshot).unwrap(), &mut found);
     }
     let missing: Vec<_> = found.iter().filter(|key| !pages.contains(&format!("`{key}`"))).collect();

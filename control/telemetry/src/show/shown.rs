@@ -20,7 +20,7 @@ pub enum View {
     Flows,
     /// Where frames were dropped, and why.
     Drops,
-    /// Bifrost and BifrostX: slots and grants.
+    /// Bifrost, BifrostX and credits: slots, grants and messages.
     Slots,
     /// The configuration in force.
     Config,

@@ -14,8 +14,9 @@ use telemetry::{
 };
 use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
-use wire::grants::slot::{self, Kind};
 use wire::grants;
+use wire::grants::credit;
+use wire::grants::slot::{self, Kind};
 use wire::ip::Dscp;
 use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
@@ -217,11 +218,8 @@ pub fn snapshot_of_bridge() -> Snapshot {
 
 /// A gateway with BifrostX at lh0, whose peer has granted three slots, of which one grant was lost and one came twice.
 pub fn snapshot_of_bifrostx() -> Snapshot {
-    let gateway = config::parse(&GATEWAY.replace("\"bifrost\"", "\"bifrostx\""), "gateway.toml").unwrap();
-    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
-    let mut now = START;
-    for sequence in [1, 1, 3] {
-        let message = grants::Message::Slot(slot::Message {
+    let messages = [1, 1, 3].map(|sequence| {
+        grants::Message::Slot(slot::Message {
             kind: Kind::Grant,
             follows: true,
             priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
@@ -229,7 +227,41 @@ pub fn snapshot_of_bifrostx() -> Snapshot {
             slot: SLOT,
             total: WireBytes(6_250),
             each: [WireBytes(6_250); Priority::COUNT],
-        });
+        })
+    });
+    snapshot_with(&GATEWAY.replace("\"bifrost\"", "\"bifrostx\""), messages)
+}
+
+/// A gateway with credits at lh0, whose peer has sent three messages, of which one was lost and one came twice.
+pub fn snapshot_of_credits() -> Snapshot {
+    let messages = [1, 1, 3].map(|sequence| {
+        grants::Message::Credit(credit::Message {
+            priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
+            sequence,
+            session: 1,
+            echo: 0,
+            sent: [WireBytes(4_000); Priority::COUNT],
+            limit: [0; Priority::COUNT],
+        })
+    });
+    let gateway = GATEWAY.replace("\"bifrost\"", "\"cbfc\"").replace("[port.bifrost]", "[port.cbfc]");
+    let gateway = gateway.replace("[port.lscc]", "[port.lscc]\nround_trip = \"400us\"");
+    snapshot_with(&without_slots(&gateway), messages)
+}
+
+/// `gateway` without the keys of Bifrost's table.
+fn without_slots(gateway: &str) -> String {
+    let slots = ["slot = ", "lateness = ", "virtual_incoming = "];
+    let lines = gateway.lines().filter(|line| !slots.iter().any(|key| line.starts_with(key)));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// A gateway with traffic at both ports, to whose lh0 comes one of `messages` after the other.
+fn snapshot_with(gateway: &str, messages: [grants::Message; 3]) -> Snapshot {
+    let gateway = config::parse(gateway, "gateway.toml").unwrap();
+    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
+    let mut now = START;
+    for message in messages {
         let mut bytes = vec![0; message.frame_len()];
         message.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();
         for (port, bytes) in [(DC0, packet(24, 1_000)), (LH0, packet(24, 1_500)), (LH0, bytes)] {

@@ -35,7 +35,7 @@ impl Gate {
             shaped: shaped(settings),
             shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings),
-            upstream: Upstream::new(settings),
+            upstream: upstream(settings),
         }
     }
 
@@ -56,8 +56,10 @@ impl Gate {
         self.shaped = shaped(new);
         self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
-        if !self.upstream.as_mut().is_some_and(|it| it.configure(new)) {
-            self.upstream = Upstream::new(new);
+        let (rate, max_frame, lossless) = (new.rate, new.max_frame, new.lossless());
+        let taken = |it: &mut Box<Upstream>| it.configure(new.flow_control, rate, max_frame, lossless);
+        if !self.upstream.as_mut().is_some_and(taken) {
+            self.upstream = upstream(new);
         }
     }
 
@@ -190,6 +192,10 @@ impl Opening<'_> {
     pub fn close(self) {
         *self.home = self.link;
     }
+}
+
+fn upstream(settings: &PortSettings) -> Option<Box<Upstream>> {
+    Upstream::new(settings.flow_control, settings.rate, settings.max_frame, settings.lossless())
 }
 
 /// The queues of `priorities`.

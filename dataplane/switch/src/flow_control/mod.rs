@@ -4,7 +4,7 @@
 //! gets a `Look` at the switch and gives `Directive`s. It never handles frames: the `PauseSender` of the
 //! port turns directives into PFC frames, refreshes them, and alone keeps the state of pauses. The thresholds of
 //! the groups (`threshold`) apply beneath every scheme. This file lists the schemes: their settings, errors,
-//! state and reports.
+//! state in both directions, and reports.
 
 pub mod bifrost;
 pub mod bifrostx;
@@ -14,20 +14,18 @@ pub(crate) mod pause_time;
 mod sender;
 mod sequence;
 pub(crate) mod threshold;
-mod upstream;
 
 pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
-pub(crate) use upstream::{Outgoing, Upstream, UpstreamCounters};
 
 use bifrost::settings::BifrostError;
 use bifrost::{Bifrost, BifrostReport, settings};
 use bifrostx::{BifrostX, BifrostXReport};
 use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
-use units::{BitRate, Bytes, Nanos, PrioritySet};
+use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
@@ -228,6 +226,114 @@ impl Scheme {
     }
 }
 
+/// What a scheme may see of the egress half of its port, on the wire, by priority.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outgoing {
+    /// Bytes that wait.
+    pub waiting: [WireBytes; Priority::COUNT],
+    /// All bytes sent so far.
+    pub sent: [WireBytes; Priority::COUNT],
+}
+
+/// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
+#[derive(Debug)]
+pub(crate) enum Upstream {
+    BifrostX(bifrostx::Upstream),
+    Cbfc(cbfc::Upstream),
+}
+
+/// What it has counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UpstreamCounters {
+    BifrostX(bifrostx::UpstreamCounters),
+    Cbfc(Sequence),
+}
+
+impl Upstream {
+    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame` and these `lossless`
+    /// priorities; `None` if pauses alone limit it.
+    pub fn new(
+        settings: FlowControl,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+    ) -> Option<Box<Self>> {
+        let upstream = match settings {
+            FlowControl::Pfc | FlowControl::Bifrost(_) => return None,
+            FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
+            FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+        };
+        Some(Box::new(upstream))
+    }
+
+    /// Applies new settings. Returns whether it takes them over; if not, the port needs another one.
+    pub fn configure(
+        &mut self,
+        settings: FlowControl,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+    ) -> bool {
+        match (self, settings) {
+            (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
+            (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The priorities that may not send at `now`.
+    #[inline]
+    pub fn closed(&mut self, now: Nanos) -> PrioritySet {
+        match self {
+            Self::BifrostX(it) => it.closed(now),
+            Self::Cbfc(it) => it.closed(),
+        }
+    }
+
+    /// The priorities that may not send, and the time at which they will if no message comes.
+    #[inline]
+    pub fn closed_until(&self) -> (PrioritySet, Nanos) {
+        match self {
+            Self::BifrostX(it) => it.closed_until(),
+            Self::Cbfc(it) => (it.closed(), Nanos::NEVER),
+        }
+    }
+
+    /// Whether `priority`, which was open at the last query, still is.
+    #[inline]
+    pub fn may_send(&self, priority: Priority) -> bool {
+        !self.closed_until().0.contains(priority)
+    }
+
+    /// Charges a frame of `priority` that leaves at `now`.
+    #[inline]
+    pub fn spend(&mut self, now: Nanos, priority: Priority, bytes: WireBytes) {
+        match self {
+            Self::BifrostX(it) => it.spend(now, priority, bytes),
+            Self::Cbfc(it) => it.spend(priority, bytes),
+        }
+    }
+
+    /// Takes a message to a port in `session`. Returns whether its scheme is to hear it: it is new, and in the format
+    /// of the scheme.
+    pub fn receive(&mut self, now: Nanos, message: &Message, session: u32, outgoing: &Outgoing) -> bool {
+        match (self, message) {
+            (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
+            (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
+            _ => false,
+        }
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> UpstreamCounters {
+        match self {
+            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters),
+            Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
+        }
+    }
+}
+
 /// The report of the flow control of one port, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "a look at a port allocates nothing")]
@@ -276,7 +382,7 @@ mod tests {
     use crate::admission::Pools;
     use crate::ledger::{Ledger, Volume};
     use core::num::NonZeroU32;
-    use units::{Interval, PauseQuanta, PortId, Priority, WireBytes};
+    use units::{Interval, PauseQuanta, PortId};
 
     /// A byte a nanosecond.
     const RATE: BitRate = BitRate::gigabits(8);

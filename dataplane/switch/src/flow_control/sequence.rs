@@ -17,6 +17,11 @@ pub struct Sequence {
 }
 
 impl Sequence {
+    /// Takes the next message whatever its number, because its sender has restarted.
+    pub(crate) fn restart(&mut self) {
+        self.last = None;
+    }
+
     /// Notes the number of a message. Returns whether it is to be taken.
     pub(crate) fn take(&mut self, number: u32) -> bool {
         let ahead = self.last.map_or(1, |last| number.wrapping_sub(last));
@@ -49,6 +54,15 @@ mod tests {
         let mut sequence = Sequence::default();
         assert!([1_000_000, 1, 2].into_iter().all(|number| sequence.take(number)));
         assert_eq!((sequence.taken, sequence.missed), (3, 0));
+    }
+
+    #[test]
+    fn a_peer_that_is_known_to_have_restarted_may_begin_anywhere() {
+        let mut sequence = Sequence::default();
+        sequence.take(10);
+        sequence.restart();
+        assert!(sequence.take(1) && !sequence.take(1));
+        assert_eq!(sequence.missed, 0);
     }
 
     #[test]

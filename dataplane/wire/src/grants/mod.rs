@@ -7,27 +7,18 @@ use crate::bytes::room;
 use crate::error::invalid;
 use crate::ethernet::{self, EtherType, MacAddress};
 use crate::{BufferTooSmall, ParseError, Protocol};
+use format::{FORMAT_AT, Format, VERSION_AT};
 
 pub mod credit;
+mod format;
 pub mod slot;
+
+pub use format::VERSION;
 
 /// The destination of each frame.
 pub const DESTINATION: MacAddress = MacAddress::NEAREST_NON_TPMR_BRIDGE;
 /// The EtherType of each frame.
 pub const ETHER_TYPE: EtherType = EtherType::LOCAL_EXPERIMENTAL_1;
-/// The supported version.
-pub const VERSION: u8 = 1;
-
-const VERSION_AT: usize = 0;
-const FORMAT_AT: usize = 3;
-
-/// The format of a message, by its number in the frame.
-#[derive(Clone, Copy)]
-enum Format {
-    Slot = 0,
-    Credit = 1,
-}
-
 /// Whether `frame`, of which the Ethernet header is there, is a grant frame, valid or not.
 #[inline]
 pub fn is_frame(frame: &[u8]) -> bool {

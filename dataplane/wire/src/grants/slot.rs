@@ -4,7 +4,7 @@
 
 use units::{Interval, Priority, PrioritySet, WireBytes};
 
-use super::{FORMAT_AT, Format, VERSION, VERSION_AT};
+use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
 use crate::bytes::{checked_head, put, u32_at};
 use crate::error::invalid;
 use crate::{ParseError, Protocol};

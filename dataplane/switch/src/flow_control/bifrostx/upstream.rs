@@ -2,8 +2,8 @@
 
 use super::REPEAT;
 use super::peer::SILENCE;
+use crate::flow_control::bifrost::settings::Bifrost;
 use crate::flow_control::sequence::Sequence;
-use crate::program;
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Kind, Message};
 
@@ -46,7 +46,7 @@ pub(crate) struct Upstream {
 
 impl Upstream {
     /// A port of `rate` that has heard nothing yet. Both directions of its link have the same round trip.
-    pub fn new(settings: &program::Bifrost, rate: BitRate) -> Self {
+    pub fn new(settings: &Bifrost, rate: BitRate) -> Self {
         Self {
             rate,
             round_trip: settings.round_trip,
@@ -63,7 +63,7 @@ impl Upstream {
     }
 
     /// Applies new settings; the grant in force stays.
-    pub fn configure(&mut self, settings: &program::Bifrost, rate: BitRate) {
+    pub fn configure(&mut self, settings: &Bifrost, rate: BitRate) {
         (self.round_trip, self.rate) = (settings.round_trip, rate);
     }
 

@@ -5,7 +5,7 @@ use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, Table};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "credits",
-    view: "credits",
+    view: "slots",
     runs_on: |settings| settings.flow_control.cbfc().is_some(),
     report: &[Section {
         name: "",
@@ -29,7 +29,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 "Bytes that were lost on the link and whose credits were given back, on the wire.",
             ),
             Figure::gauge("longest_queue_wire_bytes", |it| Some(report(it)?.longest_queue.into()))
-                .of_run("credits_longest_queue_wire_bytes"),
+                .of_run("longest_queue_wire_bytes"),
         ],
     }],
     now: &[],

@@ -166,6 +166,9 @@ fn nothing_is_sent_without_a_limit_for_this_session_and_no_frame_beyond_it() {
     assert_eq!(upstream.closed(), LOSSLESS, "the longest frame no longer fits");
     assert!(!upstream.receive(&limit(5, 3), 5, &sent), "heard before");
     assert_eq!(upstream.numbers().ignored, 1);
+    let restarted = Message { session: 8, ..limit(5, 1) };
+    assert!(upstream.receive(&restarted, 5, &sent), "its numbers begin anew");
+    assert_eq!(upstream.closed(), PrioritySet::EMPTY.with(P4));
 }
 
 /// Both sides over a link, in steps of one frame time: a byte a nanosecond.

@@ -17,6 +17,8 @@ pub(crate) struct Upstream {
     /// Bytes on the wire that each priority may still send.
     left: [i64; Priority::COUNT],
     numbers: Sequence,
+    /// The session of the other end; zero before it is heard.
+    peer: u32,
 }
 
 impl Upstream {
@@ -29,14 +31,14 @@ impl Upstream {
             closed: lossless,
             left: [0; Priority::COUNT],
             numbers: Sequence::default(),
+            peer: 0,
         }
     }
 
     /// Applies new settings. The credits of a priority stay until the next message.
     pub fn configure(&mut self, settings: Cbfc, max_frame: Bytes, lossless: PrioritySet) {
-        let numbers = self.numbers;
-        let left = self.left;
-        *self = Self { numbers, left, ..Self::new(settings, max_frame, lossless) };
+        let Self { numbers, left, peer, .. } = *self;
+        *self = Self { numbers, left, peer, ..Self::new(settings, max_frame, lossless) };
         self.close();
     }
 
@@ -59,6 +61,9 @@ impl Upstream {
     /// Takes a message with limits for a port in `session` that has `sent` so much in it. Returns whether it was a new
     /// one.
     pub fn receive(&mut self, message: &Message, session: u32, sent: &[WireBytes; Priority::COUNT]) -> bool {
+        if core::mem::replace(&mut self.peer, message.session) != message.session {
+            self.numbers.restart();
+        }
         if !self.numbers.take(message.sequence) {
             return false;
         }
