@@ -17,7 +17,7 @@ pub(crate) struct PoolWatermarks {
 }
 
 /// One shard's view of the pools: their sizes, its own use, and the use by the others at its last look.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pools {
     shared: u64,
     headroom: u64,
@@ -49,9 +49,15 @@ impl Pools {
         self.egress_lossy = settings.egress_lossy.0;
     }
 
+    /// What all shards hold of the shared part.
+    #[inline]
+    pub fn shared_held(&self) -> u64 {
+        self.held.shared.0 + self.others.shared.0
+    }
+
     #[inline]
     pub fn shared_free(&self) -> u64 {
-        self.shared.saturating_sub(self.held.shared.0 + self.others.shared.0)
+        self.shared.saturating_sub(self.shared_held())
     }
 
     /// Whether no shard holds any of the ingress pools.

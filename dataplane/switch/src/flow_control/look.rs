@@ -1,8 +1,7 @@
 //! The view of the switch for a scheme.
 
-use crate::admission::Pools;
 use crate::ledger::{Ledger, Volume};
-use units::{PortId, Priority, PrioritySet, WireBytes};
+use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 
 /// The state of the switch that a scheme may use.
 #[derive(Clone, Copy)]
@@ -14,9 +13,12 @@ pub(crate) struct Look<'a> {
     /// All frames that came in through it so far, by priority.
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
-    /// The pools of the switch, as its shard last saw them.
+    /// What is free in the shared pool, as the shard of the port last saw it.
     #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
-    pub pools: &'a Pools,
+    pub shared_free: Bytes,
+    /// What all groups hold of it.
+    #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
+    pub shared_held: Bytes,
     /// The priorities of which frames may be inside that came in through the port; none if all are gone.
     pub holding: PrioritySet,
 }
@@ -49,7 +51,7 @@ impl Look<'_> {
 mod tests {
     use super::*;
     use crate::ledger::Load;
-    use units::{Bytes, Cells};
+    use units::Cells;
 
     #[test]
     fn a_scheme_sees_the_lossless_frames_of_its_port() {
@@ -65,9 +67,9 @@ mod tests {
         let mut received = [Volume::ZERO; Priority::COUNT];
         (received[3], received[4], received[0]) = (volume(16), volume(32), volume(64));
         let lossless = PrioritySet::EMPTY.with(three).with(four);
-        let pools = Pools::default();
-        let look =
-            Look { port, lossless, received: &received, ledger: &ledger, pools: &pools, holding: lossless };
+        let (shared_free, shared_held, holding) = (Bytes::ZERO, Bytes::ZERO, lossless);
+        let (received, ledger) = (&received, &ledger);
+        let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
         assert_eq!(look.queue(), volume(1 + 2).on_the_wire());
         assert_eq!(look.received(), volume(16 + 32).on_the_wire());
     }

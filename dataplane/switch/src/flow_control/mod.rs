@@ -379,7 +379,6 @@ impl SchemeReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::Pools;
     use crate::ledger::{Ledger, Volume};
     use core::num::NonZeroU32;
     use units::{Interval, PauseQuanta, PortId};
@@ -409,7 +408,8 @@ mod tests {
             lossless: LOSSLESS,
             received: &received,
             ledger: &ledger,
-            pools: &Pools::default(),
+            shared_free: Bytes::ZERO,
+            shared_held: Bytes::ZERO,
             holding: PrioritySet::EMPTY,
         })
     }

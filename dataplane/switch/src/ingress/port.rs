@@ -59,7 +59,15 @@ impl IngressPort {
         let settings = program.port(id);
         let (lossless, counters) = (settings.lossless(), IngressCounters::default());
         let holding = PrioritySet::EMPTY;
-        let look = Look { port: id, lossless, received: &counters.received, ledger, pools, holding };
+        let look = Look {
+            port: id,
+            lossless,
+            received: &counters.received,
+            ledger,
+            shared_free: Bytes(pools.shared_free()),
+            shared_held: Bytes(pools.shared_held()),
+            holding,
+        };
         Self {
             id,
             mac: settings.mac,
@@ -88,7 +96,8 @@ impl IngressPort {
             lossless: self.lossless,
             received: &self.counters.received,
             ledger,
-            pools,
+            shared_free: Bytes(pools.shared_free()),
+            shared_held: Bytes(pools.shared_held()),
             holding: self.holding,
         };
         if self.scheme.configure(settings.flow_control, settings.rate, look) || advertises_anew {
@@ -161,7 +170,8 @@ impl IngressPort {
     ) -> (&'a mut Scheme, &'a mut PauseSender, Look<'a>) {
         let Self { id, lossless, holding, scheme, pauses, counters, .. } = self;
         let (port, lossless, received, holding) = (*id, *lossless, &counters.received, *holding);
-        (scheme, pauses, Look { port, lossless, received, ledger, pools, holding })
+        let (shared_free, shared_held) = (Bytes(pools.shared_free()), Bytes(pools.shared_held()));
+        (scheme, pauses, Look { port, lossless, received, ledger, shared_free, shared_held, holding })
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.

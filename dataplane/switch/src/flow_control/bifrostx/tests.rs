@@ -2,7 +2,6 @@
 
 use super::peer::SILENCE;
 use super::*;
-use crate::admission::Pools;
 use crate::ledger::{Ledger, Load, ShardId, Volume};
 use crate::program::VirtualIncoming;
 use core::num::NonZeroU32;
@@ -198,21 +197,27 @@ mod upstream_side {
 struct Downstream {
     ledger: Ledger,
     received: [Volume; Priority::COUNT],
-    pools: Pools,
     scheme: BifrostX,
 }
 
-fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger, pools: &'a Pools) -> Look<'a> {
-    Look { port: A, lossless: LOSSLESS, received, ledger, pools, holding: LOSSLESS }
+fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look<'a> {
+    Look {
+        port: A,
+        lossless: LOSSLESS,
+        received,
+        ledger,
+        shared_free: Bytes(0),
+        shared_held: Bytes(0),
+        holding: LOSSLESS,
+    }
 }
 
 impl Downstream {
     fn new() -> Self {
         let (ledger, received) = (Ledger::new(2, 1), [Volume::ZERO; Priority::COUNT]);
-        let pools = Pools::default();
-        let look = look(&received, &ledger, &pools);
+        let look = look(&received, &ledger);
         let scheme = BifrostX::new(settings(), RATE, look);
-        Self { ledger, received, pools, scheme }
+        Self { ledger, received, scheme }
     }
 
     fn load(frames: u64) -> Load {
@@ -240,8 +245,8 @@ impl Downstream {
         if self.scheme.deadline() > now {
             return (None, None);
         }
-        let Self { ledger, received, pools, scheme } = self;
-        (scheme.on_deadline(now, look(received, ledger, pools)), scheme.take_message())
+        let Self { ledger, received, scheme } = self;
+        (scheme.on_deadline(now, look(received, ledger)), scheme.take_message())
     }
 
     fn hear(&mut self, now: Nanos, follows: bool) {

@@ -2,7 +2,6 @@
 
 use super::settings::Counter;
 use super::*;
-use crate::admission::Pools;
 use crate::ledger::{Ledger, Load, ShardId, Volume};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -26,16 +25,15 @@ fn settings(buffer: u64) -> Cbfc {
 struct Downstream {
     ledger: Ledger,
     received: [Volume; Priority::COUNT],
-    pools: Pools,
     credits: Credits,
 }
 
 impl Downstream {
     fn new(settings: Cbfc) -> Self {
-        let (ledger, pools) = (Ledger::new(2, 1), Pools::default());
+        let ledger = Ledger::new(2, 1);
         let received = [Volume::ZERO; Priority::COUNT];
-        let credits = Credits::new(settings, look(&received, &ledger, &pools));
-        Self { ledger, received, pools, credits }
+        let credits = Credits::new(settings, look(&received, &ledger));
+        Self { ledger, received, credits }
     }
 
     fn load() -> Load {
@@ -59,20 +57,28 @@ impl Downstream {
     /// Calls it at its deadline, if that has come. Returns the message of a port that has sent nothing.
     fn call(&mut self, now: Nanos) -> Option<Message> {
         if self.credits.deadline() <= now {
-            self.credits.on_deadline(now, look(&self.received, &self.ledger, &self.pools));
+            self.credits.on_deadline(now, look(&self.received, &self.ledger));
         }
         self.credits.take_message([WireBytes(0); Priority::COUNT])
     }
 
     fn hear(&mut self, now: Nanos, session: u32, sent: u64) {
         let message = Message { session, ..totals(sent) };
-        self.credits.hear(now, &message, look(&self.received, &self.ledger, &self.pools));
+        self.credits.hear(now, &message, look(&self.received, &self.ledger));
     }
 }
 
-fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger, pools: &'a Pools) -> Look<'a> {
+fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look<'a> {
     let inside = LOSSLESS.iter().filter(|it| ledger.ingress_queue(A, *it) != Volume::ZERO).collect();
-    Look { port: A, lossless: LOSSLESS, received, ledger, pools, holding: inside }
+    Look {
+        port: A,
+        lossless: LOSSLESS,
+        received,
+        ledger,
+        shared_free: Bytes(0),
+        shared_held: Bytes(0),
+        holding: inside,
+    }
 }
 
 /// A message of a port that has sent so much at each priority.

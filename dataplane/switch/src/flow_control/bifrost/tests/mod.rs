@@ -34,13 +34,14 @@ fn the_last_slot_is_told_as_it_was_found_and_granted() {
 fn other_settings_start_it_anew_and_keep_what_was_counted() {
     let link = Link::DEPLOYED;
     let (ledger, received) = (crate::Ledger::new(1, 1), [crate::Volume::ZERO; 8]);
-    let (port, pools) = (units::PortId(0), crate::admission::Pools::default());
+    let (port, none) = (units::PortId(0), units::Bytes::ZERO);
     let look = Look {
         port,
         lossless: PrioritySet::ALL,
         received: &received,
         ledger: &ledger,
-        pools: &pools,
+        shared_free: none,
+        shared_held: none,
         holding: PrioritySet::EMPTY,
     };
     let settings = link.settings(HISTORY);

@@ -15,9 +15,10 @@ pub const KINDS: [Kind; 2] = [Kind::Counter, HISTORY];
 pub fn at_rest(settings: program::Bifrost, rate: BitRate) -> Bifrost {
     let (ledger, received) = (Ledger::new(1, 1), [Volume::ZERO; Priority::COUNT]);
     let lossless = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
-    let (pools, holding) = (crate::admission::Pools::default(), PrioritySet::EMPTY);
-    let look =
-        Look { port: PortId(0), lossless, received: &received, ledger: &ledger, pools: &pools, holding };
+    let (none, holding) = (units::Bytes::ZERO, PrioritySet::EMPTY);
+    let (port, shared_free, shared_held) = (PortId(0), none, none);
+    let (received, ledger) = (&received, &ledger);
+    let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
     Bifrost::new(settings, rate, look)
 }
 
