@@ -4,7 +4,7 @@ use crate::conservation::assert_conserved;
 use crate::frame::TestFrame;
 use std::sync::Arc;
 use switch::program::Settings;
-use switch::{ControlFrame, DropReason, Links, Program, Shard, Transmitter, Volume};
+use switch::{ControlFrame, DropReason, Links, Program, SchemeReport, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::{mac_control, pause};
@@ -200,7 +200,7 @@ impl Testbench {
                 }
             }
             idle_calls = if self.count_sent() == before { idle_calls + 1 } else { 0 };
-            // A call may drop what waits, or end a slot of Bifrost.
+            // A call may drop what waits, or end a slot or an interval of a scheme.
             if idle_calls > 0 {
                 let now = (self.dropped_in_all(), self.slots_ended());
                 if core::mem::replace(&mut unseen, now) != now {
@@ -236,7 +236,15 @@ impl Testbench {
 
     fn slots_ended(&self) -> u64 {
         let schemes = self.ports().map(|port| self.shard.flow_control(port));
-        schemes.filter_map(|scheme| Some(scheme.bifrost()?.slots.slots)).sum()
+        let ended = |scheme: SchemeReport| match scheme {
+            SchemeReport::Pfc => 0,
+            SchemeReport::Bifrost(report) => report.slots.slots,
+            SchemeReport::BifrostX(report) => report.slots.slots.slots,
+            SchemeReport::Cbfc(report) => report.sent,
+            SchemeReport::PPfc(report) => report.ticks,
+            SchemeReport::CaPfc(report) => report.ticks,
+        };
+        schemes.map(ended).sum()
     }
 
     /// Everything that left through `port`.

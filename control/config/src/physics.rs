@@ -3,7 +3,7 @@
 
 use switch::ForwardingSettings;
 use switch::program::{
-    FlowControl, GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
+    GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
 };
 use units::{Bytes, PortId, Priority};
 
@@ -39,8 +39,8 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         for declared in decl.lossless.iter().flatten() {
             check.group(index, port, declared);
         }
-        flow_control::check(port, decl, problems);
-        if port.flow_control == FlowControl::Pfc
+        flow_control::check(port, check.settings, decl, problems);
+        if flow_control::lateness(&port.flow_control).is_none()
             && !port.lossless().is_empty()
             && built.links[index].distance.is_none()
         {
@@ -161,7 +161,7 @@ impl Check<'_> {
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
         let Some(priority) = values(&decl.priorities).next() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
-        if port.flow_control == FlowControl::Pfc {
+        if flow_control::lateness(&port.flow_control).is_none() {
             self.headroom(index, port, group, decl);
         } else {
             flow_control::check_group(port, (priority.value, group), decl, self.problems);

@@ -158,6 +158,11 @@ pub enum ProblemKind {
         "the holdover is longer than both the slot of {slot} and the lateness of {lateness}; one lost frame would stop the upstream for slots that were granted"
     )]
     LongHoldover { slot: Interval, lateness: Interval },
+    #[error(
+        "a horizon of {horizon} is far from {least}, in which all ports fill the buffer of {buffer} (T_min, equation 5): {}",
+        if horizon < least { "P-PFC would act only once the buffer is nearly full" } else { "P-PFC would pause senders long before the buffer is in danger" }
+    )]
+    FarHorizon { horizon: Interval, buffer: Bytes, least: Interval },
     #[error("{path}: {reason}")]
     KeyFile { path: String, reason: String },
     #[error(

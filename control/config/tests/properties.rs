@@ -11,7 +11,9 @@ use config::runtime::{
 };
 use config::{Gateway, Link, Senders, diff, parse, render};
 use proptest::prelude::*;
+use switch::flow_control::capfc::settings::CaPfc;
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
+use switch::flow_control::p_pfc::settings::PPfc;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
     GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
@@ -117,6 +119,16 @@ fn bifrost() -> impl Strategy<Value = Bifrost> {
         })
 }
 
+/// PFC, or a scheme that looks at egress queues.
+fn other_scheme() -> impl Strategy<Value = FlowControl> {
+    let time = || (1_000_u64..=1_000_000_000).prop_map(Interval);
+    let p_pfc = (time(), time(), 1_u16..=1_000, size()).prop_map(|(horizon, interval, coverage, kmax)| {
+        FlowControl::PPfc(PPfc { horizon, coverage: f64::from(coverage) / 1_000.0, interval, kmax })
+    });
+    let capfc = (time(), size()).prop_map(|(interval, warn)| FlowControl::CaPfc(CaPfc { warn, interval }));
+    prop_oneof![Just(FlowControl::Pfc), p_pfc, capfc]
+}
+
 fn watchdog() -> impl Strategy<Value = Watchdog> {
     let action =
         prop::sample::select(vec![WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert]);
@@ -151,6 +163,14 @@ fn with_scheme(mut port: PortSettings, scheme: Option<(Bifrost, u8)>) -> PortSet
         {
             group.xoff = Threshold::Dynamic(DynamicThreshold::new(0).unwrap());
         }
+    }
+    port
+}
+
+/// `port` with `other`, where it has lossless groups and no Bifrost.
+fn with_other(mut port: PortSettings, other: FlowControl) -> PortSettings {
+    if port.flow_control == FlowControl::Pfc && !port.lossless().is_empty() {
+        port.flow_control = other;
     }
     port
 }
@@ -242,12 +262,13 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let tables = (classification(), groups, queues);
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
-    let rest = (rest, prop::option::of((bifrost(), 0_u8..4)), lscc, prop::option::of(watchdog()));
+    let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme());
+    let rest = (rest, schemes, lscc, prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let ((rate_limit, obey_global_pause, pause, int), scheme, (lscc, senders), watchdog) = rest;
+        let ((rate_limit, obey_global_pause, pause, int), (scheme, other), (lscc, senders), watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -266,7 +287,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             int: int && LinkRate::of(rate).is_some(),
         };
         port.pfc.obey = port.lossless();
-        let port = with_lscc(with_scheme(port, scheme), lscc);
+        let port = with_lscc(with_other(with_scheme(port, scheme), other), lscc);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         let senders = if port.lscc.is_some() { senders } else { Senders::default() };
@@ -449,7 +470,7 @@ const KEYS: &str = "
     port rate mtu max_frame distance tx_window int interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
-    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] local peer key key_file
+    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] p_pfc horizon coverage kmax [port.p_pfc] capfc warn [port.capfc] local peer key key_file
     interval reference step least most pseudo_reference pseudo_limit cnp_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
     senders additive_increase rate_timer
@@ -462,7 +483,7 @@ const KEYS: &str = "
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
 "400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
-"strict" | "counter" | "history" | "pfc" | "bifrost" | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
+"strict" | "counter" | "history" | "pfc" | "bifrost" | "p-pfc" | "capfc" | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
 "é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
 { local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{
     assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
+    snapshot_of_early_pauses,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
@@ -186,9 +187,10 @@ fn pause_time_is_that_of_the_report() {
 }
 
 #[test]
-fn a_gateway_with_everything_on_and_a_bridge_have_every_metric() {
-    let snapshots = [snapshot(), snapshot_of_bridge(), snapshot_of_bifrostx(), snapshot_of_credits()];
-    let page = snapshots.map(|snapshot| metrics::encode(&snapshot)).concat();
+fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
+    let schemes = [snapshot_of_bifrostx(), snapshot_of_credits(), snapshot_of_early_pauses()];
+    let snapshots = [snapshot(), snapshot_of_bridge()].into_iter().chain(schemes);
+    let page: String = snapshots.map(|snapshot| metrics::encode(&snapshot)).collect();
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
     }

@@ -70,6 +70,9 @@ pub struct PausesSentReport {
     pub xon: u64,
     /// Frames that gave it the pause of a slot, zero included.
     pub slot: u64,
+    /// Frames that stopped the sender for a time that another scheme chose.
+    #[serde(default)]
+    pub timed: u64,
     /// How long it was stopped, as the frames said.
     pub paused_ns: u64,
     /// The same by cause.
@@ -90,6 +93,12 @@ pub struct PausedByCause {
     /// Memory for received frames ran low.
     #[serde(default)]
     pub memory_low: u64,
+    /// P-PFC predicted a full pool.
+    #[serde(default)]
+    pub predicted: u64,
+    /// CaPFC found an egress queue above its warning threshold.
+    #[serde(default)]
+    pub egress_warning: u64,
 }
 
 /// An egress queue.
@@ -199,12 +208,15 @@ impl PausesSentReport {
             refresh: group.pauses.refresh,
             xon: group.pauses.xon,
             slot: group.pauses.slot,
+            timed: group.pauses.timed,
             paused_ns: group.paused_for.iter().map(|time| time.0).sum(),
             paused_by_cause_ns: PausedByCause {
                 threshold: paused_for(PauseCause::Threshold),
                 pool_full: paused_for(PauseCause::PoolFull),
                 slot: paused_for(PauseCause::Slot),
                 memory_low: paused_for(PauseCause::MemoryLow),
+                predicted: paused_for(PauseCause::Predicted),
+                egress_warning: paused_for(PauseCause::EgressWarning),
             },
             paused_at_end: group.paused.map(|cause| cause.name().into()),
         }

@@ -344,6 +344,14 @@ impl Ledger {
         self.admitted[self.place(ingress, egress)].load(priority) - departed
     }
 
+    /// The cells of what [`Ledger::occupancy`] says.
+    #[inline]
+    pub(crate) fn cells(&self, ingress: PortId, egress: PortId, priority: Priority) -> Cells {
+        let departed = self.departed[self.place(egress, ingress)].cells.total(priority);
+        let admitted = self.admitted[self.place(ingress, egress)].cells.total(priority);
+        Cells(admitted) - Cells(departed)
+    }
+
     /// The ingress queue: frames from `ingress` at `priority` that are still inside.
     pub fn ingress_queue(&self, ingress: PortId, priority: Priority) -> Volume {
         self.ingress_load(ingress, priority).volume
@@ -430,6 +438,7 @@ mod tests {
                 );
                 assert_eq!(ledger.discarded(from, to, priority), load(1).volume);
                 assert_eq!(ledger.occupancy(from, to, priority), inside(ingress, egress));
+                assert_eq!(ledger.cells(from, to, priority), inside(ingress, egress).cells);
                 let waits: Load = (0..3).map(|ingress| inside(ingress, egress)).sum();
                 assert_eq!(ledger.egress_queue(to, priority), waits.volume);
                 let came: Load = (0..3).map(|egress| inside(ingress, egress)).sum();

@@ -4,9 +4,11 @@
 //! calls this module and names no scheme, except LSCC, which depends on the Bifrost beneath it.
 
 pub(crate) mod bifrost;
+pub(crate) mod capfc;
 pub(crate) mod cbfc;
+pub(crate) mod p_pfc;
 
-use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings};
+use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings, Settings};
 use units::{Interval, Priority, WireBytes};
 
 use crate::keys::long_haul::LONGEST;
@@ -36,6 +38,8 @@ pub(crate) fn build(
             })
         }
         FlowControlWord::Cbfc => Some(FlowControl::Cbfc(cbfc::build(decl, port, link, problems)?)),
+        FlowControlWord::PPfc => Some(FlowControl::PPfc(p_pfc::build(decl.p_pfc(), port))),
+        FlowControlWord::CaPfc => Some(FlowControl::CaPfc(capfc::build(decl.capfc(), port))),
     }
 }
 
@@ -50,6 +54,16 @@ pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
             cbfc: Some(cbfc::in_force(settings)),
             ..PortDecl::default()
         },
+        FlowControl::PPfc(settings) => PortDecl {
+            flow_control: at(FlowControlWord::PPfc),
+            p_pfc: Some(p_pfc::in_force(settings)),
+            ..PortDecl::default()
+        },
+        FlowControl::CaPfc(settings) => PortDecl {
+            flow_control: at(FlowControlWord::CaPfc),
+            capfc: Some(capfc::in_force(settings)),
+            ..PortDecl::default()
+        },
     }
 }
 
@@ -60,7 +74,7 @@ fn slots_in_force(word: FlowControlWord, settings: &Bifrost) -> PortDecl {
 /// The group of a scheme that bounds its own arrivals; `None` if headroom and thresholds bound them.
 pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<LosslessGroup> {
     match &port.flow_control {
-        FlowControl::Pfc => None,
+        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::group(decl, settings, port))
         }
@@ -73,16 +87,19 @@ pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> 
     match error {
         FlowControlError::Bifrost(error) => bifrost::place(error, decl),
         FlowControlError::Cbfc(error) => cbfc::place(error, decl),
+        FlowControlError::PPfc(error) => Some(p_pfc::place(error, decl)),
+        FlowControlError::CaPfc(error) => Some(capfc::place(error, decl)),
     }
 }
 
-/// Warns if a scheme does not suit its link.
-pub(crate) fn check(port: &PortSettings, decl: &PortDecl, problems: &Problems<'_>) {
+/// Warns if a scheme does not suit its link, or the gateway with these `settings`.
+pub(crate) fn check(port: &PortSettings, settings: &Settings, decl: &PortDecl, problems: &Problems<'_>) {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
-            bifrost::check_slot(settings, port, decl, problems)
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::CaPfc(_) => {}
+        FlowControl::Bifrost(bifrost) | FlowControl::BifrostX(bifrost) => {
+            bifrost::check_slot(bifrost, port, decl, problems)
         }
+        FlowControl::PPfc(p_pfc) => p_pfc::check_horizon(p_pfc, settings, decl, problems),
     }
 }
 
@@ -94,7 +111,7 @@ pub(crate) fn check_group(
     problems: &Problems<'_>,
 ) {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::check_group(settings, port, group, decl, problems)
         }
@@ -104,7 +121,7 @@ pub(crate) fn check_group(
 /// The round trip of a scheme that needs one.
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
     }
 }
@@ -112,7 +129,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
 /// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc => None,
+        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
         // Without new credits the upstream stops.
         FlowControl::Cbfc(_) => Some(LONGEST),
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
@@ -122,7 +139,7 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
 /// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => None,
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
         }
@@ -132,7 +149,7 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
 /// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
     match &mut port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::provide(settings, port.rate, more, arriving)
         }

@@ -8,7 +8,9 @@ use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
 use crate::flow_control::bifrost::keys::BifrostDecl;
+use crate::flow_control::capfc::keys::CaPfcDecl;
 use crate::flow_control::cbfc::keys::CbfcDecl;
+use crate::flow_control::p_pfc::keys::PPfcDecl;
 use crate::keys::classify::ClassifyDecl;
 use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
@@ -29,12 +31,18 @@ pub(crate) const FARTHEST: Distance = Distance(40_000_000);
 
 words! {
     /// Which flow control a port speaks to its upstream.
-    pub(crate) enum FlowControlWord { "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX, "cbfc" => Cbfc }
+    pub(crate) enum FlowControlWord {
+        "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX, "cbfc" => Cbfc, "p-pfc" => PPfc, "capfc" => CaPfc
+    }
 }
 
 /// The tables of schemes, each with the words that choose a scheme which uses it.
-pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 2] =
-    [("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX]), ("cbfc", &[FlowControlWord::Cbfc])];
+pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 4] = [
+    ("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX]),
+    ("cbfc", &[FlowControlWord::Cbfc]),
+    ("p_pfc", &[FlowControlWord::PPfc]),
+    ("capfc", &[FlowControlWord::CaPfc]),
+];
 
 table! {
     /// One port.
@@ -61,7 +69,7 @@ table! {
         tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
-        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak
+        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak. `"p-pfc"`: [`[port.p_pfc]`](#portp_pfc), `"capfc"`: [`[port.capfc]`](#portcapfc), both with PFC beneath
         flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;
@@ -71,6 +79,8 @@ table! {
         pfc: PfcDecl, absent;
         bifrost: BifrostDecl;
         cbfc: CbfcDecl;
+        p_pfc: PPfcDecl, absent;
+        capfc: CaPfcDecl, absent;
         lscc: LsccDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
@@ -92,8 +102,10 @@ impl PortDecl {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
             // A scheme has no use for another scheme's table.
-            if port.flow_control.as_ref().is_some_and(|word| word.value != FlowControlWord::Bifrost) {
-                profile.bifrost = None;
+            if let Some(word) = &port.flow_control {
+                profile.bifrost.take_if(|_| word.value != FlowControlWord::Bifrost);
+                profile.p_pfc.take_if(|_| word.value != FlowControlWord::PPfc);
+                profile.capfc.take_if(|_| word.value != FlowControlWord::CaPfc);
             }
             port = port.over(profile);
         }

@@ -75,6 +75,7 @@ fn pfc_frames(at: &PriorityReport) -> Vec<Sample<'_>> {
         ("transmit", "refresh", sent.refresh),
         ("transmit", "xon", sent.xon),
         ("transmit", "slot", sent.slot),
+        ("transmit", "timed", sent.timed),
     ];
     let sample = |(direction, kind, frames): (&'static str, &'static str, _)| {
         (vec![("direction", direction.into()), ("kind", kind.into())], Number(frames))
@@ -89,6 +90,8 @@ fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {
         ("pool_full", times.pool_full),
         ("slot", times.slot),
         ("memory_low", times.memory_low),
+        ("predicted", times.predicted),
+        ("egress_warning", times.egress_warning),
     ]);
     by("cause", causes.into_iter().flatten())
 }

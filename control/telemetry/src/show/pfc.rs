@@ -1,6 +1,6 @@
 //! `show pfc`.
 
-use super::shown::{Shown, yes_or_no};
+use super::shown::{Shown, View, write_listed, yes_or_no};
 use crate::table::{Columns, Table, duration, nanos, section, thousands};
 use report::{
     PausesReceivedReport, PausesSentReport, WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport,
@@ -11,6 +11,7 @@ const EVENTS_SHOWN: usize = 16;
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_sent(page, shown);
+    write_listed(page, shown, View::Pfc, "");
     write_received(page, shown);
     write_storms(page, shown);
     write_events(page, shown);
@@ -25,6 +26,7 @@ fn write_sent(page: &mut String, shown: &Shown<'_>) {
         ("refresh", |(pauses, _)| thousands(pauses.refresh)),
         ("XON", |(pauses, _)| thousands(pauses.xon)),
         ("slot", |(pauses, _)| thousands(pauses.slot)),
+        ("timed", |(pauses, _)| thousands(pauses.timed)),
         ("paused for", |(pauses, _)| nanos(pauses.paused_ns)),
         ("threshold", |(pauses, _)| nanos(pauses.paused_by_cause_ns.threshold)),
         ("pool", |(pauses, _)| nanos(pauses.paused_by_cause_ns.pool_full)),

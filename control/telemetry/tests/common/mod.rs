@@ -277,6 +277,19 @@ fn snapshot_with(gateway: &str, messages: [grants::Message; 3]) -> Snapshot {
 }
 
 /// What is seen of a gateway with two workers that share one shard for want of a second.
+/// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC.
+pub fn snapshot_of_early_pauses() -> Snapshot {
+    let port = |name, scheme| {
+        format!(
+            "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nflow_control = \"{scheme}\"\n\
+             lossless = [{{ priorities = [3] }}]\n"
+        )
+    };
+    let text = port("dc0", "p-pfc") + &port("lh0", "capfc");
+    let gateway = config::parse(&text, "gateway.toml").unwrap();
+    snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)
+}
+
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {

@@ -14,10 +14,8 @@ pub(crate) struct Look<'a> {
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
     /// What is free in the shared pool, as the shard of the port last saw it.
-    #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
     pub shared_free: Bytes,
     /// What all groups hold of it.
-    #[expect(dead_code, reason = "the thresholds alone know the pools so far")]
     pub shared_held: Bytes,
     /// The priorities of which frames may be inside that came in through the port; none if all are gone.
     pub holding: PrioritySet,

@@ -8,9 +8,12 @@
 
 pub mod bifrost;
 pub mod bifrostx;
+pub mod capfc;
 pub mod cbfc;
 mod look;
+pub mod p_pfc;
 pub(crate) mod pause_time;
+mod rota;
 mod sender;
 mod sequence;
 pub(crate) mod threshold;
@@ -20,17 +23,22 @@ pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
 
+use crate::hash::HashKey;
 use bifrost::settings::BifrostError;
 use bifrost::{Bifrost, BifrostReport, settings};
 use bifrostx::{BifrostX, BifrostXReport};
+use capfc::settings::CaPfcError;
+use capfc::{CaPfc, CaPfcReport};
 use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
+use p_pfc::settings::PPfcError;
+use p_pfc::{PPfc, PPfcReport};
 use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
 /// every scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum FlowControl {
     /// XOFF and XON at the thresholds, and nothing else.
     #[default]
@@ -41,10 +49,14 @@ pub enum FlowControl {
     BifrostX(settings::Bifrost),
     /// Credits for each priority.
     Cbfc(Cbfc),
+    /// Pauses ahead of the thresholds, by prediction.
+    PPfc(p_pfc::settings::PPfc),
+    /// Pauses for the ports that congest an egress queue.
+    CaPfc(capfc::settings::CaPfc),
 }
 
 /// An error in the settings of a scheme.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FlowControlError {
     /// An error in the settings of Bifrost.
     #[error(transparent)]
@@ -52,6 +64,12 @@ pub enum FlowControlError {
     /// An error in the settings of credits.
     #[error(transparent)]
     Cbfc(#[from] CbfcError),
+    /// An error in the settings of P-PFC.
+    #[error(transparent)]
+    PPfc(#[from] PPfcError),
+    /// An error in the settings of CaPFC.
+    #[error(transparent)]
+    CaPfc(#[from] CaPfcError),
 }
 
 impl FlowControl {
@@ -67,6 +85,8 @@ impl FlowControl {
             Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
             Self::BifrostX(bifrost) => Ok(bifrostx::timed(*bifrost).validate(rate, max_frame, lossless)?),
             Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
+            Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
+            Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
         }
     }
 
@@ -74,16 +94,13 @@ impl FlowControl {
     pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
         match self {
             Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
-            Self::Pfc | Self::Cbfc(_) => None,
+            _ => None,
         }
     }
 
     /// The settings of credits, where they run.
     pub const fn cbfc(&self) -> Option<&Cbfc> {
-        match self {
-            Self::Cbfc(cbfc) => Some(cbfc),
-            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => None,
-        }
+        if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }
     }
 }
 
@@ -95,22 +112,26 @@ pub(crate) enum Scheme {
     Bifrost(Box<Bifrost>),
     BifrostX(Box<BifrostX>),
     Cbfc(Box<Credits>),
+    PPfc(Box<PPfc>),
+    CaPfc(Box<CaPfc>),
 }
 
 impl Scheme {
-    /// The flow control of a port of `rate`, which `look` shows.
-    pub fn new(settings: FlowControl, rate: BitRate, look: Look<'_>) -> Self {
+    /// The flow control of a port of `rate`, which `look` shows, in a switch whose key is `key`.
+    pub fn new(settings: FlowControl, rate: BitRate, key: HashKey, look: Look<'_>) -> Self {
         match settings {
             FlowControl::Pfc => Self::Pfc,
             FlowControl::Bifrost(bifrost) => Self::Bifrost(Box::new(Bifrost::new(bifrost, rate, look))),
             FlowControl::BifrostX(bifrost) => Self::BifrostX(Box::new(BifrostX::new(bifrost, rate, look))),
             FlowControl::Cbfc(cbfc) => Self::Cbfc(Box::new(Credits::new(cbfc, look))),
+            FlowControl::PPfc(p_pfc) => Self::PPfc(Box::new(PPfc::new(p_pfc, rate, key, look))),
+            FlowControl::CaPfc(capfc) => Self::CaPfc(Box::new(CaPfc::new(capfc, rate))),
         }
     }
 
     /// Applies new settings. A scheme of another kind, or one that cannot take them over, restarts. Returns whether
     /// it did.
-    pub fn configure(&mut self, settings: FlowControl, rate: BitRate, look: Look<'_>) -> bool {
+    pub fn configure(&mut self, settings: FlowControl, rate: BitRate, key: HashKey, look: Look<'_>) -> bool {
         match (&mut *self, settings) {
             (Self::Pfc, FlowControl::Pfc) => false,
             (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => bifrost.configure(new, rate, look),
@@ -119,8 +140,16 @@ impl Scheme {
                 credits.configure(new, look);
                 false
             }
+            (Self::PPfc(p_pfc), FlowControl::PPfc(new)) => {
+                p_pfc.configure(new, rate, key);
+                false
+            }
+            (Self::CaPfc(capfc), FlowControl::CaPfc(new)) => {
+                capfc.configure(new, rate);
+                false
+            }
             _ => {
-                *self = Self::new(settings, rate, look);
+                *self = Self::new(settings, rate, key, look);
                 true
             }
         }
@@ -131,7 +160,7 @@ impl Scheme {
     pub fn wakes(&self) -> bool {
         match self {
             Self::Pfc => false,
-            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) => true,
+            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) | Self::PPfc(_) | Self::CaPfc(_) => true,
         }
     }
 
@@ -143,6 +172,8 @@ impl Scheme {
             Self::Bifrost(bifrost) => bifrost.wake(now),
             Self::BifrostX(bifrost) => bifrost.wake(now),
             Self::Cbfc(credits) => credits.wake(now),
+            Self::PPfc(p_pfc) => p_pfc.wake(now),
+            Self::CaPfc(capfc) => capfc.wake(now),
         }
     }
 
@@ -154,22 +185,22 @@ impl Scheme {
             Self::Bifrost(bifrost) => bifrost.deadline(),
             Self::BifrostX(bifrost) => bifrost.deadline(),
             Self::Cbfc(credits) => credits.deadline(),
+            Self::PPfc(p_pfc) => p_pfc.deadline(),
+            Self::CaPfc(capfc) => capfc.deadline(),
         }
     }
 
     /// Runs it at its deadline, and gives its directives to `pauses`.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>, pauses: &mut PauseSender) {
-        let directive = match self {
-            Self::Pfc => None,
-            Self::Bifrost(bifrost) => bifrost.on_deadline(now, look),
-            Self::BifrostX(bifrost) => bifrost.on_deadline(now, look),
-            Self::Cbfc(credits) => {
-                credits.on_deadline(now, look);
-                None
-            }
-        };
-        if let Some(directive) = directive {
-            pauses.follow(directive);
+        let mut follow =
+            |directive: Option<Directive>| directive.into_iter().for_each(|it| pauses.follow(it));
+        match self {
+            Self::Pfc => {}
+            Self::Bifrost(bifrost) => follow(bifrost.on_deadline(now, look)),
+            Self::BifrostX(bifrost) => follow(bifrost.on_deadline(now, look)),
+            Self::Cbfc(credits) => credits.on_deadline(now, look),
+            Self::PPfc(p_pfc) => p_pfc.on_deadline(now, look, pauses),
+            Self::CaPfc(capfc) => capfc.on_deadline(now, look, pauses),
         }
     }
 
@@ -185,8 +216,8 @@ impl Scheme {
     /// The session in which it speaks; zero if its messages have none.
     pub fn session(&self) -> u32 {
         match self {
-            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => 0,
             Self::Cbfc(credits) => credits.session(),
+            _ => 0,
         }
     }
 
@@ -194,18 +225,18 @@ impl Scheme {
     #[inline]
     pub fn has_message(&self) -> bool {
         match self {
-            Self::Pfc | Self::Bifrost(_) => false,
             Self::BifrostX(bifrost) => bifrost.has_message(),
             Self::Cbfc(credits) => credits.has_message(),
+            _ => false,
         }
     }
 
     /// Takes the message that waits for the link.
     pub fn take_message(&mut self, outgoing: &Outgoing) -> Option<Message> {
         match self {
-            Self::Pfc | Self::Bifrost(_) => None,
             Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
             Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
+            _ => None,
         }
     }
 
@@ -222,6 +253,8 @@ impl Scheme {
                 SchemeReport::Cbfc(credits.report(numbers))
             }
             (Self::Cbfc(credits), _) => SchemeReport::Cbfc(credits.report(Sequence::default())),
+            (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report()),
+            (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report()),
         }
     }
 }
@@ -259,9 +292,9 @@ impl Upstream {
         lossless: PrioritySet,
     ) -> Option<Box<Self>> {
         let upstream = match settings {
-            FlowControl::Pfc | FlowControl::Bifrost(_) => return None,
             FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
             FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+            _ => return None,
         };
         Some(Box::new(upstream))
     }
@@ -347,6 +380,10 @@ pub enum SchemeReport {
     BifrostX(BifrostXReport),
     /// Credits.
     Cbfc(CbfcReport),
+    /// P-PFC.
+    PPfc(PPfcReport),
+    /// CaPFC.
+    CaPfc(CaPfcReport),
 }
 
 impl SchemeReport {
@@ -355,24 +392,28 @@ impl SchemeReport {
         match self {
             Self::Bifrost(report) => Some(report),
             Self::BifrostX(report) => Some(&report.slots),
-            Self::Pfc | Self::Cbfc(_) => None,
+            _ => None,
         }
     }
 
     /// BifrostX, where it runs.
     pub fn bifrostx(&self) -> Option<&BifrostXReport> {
-        match self {
-            Self::BifrostX(report) => Some(report),
-            Self::Pfc | Self::Bifrost(_) | Self::Cbfc(_) => None,
-        }
+        if let Self::BifrostX(report) = self { Some(report) } else { None }
     }
 
     /// Credits, where they run.
     pub fn cbfc(&self) -> Option<&CbfcReport> {
-        match self {
-            Self::Cbfc(report) => Some(report),
-            Self::Pfc | Self::Bifrost(_) | Self::BifrostX(_) => None,
-        }
+        if let Self::Cbfc(report) = self { Some(report) } else { None }
+    }
+
+    /// P-PFC, where it runs.
+    pub fn p_pfc(&self) -> Option<&PPfcReport> {
+        if let Self::PPfc(report) = self { Some(report) } else { None }
+    }
+
+    /// CaPFC, where it runs.
+    pub fn capfc(&self) -> Option<&CaPfcReport> {
+        if let Self::CaPfc(report) = self { Some(report) } else { None }
     }
 }
 
@@ -419,8 +460,8 @@ mod tests {
         let all = [FlowControl::Pfc, bifrost(20_000), bifrost(30_000)];
         for (old, new) in all.into_iter().flat_map(|old| all.map(|new| (old, new))) {
             let (restarted, report) = at_rest(|look| {
-                let mut scheme = Scheme::new(old, RATE, look);
-                (scheme.configure(new, RATE, look), scheme.report(None))
+                let mut scheme = Scheme::new(old, RATE, HashKey::from(1), look);
+                (scheme.configure(new, RATE, HashKey::from(1), look), scheme.report(None))
             });
             assert_eq!(restarted, old != new, "{old:?} {new:?}");
             assert_eq!(report.bifrost().is_some(), new.bifrost().is_some(), "{old:?} {new:?}");
@@ -430,7 +471,7 @@ mod tests {
     #[test]
     fn thresholds_need_no_call_and_bifrost_ends_a_slot_after_it_was_woken() {
         at_rest(|look| {
-            let mut thresholds = Scheme::new(FlowControl::Pfc, RATE, look);
+            let mut thresholds = Scheme::new(FlowControl::Pfc, RATE, HashKey::from(1), look);
             thresholds.wake(Nanos(5));
             assert_eq!((thresholds.wakes(), thresholds.deadline()), (false, Nanos::NEVER));
             let mut pauses = PauseSender::new(PauseQuanta(10), RATE);
@@ -439,7 +480,7 @@ mod tests {
             assert_eq!(thresholds.report(None), SchemeReport::Pfc);
 
             // A round trip and a slot may come in, which leaves room for 600 bytes of the next slot.
-            let mut bifrost = Scheme::new(bifrost(4_600), RATE, look);
+            let mut bifrost = Scheme::new(bifrost(4_600), RATE, HashKey::from(1), look);
             assert_eq!((bifrost.wakes(), bifrost.deadline()), (true, Nanos::NEVER));
             bifrost.wake(Nanos(5));
             assert_eq!(bifrost.deadline(), Nanos(1_005));

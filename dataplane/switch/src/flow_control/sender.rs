@@ -33,11 +33,16 @@ pub enum PauseCause {
     Slot,
     /// Memory for received frames ran low.
     MemoryLow,
+    /// P-PFC predicted that the shared pool would be full.
+    Predicted,
+    /// CaPFC found an egress queue above its warning threshold.
+    EgressWarning,
 }
 
 impl PauseCause {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Threshold, Self::PoolFull, Self::Slot, Self::MemoryLow];
+    pub const ALL: [Self; 6] =
+        [Self::Threshold, Self::PoolFull, Self::Slot, Self::MemoryLow, Self::Predicted, Self::EgressWarning];
 
     /// The name in reports; stable.
     pub const fn name(self) -> &'static str {
@@ -46,6 +51,8 @@ impl PauseCause {
             Self::PoolFull => "pool_full",
             Self::Slot => "slot",
             Self::MemoryLow => "memory_low",
+            Self::Predicted => "predicted",
+            Self::EgressWarning => "egress_warning",
         }
     }
 
@@ -65,6 +72,8 @@ pub struct PausesSent {
     pub xon: u64,
     /// Frames that gave it the pause of a slot, zero included.
     pub slot: u64,
+    /// Frames that paused it for a time that another scheme chose.
+    pub timed: u64,
 }
 
 /// A pause of a fixed time, announced by the next frame.
@@ -216,7 +225,15 @@ impl PauseSender {
             return None;
         }
         let timed = self.timed[priority.index()];
-        self.sent[priority.index()].slot += 1;
+        let sent = &mut self.sent[priority.index()];
+        match timed.cause {
+            PauseCause::Slot => sent.slot += 1,
+            // The end of a pause by a threshold counts already.
+            _ if timed.quanta == PauseQuanta::ZERO => {
+                sent.xon += u64::from(!self.announced.contains(priority));
+            }
+            _ => sent.timed += 1,
+        }
         self.measure(priority, timed.cause, start, timed.time);
         Some(timed.quanta)
     }
@@ -236,6 +253,12 @@ impl PauseSender {
     /// The time until which the neighbour may not send `priority`, as announced.
     pub fn paused_until(&self, priority: Priority) -> Nanos {
         self.meters[priority.index()].iter().map(PauseMeter::until).max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// Whether `priority` is paused at `now`, or will be by the next frame.
+    pub fn is_paused(&self, priority: Priority, now: Nanos) -> bool {
+        let asked = self.paused.contains(priority) || self.timed_for.contains(priority);
+        asked || self.paused_until(priority) > now
     }
 
     /// The time for which `priority` was paused for `cause` up to `now`, as announced.
@@ -279,7 +302,7 @@ mod tests {
         assert_eq!(sender.paused(), PrioritySet::EMPTY);
         assert_eq!(sender.take_due(Nanos(3_000), Nanos(3_000))[3], Some(PauseQuanta::ZERO));
         assert_eq!(sender.deadline(), Nanos::NEVER);
-        assert_eq!(sender.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, slot: 0 });
+        assert_eq!(sender.sent(P3), PausesSent { xoff: 1, refresh: 1, xon: 1, ..PausesSent::default() });
         assert_eq!(sender.paused_for(P3, PauseCause::Threshold, Nanos(9_000)), Interval(3_000 - 110));
         assert_eq!(sender.paused_until(P3), Nanos(3_000));
     }
@@ -345,6 +368,31 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_that_a_scheme_takes_back_counts_as_one_frame_that_resumes() {
+        let mut sender = sender();
+        let pause = |nanos| Directive::PauseFor {
+            priorities: PrioritySet::EMPTY.with(P3),
+            time: Interval(nanos),
+            cause: PauseCause::EgressWarning,
+        };
+        sender.follow(pause(512));
+        sender.take_due(Nanos(0), Nanos(0));
+        assert!(sender.is_paused(P3, Nanos(511)) && !sender.is_paused(P3, Nanos(512)));
+        sender.follow(Directive::Pause { priority: P3, cause: PauseCause::Threshold });
+        sender.take_due(Nanos(10), Nanos(10));
+        sender.follow(Directive::Resume { priority: P3 });
+        sender.follow(pause(0));
+        assert_eq!(sender.take_due(Nanos(20), Nanos(20))[3], Some(PauseQuanta::ZERO));
+        assert_eq!(sender.sent(P3), PausesSent { xoff: 1, xon: 1, timed: 1, ..PausesSent::default() });
+        sender.follow(pause(512));
+        sender.take_due(Nanos(30), Nanos(30));
+        sender.follow(pause(0));
+        sender.take_due(Nanos(40), Nanos(40));
+        assert_eq!(sender.sent(P3), PausesSent { xoff: 1, xon: 2, timed: 2, ..PausesSent::default() });
+        assert_eq!(sender.paused_for(P3, PauseCause::EgressWarning, Nanos(9_000)), Interval(10 + 10));
+    }
+
+    #[test]
     fn a_pause_counts_to_its_first_cause_until_its_end_is_announced() {
         let mut sender = sender();
         let pause = |cause| Directive::Pause { priority: P3, cause };
@@ -372,6 +420,6 @@ mod tests {
     #[test]
     fn causes_have_names_of_their_own() {
         let names = PauseCause::ALL.map(PauseCause::name);
-        assert_eq!(names, ["threshold", "pool_full", "slot", "memory_low"]);
+        assert_eq!(names, ["threshold", "pool_full", "slot", "memory_low", "predicted", "egress_warning"]);
     }
 }

@@ -72,7 +72,7 @@ impl IngressPort {
             id,
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
-            scheme: Scheme::new(settings.flow_control, settings.rate, look),
+            scheme: Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look),
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
             advertiser: settings
@@ -100,7 +100,8 @@ impl IngressPort {
             shared_held: Bytes(pools.shared_held()),
             holding: self.holding,
         };
-        if self.scheme.configure(settings.flow_control, settings.rate, look) || advertises_anew {
+        let (flow_control, key) = (settings.flow_control, program.hash_key());
+        if self.scheme.configure(flow_control, settings.rate, key, look) || advertises_anew {
             self.wake(now);
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);

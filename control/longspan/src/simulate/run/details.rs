@@ -65,7 +65,7 @@ fn is_used(priority: &PriorityReport) -> bool {
     let (ingress, egress) = (&priority.ingress, &priority.egress);
     let (sent, received) = (&priority.pauses_sent, &priority.pauses_received);
     let frames = ingress.received.frames + egress.transmitted.frames + egress.queued.frames;
-    let pauses = sent.xoff + sent.slot + received.xoff + received.ignored;
+    let pauses = sent.xoff + sent.slot + sent.timed + received.xoff + received.ignored;
     frames + pauses > 0
 }
 

@@ -147,7 +147,7 @@ struct Pauses {
 impl Pauses {
     fn add(&mut self, port: &PortInspection) {
         for GroupReport { pauses, paused_for, .. } in &port.groups {
-            self.sent += pauses.xoff + pauses.refresh + pauses.slot;
+            self.sent += pauses.xoff + pauses.refresh + pauses.slot + pauses.timed;
             self.xoff += pauses.xoff;
             self.sent_ns += paused_for.iter().map(|time| time.0).sum::<u64>();
         }

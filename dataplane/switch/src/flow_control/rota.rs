@@ -1,0 +1,78 @@
+//! Which egress queue a port looks at, for schemes that look at one at a time.
+
+use super::look::Look;
+use units::{Cells, PortId, PortSet, Priority};
+
+/// After this many ticks, a queue that was short is looked at again.
+const SHORT_FOR: u64 = 16;
+
+/// Chooses the egress queue that holds most frames of a port, but for those that were short when they were looked at.
+///
+/// A look at one queue takes a row and a column of the ledger, whatever is inside, so a tick has one. And nobody hides
+/// behind frames in short queues: there are only so many of them, and each takes a tick.
+#[derive(Debug, Default)]
+pub(crate) struct Rota {
+    short: PortSet,
+}
+
+impl Rota {
+    /// The queue to look at; `None` if the port has no frame in any.
+    pub fn choose(&mut self, tick: u64, priority: Priority, look: Look<'_>) -> Option<PortId> {
+        if tick.is_multiple_of(SHORT_FOR) {
+            self.short = PortSet::EMPTY;
+        }
+        if let Some(egress) = self.fullest(priority, look) {
+            return Some(egress);
+        }
+        self.short = PortSet::EMPTY;
+        self.fullest(priority, look)
+    }
+
+    /// Notes that a queue was short.
+    pub fn was_short(&mut self, egress: PortId) {
+        self.short.insert(egress);
+    }
+
+    fn fullest(&self, priority: Priority, look: Look<'_>) -> Option<PortId> {
+        let ports = (0..look.ledger.ports() as u16).map(PortId);
+        let others = ports.filter(|egress| !self.short.contains(*egress));
+        let parts = others.map(|egress| (look.ledger.cells(look.port, egress, priority), egress));
+        parts.filter(|(part, _)| *part > Cells::ZERO).max().map(|(_, egress)| egress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Ledger, Load, Volume};
+    use units::{Bytes, PrioritySet};
+
+    #[test]
+    fn the_fullest_queue_comes_first_and_short_ones_take_turns_until_all_were_looked_at() {
+        let (ledger, port) = (Ledger::new(4, 1), PortId(0));
+        let priority = Priority::from_low_bits(3);
+        let look = Look {
+            port,
+            lossless: PrioritySet::ALL,
+            received: &[Volume::ZERO; Priority::COUNT],
+            ledger: &ledger,
+            shared_free: Bytes::ZERO,
+            shared_held: Bytes::ZERO,
+            holding: PrioritySet::ALL,
+        };
+        let mut rota = Rota::default();
+        assert_eq!(rota.choose(1, priority, look), None);
+        for (egress, cells) in [(1, 5), (2, 7), (3, 6)] {
+            ledger.admit(port, PortId(egress), priority, Load { cells: Cells(cells), volume: Volume::ZERO });
+        }
+        let mut next = |tick, is_short| {
+            let egress = rota.choose(tick, priority, look);
+            egress.filter(|_| is_short).into_iter().for_each(|egress| rota.was_short(egress));
+            egress.map(|egress| egress.0)
+        };
+        let chosen = [1, 2, 3, 4].map(|tick| next(tick, true));
+        assert_eq!(chosen, [Some(2), Some(3), Some(1), Some(2)]);
+        assert_eq!([5, 6].map(|tick| next(tick, false)), [Some(3), Some(3)], "it is looked at on");
+        assert_eq!(next(SHORT_FOR, false), Some(2), "it may have grown");
+    }
+}
