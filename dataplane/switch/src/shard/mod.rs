@@ -194,3 +194,6 @@ impl<F: Frame> Shard<F> {
         self.fabric.accept(now, frames);
     }
 }
+
+#[cfg(test)]
+mod tests;

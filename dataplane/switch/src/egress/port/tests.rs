@@ -334,3 +334,13 @@ fn new_settings_hold_for_frames_that_wait() {
     scene.port.queues_mut().iter_mut().for_each(Queue::clear_watermark);
     assert_eq!(scene.port.queue(Q3).watermark.since_cleared(), Bytes::ZERO);
 }
+
+#[test]
+fn the_link_has_carried_the_data_and_the_control_frames_that_were_sent() {
+    let mut scene = Scene::new(&settings());
+    scene.enqueue(2, LOSSLESS, 0);
+    assert_eq!(scene.marks().len(), 2);
+    assert_eq!(scene.port.send_control(Nanos(2_000), Bytes(60)), Nanos(2_000));
+    // Both with FCS, preamble and gap.
+    assert_eq!(scene.port.carried(), WireBytes(2 * 1_000 + 84));
+}

@@ -1,0 +1,128 @@
+//! Shards as their driver sees them.
+
+use super::*;
+use crate::flow_control::{Directive, PauseCause};
+use crate::frame::ControlFrame;
+use crate::program::{BufferSettings, ForwardingSettings, PortSettings, Settings};
+use units::{BitRate, Bytes, PauseQuanta, PrioritySet};
+use wire::ethernet::MacAddress;
+
+const A: PortId = PortId(0);
+const B: PortId = PortId(1);
+const P3: Priority = Priority::from_low_bits(3);
+const P4: Priority = Priority::from_low_bits(4);
+
+/// A frame of another EtherType than IP.
+#[derive(Clone)]
+struct Plain([u8; 64]);
+
+impl Plain {
+    fn new() -> Self {
+        let mut bytes = [2; 64];
+        bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
+        Self(bytes)
+    }
+}
+
+impl Frame for Plain {
+    fn headers(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn headers_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn length(&self) -> Bytes {
+        Bytes(64)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        None
+    }
+}
+
+/// Counts frames that leave.
+#[derive(Default)]
+struct Counter(usize);
+
+impl Transmitter<Plain> for Counter {
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    fn frame(&mut self, _: Nanos, _: Plain) {
+        self.0 += 1;
+    }
+
+    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+}
+
+impl Links<Plain> for Counter {
+    fn takes(&self, _: PortId) -> bool {
+        false
+    }
+
+    fn frame(&mut self, _: PortId, _: Nanos, _: Plain) {
+        self.0 += 1;
+    }
+}
+
+/// Two ports of a byte a nanosecond, wired to each other.
+fn program() -> Arc<Program> {
+    let port = |number| {
+        let mac = MacAddress([2, 0, 0, 0, 0, number]);
+        PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(8))
+    };
+    let pool = Bytes(1 << 30);
+    let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
+    let forwarding = ForwardingSettings::Patch(vec![(A, B)]);
+    Arc::new(Program::new(Settings { ports: vec![port(0), port(1)], buffer, forwarding, seed: 1 }).unwrap())
+}
+
+fn inject(shard: &mut Shard<Plain>, count: usize) {
+    shard.ingress(Nanos(0), A, &mut vec![Plain::new(); count], &mut Counter::default());
+}
+
+#[test]
+fn a_driver_learns_which_ports_have_changed_and_when_a_frame_can_leave() {
+    let mut shard = Shard::single(program());
+    let changed = |shard: &mut Shard<Plain>| (shard.has_changed(), shard.take_changed());
+    assert_eq!(changed(&mut shard), (true, PortSet::first(2)));
+    assert_eq!(changed(&mut shard), (false, PortSet::EMPTY));
+    assert_eq!(shard.departure(B), Nanos::NEVER);
+    inject(&mut shard, 2);
+    assert_eq!(changed(&mut shard), (true, [B].into_iter().collect()));
+    assert_eq!(shard.departure(B), Nanos(0));
+    let mut out = Counter::default();
+    shard.egress(Nanos(0), B, &mut out);
+    // The link takes one frame at a time.
+    assert_eq!((out.0, shard.departure(B)), (1, Nanos(88)));
+}
+
+#[test]
+fn frames_that_find_no_room_in_an_outbox_are_counted() {
+    let (ledger, owners) = (Arc::new(Ledger::new(2, 2)), vec![ShardId(0), ShardId(1)]);
+    let mut shard = Shard::new(ShardId(0), program(), ledger, owners);
+    inject(&mut shard, 300);
+    assert_eq!((shard.outbox(ShardId(1)).len(), shard.held_back()), (256, 44));
+}
+
+#[test]
+fn a_pause_is_shown_until_it_ends() {
+    let mut shard = Shard::<Plain>::single(program());
+    shard.fabric.egress[A.index()].gate.pauses.stop(Nanos(0), P3, PauseQuanta(100));
+    let sent = &mut shard.fabric.ingress[A.index()].pauses;
+    sent.follow(Directive::Pause { priority: P4, cause: PauseCause::Threshold });
+    sent.take_due(Nanos(0), Nanos(0));
+    let (three, four) = (PrioritySet::EMPTY.with(P3), PrioritySet::EMPTY.with(P4));
+    // A quantum is 64 ns, and a frame asks for 65,535 of them.
+    for (now, sent, received, until) in [
+        (6_399, four, three, Nanos(6_400)),
+        (6_400, four, PrioritySet::EMPTY, Nanos(4_194_240)),
+        (4_194_239, four, PrioritySet::EMPTY, Nanos(4_194_240)),
+        (4_194_240, PrioritySet::EMPTY, PrioritySet::EMPTY, Nanos::NEVER),
+    ] {
+        assert_eq!(shard.pauses(Nanos(now), A), PauseState { sent, received, until }, "{now}");
+    }
+}
