@@ -369,7 +369,6 @@ impl Upstream {
 
 /// The report of the flow control of one port, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a look at a port allocates nothing")]
 pub enum SchemeReport {
     /// Thresholds have no figures beyond those of the groups.
     #[default]

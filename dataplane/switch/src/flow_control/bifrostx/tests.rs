@@ -448,8 +448,8 @@ impl Pair {
         }
         let closed = self.upstream.closed(self.now);
         let closed = if self.now < self.paused_until { LOSSLESS } else { closed };
-        let ready = [HIGH, LOW].into_iter().zip(&mut self.backlog);
-        let sends = ready.filter(|(priority, frames)| **frames > 0 && !closed.contains(*priority)).next();
+        let mut waiting = [HIGH, LOW].into_iter().zip(&mut self.backlog);
+        let sends = waiting.find(|(priority, frames)| **frames > 0 && !closed.contains(*priority));
         if let Some((priority, frames)) = sends {
             *frames -= 1;
             self.upstream.spend(self.now, priority, WireBytes(FRAME));
