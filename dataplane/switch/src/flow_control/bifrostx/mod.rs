@@ -3,7 +3,7 @@
 //! "Minimizing Buffer Utilization for Lossless Inter-DC Links", section IV-E. The downstream end computes the grant
 //! of each slot as Bifrost does (`c_max`), and one for each priority from the growth of its queue (`c_i`, algorithm
 //! 2). It sends both in a [grant frame](wire::grants) instead of a pause. The upstream end deals `c_max` out, from
-//! the highest priority down ([`Upstream`], algorithm 3).
+//! the highest priority down (`Upstream`, algorithm 3).
 //!
 //! Both ends of a link run both sides, one for each direction. An end grants once it hears the other, and pauses as
 //! Bifrost does until the other says that it follows, and again once it falls silent. So a peer that does not speak
@@ -28,12 +28,10 @@ pub use upstream::UpstreamCounters;
 use super::bifrost::{Bifrost, BifrostReport, settings};
 use super::look::Look;
 use super::sender::{Directive, PauseCause};
-use peer::Peer;
+use peer::{Peer, REPEAT};
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Kind, Message};
 
-/// The time after which an idle port, or one without a peer, sends its last message again.
-const REPEAT: Interval = Interval::from_millis(10);
 /// Successive slots in which an idle port frees its upstream, because a lost frame would stop it for [`REPEAT`].
 const FREED_SLOTS: u8 = 3;
 

@@ -6,6 +6,9 @@ use wire::grants::slot::{Kind, Message};
 /// The time after which a peer that sends nothing is no longer heard.
 pub(super) const SILENCE: Interval = Interval::from_secs(1);
 
+/// The time after which an idle port, or one without a peer, sends its last message again.
+pub(super) const REPEAT: Interval = Interval::from_millis(10);
+
 /// The peer of a port.
 #[derive(Debug, Default)]
 pub(super) struct Peer {

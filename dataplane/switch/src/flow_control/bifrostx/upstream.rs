@@ -1,7 +1,6 @@
 //! The upstream side: a port that sends what the other end grants.
 
-use super::REPEAT;
-use super::peer::SILENCE;
+use super::peer::{REPEAT, SILENCE};
 use crate::flow_control::bifrost::settings::Bifrost;
 use crate::flow_control::sequence::Sequence;
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};

@@ -8,7 +8,7 @@
 //! - An input is paused while the queue is above WARN and its own frames are above its share, and resumed as soon as
 //!   either is not so. The pause is as long as a frame can ask for, is refreshed, and ends by one of zero.
 //! - The counters are the matrix of the ledger, which a port reads at each tick while it has frames inside. It looks at
-//!   one egress queue for each priority at a tick: that for which it is paused, or the next of a [`Rota`].
+//!   one egress queue for each priority at a tick: that for which it is paused, or the next of a `Rota`.
 //!
 //! Counters are in cells, the unit of the buffer.
 

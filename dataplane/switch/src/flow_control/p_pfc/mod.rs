@@ -8,7 +8,7 @@
 //! growth take on the link (algorithm 3).
 //!
 //! Each port decides for itself, and for all ports alike: they read the same ledger at the same ticks, and the draw
-//! follows from a key of the switch ([`draw`]). So it works with any number of shards, and nothing is exchanged.
+//! follows from a key of the switch (`draw`). So it works with any number of shards, and nothing is exchanged.
 //!
 //! Parts are counted in cells, the unit of the buffer, so short frames weigh what they take of it.
 //!
