@@ -54,27 +54,32 @@ fn forms() -> [Flow; 4] {
 
 #[test]
 fn packets_that_leave_back_to_back_show_a_full_link_and_the_queue_behind_them() {
-    let mut bench = Testbench::new(telling());
-    let flow = Flow::new(A, B).at(P3);
-    let frame = collecting(&flow, 4_000);
-    let (length, count) = (frame.length, 32);
-    bench.run_until(Nanos(5_000));
-    bench.inject(A, vec![frame; count]);
-    bench.run_dry();
-    let sent: Vec<_> = bench.data(B).cloned().collect();
-    let headers: Vec<_> = sent.iter().map(|sent| telemetry(&sent.frame, &flow)).collect();
-    let on_wire = WireBytes::of_frame(Bytes(length)).0;
-    let rate = BitRate::gigabits(100);
-    for (index, (header, sent)) in headers.iter().zip(&sent).enumerate() {
-        let hop = header.hops[0].unwrap();
-        assert_eq!((header.passed, header.path), (1, HopNumber::of(port_mac(B))));
-        assert_eq!((hop.rate.rate(), u64::from(hop.timestamp)), (rate, sent.start.0));
-        assert_eq!(u64::from(hop.sent), index as u64 * on_wire / 256);
-        assert_eq!(u64::from(hop.queue), (count - 1 - index) as u64 * length / 1_024);
+    // One frame to a turn, and as many as the window lets ahead of the link.
+    for tx_window in [Interval::ZERO, Interval(5_000)] {
+        let mut settings = telling();
+        settings.ports[1].tx_window = tx_window;
+        let mut bench = Testbench::new(settings);
+        let flow = Flow::new(A, B).at(P3);
+        let frame = collecting(&flow, 4_000);
+        let (length, count) = (frame.length, 32);
+        bench.run_until(Nanos(5_000));
+        bench.inject(A, vec![frame; count]);
+        bench.run_dry();
+        let sent: Vec<_> = bench.data(B).cloned().collect();
+        let headers: Vec<_> = sent.iter().map(|sent| telemetry(&sent.frame, &flow)).collect();
+        let on_wire = WireBytes::of_frame(Bytes(length)).0;
+        let rate = BitRate::gigabits(100);
+        for (index, (header, sent)) in headers.iter().zip(&sent).enumerate() {
+            let hop = header.hops[0].unwrap();
+            assert_eq!((header.passed, header.path), (1, HopNumber::of(port_mac(B))));
+            assert_eq!((hop.rate.rate(), u64::from(hop.timestamp)), (rate, sent.start.0));
+            assert_eq!(u64::from(hop.sent), index as u64 * on_wire / 256);
+            assert_eq!(u64::from(hop.queue), (count - 1 - index) as u64 * length / 1_024);
+        }
+        let (first, last) = (headers[0].hops[0].unwrap(), headers[count - 1].hops[0].unwrap());
+        let carried = rate.bytes_in(Interval(last.nanos_since(&first)));
+        assert!(carried.abs_diff(last.bytes_since(&first)) < 512, "the link was full");
     }
-    let (first, last) = (headers[0].hops[0].unwrap(), headers[count - 1].hops[0].unwrap());
-    let carried = rate.bytes_in(Interval(last.nanos_since(&first)));
-    assert!(carried.abs_diff(last.bytes_since(&first)) < 512, "the link was full");
 }
 
 #[test]

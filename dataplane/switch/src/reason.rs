@@ -46,7 +46,8 @@ reasons! {
         MalformedControl = "malformed_control",
         /// A rate feedback message that came in through a port without LSCC.
         ForeignFeedback = "foreign_feedback",
-        /// A grant frame that came in through a port without BifrostX.
+        /// A grant frame that came in through a port without BifrostX and credits, or that is not in the format of its
+        /// scheme.
         ForeignGrants = "foreign_grants",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
@@ -110,7 +111,7 @@ reasons! {
         Echo = "echo",
         /// An IPv6 neighbour solicitation for an address of the gateway: answered.
         NeighbourSolicitation = "neighbour_solicitation",
-        /// A grant frame of BifrostX, followed or not.
+        /// A grant frame of BifrostX or credits, taken or not.
         Grants = "grants",
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",

@@ -236,6 +236,7 @@ pub fn snapshot_of_bifrostx() -> Snapshot {
 pub fn snapshot_of_credits() -> Snapshot {
     let messages = [1, 1, 3].map(|sequence| {
         grants::Message::Credit(credit::Message {
+            counter: credit::Counter::Wide,
             priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
             sequence,
             session: 1,

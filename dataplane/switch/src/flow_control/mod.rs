@@ -348,6 +348,15 @@ impl Upstream {
         }
     }
 
+    /// Whether `message` has the format of the scheme, and its counter.
+    pub fn understands(&self, message: &Message) -> bool {
+        match (self, message) {
+            (Self::BifrostX(_), Message::Slot(_)) => true,
+            (Self::Cbfc(it), Message::Credit(credit)) => it.counts_as(credit),
+            _ => false,
+        }
+    }
+
     /// Takes a message to a port in `session`. Returns whether its scheme is to hear it: it is new, and in the format
     /// of the scheme.
     pub fn receive(&mut self, now: Nanos, message: &Message, session: u32, outgoing: &Outgoing) -> bool {

@@ -3,9 +3,6 @@
 use super::look::Look;
 use units::{Cells, PortId, PortSet, Priority};
 
-/// After this many ticks, a queue that was short is looked at again.
-const SHORT_FOR: u64 = 16;
-
 /// Chooses the egress queue that holds most frames of a port, but for those that were short when they were looked at.
 ///
 /// A look at one queue takes a row and a column of the ledger, whatever is inside, so a tick has one. And nobody hides
@@ -18,7 +15,8 @@ pub(crate) struct Rota {
 impl Rota {
     /// The queue to look at; `None` if the port has no frame in any.
     pub fn choose(&mut self, tick: u64, priority: Priority, look: Look<'_>) -> Option<PortId> {
-        if tick.is_multiple_of(SHORT_FOR) {
+        // Two ticks for each queue, so that all were looked at before one that was short is again.
+        if tick.is_multiple_of(2 * (look.ledger.ports() as u64 + 1)) {
             self.short = PortSet::EMPTY;
         }
         if let Some(egress) = self.fullest(priority, look) {
@@ -73,6 +71,34 @@ mod tests {
         let chosen = [1, 2, 3, 4].map(|tick| next(tick, true));
         assert_eq!(chosen, [Some(2), Some(3), Some(1), Some(2)]);
         assert_eq!([5, 6].map(|tick| next(tick, false)), [Some(3), Some(3)], "it is looked at on");
-        assert_eq!(next(SHORT_FOR, false), Some(2), "it may have grown");
+        assert_eq!(next(10, false), Some(2), "it may have grown");
+    }
+
+    #[test]
+    fn a_long_queue_is_looked_at_however_many_short_ones_hold_more() {
+        let (ledger, port) = (Ledger::new(64, 1), PortId(0));
+        let priority = Priority::from_low_bits(3);
+        let look = Look {
+            port,
+            lossless: PrioritySet::ALL,
+            received: &[Volume::ZERO; Priority::COUNT],
+            ledger: &ledger,
+            shared_free: Bytes::ZERO,
+            shared_held: Bytes::ZERO,
+            holding: PrioritySet::ALL,
+        };
+        for egress in 1..64 {
+            let cells = Cells(if egress == 9 { 1 } else { 2 });
+            ledger.admit(port, PortId(egress), priority, Load { cells, volume: Volume::ZERO });
+        }
+        for begin in [1, 40, 129, 130] {
+            let mut rota = Rota::default();
+            let looked = (begin..begin + 2 * 65).filter(|tick| {
+                let egress = rota.choose(*tick, priority, look).unwrap();
+                rota.was_short(egress);
+                egress == PortId(9)
+            });
+            assert!(looked.count() > 0, "from tick {begin} on");
+        }
     }
 }

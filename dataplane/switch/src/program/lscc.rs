@@ -234,13 +234,6 @@ mod tests {
     }
 
     #[test]
-    fn by_default_the_pseudo_queue_is_at_most_twice_its_reference_and_64_kib_above_it_at_least() {
-        let default = |reference| RateLimiting::default_limit(WireBytes(reference)).0;
-        assert_eq!([1, 65_536, 65_537].map(default), [65_537, 131_072, 131_074]);
-        assert_eq!(default(u64::MAX), u64::MAX);
-    }
-
-    #[test]
     fn at_rest_an_empty_queue_is_filled_in_a_round_trip_and_an_interval_within_the_bounds() {
         let rest = |reference| lscc(200, 2_000, reference, None).rate_at_rest();
         assert_eq!(rest(2_750_000), megabits(10_000));
@@ -251,7 +244,10 @@ mod tests {
     #[test]
     fn a_pseudo_queue_is_limited_to_twice_its_reference_and_64_kib_above_a_short_one() {
         let limit = |reference| RateLimiting::default_limit(WireBytes(reference)).0;
-        assert_eq!([0, 65_535, 65_536, 1_000_000].map(limit), [65_536, 131_071, 131_072, 2_000_000]);
+        assert_eq!(
+            [0, 1, 65_535, 65_536, 65_537, 1_000_000].map(limit),
+            [65_536, 65_537, 131_071, 131_072, 131_074, 2_000_000]
+        );
         assert_eq!(limit(u64::MAX), u64::MAX);
     }
 

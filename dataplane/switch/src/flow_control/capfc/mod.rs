@@ -87,6 +87,10 @@ impl CaPfc {
             if !was_congested && !look.holding.contains(priority) {
                 continue;
             }
+            if !look.lossless.contains(priority) {
+                // A reload made it lossy: its pause ends.
+                watch.congested = None;
+            }
             let is_congested = look.lossless.contains(priority)
                 && watch.is_congested(self.report.ticks, self.settings.warn, priority, look);
             self.report.warnings += u64::from(is_congested && !was_congested);

@@ -19,13 +19,15 @@ const LONGEST: PauseQuanta = PauseQuanta::MAX;
 struct Bench {
     ledger: Ledger,
     ports: Vec<(CaPfc, PauseSender)>,
+    lossless: PrioritySet,
     now: Nanos,
 }
 
 impl Bench {
     fn new() -> Self {
         let port = |_| (CaPfc::new(SETTINGS, RATE), PauseSender::new(LONGEST, RATE));
-        Self { ledger: Ledger::new(PORTS.into(), 1), ports: (0..PORTS).map(port).collect(), now: Nanos(0) }
+        let (ledger, lossless) = (Ledger::new(PORTS.into(), 1), PrioritySet::EMPTY.with(P3));
+        Self { ledger, ports: (0..PORTS).map(port).collect(), lossless, now: Nanos(0) }
     }
 
     fn arrive(&mut self, port: u16, egress: PortId, cells: u64) {
@@ -44,9 +46,9 @@ impl Bench {
         self.now += Interval(1_000);
         let (now, mut asked, ledger) = (self.now, Vec::new(), &self.ledger);
         for (number, (scheme, sender)) in (0..).zip(&mut self.ports) {
-            let (port, lossless) = (PortId(number), PrioritySet::EMPTY.with(P3));
+            let (port, lossless) = (PortId(number), self.lossless);
             let holds = ledger.ingress_load(port, P3).cells > Cells::ZERO;
-            let holding = if holds { lossless } else { PrioritySet::EMPTY };
+            let holding = if holds { PrioritySet::EMPTY.with(P3) } else { PrioritySet::EMPTY };
             let (received, none) = (&[Volume::ZERO; Priority::COUNT], Bytes::ZERO);
             let (shared_free, shared_held) = (none, none);
             if scheme.deadline() <= now {
@@ -85,6 +87,17 @@ fn a_queue_up_to_warn_pauses_nobody_and_its_end_resumes_everybody() {
     bench.leave(0, OUT, WARN - 1);
     assert_eq!(bench.tick(), [(0, PauseQuanta::ZERO)]);
     assert_eq!(bench.ports[0].0.deadline(), Nanos::NEVER, "nothing is inside");
+}
+
+#[test]
+fn a_priority_that_becomes_lossy_is_resumed_once() {
+    let mut bench = Bench::new();
+    bench.arrive(0, OUT, WARN + 1);
+    assert_eq!(bench.tick(), [(0, LONGEST)]);
+    bench.lossless = PrioritySet::EMPTY;
+    assert_eq!(bench.tick(), [(0, PauseQuanta::ZERO)]);
+    bench.ports[0].0.wake(bench.now);
+    assert!(bench.tick().is_empty() && bench.tick().is_empty());
 }
 
 #[test]

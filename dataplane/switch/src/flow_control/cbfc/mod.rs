@@ -55,6 +55,8 @@ pub(crate) struct Credits {
     peer: u32,
     /// What the other end's totals are ahead of those received here, modulo 2^64.
     offsets: [u64; Priority::COUNT],
+    /// The totals of the message before.
+    heard: [WireBytes; Priority::COUNT],
     /// The limits of the last message.
     limits: [u64; Priority::COUNT],
     next: Nanos,
@@ -72,6 +74,7 @@ impl Credits {
             session: 0,
             peer: 0,
             offsets: [0; Priority::COUNT],
+            heard: [WireBytes(0); Priority::COUNT],
             limits: [0; Priority::COUNT],
             next: Nanos::ZERO,
             sequence: 0,
@@ -119,17 +122,21 @@ impl Credits {
         look.received_at(priority).0.wrapping_add(self.offsets[priority.index()])
     }
 
-    /// Takes the totals of the other end. All that it had sent by then has come in, or is lost.
+    /// Takes the totals of the other end. A device may send a message ahead of data that was handed to it before. So
+    /// what is missing of the totals of the message before is lost, and what is missing of these may still come.
     pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
         let is_known = self.peer == message.session;
-        let mut leaked = 0;
+        let before = core::mem::replace(&mut self.heard, message.sent);
+        let mut leaked = 0_u64;
         for priority in self.priorities.iter() {
-            let (index, sent) = (priority.index(), message.sent[priority.index()].0);
-            let ahead = sent.wrapping_sub(self.total(look, priority));
-            self.offsets[index] = self.offsets[index].wrapping_add(ahead);
-            leaked += if is_known && ahead as i64 > 0 { ahead } else { 0 };
+            let (index, total) = (priority.index(), self.total(look, priority));
+            let missing = if is_known { before[index].0.wrapping_sub(total) as i64 } else { 0 };
+            let ahead = message.sent[index].0.wrapping_sub(total) as i64;
+            let change = if is_known && ahead > 0 { missing.max(0) } else { ahead };
+            self.offsets[index] = self.offsets[index].wrapping_add_signed(change);
+            leaked = leaked.saturating_add(missing.max(0) as u64);
         }
-        self.report.repaired.0 += leaked;
+        self.report.repaired.0 = self.report.repaired.0.saturating_add(leaked);
         self.peer = message.session;
         if !is_known || leaked > 0 {
             self.next = now;
@@ -148,6 +155,7 @@ impl Credits {
             self.sequence = self.sequence.wrapping_add(1);
             self.report.sent += 1;
             Message {
+                counter: self.settings.counter,
                 priorities: self.priorities,
                 sequence: self.sequence,
                 session: self.session,

@@ -2,50 +2,7 @@
 
 use units::{BitRate, Bytes, Interval, PrioritySet, WireBytes};
 
-/// The width of the credit counter in messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Counter {
-    /// 32 bits in blocks of 64 bytes, as InfiniBand's are but for their 12 bits: 137 GB may be under way.
-    #[default]
-    Wide,
-    /// 20 bits in credits of 256 bytes (Ultra Ethernet 1.0): 134 MB may be under way.
-    Uec,
-}
-
-impl Counter {
-    /// Bytes of a credit, on the wire.
-    pub const fn credit(self) -> u64 {
-        match self {
-            Self::Wide => 64,
-            Self::Uec => 256,
-        }
-    }
-
-    pub(super) const fn bits(self) -> u32 {
-        match self {
-            Self::Wide => 32,
-            Self::Uec => 20,
-        }
-    }
-
-    /// Bytes on the wire that may be under way: half of the range of the counter, so that a limit ahead is told from
-    /// one behind.
-    pub const fn reach(self) -> WireBytes {
-        WireBytes(self.credit() << (self.bits() - 1))
-    }
-
-    /// A total in this counter, rounded down.
-    pub(super) const fn of(self, total: u64) -> u32 {
-        (total / self.credit()) as u32 & (u32::MAX >> (32 - self.bits()))
-    }
-
-    /// Bytes by which `limit` is ahead of the total `sent`, rounded down; negative if it is behind.
-    pub(super) const fn ahead(self, limit: u32, sent: u64) -> i64 {
-        let unused = 32 - self.bits();
-        let used = sent.div_ceil(self.credit()) as u32;
-        ((limit.wrapping_sub(used) << unused) as i32 >> unused) as i64 * self.credit() as i64
-    }
-}
+pub use wire::grants::credit::Counter;
 
 /// Credits on one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,6 +58,11 @@ impl Upstream {
         }
     }
 
+    /// Whether both ends have the same counter.
+    pub fn counts_as(&self, message: &Message) -> bool {
+        message.counter == self.settings.counter
+    }
+
     /// Takes a message with limits for a port in `session` that has `sent` so much in it. Returns whether it was a new
     /// one.
     pub fn receive(&mut self, message: &Message, session: u32, sent: &[WireBytes; Priority::COUNT]) -> bool {

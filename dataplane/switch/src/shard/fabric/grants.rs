@@ -32,6 +32,10 @@ impl<F: Frame> Fabric<F> {
             self.refuse(port, settings, DropReason::MalformedControl, frame.length());
             return;
         };
+        if !upstream.understands(&message) {
+            self.refuse(port, settings, DropReason::ForeignGrants, frame.length());
+            return;
+        }
         let ingress = &mut self.ingress[port.index()];
         if upstream.receive(now, &message, ingress.scheme.session(), &outgoing) {
             ingress.hear(now, &message, &self.ledger, &self.pools);
