@@ -3,6 +3,7 @@
 //! Each scheme has a folder here, with its table of keys and the code that builds its settings. All other code
 //! calls this module and names no scheme, except LSCC, which depends on the Bifrost beneath it.
 
+mod beneath;
 pub(crate) mod bifrost;
 pub(crate) mod capfc;
 pub(crate) mod cbfc;

@@ -13,7 +13,7 @@ pub(crate) struct Look<'a> {
     /// All frames that came in through it so far, by priority.
     pub received: &'a [Volume; Priority::COUNT],
     pub ledger: &'a Ledger,
-    /// What is free in the shared pool, as the shard of the port last saw it.
+    /// Free space in the shared pool, as the port's shard last saw it.
     pub shared_free: Bytes,
     /// What all groups hold of it.
     pub shared_held: Bytes,

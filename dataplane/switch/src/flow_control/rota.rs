@@ -45,19 +45,23 @@ mod tests {
     use crate::ledger::{Ledger, Load, Volume};
     use units::{Bytes, PrioritySet};
 
+    fn look_of(port: PortId, ledger: &Ledger) -> Look<'_> {
+        Look {
+            port,
+            lossless: PrioritySet::ALL,
+            received: &[Volume::ZERO; Priority::COUNT],
+            ledger,
+            shared_free: Bytes::ZERO,
+            shared_held: Bytes::ZERO,
+            holding: PrioritySet::ALL,
+        }
+    }
+
     #[test]
     fn the_fullest_queue_comes_first_and_short_ones_take_turns_until_all_were_looked_at() {
         let (ledger, port) = (Ledger::new(4, 1), PortId(0));
         let priority = Priority::from_low_bits(3);
-        let look = Look {
-            port,
-            lossless: PrioritySet::ALL,
-            received: &[Volume::ZERO; Priority::COUNT],
-            ledger: &ledger,
-            shared_free: Bytes::ZERO,
-            shared_held: Bytes::ZERO,
-            holding: PrioritySet::ALL,
-        };
+        let look = look_of(port, &ledger);
         let mut rota = Rota::default();
         assert_eq!(rota.choose(1, priority, look), None);
         for (egress, cells) in [(1, 5), (2, 7), (3, 6)] {
@@ -78,15 +82,7 @@ mod tests {
     fn a_long_queue_is_looked_at_however_many_short_ones_hold_more() {
         let (ledger, port) = (Ledger::new(64, 1), PortId(0));
         let priority = Priority::from_low_bits(3);
-        let look = Look {
-            port,
-            lossless: PrioritySet::ALL,
-            received: &[Volume::ZERO; Priority::COUNT],
-            ledger: &ledger,
-            shared_free: Bytes::ZERO,
-            shared_held: Bytes::ZERO,
-            holding: PrioritySet::ALL,
-        };
+        let look = look_of(port, &ledger);
         for egress in 1..64 {
             let cells = Cells(if egress == 9 { 1 } else { 2 });
             ledger.admit(port, PortId(egress), priority, Load { cells, volume: Volume::ZERO });

@@ -6,6 +6,7 @@ use switch::program::{Bifrost, BifrostError, LosslessGroup, PortSettings, Thresh
 use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, Priority, WireBytes};
 
 use crate::defaults;
+use crate::flow_control::beneath;
 use crate::headroom::frame_time;
 use crate::keys::port::{FlowControlWord, PortDecl};
 use crate::keys::queueing::LosslessDecl;
@@ -88,33 +89,14 @@ pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> B
     Cells::of_any_mix(bifrost.buffer + bifrost.overrun(rate, max_frame)).bytes()
 }
 
-/// The group of a port with Bifrost. PFC beneath acts only if Bifrost has failed, so XOFF is the most that Bifrost
-/// lets in. All of that but one frame is reserved; the last frame comes from the pool.
+/// The group of a port with Bifrost.
 ///
 /// The distance does not matter here. Frames in flight when XOFF is reached were granted, and grants never exceed the
 /// room in the buffer.
 pub(super) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
     let max_frame = port.max_frame;
-    let most = most_held(bifrost, port.rate, max_frame);
-    let xoff = or(&decl.threshold(), Threshold::Static(most));
-    let reserved = match xoff {
-        Threshold::Static(level) => most.min(level) - max_frame,
-        Threshold::Dynamic(_) => most - max_frame,
-    };
-    let (xon, xon_offset) = defaults::resume(xoff, or(&decl.xon_offset, max_frame + max_frame), max_frame);
-    let headroom = match decl.headroom.as_ref().map(|wish| wish.value) {
-        Some(SizeWish::Given(bytes)) => bytes,
-        Some(SizeWish::Auto) | None => {
-            Bytes(max_frame.0.saturating_mul(u64::from(bifrost.check_every.get()) + 2))
-        }
-    };
-    LosslessGroup {
-        reserved: or(&decl.reserved, reserved),
-        xoff,
-        xon: or(&decl.xon, xon),
-        xon_offset,
-        headroom,
-    }
+    let leaked = Bytes(max_frame.0.saturating_mul(u64::from(bifrost.check_every.get()) + 2));
+    beneath::group(decl, most_held(bifrost, port.rate, max_frame), leaked, max_frame)
 }
 
 /// Warns if the slot of a port does not suit its link.

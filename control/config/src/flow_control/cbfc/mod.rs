@@ -3,10 +3,10 @@
 pub(crate) mod keys;
 
 use switch::flow_control::cbfc::settings::{Cbfc, CbfcError, Counter};
-use switch::program::{LosslessGroup, PortSettings, Threshold};
+use switch::program::{LosslessGroup, PortSettings};
 use units::{Bytes, Cells, WireBytes};
 
-use crate::defaults;
+use crate::flow_control::beneath;
 use crate::keys::port::{FlowControlWord, PortDecl};
 use crate::keys::queueing::LosslessDecl;
 use crate::link::Link;
@@ -14,7 +14,7 @@ use crate::notes::Problems;
 use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::round_trip;
-use crate::table::{Table, at, or};
+use crate::table::{Table, at};
 use crate::value::{CounterWord, SizeWish};
 use keys::CbfcDecl;
 
@@ -76,28 +76,10 @@ pub(super) fn in_force(cbfc: &Cbfc) -> CbfcDecl {
     }
 }
 
-/// The group of a port with credits. PFC beneath acts only if the other end sends without credits, so XOFF is the most
-/// that they let in.
+/// The group of a port with credits.
 pub(super) fn group(decl: &LosslessDecl, cbfc: &Cbfc, port: &PortSettings) -> LosslessGroup {
-    let max_frame = port.max_frame;
-    let most = Cells::of_any_mix(cbfc.buffer).bytes();
-    let xoff = or(&decl.threshold(), Threshold::Static(most));
-    let reserved = match xoff {
-        Threshold::Static(level) => most.min(level) - max_frame,
-        Threshold::Dynamic(_) => most - max_frame,
-    };
-    let (xon, xon_offset) = defaults::resume(xoff, or(&decl.xon_offset, max_frame + max_frame), max_frame);
-    let headroom = match decl.headroom.as_ref().map(|wish| wish.value) {
-        Some(SizeWish::Given(bytes)) => bytes,
-        Some(SizeWish::Auto) | None => max_frame + max_frame,
-    };
-    LosslessGroup {
-        reserved: or(&decl.reserved, reserved),
-        xoff,
-        xon: or(&decl.xon, xon),
-        xon_offset,
-        headroom,
-    }
+    let (most, max_frame) = (Cells::of_any_mix(cbfc.buffer).bytes(), port.max_frame);
+    beneath::group(decl, most, max_frame + max_frame, max_frame)
 }
 
 /// The place of the key that caused `error`.

@@ -30,7 +30,7 @@ pub(crate) struct Upstream {
     /// The priorities that may not send until the next grant.
     closed: PrioritySet,
     priorities: PrioritySet,
-    /// What is left of the grant of each priority, in wire bytes. Below zero, a frame has used some of the next.
+    /// The rest of each priority's grant, in wire bytes; negative if a frame used part of the next grant.
     left: [i64; Priority::COUNT],
     /// The end of the slot for which the grant is good. A port that was freed is limited again when the grant for
     /// its first frame is due; never before it sends one.
