@@ -546,10 +546,10 @@ impl Run {
         if self.run_for(Interval::from_millis(10)) {
             assert_eq!(self.made(), self.notified, "no CNP is lost");
         }
-        if let Some(report) = self.bench.shard.lscc(B) {
+        if let Some(report) = self.bench.shard.flows(B) {
             let most = self.bench.shard.program().port(B).lscc.as_ref().map(|it| it.limiting.flows);
-            assert!(most.is_some_and(|most| report.known_flows <= most));
-            assert!(report.data_flows.resolved + report.data_flows.unresolved <= report.known_flows);
+            assert!(most.is_some_and(|most| report.known <= most));
+            assert!(report.data.resolved + report.data.unresolved <= report.known);
         }
     }
 }

@@ -6,7 +6,7 @@ use conformance::long_haul::{feedback, introduce, lscc};
 use conformance::settings::{bridged, host_mac, routed};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use std::collections::BTreeMap;
-use switch::LsccReport;
+use switch::FlowsReport;
 use switch::program::Settings;
 use units::{BitRate, Interval, PortId, WireBytes};
 use wire::ethernet::MacAddress;
@@ -104,8 +104,8 @@ impl Scene {
         self.run(micros, |_| Vec::new());
     }
 
-    fn report(&self) -> LsccReport {
-        self.bench.shard.lscc(B).unwrap()
+    fn report(&self) -> FlowsReport {
+        self.bench.shard.flows(B).unwrap()
     }
 
     /// How many direct CNPs left, by port, station and queue pair.

@@ -66,6 +66,7 @@ fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
     assert_eq!(look.control_sent, shard.control_sent(port));
     assert_eq!(look.pauses, shard.pauses(now, port));
     assert_eq!(look.flow_control, shard.flow_control(port));
+    assert_eq!(look.flows, shard.flows(port));
     assert_eq!(look.lscc, shard.lscc(port));
     assert_eq!(look.lscc_lateness.as_ref(), shard.lscc_lateness(port));
     assert_eq!(&look.watchdog, shard.watchdog_events());

@@ -121,14 +121,14 @@ fn outcome(shards: &Shards) -> Outcome {
     let mut marked: Vec<u64> =
         left.filter(|sent| ecn(sent) == Ecn::Ce).map(|sent| sent.frame.label).collect();
     marked.sort_unstable();
-    let report = shards.owner(B).lscc(B).unwrap();
+    let (report, flows) = (shards.owner(B).lscc(B).unwrap(), shards.owner(B).flows(B).unwrap());
     Outcome {
         cnps,
         told,
         marked,
         limiter: report.limiter,
-        resolver: report.resolver,
-        data: report.data_flows,
+        resolver: flows.resolver,
+        data: flows.data,
         longest_pseudo_queue: report.longest_pseudo_queue,
     }
 }
@@ -192,7 +192,7 @@ fn what_another_shard_admitted_is_limited_when_it_is_accepted() {
     assert_eq!(shards.rings[1].len(), 10);
     shards.turn();
     assert_eq!(waiting(&shards), WireBytes(bytes));
-    assert_eq!(shards.owner(B).lscc(B).unwrap().known_flows, 1);
+    assert_eq!(shards.owner(B).flows(B).unwrap().known, 1);
     assert!(shards.owner(A).lscc(B).is_none(), "the limiter is in the shard of its port alone");
     shards.run_dry();
     shards.assert_conserved();

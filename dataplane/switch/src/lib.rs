@@ -51,7 +51,7 @@ pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
 pub use reason::{Consumed, DropReason};
 pub use shard::{
-    GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard,
-    Successor,
+    FlowsReport, GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
+    QueueReport, Shard, Successor,
 };
 pub use watermark::Watermark;

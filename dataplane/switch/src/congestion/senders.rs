@@ -1,47 +1,63 @@
 //! The senders behind a port: their flows, and the schemes that notify them.
+//!
+//! A scheme sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
+//! lists the schemes, which run beside each other on one table of flows.
 
 use super::lscc::{Outgoing, RateLimiter};
 use crate::descriptor::Descriptor;
+use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Way};
 use crate::hash::HashKey;
-use crate::program::{Lscc, PortSettings};
+use crate::program::PortSettings;
 use units::{Nanos, PortId, WireBytes};
 
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 pub(crate) struct Senders {
     pub flows: Flows,
-    pub limiter: RateLimiter,
+    /// LSCC.
+    pub limiter: Option<RateLimiter>,
 }
 
 impl Senders {
     /// The senders of a port with `settings`; `None` if no scheme notifies them. `key` is the hash key of the
     /// tables, and `seed` goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
-        let flows = Flows::new(settings.flows()?, key);
-        let limiter = RateLimiter::new(settings.lscc.as_ref()?, settings.rate, seed);
-        Some(Self { flows, limiter })
+        Some(Self {
+            flows: Flows::new(settings.flows()?, key),
+            limiter: settings.lscc.as_ref().map(|lscc| RateLimiter::new(lscc, settings.rate, seed)),
+        })
     }
 
     /// Applies new settings. The state stays, unless the table of flows needs another size, ageing or key. It is
-    /// then exchanged with the table of `spare`, which was made for these settings and is empty.
-    pub fn configure(&mut self, lscc: &Lscc, settings: &PortSettings, spare: &mut Self) {
-        if self.flows.configure(lscc.flows(settings.rate), &mut spare.flows) {
-            self.limiter.exchange_flows(&mut spare.limiter);
+    /// then exchanged with the table of `spare`, which was made for these settings and is empty. A scheme that starts
+    /// comes from `spare`, and one that stops is left there.
+    pub fn configure(&mut self, settings: &PortSettings, spare: &mut Self) {
+        let exchanged = settings.flows().is_some_and(|flows| self.flows.configure(flows, &mut spare.flows));
+        match (&settings.lscc, &mut self.limiter, &mut spare.limiter) {
+            (Some(lscc), Some(limiter), Some(spare)) => {
+                if exchanged {
+                    limiter.exchange_flows(spare);
+                }
+                limiter.configure(lscc, settings.rate);
+            }
+            (_, limiter, spare) => core::mem::swap(limiter, spare),
         }
-        self.limiter.configure(lscc, settings.rate);
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
     #[inline]
     pub fn look_ahead<'a>(&self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
-        self.flows.look_ahead(way, frames, |slot, hot| self.limiter.peek(slot, hot));
+        let limiter = self.limiter.as_ref();
+        self.flows.look_ahead(way, frames, |slot, hot| limiter.map_or(0, |it| it.peek(slot, hot)));
     }
 
     /// Takes a frame that goes out through the port.
     #[inline]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         let seen = self.flows.see(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers);
-        self.limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
+        if let Some(limiter) = &mut self.limiter {
+            limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
+        }
     }
 
     /// Takes a frame that came in through the port. Returns whether it is to be forwarded.
@@ -54,6 +70,25 @@ impl Senders {
         headers: &[u8],
     ) -> bool {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        self.limiter.receive(now, seen.sighting, &mut self.flows)
+        self.limiter.as_mut().is_none_or(|limiter| limiter.receive(now, seen.sighting, &mut self.flows))
+    }
+
+    /// The time of the next call of [`Senders::notify`].
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline)
+    }
+
+    /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
+    }
+
+    /// Lets the schemes make the notifications that are due, as long as `send` takes them.
+    pub fn notify(&mut self, now: Nanos, send: impl FnMut(PortId, Notification) -> Offer) {
+        if let Some(limiter) = &mut self.limiter {
+            limiter.notify(now, &mut self.flows, send);
+        }
     }
 }

@@ -106,12 +106,17 @@ pub struct LsccReport {
     pub longest_pseudo_queue: WireBytes,
     /// The counters of the rate limiting module.
     pub limiter: LimiterCounters,
+}
+
+/// The flows of one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowsReport {
     /// The number of flows in the table, in both directions.
-    pub known_flows: u32,
+    pub known: u32,
     /// Events of the flow table.
-    pub flows: FlowCounters,
+    pub table: FlowCounters,
     /// The flows that carry data, with and without a known sender.
-    pub data_flows: DataFlows,
+    pub data: DataFlows,
     /// Events of the search for senders.
     pub resolver: ResolverCounters,
 }
@@ -135,6 +140,8 @@ pub struct PortInspection {
     pub pauses: PauseState,
     /// Its flow control.
     pub flow_control: SchemeReport,
+    /// Its flows, where a scheme notifies their senders.
+    pub flows: Option<FlowsReport>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -165,6 +172,7 @@ impl<F: Frame> Shard<F> {
     /// of `into` as it is. Does not allocate.
     pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
         into.flow_control = self.flow_control(port);
+        into.flows = self.flows(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.bridge = self.bridge_counters(port);
@@ -208,9 +216,20 @@ impl<F: Frame> Shard<F> {
         state
     }
 
+    /// The flows of `port`; `None` where no scheme notifies their senders.
+    pub fn flows(&self, port: PortId) -> Option<FlowsReport> {
+        let Senders { flows, .. } = self.fabric.senders[port.index()].as_deref()?;
+        Some(FlowsReport {
+            known: flows.len(),
+            table: flows.flow_counters(),
+            data: flows.data(),
+            resolver: flows.resolver_counters(),
+        })
+    }
+
     /// LSCC on `port`; `None` where it does not run.
     pub fn lscc(&self, port: PortId) -> Option<LsccReport> {
-        let Senders { flows, limiter } = self.fabric.senders[port.index()].as_deref()?;
+        let limiter = self.fabric.senders[port.index()].as_ref()?.limiter.as_ref()?;
         let advertiser = self.fabric.ingress[port.index()].advertiser.as_ref()?;
         let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
         Some(LsccReport {
@@ -221,10 +240,6 @@ impl<F: Frame> Shard<F> {
             pseudo_queue,
             longest_pseudo_queue,
             limiter: *limiter.counters(),
-            known_flows: flows.len(),
-            flows: flows.flow_counters(),
-            data_flows: flows.data(),
-            resolver: flows.resolver_counters(),
         })
     }
 

@@ -11,7 +11,9 @@ mod successor;
 pub use successor::Successor;
 
 pub use fabric::Handoff;
-pub use inspect::{GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
+pub use inspect::{
+    FlowsReport, GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport,
+};
 
 use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Links, Transmitter};

@@ -2,7 +2,7 @@
 
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
 use crate::program::Lscc;
-use crate::shard::LsccReport;
+use crate::shard::{FlowsReport, LsccReport};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "lscc",
@@ -90,18 +90,18 @@ pub(crate) static FIGURES: FigureList = FigureList {
             name: "flows",
             figures: &[
                 Figure::gauge("capacity", |it| Some(settings(it)?.limiting.flows.into())),
-                Figure::gauge("known", |it| Some(lscc(it)?.known_flows.into())),
-                Figure::gauge("resolved", |it| Some(lscc(it)?.data_flows.resolved.into())),
-                Figure::gauge("unresolved", |it| Some(lscc(it)?.data_flows.unresolved.into())),
-                Figure::counter("entered", |it| Some(lscc(it)?.flows.entered.into())),
-                Figure::counter("aged", |it| Some(lscc(it)?.flows.aged.into())),
-                Figure::counter("evicted", |it| Some(lscc(it)?.flows.evicted.into())),
-                Figure::counter("resolved_by_cm", |it| Some(lscc(it)?.resolver.resolved_by_cm.into())),
-                Figure::counter("resolved_by_psn", |it| Some(lscc(it)?.resolver.resolved_by_psn.into())),
-                Figure::counter("suspended", |it| Some(lscc(it)?.resolver.suspended.into())),
-                Figure::counter("contradicted", |it| Some(lscc(it)?.resolver.contradicted.into())),
-                Figure::counter("ambiguous", |it| Some(lscc(it)?.resolver.ambiguous.into())),
-                Figure::counter("ended", |it| Some(lscc(it)?.resolver.ended.into())),
+                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
+                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
+                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
+                Figure::counter("entered", |it| Some(flows(it)?.table.entered.into())),
+                Figure::counter("aged", |it| Some(flows(it)?.table.aged.into())),
+                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
+                Figure::counter("resolved_by_cm", |it| Some(flows(it)?.resolver.resolved_by_cm.into())),
+                Figure::counter("resolved_by_psn", |it| Some(flows(it)?.resolver.resolved_by_psn.into())),
+                Figure::counter("suspended", |it| Some(flows(it)?.resolver.suspended.into())),
+                Figure::counter("contradicted", |it| Some(flows(it)?.resolver.contradicted.into())),
+                Figure::counter("ambiguous", |it| Some(flows(it)?.resolver.ambiguous.into())),
+                Figure::counter("ended", |it| Some(flows(it)?.resolver.ended.into())),
             ],
         },
     ],
@@ -289,6 +289,10 @@ fn settings(seen: Seen<'_>) -> Option<&Lscc> {
     seen.settings.lscc.as_ref().filter(|_| seen.look.lscc.is_some())
 }
 
+fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
+    seen.look.flows.as_ref().filter(|_| seen.settings.lscc.is_some())
+}
+
 fn lscc(seen: Seen<'_>) -> Option<&LsccReport> {
     seen.look.lscc.as_ref().filter(|_| seen.settings.lscc.is_some())
 }
@@ -314,10 +318,6 @@ mod tests {
             pseudo_queue: WireBytes(7),
             longest_pseudo_queue: WireBytes(8),
             limiter: Default::default(),
-            known_flows: 9,
-            flows: Default::default(),
-            data_flows: Default::default(),
-            resolver: Default::default(),
         };
         let running = PortInspection { lscc: Some(report), ..Default::default() };
         let silent = PortInspection::default();

@@ -63,7 +63,7 @@ impl<F: Frame> Fabric<F> {
             return false;
         }
         let with_flows = program.keeps_flows();
-        if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
+        if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
             return false;
         }
         let (priority, verdict, queue) =
@@ -104,7 +104,7 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_flows && !self.receive_with_lscc(now, port, settings, &descriptor, &frame) {
+            if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
                 continue;
             }
             carries_data = true;
@@ -200,17 +200,17 @@ impl<F: Frame> Fabric<F> {
                 most => room = room.min(most),
             }
         }
-        let limits = way != Way::HandOver && self.limited.contains(egress);
+        let shown = way != Way::HandOver && self.notifying.contains(egress);
         let (longest, load, lent) = (to.max_frame, Load::ZERO, Lent::default());
-        Run { egress, priority, queue, longest, room, way, limits, charge, load, lent }
+        Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
     }
 
     /// Adds a frame to a run.
     #[inline(always)]
     fn add_to(&mut self, run: &mut Run, arrival: &Arrival<'_>, mut frame: F) {
         let Run { egress, way, charge, .. } = *run;
-        if run.limits {
-            self.limit(egress, *arrival, &mut frame);
+        if run.shown {
+            self.show_senders(egress, *arrival, &mut frame);
         }
         let queued = arrival.queued(egress, frame, charge);
         match way {
@@ -308,8 +308,8 @@ impl<F: Frame> Fabric<F> {
         match way {
             Way::HandOver => self.hand_over(arrival.queued(egress, frame, charge)),
             Way::Queue | Way::OneByOne => {
-                if self.limited.contains(egress) {
-                    self.limit(egress, arrival, &mut frame);
+                if self.notifying.contains(egress) {
+                    self.show_senders(egress, arrival, &mut frame);
                 }
                 self.enqueue(arrival.queued(egress, frame, charge));
             }
@@ -477,7 +477,7 @@ struct Run {
     room: Cells,
     way: Way,
     /// Whether the egress port has LSCC, which reads every frame that goes out.
-    limits: bool,
+    shown: bool,
     charge: Charge,
     load: Load,
     /// The frames lent by the queue, if the run adds to it directly.

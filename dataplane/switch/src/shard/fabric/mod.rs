@@ -60,7 +60,7 @@ pub(super) struct Fabric<F> {
     /// The senders of this shard's ports.
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
-    limited: PortSet,
+    notifying: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -85,7 +85,7 @@ impl<F: Frame> Fabric<F> {
             changed: PortSet::first(ports),
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
-            limited: PortSet::EMPTY,
+            notifying: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
@@ -107,7 +107,7 @@ impl<F: Frame> Fabric<F> {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
         let due = frames.min(self.control_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
-        due.min(self.lscc_deadline(port))
+        due.min(self.senders_deadline(port))
     }
 
     /// The next instant at which a PFC or grant frame can leave through `port`; never while none is due.
@@ -128,13 +128,13 @@ impl<F: Frame> Fabric<F> {
 
     #[inline]
     pub fn has_changed(&self) -> bool {
-        !self.changed.is_empty() || !self.limited.is_empty()
+        !self.changed.is_empty() || !self.notifying.is_empty()
     }
 
     #[inline]
     pub fn take_changed(&mut self) -> PortSet {
-        // A limiter may give CNPs to any port.
-        let all = if self.limited.is_empty() { PortSet::EMPTY } else { self.owned };
+        // A scheme may give notifications to any port.
+        let all = if self.notifying.is_empty() { PortSet::EMPTY } else { self.owned };
         core::mem::take(&mut self.changed).union(all)
     }
 
@@ -201,7 +201,7 @@ impl<F: Frame> Fabric<F> {
         }
         queued.since = now;
         self.changed.insert(egress);
-        self.limit_handed_over(egress, &mut queued);
+        self.show_senders_handed_over(egress, &mut queued);
         self.enqueue(queued);
     }
 

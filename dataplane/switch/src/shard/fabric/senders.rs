@@ -2,7 +2,7 @@
 
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
-use crate::congestion::lscc::Outgoing;
+use crate::congestion::lscc::{Outgoing, RateAdvertiser};
 use crate::descriptor::Descriptor;
 use crate::flows::Way;
 use crate::flows::notifications::{Notification, Offer};
@@ -22,23 +22,23 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
         for port in self.owned.iter() {
             let settings = program.port(port);
-            match (&settings.lscc, &mut self.senders[port.index()], &mut spare[port.index()]) {
-                (Some(lscc), Some(senders), Some(spare)) => senders.configure(lscc, settings, spare),
-                (_, senders, spare) => core::mem::swap(senders, spare),
+            match (&mut self.senders[port.index()], &mut spare[port.index()]) {
+                (Some(senders), Some(spare)) => senders.configure(settings, spare),
+                (senders, spare) => core::mem::swap(senders, spare),
             }
-            match settings.lscc {
-                Some(_) => self.limited.insert(port),
-                None => self.limited.remove(port),
+            match self.senders[port.index()] {
+                Some(_) => self.notifying.insert(port),
+                None => self.notifying.remove(port),
             }
         }
     }
 
     /// Prefetches the flows of `burst`, which came in at `port`.
     pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
-        // Frames from a port without LSCC may leave through any port with it; usually there is only one.
-        let (concerned, way) = match self.limited.contains(port) {
+        // Frames from a port without such a scheme may leave through any port with one; usually there is only one.
+        let (concerned, way) = match self.notifying.contains(port) {
             true => (Some(port), Way::In),
-            false => (self.limited.iter().next(), Way::Out),
+            false => (self.notifying.iter().next(), Way::Out),
         };
         if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_ref()) {
             senders.look_ahead(way, burst.iter().map(Frame::headers));
@@ -48,16 +48,16 @@ impl<F: Frame> Fabric<F> {
     /// Prefetches the flows of frames that another shard has admitted.
     pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
         // If no port reads them now, skip the prefetch: they may wait for long.
-        let senders = self.limited.iter().next().and_then(|port| self.senders[port.index()].as_ref());
+        let senders = self.notifying.iter().next().and_then(|port| self.senders[port.index()].as_ref());
         if let Some(senders) = senders {
             let frames = handoffs.iter().filter_map(Handoff::frame);
             senders.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
         }
     }
 
-    /// Takes a frame that goes out through a port with LSCC.
+    /// Shows the schemes of `egress` a frame that goes out through it.
     #[inline]
-    pub(super) fn limit(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
+    pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
         let Arrival { now, port, priority, length, descriptor, .. } = arrival;
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
@@ -66,16 +66,16 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// As [`Self::limit`], for a frame that another shard has admitted. A handoff carries the frame alone, so it is
+    /// As [`Self::show_senders`], for a frame that another shard has admitted. A handoff carries the frame alone, so it is
     /// parsed again.
-    pub(super) fn limit_handed_over(&mut self, egress: PortId, queued: &mut Queued<F>) {
-        if self.limited.contains(egress)
+    pub(super) fn show_senders_handed_over(&mut self, egress: PortId, queued: &mut Queued<F>) {
+        if self.notifying.contains(egress)
             && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
         {
             let Queued { since: now, charge, queue, .. } = *queued;
             let (port, priority, length) = (charge.ingress(), charge.group(), queued.length());
             let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
-            self.limit(egress, arrival, &mut queued.frame);
+            self.show_senders(egress, arrival, &mut queued.frame);
         }
     }
 
@@ -98,12 +98,64 @@ impl<F: Frame> Fabric<F> {
         passes
     }
 
+    /// The next instant at which a scheme that notifies senders has something to do at `port`.
+    #[inline(always)]
+    pub(super) fn senders_deadline(&self, port: PortId) -> Nanos {
+        if self.egress[port.index()].notifications.is_empty() && !self.notifying.contains(port) {
+            return Nanos::NEVER;
+        }
+        self.notified_until(port)
+    }
+
+    #[inline(never)]
+    fn notified_until(&self, port: PortId) -> Nanos {
+        let egress = &self.egress[port.index()];
+        let waits = !egress.notifications.is_empty();
+        let advertiser = self.ingress[port.index()].advertiser.as_ref();
+        let waits = waits || advertiser.is_some_and(RateAdvertiser::has_message);
+        let control = if waits { egress.gate.link_opens_at() } else { Nanos::NEVER };
+        let interval = advertiser.map_or(Nanos::NEVER, RateAdvertiser::deadline);
+        let senders = self.senders[port.index()].as_ref().map_or(Nanos::NEVER, |it| it.deadline());
+        control.min(interval).min(senders)
+    }
+
+    /// Runs the schemes of `port` that notify senders, as far as something is due.
+    #[inline(always)]
+    pub(super) fn run_senders(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
+        if self.senders_deadline(port) <= now {
+            self.run_senders_now(now, port, program, out);
+        }
+    }
+
+    #[inline(never)]
+    fn run_senders_now(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
+        self.end_rate_interval(now, port);
+        self.send_feedback(now, port, out);
+        if self.senders[port.index()].as_ref().is_some_and(|it| it.deadline() <= now) {
+            self.notify(now, port, program);
+        }
+        self.send_notifications(now, port, out);
+        self.unblock(now, program);
+    }
+
     /// Lets the schemes of `port` make the notifications that are due.
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { senders, egress, ways_out, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
         let mut handed_over = 0;
-        senders.limiter.notify(now, &mut senders.flows, |ingress, notification| {
+        senders.notify(now, |ingress, notification| {
             // Never notify across the long link: a host behind it has not sent through this end.
             let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
             let Some((port, notification)) = sender else { return Offer::Unreachable };
@@ -139,8 +191,8 @@ impl<F: Frame> Fabric<F> {
 
     /// Resumes schemes that waited for room.
     pub(super) fn unblock(&mut self, now: Nanos, program: &Program) {
-        for port in self.limited.iter() {
-            if self.senders[port.index()].as_ref().is_some_and(|it| it.limiter.is_blocked()) {
+        for port in self.notifying.iter() {
+            if self.senders[port.index()].as_ref().is_some_and(|it| it.is_blocked()) {
                 self.notify(now, port, program);
             }
         }
