@@ -1,23 +1,32 @@
-"""Prints what every scheme came to on every workload as a table in Markdown: matrix.py SUMMARY.json
+"""Prints what every scheme came to on every workload.
+
+matrix.py SUMMARY.json           two tables in Markdown
+matrix.py --csv SUMMARY.json...  a row for each run of each link, as CSV
 
 Ends with status 1 where an invariant did not hold.
 """
 
+import csv
 import json
+import math
 import pathlib
 import statistics
 import sys
 
 SWEPT = "traffic.inter.distribution"
-# What is shown of each workload, and of all together.
+# The slowdown of all flows on one workload, and of the host pair that shares no host's link with them.
 MEAN, TAIL = "slowdown.inter.mean", "slowdown.inter.p99"
+VICTIM = "slowdown.victim.p99"
 BUFFERS = ("buffer.gw-east.max_bytes", "buffer.gw-west.max_bytes")
+RESERVED = ("reserved.gw-east.gw-west.bytes", "reserved.gw-west.gw-east.bytes")
+# Message sizes, up to and including the upper end.
+SIZES = (("up to 100 kB", 0, 100e3), ("up to 1 MB", 100e3, 1e6), ("above 1 MB", 1e6, math.inf))
 
 
 def median(runs, metric):
     """Of the seeds; nothing where one of them has no such figure."""
     values = [run["metrics"].get(metric) for run in runs]
-    return None if None in values else statistics.median(values)
+    return None if not values or None in values else statistics.median(values)
 
 
 def cell(runs):
@@ -29,27 +38,99 @@ def cell(runs):
     return f"{mean:.2f} / {tail:.2f}" + (f" ({left} unfinished)" if left else "")
 
 
-def row(scheme, workloads, runs):
-    """One scheme: its workloads, the most that a gateway held, and what was dropped and sent again."""
-    own = [run for run in runs if run["variant"] == scheme]
-    cells = [cell([run for run in own if run["parameters"][SWEPT] == workload]) for workload in workloads]
-    metrics = [run["metrics"] for run in own]
-    held = max(of.get(buffer, 0) for of in metrics for buffer in BUFFERS)
-    dropped = sum(of.get("drops.lossless", 0) + of.get("drops.lossy", 0) for of in metrics)
-    again = sum(of.get("retransmitted.packets", 0) for of in metrics)
-    return [scheme, *cells, f"{held / 1e6:.1f} MB", f"{dropped:,.0f}", f"{again:,.0f}"]
+def slowdowns(scheme, workloads, runs):
+    """One scheme on each workload."""
+    return [scheme, *(cell([run for run in runs if run["parameters"][SWEPT] == workload]) for workload in workloads)]
+
+
+def costs(scheme, workloads, runs):
+    """The worst tail of the victim, and what the scheme took for it, on all workloads together."""
+    metrics = [run["metrics"] for run in runs]
+    total = lambda *names: sum(of.get(name, 0) for of in metrics for name in names)
+    most = lambda names: max((of.get(name, 0) for of in metrics for name in names), default=0)
+    used = [of[name] for of in metrics if (name := "link.long.gw-east.utilisation") in of]
+    victim = max((of.get(VICTIM, 0) for of in metrics), default=0)
+    return [
+        scheme,
+        f"{victim:.2f}",
+        f"{100 * statistics.mean(used):.0f} %" if used else "-",
+        f"{most(BUFFERS) / 1e6:.1f} MB",
+        f"{most(RESERVED) / 1e6:.1f} MB",
+        f"{total('pfc.total.paused_ns') / 1e6:,.1f} ms",
+        f"{total('control.frames'):,.0f}",
+        f"{total('drops.lossless', 'drops.lossy'):,.0f}",
+        f"{total('retransmitted.packets'):,.0f}",
+    ]
+
+
+def print_table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def print_link(path):
+    """Both tables of one link. Returns its runs."""
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    workloads = list(dict.fromkeys(run["parameters"][SWEPT] for run in runs))
+    by_scheme = {}
+    for run in runs:
+        by_scheme.setdefault(run["variant"], []).append(run)
+    rows = lambda of: [of(scheme, workloads, own) for scheme, own in by_scheme.items()]
+    print_table(["scheme", *workloads], rows(slowdowns))
+    took = ["link used", "most held", "reserved", "paused", "control frames", "dropped", "sent again"]
+    print_table(["scheme", "victim, p99", *took], rows(costs))
+    return runs
+
+
+def nearest_rank(values, share):
+    return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
+
+
+def by_size(file):
+    """Count, mean and 99th percentile of the slowdown of the flows in each range of sizes."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        flows = [flow for flow in csv.DictReader(lines) if flow["group"] == "inter" and flow["slowdown"]]
+    found = [(float(flow["bytes"]), float(flow["slowdown"])) for flow in flows]
+    for _, least, most in SIZES:
+        values = [slowdown for size, slowdown in found if least < size <= most]
+        yield len(values)
+        yield f"{statistics.mean(values):.3f}" if values else ""
+        yield f"{nearest_rank(values, 0.99):.3f}" if values else ""
+
+
+def csv_rows(path):
+    """A row for each run of one link."""
+    for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
+        of = run["metrics"]
+        number = lambda name: f"{of[name]:.3f}".rstrip("0").rstrip(".") if name in of else ""
+        plain = [MEAN, TAIL, "slowdown.victim.mean", VICTIM]
+        sizes = list(by_size(path.parent / run["name"] / "fct.csv"))
+        rest = ["link.long.gw-east.utilisation", *BUFFERS, *RESERVED, "pfc.total.paused_ns", "control.frames"]
+        rest += ["drops.lossless", "drops.lossy", "retransmitted.packets"]
+        who = [path.parent.name, run["variant"], run["parameters"][SWEPT], run["seed"], run["ending"]]
+        yield who + [number(name) for name in plain] + sizes + [number(name) for name in rest]
+
+
+def print_csv(paths):
+    """All runs of all links."""
+    names = [f"{size}: {what}" for size, *_ in SIZES for what in ("flows", "slowdown mean", "slowdown p99")]
+    head = ["link", "scheme", "workload", "seed", "ending", "slowdown mean", "slowdown p99"]
+    head += ["victim slowdown mean", "victim slowdown p99", *names, "utilisation of the long link"]
+    head += ["most in gw-east bytes", "most in gw-west bytes", "reserved in gw-east bytes", "reserved in gw-west bytes"]
+    head += ["paused ns", "control frames", "dropped lossless", "dropped lossy", "sent again packets"]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(head)
+    for path in paths:
+        out.writerows(csv_rows(path))
 
 
 def main():
-    runs = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))["runs"]
-    workloads = list(dict.fromkeys(run["parameters"][SWEPT] for run in runs))
-    schemes = list(dict.fromkeys(run["variant"] for run in runs))
-    head = ["scheme", *workloads, "most in a gateway", "dropped", "sent again"]
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for scheme in schemes:
-        print("| " + " | ".join(row(scheme, workloads, runs)) + " |")
-    if any(run["ending"] == "violation" for run in runs):
+    if sys.argv[1] == "--csv":
+        print_csv([pathlib.Path(name) for name in sys.argv[2:]])
+    elif any(run["ending"] == "violation" for run in print_link(pathlib.Path(sys.argv[1]))):
         sys.exit(1)
 
 

@@ -29,7 +29,7 @@ pub fn figures(
     say("flows.unfinished".into(), outcome.flows_started - outcome.flows_ended);
     let mut total = Pauses::default();
     let mut drops = Drops::default();
-    let (mut marked, mut direct, mut longest) = (0, 0, 0);
+    let (mut marked, mut direct, mut longest, mut control) = (0, 0, 0, 0);
     let settings =
         |switch: &SwitchOutcome| program(network, switch.node).map_or(&[][..], |it| &it.settings().ports);
     let seen = outcome.switches.iter().flat_map(|switch| settings(switch).iter().zip(&switch.ports));
@@ -38,6 +38,7 @@ pub fn figures(
         drops.add(port);
         marked += port.queues.iter().map(|queue| queue.counters.marked).sum::<u64>();
         longest = longest.max(longest_queue(port));
+        control += port.control_sent.frames;
         let cnps = listed(Seen { settings, look: port }).filter(|(_, name, _)| *name == DIRECT_CNPS);
         direct += cnps.map(|(.., value)| value).sum::<u64>();
     }
@@ -46,6 +47,7 @@ pub fn figures(
     say("drops.lossy".into(), drops.lossy);
     say("ecn.marked".into(), marked);
     say("queue.max_bytes".into(), longest);
+    say("control.frames".into(), control);
     hosts(outcome, direct, &mut say);
     let lost = |volume: u64, link: &[simulation::LinkOutcome; 2]| {
         volume + link.iter().map(|way| way.lost.total().frames).sum::<u64>()
