@@ -53,15 +53,22 @@ impl FaultyLink {
         faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed) }))
     }
 
-    /// Whether only PFC frames are delayed, so that frames sent after them overtake them.
-    pub fn delays_pauses(&self) -> bool {
-        self.faults.control_delay > Interval::ZERO
+    /// Whether PFC and grant frames alone are delayed, so that frames sent after them overtake them.
+    pub fn delays_control(&self) -> bool {
+        self.faults.control_delay > Interval::ZERO || self.faults.control_jitter > Interval::ZERO
+    }
+
+    /// Draws whether a PFC or grant frame that arrives does so twice. Returns the delay of the second one.
+    pub fn second(&mut self) -> Option<Interval> {
+        let twice = self.happens(self.faults.control_duplication);
+        twice.then(|| self.faults.control_delay + self.up_to(self.faults.control_jitter))
     }
 
     /// The fate of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`, unless
     /// a fault delays it.
     pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_control: bool) -> Fate {
-        let Faults { loss, corruption, jitter, control_loss, control_delay, .. } = self.faults;
+        let Faults { loss, corruption, jitter, control_loss, control_delay, control_jitter, .. } =
+            self.faults;
         let (chance, name) = if is_control { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
         if self.happens(chance) {
             return Fate::Lost(name);
@@ -69,15 +76,23 @@ impl FaultyLink {
         if self.happens(corruption) {
             return Fate::Lost(Loss::Corrupted);
         }
-        let mut late = if is_control { control_delay } else { Interval::ZERO };
-        if jitter > Interval::ZERO {
-            let share = u128::from(self.rng.next_u32()) * (u128::from(jitter.0) + 1);
-            late += Interval((share >> 32) as u64);
+        let mut late = self.up_to(jitter);
+        if is_control {
+            late += control_delay + self.up_to(control_jitter);
         }
         if self.is_down_within(start, arrival + late) {
             return Fate::Lost(Loss::Down);
         }
         Fate::Late(late)
+    }
+
+    /// Draws a time of at most `most`. If that is zero, it draws nothing.
+    fn up_to(&mut self, most: Interval) -> Interval {
+        if most == Interval::ZERO {
+            return most;
+        }
+        let share = u128::from(self.rng.next_u32()) * (u128::from(most.0) + 1);
+        Interval((share >> 32) as u64)
     }
 
     /// Draws whether an event of this chance happens. A chance of zero draws nothing.
@@ -172,6 +187,22 @@ mod tests {
             seen[late.0 as usize] += 1;
         }
         assert!(seen.iter().all(|times| *times > 150), "{seen:?}");
+    }
+
+    #[test]
+    fn control_frames_alone_jitter_and_come_twice_by_the_faults_of_control() {
+        let faults = Faults { control_jitter: Interval(3), control_duplication: 0.25, ..Faults::default() };
+        let mut link = link(faults);
+        assert!(link.delays_control());
+        let (mut seen, mut twice) = ([0; 4], 0);
+        for _ in 0..1_000 {
+            let Fate::Late(late) = link.fate(Nanos(0), Nanos(9), true) else { panic!("nothing is lost") };
+            seen[late.0 as usize] += 1;
+            twice += usize::from(link.second().is_some_and(|late| late <= Interval(3)));
+            assert_eq!(link.fate(Nanos(0), Nanos(9), false), Fate::Late(Interval::ZERO));
+        }
+        assert!(seen.iter().all(|times| *times > 150), "{seen:?}");
+        assert!((200..300).contains(&twice), "{twice}");
     }
 
     #[test]

@@ -74,6 +74,12 @@ impl SimFrame {
         self.buffer().ingress
     }
 
+    /// A second frame with the same content, as a faulty link makes one. The pool counts it as any other frame.
+    pub(crate) fn twin(&self) -> Self {
+        let buffer = self.buffer();
+        Books::frame(buffer.home.as_ref().expect(LIVES), self.headers(), self.length(), buffer.label)
+    }
+
     #[inline]
     pub(crate) fn came_in_through(&mut self, port: PortId) {
         self.buffer_mut().ingress = port;

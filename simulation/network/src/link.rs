@@ -38,7 +38,7 @@ pub(crate) struct Direction {
     faults: Option<Box<FaultyLink>>,
     /// The receiving end.
     pub to: LinkEnd,
-    /// Delayed PFC frames, which frames sent after them may overtake.
+    /// Delayed PFC and grant frames, which frames sent after them may overtake, in the order of arrival.
     late: VecDeque<Flight>,
     /// The pauses that have arrived at the sender.
     pub pauses: LinkPauses,
@@ -56,6 +56,8 @@ pub(crate) enum Sent {
     First,
     /// It is on its way behind others.
     Behind,
+    /// As [`Sent::First`], and a fault has made a second one of it.
+    Twice,
     /// It is lost to a fault.
     Lost,
 }
@@ -120,21 +122,34 @@ impl Direction {
     #[cold]
     fn send_with_faults(&mut self, start: Nanos, arrival: Nanos, frame: SimFrame) -> Sent {
         let is_control = frame.is_control();
-        let (fate, overtaken) = match &mut self.faults {
-            Some(faults) => (faults.fate(start, arrival, is_control), is_control && faults.delays_pauses()),
-            None => (Fate::Late(Interval::ZERO), false),
-        };
-        let late = match fate {
+        let Some(faults) = &mut self.faults else { return Sent::Lost };
+        let late = match faults.fate(start, arrival, is_control) {
             Fate::Late(late) => late,
             Fate::Lost(loss) => {
                 self.totals.lost.count(loss, frame.length());
                 return Sent::Lost;
             }
         };
-        let line = if overtaken { &mut self.late } else { &mut self.flights };
-        let before = line.back().map_or(Nanos::ZERO, |flight| flight.arrival);
-        line.push_back(Flight { arrival: (arrival + late).max(before), frame });
-        Sent::First
+        let second = if is_control { faults.second() } else { None };
+        let overtaken = is_control && faults.delays_control();
+        let twin = second.map(|late| Flight { arrival: arrival + late, frame: frame.twin() });
+        let sent = if twin.is_some() { Sent::Twice } else { Sent::First };
+        for flight in [Some(Flight { arrival: arrival + late, frame }), twin].into_iter().flatten() {
+            if overtaken { self.insert_late(flight) } else { self.push_in_order(flight) }
+        }
+        sent
+    }
+
+    /// Adds a frame that arrives behind those on their way, at the earliest.
+    fn push_in_order(&mut self, flight: Flight) {
+        let before = self.flights.back().map_or(Nanos::ZERO, |flight| flight.arrival);
+        self.flights.push_back(Flight { arrival: flight.arrival.max(before), ..flight });
+    }
+
+    /// Adds a frame that others may overtake.
+    fn insert_late(&mut self, flight: Flight) {
+        let place = self.late.partition_point(|other| other.arrival <= flight.arrival);
+        self.late.insert(place, flight);
     }
 
     /// The arrival of the next frame.
@@ -237,6 +252,36 @@ mod tests {
         let frame = FramePool::default().frame(&[0; 60], Bytes(60), None);
         let too_far = direction.send(Nanos(5_000), Nanos(5_001), frame);
         assert!(matches!(too_far, Err(Broken::Start { .. })));
+    }
+
+    #[test]
+    fn pauses_that_jitter_overtake_each_other_and_those_that_come_twice_are_two() {
+        let faults = Faults { control_jitter: Interval(500), control_duplication: 0.5, ..Faults::default() };
+        let mut direction = direction(BitRate::gigabits(100), faults);
+        let pool = FramePool::default();
+        let mut header = [0; 60];
+        header[12..14].copy_from_slice(&[0x88, 0x08]);
+        let mut twice = 0;
+        for number in 0..200 {
+            header[20] = number;
+            let frame = pool.frame(&header, Bytes(60), None);
+            let start = Nanos(u64::from(number) * 10);
+            twice += u64::from(direction.send(start, start, frame) == Ok(Sent::Twice));
+        }
+        assert!((60..140).contains(&twice), "{twice}");
+        assert_eq!(direction.in_flight().frames, 200 + twice);
+        assert_eq!((pool.live().frames, pool.duplicates().frames), (200 + twice, 0));
+        let (mut last, mut numbers) = (Nanos::ZERO, Vec::new());
+        while direction.next_arrival() < Nanos::NEVER {
+            let at = direction.next_arrival();
+            assert!(at >= last);
+            last = at;
+            numbers.push(direction.arrive(at).unwrap().headers()[20]);
+        }
+        assert!(!numbers.is_sorted(), "some have overtaken others");
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 200, "and none is missing");
     }
 
     #[test]

@@ -69,8 +69,12 @@ pub struct Faults {
     pub jitter: Interval,
     /// The chance that a PFC or grant frame is lost.
     pub control_loss: f64,
+    /// The chance that a PFC or grant frame arrives twice.
+    pub control_duplication: f64,
     /// Added to the delay of PFC and grant frames only.
     pub control_delay: Interval,
+    /// The most that is added at random to the delay of each PFC or grant frame, so that they overtake each other.
+    pub control_jitter: Interval,
     /// The down time, from the first instant until the second, which repeats every `flap_every`. Frames in
     /// flight at any instant of it are lost.
     pub down: Option<(Nanos, Nanos)>,
@@ -90,6 +94,7 @@ impl Faults {
             || self.corruption > 0.0
             || self.down.is_some()
             || self.control_delay > Interval::ZERO
+            || self.control_jitter > Interval::ZERO
             || self.hold_up_data()
     }
 

@@ -148,7 +148,7 @@ impl Losses {
 pub struct Balance {
     /// Sent by hosts.
     pub sent: Volume,
-    /// Made by switches: PFC frames, CNPs, feedback.
+    /// Made by switches: PFC frames, CNPs, feedback; and second ones made by faulty links.
     pub made: Volume,
     /// Copies that switches made to flood them.
     pub duplicated: Volume,

@@ -165,6 +165,10 @@ table! {
         corruption: At<Probability>;
         /// How often a PFC or grant frame is lost
         control_loss: At<Probability>;
+        /// How often a PFC or grant frame arrives twice
+        control_duplication: At<Probability>;
+        /// Up to this much is added to the delay of each PFC or grant frame; they overtake each other
+        control_jitter: At<Interval>, within(Interval::ZERO..=MOST);
     }
 
     /// A route that overrides those that follow from the links.

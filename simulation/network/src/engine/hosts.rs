@@ -303,6 +303,7 @@ impl<O: Observer> Transmit for Outlet<'_, O> {
         };
         match direction.send(self.now, start, frame) {
             Ok(Sent::First | Sent::Behind) => {}
+            Ok(Sent::Twice) => self.passed.made.count(length),
             Ok(Sent::Lost) => self.passed.lost.count(length),
             Err(broken) => {
                 self.broken.get_or_insert(broken);

@@ -282,6 +282,10 @@ impl<O: Observer> Outlets<'_, O> {
         match direction.send(self.now, start, frame) {
             Ok(Sent::Behind) => {}
             Ok(Sent::First) => self.calendar.note_arrival(direction),
+            Ok(Sent::Twice) => {
+                self.calendar.note_arrival(direction);
+                self.odd().made.count(length);
+            }
             Ok(Sent::Lost) => self.odd().lost.count(length),
             Err(broken) => {
                 self.odd().broken.get_or_insert(broken);

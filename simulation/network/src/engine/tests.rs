@@ -50,6 +50,7 @@ fn inject(
     engine.checker.balance.sent += volume;
     match engine.directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
         Sent::First | Sent::Behind => engine.checker.balance.inside += volume,
+        Sent::Twice => unreachable!("no fault makes a second one"),
         Sent::Lost => engine.checker.balance.lost += volume,
     }
     engine.calendar.note_arrival(&engine.directions[number]);
@@ -177,6 +178,7 @@ fn a_lossless_drop_is_explained_where_pauses_are_lost_or_late_or_data_is_late() 
         [none, Faults { control_loss: 0.5, ..none }],
         [none, Faults { corruption: 0.5, ..none }],
         [none, Faults { control_delay: Interval(1), ..none }],
+        [none, Faults { control_jitter: Interval(1), ..none }],
         [none, Faults { down, ..none }],
         [none, Faults { jitter: Interval(1), ..none }],
         [Faults { jitter: Interval(1), ..none }, none],
