@@ -243,6 +243,7 @@ impl Testbench {
             SchemeReport::Cbfc(report) => report.sent,
             SchemeReport::PPfc(report) => report.ticks,
             SchemeReport::CaPfc(report) => report.ticks,
+            SchemeReport::Relay(report) => report.passed_on,
         };
         schemes.map(ended).sum()
     }

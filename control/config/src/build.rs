@@ -43,7 +43,7 @@ pub(crate) fn build(
     let forwarding = forwarding(document, problems);
     let forwarding_resolved = !problems.has_errors();
     let cell_occupancy = document.buffer().cell_occupancy();
-    let builder = Builder { problems, cell_occupancy, directory };
+    let builder = Builder { problems, cell_occupancy, ports: document.ports(), directory };
     let mut ports = Vec::new();
     let mut links = Vec::new();
     let mut emulations = Vec::new();
@@ -150,7 +150,7 @@ pub(crate) fn in_force(gateway: &Gateway) -> Document {
     let ports = with_links.map(|(index, (port, link))| PortDecl {
         device: runtime.devices[index].as_ref().map(device::in_force),
         emulation: runtime.emulations[index].as_ref().map(emulation::in_force),
-        ..ports::in_force(port, link)
+        ..ports::in_force(port, &settings.ports, link)
     });
     Document {
         gateway: Some(GatewayDecl {

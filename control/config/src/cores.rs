@@ -21,7 +21,7 @@ pub struct Wish<C = usize> {
     pub core: Option<C>,
     /// The rate of the port. Ports are spread by rate.
     pub rate: BitRate,
-    /// The index, among the wishes, of the port that this one is patched to.
+    /// The index, among the wishes, of the port that this one is tied to by a relay, or patched to.
     pub peer: Option<usize>,
 }
 
@@ -29,8 +29,23 @@ pub struct Wish<C = usize> {
 pub fn wishes(settings: &Settings, runtime: &Runtime) -> Vec<Wish> {
     let cores = runtime.devices.iter().map(|device| device.as_ref()?.core);
     let ports = settings.ports.iter().zip(cores).enumerate();
-    let peer = |number| peer_of(&settings.forwarding, number);
+    let peer = |number| relayed(settings, number).or_else(|| peer_of(&settings.forwarding, number));
     ports.map(|(number, (port, core))| Wish { core, rate: port.rate, peer: peer(number) }).collect()
+}
+
+/// The port that passes on the pauses of `port`, or whose pauses `port` passes on. Both must have one core, because a
+/// pause is passed on within a turn.
+fn relayed(settings: &Settings, port: usize) -> Option<usize> {
+    let from = |port: usize| Some(settings.ports.get(port)?.flow_control.relay()?.from.index());
+    from(port).or_else(|| (0..settings.ports.len()).find(|other| from(*other) == Some(port)))
+}
+
+/// The first relay on another core than the port whose pauses it passes on: both ports.
+pub(crate) fn first_relay_apart(settings: &Settings, runtime: &Runtime) -> Option<(usize, usize)> {
+    let core = |port: usize| runtime.devices[port].as_ref()?.core;
+    let pairs = settings.ports.iter().enumerate();
+    let mut pairs = pairs.filter_map(|(number, it)| Some((number, it.flow_control.relay()?.from.index())));
+    pairs.find(|(one, other)| core(*one).zip(core(*other)).is_some_and(|(one, other)| one != other))
 }
 
 /// The port that `port` is patched to.

@@ -30,6 +30,7 @@ use crate::watchdog;
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
     check_cores(&built.settings, &built.runtime, document, problems);
+    check_relays(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
     for (index, decl) in document.ports().iter().enumerate() {
         let port = &built.settings.ports[index];
@@ -68,6 +69,14 @@ fn check_cores(settings: &Settings, runtime: &Runtime, document: &Document, prob
     for load in cores::loads(settings, runtime).iter().filter(|load| !load.keeps_up()) {
         let kind = ProblemKind::CoreBehind { load: Box::new(load.clone()) };
         problems.warning(&place_of_core(load.first, document), kind);
+    }
+}
+
+/// Refuses a relay whose two ports are on different cores.
+fn check_relays(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
+    if let Some((port, from)) = cores::first_relay_apart(settings, runtime) {
+        let from = settings.ports[from].name.clone();
+        problems.error(&place_of_core(port, document), ProblemKind::RelayApart { from });
     }
 }
 

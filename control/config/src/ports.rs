@@ -28,6 +28,8 @@ use crate::{defaults, emulation, flow_control, lscc, watchdog};
 pub(crate) struct Builder<'a> {
     pub problems: &'a Problems<'a>,
     pub cell_occupancy: f64,
+    /// All ports of the file.
+    pub ports: &'a [PortDecl],
     /// The directory in which paths of key files begin.
     pub directory: Option<&'a Path>,
 }
@@ -66,7 +68,7 @@ impl Builder<'_> {
             watchdog: None,
             int: decl.int(),
         };
-        port.flow_control = flow_control::build(decl, &port, link, self.problems)?;
+        port.flow_control = flow_control::build(decl, &port, link, self.ports, self.problems)?;
         if let Some(declared) = &decl.lscc {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
             lscc::make_room(&mut port, &lscc, decl);
@@ -82,7 +84,7 @@ impl Builder<'_> {
     fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
         let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
         for declared in decl.lossless.iter().flatten() {
-            let group = match flow_control::group(declared, port) {
+            let group = match flow_control::group(declared, port, sum.as_ref()) {
                 Some(group) => group,
                 None => self.group(declared, port.max_frame, sum.as_ref())?,
             };
@@ -193,8 +195,8 @@ fn classification(decl: &ClassifyDecl) -> Classification {
     classification
 }
 
-/// The keys from which [`Builder::port`] builds the same port, without its device and its emulated link.
-pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
+/// The keys from which [`Builder::port`] builds the same port, one of `ports`, without its device and its emulated link.
+pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link) -> PortDecl {
     let lossless =
         |priority: Priority| Some(group_in_force(priority, port.groups[priority.index()].lossless()?));
     let class = &port.classification;
@@ -230,7 +232,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,
-        ..flow_control::in_force(&port.flow_control)
+        ..flow_control::in_force(&port.flow_control, ports)
     }
 }
 

@@ -24,11 +24,14 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         }
     };
     // Program::new stops at the first error. Checking each port by itself, and forwarding with ports that have
-    // nothing lossless, shows an error of each.
+    // nothing lossless, shows an error of each. A relay is nothing by itself, and is checked with all the rest.
     let Settings { buffer, seed, .. } = *settings;
     for port in &settings.ports {
-        let forwarding = ForwardingSettings::Patch(Vec::new());
-        note(Program::new(Settings { ports: vec![port.clone()], forwarding, buffer, seed }));
+        let (mut port, forwarding) = (port.clone(), ForwardingSettings::Patch(Vec::new()));
+        if port.flow_control.relay().is_some() {
+            port.flow_control = FlowControl::Pfc;
+        }
+        note(Program::new(Settings { ports: vec![port], forwarding, buffer, seed }));
     }
     if !built.forwarding_resolved {
         return;

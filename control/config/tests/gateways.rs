@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
 use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
-use units::{BitRate, Bytes, Cells, Interval, Priority, WireBytes};
+use units::{BitRate, Bytes, Cells, Interval, PortId, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways")
@@ -140,6 +140,43 @@ fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and
     // The paper's counter does not notice frames that have begun until they have used up F.
     let overrun = bifrost.overrun(BitRate::gigabits(100), Bytes(9_118));
     assert_eq!(overrun, WireBytes(10_000_000 + 125_000 + 9_142));
+}
+
+#[test]
+fn a_relay_holds_what_arrives_in_a_round_trip_and_the_same_once_more() {
+    let gateway = gateway("longhaul-relay-80km.toml");
+    let settings = gateway.program.settings();
+    let relay = |port: usize| settings.ports[port].flow_control.relay().map(|it| it.from);
+    assert_eq!((relay(0), relay(1)), (Some(PortId(1)), Some(PortId(0))));
+    // As in longhaul-80km.toml.
+    let round_trip = Bytes(11_453_587);
+    let group = settings.ports[1].groups[roce()].lossless().unwrap();
+    assert_eq!(group.xoff, Threshold::Static(round_trip));
+    assert_eq!(group.reserved, round_trip - settings.ports[1].max_frame, "all but the last frame");
+    assert_eq!(group.headroom, round_trip);
+    // Without a table, a relay of two ports listens to the other one.
+    let text = fs::read_to_string(shipped().join("longhaul-relay-80km.toml")).unwrap();
+    let text = text.replace("from = ", "# from = ");
+    let again = config::parse(&text, "without.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.program.settings(), settings);
+}
+
+#[test]
+fn the_ports_of_a_relay_have_one_core_however_they_are_forwarded() {
+    let port = |name: &str, relay: &str| {
+        format!(
+            "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nlossless = [{{ priorities = [3] }}]\n\
+             device = {{ interface = \"{name}\" }}\n{relay}\n"
+        )
+    };
+    let relay = |from: &str| format!("flow_control = \"relay\"\nrelay = {{ from = \"{from}\" }}");
+    let text =
+        ["[forwarding]\nmode = \"bridge\"\n".into(), port("a", ""), port("b", ""), port("c", &relay("a"))];
+    let gateway = config::parse(&text.concat(), "cores.toml").unwrap_or_else(|error| panic!("{error}"));
+    let wishes = config::cores::wishes(gateway.program.settings(), &gateway.runtime);
+    let cores = config::cores::assign(&wishes, &[1, 2]);
+    assert_eq!(cores[0], cores[2], "{cores:?}");
+    assert_ne!(cores[0], cores[1]);
 }
 
 #[test]

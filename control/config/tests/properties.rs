@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use switch::flow_control::capfc::settings::CaPfc;
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::flow_control::p_pfc::settings::PPfc;
+use switch::flow_control::relay::settings::Relay;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
     GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
@@ -119,14 +120,15 @@ fn bifrost() -> impl Strategy<Value = Bifrost> {
         })
 }
 
-/// PFC, or a scheme that looks at egress queues.
-fn other_scheme() -> impl Strategy<Value = FlowControl> {
+/// PFC, a scheme that looks at egress queues, or a relay on port `index` of two.
+fn other_scheme(index: u8) -> impl Strategy<Value = FlowControl> {
     let time = || (1_000_u64..=1_000_000_000).prop_map(Interval);
     let p_pfc = (time(), time(), 1_u16..=1_000, size()).prop_map(|(horizon, interval, coverage, kmax)| {
         FlowControl::PPfc(PPfc { horizon, coverage: f64::from(coverage) / 1_000.0, interval, kmax })
     });
     let capfc = (time(), size()).prop_map(|(interval, warn)| FlowControl::CaPfc(CaPfc { warn, interval }));
-    prop_oneof![Just(FlowControl::Pfc), p_pfc, capfc]
+    let relay = FlowControl::Relay(Relay { from: PortId(1 - u16::from(index)) });
+    prop_oneof![Just(FlowControl::Pfc), Just(relay), p_pfc, capfc]
 }
 
 fn watchdog() -> impl Strategy<Value = Watchdog> {
@@ -262,7 +264,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let tables = (classification(), groups, queues);
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
-    let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme());
+    let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme(index));
     let rest = (rest, schemes, lscc, prop::option::of(watchdog()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
@@ -470,7 +472,7 @@ const KEYS: &str = "
     port rate mtu max_frame distance tx_window int interface_delay addresses classify lossless queue
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
-    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] p_pfc horizon coverage kmax [port.p_pfc] capfc warn [port.capfc] local peer key key_file
+    virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] p_pfc horizon coverage kmax [port.p_pfc] capfc warn [port.capfc] relay from [port.relay] local peer key key_file
     interval reference step least most pseudo_reference pseudo_limit cnp_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
     senders additive_increase rate_timer
@@ -483,7 +485,7 @@ const KEYS: &str = "
 /// Values, between bars.
 const VALUES: &str = r#"1 | -3 | 0.5 | nan | true | [3, 4] | [] | "x" | "dc0" | "100G" | "1bps" | "16MiB" | "0B"
 "400us" | "18446744073709551615ns" | "40000km" | "auto" | "patch" | "bridge" | "route"
-"strict" | "counter" | "history" | "pfc" | "bifrost" | "p-pfc" | "capfc" | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
+"strict" | "counter" | "history" | "pfc" | "bifrost" | "p-pfc" | "capfc" | "relay" | { from = "dc0" } | "drop" | "1s" | "10.0.0.0/8" | "::1" | ["::1"] | "02:00:00:00:00:01" | [["dc0", "x"]]
 { "0-63" = 3 } | { kmin = "1B", kmax = "1TB" } | {} | 1979-05-27 | 0xff | 9223372036854775808
 "é́" | "none" | "10.0.0.1" | "10.0.0.2" | "000102030405060708090a0b0c0d0e0f" | { dscp = 1 }
 { local = "10.0.0.1", peer = "10.0.0.2", round_trip = "1ms" } | { round_trip = "1ms" }

@@ -99,6 +99,9 @@ pub struct PausedByCause {
     /// CaPFC found an egress queue above its warning threshold.
     #[serde(default)]
     pub egress_warning: u64,
+    /// A relay passed on a pause that another port had received.
+    #[serde(default)]
+    pub relayed: u64,
 }
 
 /// An egress queue.
@@ -217,6 +220,7 @@ impl PausesSentReport {
                 memory_low: paused_for(PauseCause::MemoryLow),
                 predicted: paused_for(PauseCause::Predicted),
                 egress_warning: paused_for(PauseCause::EgressWarning),
+                relayed: paused_for(PauseCause::Relayed),
             },
             paused_at_end: group.paused.map(|cause| cause.name().into()),
         }

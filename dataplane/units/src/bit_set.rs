@@ -39,6 +39,13 @@ macro_rules! bit_set {
                 Self(self.0 & !(1 << member.0))
             }
 
+            /// The members of either set.
+            #[inline]
+            #[must_use]
+            pub const fn union(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
             /// The members of both sets.
             #[inline]
             #[must_use]

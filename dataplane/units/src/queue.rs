@@ -65,13 +65,6 @@ impl QueueSet {
         if count >= Self::CAPACITY { Self(u64::MAX) } else { Self((1 << count) - 1) }
     }
 
-    /// The members of either set.
-    #[inline]
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// The member that follows `queue` in a round over all members, which may be `queue` itself.
     #[inline]
     pub const fn next_after(self, queue: QueueId) -> Option<QueueId> {

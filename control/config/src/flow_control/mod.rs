@@ -8,10 +8,12 @@ pub(crate) mod bifrost;
 pub(crate) mod capfc;
 pub(crate) mod cbfc;
 pub(crate) mod p_pfc;
+pub(crate) mod relay;
 
 use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings, Settings};
 use units::{Interval, Priority, WireBytes};
 
+use crate::headroom::HeadroomSum;
 use crate::keys::long_haul::LONGEST;
 use crate::keys::port::{FlowControlWord, PortDecl};
 use crate::keys::queueing::LosslessDecl;
@@ -20,12 +22,13 @@ use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::at;
 
-/// The flow control that `decl` chooses for a port that is otherwise incomplete; `None` if a setting is missing,
-/// after an error was noted.
+/// The flow control that `decl` chooses for a port that is otherwise incomplete, one of `ports`; `None` if a setting is
+/// missing, after an error was noted.
 pub(crate) fn build(
     decl: &PortDecl,
     port: &PortSettings,
     link: &Link,
+    ports: &[PortDecl],
     problems: &Problems<'_>,
 ) -> Option<FlowControl> {
     match decl.flow_control() {
@@ -41,11 +44,12 @@ pub(crate) fn build(
         FlowControlWord::Cbfc => Some(FlowControl::Cbfc(cbfc::build(decl, port, link, problems)?)),
         FlowControlWord::PPfc => Some(FlowControl::PPfc(p_pfc::build(decl.p_pfc(), port))),
         FlowControlWord::CaPfc => Some(FlowControl::CaPfc(capfc::build(decl.capfc(), port))),
+        FlowControlWord::Relay => Some(FlowControl::Relay(relay::build(decl, port, ports, problems)?)),
     }
 }
 
-/// The keys from which [`build`] builds the same flow control.
-pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
+/// The keys from which [`build`] builds the same flow control on one of `ports`.
+pub(crate) fn in_force(flow_control: &FlowControl, ports: &[PortSettings]) -> PortDecl {
     match flow_control {
         FlowControl::Pfc => PortDecl { flow_control: at(FlowControlWord::Pfc), ..PortDecl::default() },
         FlowControl::Bifrost(settings) => slots_in_force(FlowControlWord::Bifrost, settings),
@@ -65,6 +69,11 @@ pub(crate) fn in_force(flow_control: &FlowControl) -> PortDecl {
             capfc: Some(capfc::in_force(settings)),
             ..PortDecl::default()
         },
+        FlowControl::Relay(settings) => PortDecl {
+            flow_control: at(FlowControlWord::Relay),
+            relay: Some(relay::in_force(settings, ports)),
+            ..PortDecl::default()
+        },
     }
 }
 
@@ -72,14 +81,20 @@ fn slots_in_force(word: FlowControlWord, settings: &Bifrost) -> PortDecl {
     PortDecl { flow_control: at(word), bifrost: Some(bifrost::in_force(settings)), ..PortDecl::default() }
 }
 
-/// The group of a scheme that bounds its own arrivals; `None` if headroom and thresholds bound them.
-pub(crate) fn group(decl: &LosslessDecl, port: &PortSettings) -> Option<LosslessGroup> {
+/// The group of a scheme that bounds its own arrivals; `None` if headroom and thresholds bound them. `sum` is the
+/// headroom of the link, if its distance is known.
+pub(crate) fn group(
+    decl: &LosslessDecl,
+    port: &PortSettings,
+    sum: Option<&HeadroomSum>,
+) -> Option<LosslessGroup> {
     match &port.flow_control {
         FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::group(decl, settings, port))
         }
         FlowControl::Cbfc(settings) => Some(cbfc::group(decl, settings, port)),
+        FlowControl::Relay(_) => relay::group(decl, port, sum),
     }
 }
 
@@ -90,13 +105,14 @@ pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> 
         FlowControlError::Cbfc(error) => cbfc::place(error, decl),
         FlowControlError::PPfc(error) => Some(p_pfc::place(error, decl)),
         FlowControlError::CaPfc(error) => Some(capfc::place(error, decl)),
+        FlowControlError::Relay(error) => Some(relay::place(error, decl)),
     }
 }
 
 /// Warns if a scheme does not suit its link, or the gateway with these `settings`.
 pub(crate) fn check(port: &PortSettings, settings: &Settings, decl: &PortDecl, problems: &Problems<'_>) {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::CaPfc(_) => {}
+        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::CaPfc(_) | FlowControl::Relay(_) => {}
         FlowControl::Bifrost(bifrost) | FlowControl::BifrostX(bifrost) => {
             bifrost::check_slot(bifrost, port, decl, problems)
         }
@@ -112,7 +128,11 @@ pub(crate) fn check_group(
     problems: &Problems<'_>,
 ) {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => {}
+        FlowControl::Pfc
+        | FlowControl::Cbfc(_)
+        | FlowControl::PPfc(_)
+        | FlowControl::CaPfc(_)
+        | FlowControl::Relay(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::check_group(settings, port, group, decl, problems)
         }
@@ -122,7 +142,11 @@ pub(crate) fn check_group(
 /// The round trip of a scheme that needs one.
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
+        FlowControl::Pfc
+        | FlowControl::Cbfc(_)
+        | FlowControl::PPfc(_)
+        | FlowControl::CaPfc(_)
+        | FlowControl::Relay(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
     }
 }
@@ -130,7 +154,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
 /// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
+        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) | FlowControl::Relay(_) => None,
         // Without new credits the upstream stops.
         FlowControl::Cbfc(_) => Some(LONGEST),
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
@@ -140,7 +164,11 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
 /// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
+        FlowControl::Pfc
+        | FlowControl::Cbfc(_)
+        | FlowControl::PPfc(_)
+        | FlowControl::CaPfc(_)
+        | FlowControl::Relay(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
         }
@@ -150,7 +178,11 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
 /// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
     match &mut port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => {}
+        FlowControl::Pfc
+        | FlowControl::Cbfc(_)
+        | FlowControl::PPfc(_)
+        | FlowControl::CaPfc(_)
+        | FlowControl::Relay(_) => {}
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::provide(settings, port.rate, more, arriving)
         }

@@ -22,6 +22,7 @@ use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind};
 use crate::render::render;
+use crate::table::at;
 use crate::value::Written;
 
 /// The default shared pool of a switch, as in the paper of HPCC.
@@ -186,6 +187,9 @@ impl Maker<'_> {
         if self.telemetry {
             made.set("int", true);
         }
+        if node.relay && !self.network.lossless().is_empty() {
+            made.set("flow_control", "relay");
+        }
         if self.network.dscp.is_some() {
             let mut dscp = Node::table([]);
             for (code, priority) in self.network.dscp().into_iter().zip(0_i64..) {
@@ -193,7 +197,9 @@ impl Maker<'_> {
             }
             made.put("classify", Node::table([("dscp", dscp)]));
         }
-        let ecn = layers.iter().fold(EcnDecl::default(), |below, layer| layer.ecn.on_top_of(below));
+        // A relay stands in the link, and its queue is bytes of the link.
+        let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
+        let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
         let mut lossless = Node::array(self.group().into_iter().collect());
         let mut queue = Node::array(self.queue(wish.rate, &ecn).into_iter().collect());
         for layer in layers {

@@ -101,6 +101,8 @@ table! {
     LongLinkDecl {
         /// Parallel links, 1 to 32; flows are spread over them by hash
         count: At<u16>, default(1_u16);
+        /// Whether a [relay](swing.md) stands beside the gateway at each end: `relay-east` and `relay-west`, or `relay-east0` and so on with several links. Their ports relay by default. The links to them are as long as `gateway`, with the rate of the long link, and `[long_haul]` applies to the relays
+        relay: At<bool>, default(false);
     }
 
     /// One data center.
@@ -271,10 +273,9 @@ fn two_data_centers(section: &mut Section<'_, '_>, hosts: LinkWish) -> TwoDataCe
     let sites = [site("east"), site("west")];
     let gateway_link = section.table("gateway", LinkDecl::read).unwrap_or_default().on(hosts);
     let long = LinkWish { delay: LONG_DISTANCE.propagation(), distance: LONG_DISTANCE, ..hosts };
-    let read = |it: &mut Section<'_, '_>| (LongLinkDecl::read(it).count(), LinkDecl::read(it).on(long));
-    let (count, long_link) =
-        section.table("long_link", read).unwrap_or((LongLinkDecl::default().count(), long));
-    TwoDataCenters { sites, gateway_link, long_links: count.into(), long_link }
+    let read = |it: &mut Section<'_, '_>| (LongLinkDecl::read(it), LinkDecl::read(it).on(long));
+    let (decl, long_link) = section.table("long_link", read).unwrap_or((LongLinkDecl::default(), long));
+    TwoDataCenters { sites, gateway_link, long_links: decl.count().into(), long_link, relays: decl.relay() }
 }
 
 fn data_center(section: &mut Section<'_, '_>, hosts: LinkWish) -> DataCenter {

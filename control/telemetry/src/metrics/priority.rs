@@ -92,6 +92,7 @@ fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {
         ("memory_low", times.memory_low),
         ("predicted", times.predicted),
         ("egress_warning", times.egress_warning),
+        ("relayed", times.relayed),
     ]);
     by("cause", causes.into_iter().flatten())
 }

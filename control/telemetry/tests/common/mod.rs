@@ -280,13 +280,23 @@ fn snapshot_with(gateway: &str, messages: [grants::Message; 3]) -> Snapshot {
 /// What is seen of a gateway with two workers that share one shard for want of a second.
 /// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC.
 pub fn snapshot_of_early_pauses() -> Snapshot {
+    snapshot_of_schemes("p-pfc", "capfc")
+}
+
+/// A gateway at rest that relays pauses between dc0 and lh0.
+pub fn snapshot_of_relays() -> Snapshot {
+    snapshot_of_schemes("relay", "relay")
+}
+
+/// A gateway at rest with these schemes on dc0 and lh0.
+fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
     let port = |name, scheme| {
         format!(
             "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nflow_control = \"{scheme}\"\n\
              lossless = [{{ priorities = [3] }}]\n"
         )
     };
-    let text = port("dc0", "p-pfc") + &port("lh0", "capfc");
+    let text = port("dc0", dc0) + &port("lh0", lh0);
     let gateway = config::parse(&text, "gateway.toml").unwrap();
     snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)
 }

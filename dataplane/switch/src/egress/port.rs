@@ -6,7 +6,7 @@ use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
 use crate::congestion::int::Stamper;
-use crate::flow_control::Outgoing;
+use crate::flow_control::{Outgoing, PauseEnds};
 use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
@@ -392,6 +392,18 @@ impl EgressPort {
         }
         self.gate.pauses.stop(now, priority, time);
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
+    }
+
+    /// The ends of the pauses in force, by priority; zero where none is, or where the watchdog sends or drops frames in
+    /// spite of it.
+    pub fn pauses_in_force(&self) -> PauseEnds {
+        let Gate { pauses, .. } = &self.gate;
+        let stopped = pauses.stopped().difference(self.watchdog.dropping());
+        let end = |queue| pauses.paused_until(queue);
+        core::array::from_fn(|index| {
+            let queues = pauses.queues(Priority::from_low_bits(index as u8)).intersection(stopped);
+            queues.iter().map(end).max().unwrap_or(Nanos::ZERO)
+        })
     }
 
     /// The time when the watchdog has a storm to detect or to end, or frames to drop.

@@ -2,17 +2,18 @@
 
 use super::FigureList;
 use crate::congestion::lscc;
-use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
+use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, relay};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 7] = [
+pub static LISTS: [&FigureList; 8] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &cbfc::figures::FIGURES,
     &p_pfc::figures::FIGURES,
     &capfc::figures::FIGURES,
+    &relay::figures::FIGURES,
     &lscc::figures::FIGURES,
 ];
 

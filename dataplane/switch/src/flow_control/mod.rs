@@ -13,6 +13,7 @@ pub mod cbfc;
 mod look;
 pub mod p_pfc;
 pub(crate) mod pause_time;
+pub mod relay;
 mod rota;
 mod sender;
 mod sequence;
@@ -33,7 +34,10 @@ use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
 use p_pfc::settings::PPfcError;
 use p_pfc::{PPfc, PPfcReport};
-use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, WireBytes};
+pub(crate) use relay::PauseEnds;
+use relay::settings::RelayError;
+use relay::{Relay, RelayReport};
+use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
@@ -53,6 +57,8 @@ pub enum FlowControl {
     PPfc(p_pfc::settings::PPfc),
     /// Pauses for the ports that congest an egress queue.
     CaPfc(capfc::settings::CaPfc),
+    /// The pauses that another port receives.
+    Relay(relay::settings::Relay),
 }
 
 /// An error in the settings of a scheme.
@@ -70,6 +76,9 @@ pub enum FlowControlError {
     /// An error in the settings of CaPFC.
     #[error(transparent)]
     CaPfc(#[from] CaPfcError),
+    /// An error in the settings of a relay.
+    #[error(transparent)]
+    Relay(#[from] RelayError),
 }
 
 impl FlowControl {
@@ -87,6 +96,7 @@ impl FlowControl {
             Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
             Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
             Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
+            Self::Relay(relay) => Ok(relay.validate(lossless)?),
         }
     }
 
@@ -102,6 +112,11 @@ impl FlowControl {
     pub const fn cbfc(&self) -> Option<&Cbfc> {
         if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }
     }
+
+    /// The settings of a relay, where one runs.
+    pub const fn relay(&self) -> Option<&relay::settings::Relay> {
+        if let Self::Relay(relay) = self { Some(relay) } else { None }
+    }
 }
 
 /// The flow control of one port.
@@ -114,6 +129,7 @@ pub(crate) enum Scheme {
     Cbfc(Box<Credits>),
     PPfc(Box<PPfc>),
     CaPfc(Box<CaPfc>),
+    Relay(Box<Relay>),
 }
 
 impl Scheme {
@@ -126,6 +142,7 @@ impl Scheme {
             FlowControl::Cbfc(cbfc) => Self::Cbfc(Box::new(Credits::new(cbfc, look))),
             FlowControl::PPfc(p_pfc) => Self::PPfc(Box::new(PPfc::new(p_pfc, rate, key, look))),
             FlowControl::CaPfc(capfc) => Self::CaPfc(Box::new(CaPfc::new(capfc, rate))),
+            FlowControl::Relay(relay) => Self::Relay(Box::new(Relay::new(relay))),
         }
     }
 
@@ -148,6 +165,10 @@ impl Scheme {
                 capfc.configure(new, rate);
                 false
             }
+            (Self::Relay(relay), FlowControl::Relay(new)) => {
+                relay.configure(new);
+                false
+            }
             _ => {
                 *self = Self::new(settings, rate, key, look);
                 true
@@ -159,7 +180,7 @@ impl Scheme {
     #[inline]
     pub fn wakes(&self) -> bool {
         match self {
-            Self::Pfc => false,
+            Self::Pfc | Self::Relay(_) => false,
             Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) | Self::PPfc(_) | Self::CaPfc(_) => true,
         }
     }
@@ -168,7 +189,7 @@ impl Scheme {
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         match self {
-            Self::Pfc => {}
+            Self::Pfc | Self::Relay(_) => {}
             Self::Bifrost(bifrost) => bifrost.wake(now),
             Self::BifrostX(bifrost) => bifrost.wake(now),
             Self::Cbfc(credits) => credits.wake(now),
@@ -187,6 +208,7 @@ impl Scheme {
             Self::Cbfc(credits) => credits.deadline(),
             Self::PPfc(p_pfc) => p_pfc.deadline(),
             Self::CaPfc(capfc) => capfc.deadline(),
+            Self::Relay(relay) => relay.deadline(),
         }
     }
 
@@ -201,6 +223,19 @@ impl Scheme {
             Self::Cbfc(credits) => credits.on_deadline(now, look),
             Self::PPfc(p_pfc) => p_pfc.on_deadline(now, look, pauses),
             Self::CaPfc(capfc) => capfc.on_deadline(now, look, pauses),
+            Self::Relay(relay) => follow(Some(relay.on_deadline(now, look))),
+        }
+    }
+
+    /// The port whose received pauses it acts on, if it does: it must hear of each change there.
+    pub fn listens_to(&self) -> Option<PortId> {
+        if let Self::Relay(relay) = self { Some(relay.from()) } else { None }
+    }
+
+    /// Takes the pauses in force at the port that it listens to.
+    pub fn hear_pauses(&mut self, now: Nanos, ends: &PauseEnds) {
+        if let Self::Relay(relay) = self {
+            relay.hear_pauses(now, ends);
         }
     }
 
@@ -255,6 +290,7 @@ impl Scheme {
             (Self::Cbfc(credits), _) => SchemeReport::Cbfc(credits.report(Sequence::default())),
             (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report()),
             (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report()),
+            (Self::Relay(relay), _) => SchemeReport::Relay(relay.report()),
         }
     }
 }
@@ -392,6 +428,8 @@ pub enum SchemeReport {
     PPfc(PPfcReport),
     /// CaPFC.
     CaPfc(CaPfcReport),
+    /// A relay.
+    Relay(RelayReport),
 }
 
 impl SchemeReport {
@@ -422,6 +460,11 @@ impl SchemeReport {
     /// CaPFC, where it runs.
     pub fn capfc(&self) -> Option<&CaPfcReport> {
         if let Self::CaPfc(report) = self { Some(report) } else { None }
+    }
+
+    /// A relay, where one runs.
+    pub fn relay(&self) -> Option<&RelayReport> {
+        if let Self::Relay(report) = self { Some(report) } else { None }
     }
 }
 

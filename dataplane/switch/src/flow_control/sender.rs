@@ -19,6 +19,8 @@ pub(crate) enum Directive {
     /// one replaces it for the priorities that both name. A priority that is paused by [`Directive::Pause`] stays
     /// paused.
     PauseFor { priorities: PrioritySet, time: Interval, cause: PauseCause },
+    /// Pauses exactly these priorities, beside those of [`Directive::Pause`], until another one.
+    Hold { priorities: PrioritySet, cause: PauseCause },
 }
 
 /// The cause of a pause.
@@ -37,12 +39,21 @@ pub enum PauseCause {
     Predicted,
     /// CaPFC found an egress queue above its warning threshold.
     EgressWarning,
+    /// A relay passes on a pause that another port received.
+    Relayed,
 }
 
 impl PauseCause {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Threshold, Self::PoolFull, Self::Slot, Self::MemoryLow, Self::Predicted, Self::EgressWarning];
+    pub const ALL: [Self; 7] = [
+        Self::Threshold,
+        Self::PoolFull,
+        Self::Slot,
+        Self::MemoryLow,
+        Self::Predicted,
+        Self::EgressWarning,
+        Self::Relayed,
+    ];
 
     /// The name in reports; stable.
     pub const fn name(self) -> &'static str {
@@ -53,6 +64,7 @@ impl PauseCause {
             Self::MemoryLow => "memory_low",
             Self::Predicted => "predicted",
             Self::EgressWarning => "egress_warning",
+            Self::Relayed => "relayed",
         }
     }
 
@@ -94,7 +106,10 @@ pub(crate) struct PauseSender {
     /// The pause time of each frame.
     quanta: PauseQuanta,
     time: Interval,
+    /// Paused by [`Directive::Pause`].
     paused: PrioritySet,
+    /// Paused by [`Directive::Hold`].
+    held: PrioritySet,
     announced: PrioritySet,
     /// The cause of each pause in `paused`.
     cause: [PauseCause; Priority::COUNT],
@@ -116,6 +131,7 @@ impl PauseSender {
             quanta,
             time: quanta.interval_at(rate),
             paused: PrioritySet::EMPTY,
+            held: PrioritySet::EMPTY,
             announced: PrioritySet::EMPTY,
             cause: Default::default(),
             accounted_to: Default::default(),
@@ -137,6 +153,11 @@ impl PauseSender {
         match directive {
             Directive::Pause { priority, cause } => self.pause(priority, cause),
             Directive::Resume { priority } => self.paused = self.paused.without(priority),
+            Directive::Hold { priorities, cause } => {
+                let unannounced = priorities.difference(self.announced.union(self.paused));
+                unannounced.iter().for_each(|priority| self.accounted_to[priority.index()] = cause);
+                self.held = priorities;
+            }
             Directive::PauseFor { priorities, time, cause } => {
                 let quanta = PauseQuanta::covering(time, self.rate);
                 let time = quanta.interval_at(self.rate);
@@ -155,12 +176,18 @@ impl PauseSender {
         self.paused = self.paused.with(priority);
         self.cause[priority.index()] = cause;
         // The neighbour stays paused until the end of a pause is announced: that time counts to the first cause.
-        if !self.announced.contains(priority) {
+        if !self.announced.union(self.held).contains(priority) {
             self.accounted_to[priority.index()] = cause;
         }
     }
 
-    /// The priorities that are to be paused until further notice.
+    /// The priorities that are to be paused until further notice, whoever asked for it.
+    #[inline]
+    fn wanted(&self) -> PrioritySet {
+        self.paused.union(self.held)
+    }
+
+    /// The priorities that are to be paused until further notice by [`Directive::Pause`].
     #[inline]
     pub fn paused(&self) -> PrioritySet {
         self.paused
@@ -174,7 +201,7 @@ impl PauseSender {
     /// The time when the next frame is due: at once ([`Nanos::ZERO`]), at the next refresh, or never.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        if self.paused == self.announced && self.timed_for.is_empty() {
+        if self.wanted() == self.announced && self.timed_for.is_empty() {
             if self.announced.is_empty() {
                 return Nanos::NEVER;
             }
@@ -191,15 +218,15 @@ impl PauseSender {
         for priority in Priority::all() {
             times[priority.index()] = self.due(priority, now, start);
         }
-        self.announced = self.paused;
+        self.announced = self.wanted();
         self.timed_for = PrioritySet::EMPTY;
         times
     }
 
     fn due(&mut self, priority: Priority, now: Nanos, start: Nanos) -> Option<PauseQuanta> {
         let index = priority.index();
+        let paused = self.wanted().contains(priority);
         let sent = &mut self.sent[index];
-        let paused = self.paused.contains(priority);
         match (paused, self.announced.contains(priority)) {
             (true, false) => sent.xoff += 1,
             (true, true) if self.refresh_at[index] <= now => sent.refresh += 1,
@@ -257,7 +284,7 @@ impl PauseSender {
 
     /// Whether `priority` is paused at `now`, or will be by the next frame.
     pub fn is_paused(&self, priority: Priority, now: Nanos) -> bool {
-        let asked = self.paused.contains(priority) || self.timed_for.contains(priority);
+        let asked = self.wanted().contains(priority) || self.timed_for.contains(priority);
         asked || self.paused_until(priority) > now
     }
 
@@ -409,6 +436,33 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_lasts_as_long_as_a_threshold_or_a_relay_asks_for_it() {
+        let hold = |priorities| Directive::Hold { priorities, cause: PauseCause::Relayed };
+        let p3 = PrioritySet::EMPTY.with(P3);
+        // Who pauses first and who resumes first.
+        for (by_threshold_first, threshold_ends_first) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let mut sender = sender();
+            let pause = Directive::Pause { priority: P3, cause: PauseCause::Threshold };
+            let both = if by_threshold_first { [pause, hold(p3)] } else { [hold(p3), pause] };
+            sender.follow(both[0]);
+            assert_eq!(sender.take_due(Nanos(0), Nanos(0))[3], Some(PauseQuanta(1_000)));
+            sender.follow(both[1]);
+            assert_eq!(sender.deadline(), Nanos(2_560), "nothing but the refresh is due");
+            let ends = [Directive::Resume { priority: P3 }, hold(PrioritySet::EMPTY)];
+            let [first, last] = if threshold_ends_first { [0, 1] } else { [1, 0] };
+            sender.follow(ends[first]);
+            assert_eq!(sender.take_due(Nanos(10), Nanos(10)), PauseTimes::default());
+            assert!(sender.is_paused(P3, Nanos(10)));
+            sender.follow(ends[last]);
+            assert_eq!(sender.take_due(Nanos(20), Nanos(20))[3], Some(PauseQuanta::ZERO));
+            let cause = if by_threshold_first { PauseCause::Threshold } else { PauseCause::Relayed };
+            assert_eq!(sender.paused_for(P3, cause, Nanos(9_000)), Interval(20));
+        }
+    }
+
+    #[test]
     fn new_settings_hold_from_the_next_frame_on() {
         let mut sender = sender();
         sender.configure(PauseQuanta(500), BitRate::gigabits(200));
@@ -420,6 +474,9 @@ mod tests {
     #[test]
     fn causes_have_names_of_their_own() {
         let names = PauseCause::ALL.map(PauseCause::name);
-        assert_eq!(names, ["threshold", "pool_full", "slot", "memory_low", "predicted", "egress_warning"]);
+        assert_eq!(
+            names,
+            ["threshold", "pool_full", "slot", "memory_low", "predicted", "egress_warning", "relayed"]
+        );
     }
 }

@@ -101,7 +101,13 @@ impl IngressPort {
             holding: self.holding,
         };
         let (flow_control, key) = (settings.flow_control, program.hash_key());
-        if self.scheme.configure(flow_control, settings.rate, key, look) || advertises_anew {
+        let restarts = self.scheme.configure(flow_control, settings.rate, key, look);
+        if restarts {
+            // No other scheme knows what it holds.
+            let (priorities, cause) = (PrioritySet::EMPTY, PauseCause::default());
+            self.pauses.follow(Directive::Hold { priorities, cause });
+        }
+        if restarts || advertises_anew {
             self.wake(now);
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);

@@ -134,4 +134,8 @@ pub enum NotLive {
     PortName { running: String, wanted: String },
     #[error("port {port}: queues and their priorities cannot change while the gateway runs")]
     Queues { port: String },
+    #[error(
+        "port {port}: a relay cannot join two ports while the gateway runs, because they may be on two cores"
+    )]
+    Relay { port: String },
 }

@@ -121,8 +121,8 @@ impl Program {
     /// Checks that it can replace `old` while frames are inside.
     ///
     /// # Errors
-    /// [`NotLive`] names the setting that cannot change while the switch runs: the ports, their names, and the
-    /// priorities of their queues.
+    /// [`NotLive`] names the setting that cannot change while the switch runs: the ports, their names, the
+    /// priorities of their queues, and which of them a relay joins: these must be of one shard.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {
@@ -137,10 +137,19 @@ impl Program {
         let differ = |(running, wanted): &(&PortSettings, &PortSettings)| {
             running.queues.iter().map(|it| it.priority).ne(wanted.queues.iter().map(|it| it.priority))
         };
-        match both.find(differ) {
-            Some((running, _)) => Err(NotLive::Queues { port: running.name.clone() }),
-            None => Ok(()),
+        if let Some((running, _)) = both.find(differ) {
+            return Err(NotLive::Queues { port: running.name.clone() });
         }
+        let joined = |settings: &Settings, [port, from]: [PortId; 2]| {
+            let from_of = |port: PortId| settings.ports[port.index()].flow_control.relay().map(|it| it.from);
+            from_of(port) == Some(from) || from_of(from) == Some(port)
+        };
+        let mut relays = (0..).map(PortId).zip(&new.ports);
+        let anew = relays.find_map(|(port, settings)| {
+            let from = settings.flow_control.relay()?.from;
+            (!joined(old, [port, from])).then(|| settings.name.clone())
+        });
+        anew.map_or(Ok(()), |port| Err(NotLive::Relay { port }))
     }
 }
 

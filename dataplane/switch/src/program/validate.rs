@@ -7,6 +7,7 @@ use super::{
     BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold, Watchdog,
 };
+use crate::flow_control::relay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
@@ -22,6 +23,11 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         }
         validate_port(port, &settings.buffer)?;
     }
+    let relays: Vec<_> = settings.ports.iter().map(|port| port.flow_control.relay().copied()).collect();
+    relay::settings::validate_together(&relays).map_err(|(port, error)| ProgramError::FlowControl {
+        port: settings.ports[port.index()].name.clone(),
+        error: error.into(),
+    })?;
     settings.forwarding.validate(&settings.ports)?;
     lscc::validate_together(settings)
 }

@@ -47,12 +47,17 @@ impl<F: Frame> Shard<F> {
     /// messages by it, and the other end rejects lower numbers as old.
     ///
     /// # Panics
-    /// If `owners` or `ledger` do not match the ports of `program`, or `ledger` has no row for `id` or an owner: a
-    /// mistake of the caller, not of a configuration. Two shards of a ledger must not share an id, which is not
-    /// checked: their totals would be lost.
+    /// If `owners` or `ledger` do not match the ports of `program`, `ledger` has no row for `id` or an owner, or a relay
+    /// joins ports of two shards: a mistake of the caller, not of a configuration. Two shards of a ledger must not share
+    /// an id, which is not checked: their totals would be lost.
     pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
         let ports = program.settings().ports.len();
         assert!(owners.len() == ports && ledger.ports() == ports);
+        let mut relays = program.settings().ports.iter().zip(&owners);
+        let is_whole = |owner, from: PortId| owners[from.index()] == owner;
+        assert!(
+            relays.all(|(port, owner)| port.flow_control.relay().is_none_or(|it| is_whole(*owner, it.from)))
+        );
         assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
         Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }
     }

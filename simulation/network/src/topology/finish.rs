@@ -91,7 +91,13 @@ impl Plan {
             .nodes
             .iter()
             .zip(sites)
-            .map(|(node, &site)| Node { name: node.name.clone(), role: node.role, site, ports: Vec::new() })
+            .map(|(node, &site)| Node {
+                name: node.name.clone(),
+                role: node.role,
+                relay: node.relay,
+                site,
+                ports: Vec::new(),
+            })
             .collect();
         let mut links = Vec::with_capacity(self.links.len());
         let [mut pairs, mut seen] = [BTreeMap::new(), BTreeMap::new()];

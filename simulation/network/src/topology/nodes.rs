@@ -39,6 +39,8 @@ pub struct Node {
     pub name: String,
     /// Its role.
     pub role: Role,
+    /// Whether it is a switch that relays pauses between its two ports.
+    pub relay: bool,
     /// Its site, numbered from zero: nodes of a site reach each other without long-haul links.
     pub site: usize,
     /// Its ports, in the order of its links.

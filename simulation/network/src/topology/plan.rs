@@ -19,6 +19,8 @@ pub struct PlannedNode {
     pub name: String,
     /// Its role.
     pub role: Role,
+    /// Whether it is a switch that relays pauses between its two links.
+    pub relay: bool,
 }
 
 /// The properties of a link.
@@ -209,7 +211,7 @@ impl Plan {
 
     /// Adds a node; returns its index.
     pub fn add(&mut self, name: impl Into<String>, role: Role) -> usize {
-        self.nodes.push(PlannedNode { name: name.into(), role });
+        self.nodes.push(PlannedNode { name: name.into(), role, relay: false });
         self.nodes.len() - 1
     }
 

@@ -96,7 +96,7 @@ pub enum DataCenter {
 }
 
 /// Two data centers with the gateways `gw-east` and `gw-west`, which one or more long links join. All other
-/// names begin with `east-` or `west-`.
+/// names begin with `east-` or `west-`, but for relays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoDataCenters {
     /// The data centers behind `gw-east` and `gw-west`.
@@ -107,6 +107,9 @@ pub struct TwoDataCenters {
     pub long_links: usize,
     /// The properties of these links.
     pub long_link: LinkWish,
+    /// Whether a relay stands beside the gateway at each end of a long link: `relay-east` and `relay-west`, or
+    /// `relay-east0`... if there are several links.
+    pub relays: bool,
 }
 
 /// Checks that a count is within its range.
@@ -277,10 +280,24 @@ impl TwoDataCenters {
                 plan.join(switch, *gateway, self.gateway_link);
             }
         }
-        for _ in 0..self.long_links {
-            plan.join(gateways[0], gateways[1], LinkWish { long: true, ..self.long_link });
+        for number in 0..self.long_links {
+            let ends = if self.relays { self.draw_relays(&mut plan, number, gateways) } else { gateways };
+            plan.join(ends[0], ends[1], LinkWish { long: true, ..self.long_link });
         }
         Ok(plan)
+    }
+
+    /// Adds the relays of one long link, each as far from its gateway as the switches of the data center are; returns
+    /// them.
+    fn draw_relays(&self, plan: &mut Plan, number: usize, gateways: [usize; 2]) -> [usize; 2] {
+        let suffix = if self.long_links > 1 { number.to_string() } else { String::new() };
+        let short = LinkWish { rate: self.long_link.rate, long: false, ..self.gateway_link };
+        [("east", gateways[0]), ("west", gateways[1])].map(|(site, gateway)| {
+            let relay = plan.add(format!("relay-{site}{suffix}"), Role::Switch);
+            plan.nodes[relay].relay = true;
+            plan.join(gateway, relay, short);
+            relay
+        })
     }
 }
 

@@ -22,7 +22,7 @@ fn leaf_spine() -> LeafSpine {
 
 fn two_data_centers() -> TwoDataCenters {
     let site = DataCenter::FatTree(tree(4));
-    TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 1, long_link: long() }
+    TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 1, long_link: long(), relays: false }
 }
 
 /// Follows every path that the routes allow; returns its number of links, if all paths have the same.
@@ -92,9 +92,34 @@ fn between_data_centers_everything_passes_the_gateways() {
 }
 
 #[test]
+fn a_relay_stands_at_each_end_of_each_long_link() {
+    let with = |long_links| {
+        let plan = TwoDataCenters { relays: true, long_links, ..two_data_centers() };
+        plan.plan().unwrap().finish().unwrap()
+    };
+    let ports = |topology: &Topology, name| {
+        let node = topology.node(topology.find(name).unwrap());
+        let names: Vec<_> = node.ports.iter().map(|port| port.name.clone()).collect();
+        (node.relay, names)
+    };
+    let one = with(1);
+    assert_eq!(follow(&one, one.find("east-h0").unwrap(), one.find("west-h0").unwrap()), Some(11));
+    assert_eq!(ports(&one, "relay-east"), (true, vec!["gw-east".into(), "relay-west".into()]));
+    let (is_relay, of_gateway) = ports(&one, "gw-west");
+    assert!(!is_relay && of_gateway.last().is_some_and(|it| it == "relay-west"), "{of_gateway:?}");
+    let wish = |name: &str| one.links.iter().find(|link| link.name == name).unwrap().wish;
+    assert_eq!(wish("long"), long());
+    let short = wish("gw-east/relay-east");
+    assert_eq!((short.rate, short.delay, short.long), (long().rate, self::wish().delay, false));
+
+    let two = with(2);
+    assert_eq!(ports(&two, "relay-west1"), (true, vec!["gw-west".into(), "relay-east1".into()]));
+}
+
+#[test]
 fn parallel_links_are_told_apart_and_share_the_flows() {
     let site = DataCenter::Hosts { hosts: 2, link: wish() };
-    let plan = TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 2, long_link: long() };
+    let plan = TwoDataCenters { sites: [site; 2], long_links: 2, ..two_data_centers() };
     let topology = plan.plan().unwrap().finish().unwrap();
     let gateway = topology.find("gw-east").unwrap();
     let names: Vec<&str> = topology.node(gateway).ports.iter().map(|port| port.name.as_str()).collect();

@@ -426,6 +426,7 @@ impl<F: Frame> Fabric<F> {
                 return;
             }
         };
+        self.pass_on(now, port);
         self.ingress[port.index()].counters.consumed[consumed.index()].count(frame.length());
     }
 }

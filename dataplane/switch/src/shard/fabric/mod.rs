@@ -54,6 +54,8 @@ pub(super) struct Fabric<F> {
     unsettled: PortSet,
     /// Ports of this shard with a paused group.
     paused: PortSet,
+    /// For each port, those whose schemes listen to the pauses that it receives.
+    listeners: Vec<PortSet>,
     /// Ports whose deadline may have changed since the last query.
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
@@ -82,6 +84,7 @@ impl<F: Frame> Fabric<F> {
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
             paused: PortSet::EMPTY,
+            listeners: vec![PortSet::EMPTY; ports],
             changed: PortSet::first(ports),
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
@@ -91,6 +94,7 @@ impl<F: Frame> Fabric<F> {
             owners,
         };
         fabric.configure_senders(program, &mut senders_of(program));
+        fabric.listen(Nanos::ZERO);
         fabric
     }
 
@@ -157,6 +161,7 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
         self.configure_senders(new, spare);
+        self.listen(now);
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;

@@ -35,6 +35,7 @@ impl<F: Frame> Fabric<F> {
             let priority = program.port(port).queues[queue.index()].priority;
             watchdog_log.push(WatchdogEvent { at: now, port, queue, priority, change });
         });
+        self.pass_on(now, port);
         self.drop_condemned(port);
     }
 
