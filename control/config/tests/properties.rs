@@ -452,14 +452,21 @@ fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
 fn gateway() -> impl Strategy<Value = Gateway> {
     settings()
         .prop_flat_map(|(settings, links)| (Just(settings), runtime(links.clone()), Just(links)))
-        .prop_map(|(settings, runtime, links)| Gateway {
-            name: "gw".into(),
-            seed_stated: true,
-            program: Arc::new(Program::new(settings).unwrap()),
-            links,
-            cell_occupancy: 1.25,
-            runtime,
-            warnings: Vec::new(),
+        .prop_map(|(settings, mut runtime, links)| {
+            if settings.ports.iter().any(|port| port.flow_control.relay().is_some()) {
+                // Its ports have one core.
+                runtime.devices.iter_mut().flatten().for_each(|device| device.core = None);
+            }
+            let (name, program) = ("gw".into(), Arc::new(Program::new(settings).unwrap()));
+            Gateway {
+                name,
+                seed_stated: true,
+                program,
+                links,
+                cell_occupancy: 1.25,
+                runtime,
+                warnings: Vec::new(),
+            }
         })
 }
 
