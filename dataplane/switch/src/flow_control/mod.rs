@@ -13,6 +13,7 @@ pub mod cbfc;
 mod look;
 pub mod p_pfc;
 pub(crate) mod pause_time;
+pub mod port_grants;
 mod rota;
 mod sender;
 mod sequence;
@@ -33,7 +34,9 @@ use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
 use p_pfc::settings::PPfcError;
 use p_pfc::{PPfc, PPfcReport};
-use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, WireBytes};
+use port_grants::{Behind, PortGrants, PortGrantsReport};
+use std::sync::Arc;
+use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
@@ -53,6 +56,8 @@ pub enum FlowControl {
     PPfc(p_pfc::settings::PPfc),
     /// Pauses for the ports that congest an egress queue.
     CaPfc(capfc::settings::CaPfc),
+    /// Time slots, announced as grants for each port behind the peer's.
+    PortGrants(port_grants::settings::PortGrants),
 }
 
 /// An error in the settings of a scheme.
@@ -87,15 +92,22 @@ impl FlowControl {
             Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
             Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
             Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
+            Self::PortGrants(it) => Ok(bifrostx::timed(it.slots).validate(rate, max_frame, lossless)?),
         }
     }
 
-    /// The settings of the slots, where Bifrost or BifrostX runs.
+    /// The settings of the slots, where Bifrost, BifrostX or port grants run.
     pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
         match self {
             Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
+            Self::PortGrants(it) => Some(&it.slots),
             _ => None,
         }
+    }
+
+    /// The settings of port grants, where they run.
+    pub const fn port_grants(&self) -> Option<&port_grants::settings::PortGrants> {
+        if let Self::PortGrants(it) = self { Some(it) } else { None }
     }
 
     /// The settings of credits, where they run.
@@ -114,6 +126,7 @@ pub(crate) enum Scheme {
     Cbfc(Box<Credits>),
     PPfc(Box<PPfc>),
     CaPfc(Box<CaPfc>),
+    PortGrants(Box<PortGrants>),
 }
 
 impl Scheme {
@@ -126,6 +139,7 @@ impl Scheme {
             FlowControl::Cbfc(cbfc) => Self::Cbfc(Box::new(Credits::new(cbfc, look))),
             FlowControl::PPfc(p_pfc) => Self::PPfc(Box::new(PPfc::new(p_pfc, rate, key, look))),
             FlowControl::CaPfc(capfc) => Self::CaPfc(Box::new(CaPfc::new(capfc, rate))),
+            FlowControl::PortGrants(it) => Self::PortGrants(Box::new(PortGrants::new(it, rate, look))),
         }
     }
 
@@ -144,6 +158,7 @@ impl Scheme {
                 p_pfc.configure(new, rate, key);
                 false
             }
+            (Self::PortGrants(it), FlowControl::PortGrants(new)) => it.configure(new, rate, look),
             (Self::CaPfc(capfc), FlowControl::CaPfc(new)) => {
                 capfc.configure(new, rate);
                 false
@@ -155,12 +170,19 @@ impl Scheme {
         }
     }
 
+    /// Learns what is behind the ports of the switch, from its routes.
+    pub fn learn(&mut self, behind: &Arc<Behind>, look: Look<'_>) {
+        if let Self::PortGrants(it) = self {
+            it.learn(behind, look);
+        }
+    }
+
     /// Whether it sleeps until data comes in, and needs [`Scheme::wake`].
     #[inline]
     pub fn wakes(&self) -> bool {
         match self {
             Self::Pfc => false,
-            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) | Self::PPfc(_) | Self::CaPfc(_) => true,
+            _ => true,
         }
     }
 
@@ -174,6 +196,7 @@ impl Scheme {
             Self::Cbfc(credits) => credits.wake(now),
             Self::PPfc(p_pfc) => p_pfc.wake(now),
             Self::CaPfc(capfc) => capfc.wake(now),
+            Self::PortGrants(it) => it.wake(now),
         }
     }
 
@@ -187,6 +210,7 @@ impl Scheme {
             Self::Cbfc(credits) => credits.deadline(),
             Self::PPfc(p_pfc) => p_pfc.deadline(),
             Self::CaPfc(capfc) => capfc.deadline(),
+            Self::PortGrants(it) => it.deadline(),
         }
     }
 
@@ -201,13 +225,15 @@ impl Scheme {
             Self::Cbfc(credits) => credits.on_deadline(now, look),
             Self::PPfc(p_pfc) => p_pfc.on_deadline(now, look, pauses),
             Self::CaPfc(capfc) => capfc.on_deadline(now, look, pauses),
+            Self::PortGrants(it) => follow(it.on_deadline(now, look)),
         }
     }
 
     /// Takes a message that came in through the port, in the format of the scheme.
     pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
         match (self, message) {
-            (Self::BifrostX(bifrost), Message::Slot(slot)) => bifrost.hear(now, slot),
+            (Self::BifrostX(bifrost), Message::Slot(slot)) => bifrost.hear(now, &slot.head),
+            (Self::PortGrants(it), Message::FarPort(grants)) => it.hear(now, &grants.head),
             (Self::Cbfc(credits), Message::Credit(credit)) => credits.hear(now, credit, look),
             _ => {}
         }
@@ -227,6 +253,7 @@ impl Scheme {
         match self {
             Self::BifrostX(bifrost) => bifrost.has_message(),
             Self::Cbfc(credits) => credits.has_message(),
+            Self::PortGrants(it) => it.has_message(),
             _ => false,
         }
     }
@@ -236,6 +263,7 @@ impl Scheme {
         match self {
             Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
             Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
+            Self::PortGrants(it) => it.take_message(),
             _ => None,
         }
     }
@@ -255,6 +283,10 @@ impl Scheme {
             (Self::Cbfc(credits), _) => SchemeReport::Cbfc(credits.report(Sequence::default())),
             (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report()),
             (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report()),
+            (Self::PortGrants(it), Some(UpstreamCounters::PortGrants(counters))) => {
+                SchemeReport::PortGrants(it.report(counters))
+            }
+            (Self::PortGrants(it), _) => SchemeReport::PortGrants(it.report(Default::default())),
         }
     }
 }
@@ -273,6 +305,7 @@ pub(crate) struct Outgoing {
 pub(crate) enum Upstream {
     BifrostX(bifrostx::Upstream),
     Cbfc(cbfc::Upstream),
+    PortGrants(port_grants::Upstream),
 }
 
 /// What it has counted.
@@ -280,20 +313,25 @@ pub(crate) enum Upstream {
 pub(crate) enum UpstreamCounters {
     BifrostX(bifrostx::UpstreamCounters),
     Cbfc(Sequence),
+    PortGrants(port_grants::UpstreamCounters),
 }
 
 impl Upstream {
-    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame` and these `lossless`
-    /// priorities; `None` if pauses alone limit it.
+    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame`, these `lossless` priorities, and
+    /// `queues` of these priorities; `None` if pauses alone limit it.
     pub fn new(
         settings: FlowControl,
         rate: BitRate,
         max_frame: Bytes,
         lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority> + Clone,
     ) -> Option<Box<Self>> {
         let upstream = match settings {
             FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
             FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+            FlowControl::PortGrants(it) => {
+                Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
+            }
             _ => return None,
         };
         Some(Box::new(upstream))
@@ -306,45 +344,67 @@ impl Upstream {
         rate: BitRate,
         max_frame: Bytes,
         lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority>,
     ) -> bool {
         match (self, settings) {
             (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
             (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
+            (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
+                return it.configure(&new, rate, lossless, queues);
+            }
             _ => return false,
         }
         true
     }
 
-    /// The priorities that may not send at `now`.
+    /// The queues that may not send at `now`. `queues_of` returns those of some priorities.
     #[inline]
-    pub fn closed(&mut self, now: Nanos) -> PrioritySet {
+    pub fn closed(&mut self, now: Nanos, queues_of: impl FnOnce(PrioritySet) -> QueueSet) -> QueueSet {
         match self {
-            Self::BifrostX(it) => it.closed(now),
-            Self::Cbfc(it) => it.closed(),
+            Self::BifrostX(it) => queues_of(it.closed(now)),
+            Self::Cbfc(it) => queues_of(it.closed()),
+            Self::PortGrants(it) => it.closed(now),
         }
     }
 
-    /// The priorities that may not send, and the time at which they will if no message comes.
+    /// Whether `queue`, of `priority`, may not send; and the time at which it will if no message comes.
     #[inline]
-    pub fn closed_until(&self) -> (PrioritySet, Nanos) {
-        match self {
-            Self::BifrostX(it) => it.closed_until(),
-            Self::Cbfc(it) => (it.closed(), Nanos::NEVER),
-        }
+    pub fn closed_until(&self, queue: QueueId, priority: Priority) -> Option<Nanos> {
+        let (closed, until) = match self {
+            Self::BifrostX(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(priority), until)
+            }
+            Self::Cbfc(it) => (it.closed().contains(priority), Nanos::NEVER),
+            Self::PortGrants(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(queue), until)
+            }
+        };
+        closed.then_some(until)
     }
 
-    /// Whether `priority`, which was open at the last query, still is.
+    /// Charges a frame of `queue`, of `priority`, that leaves at `now`.
     #[inline]
-    pub fn may_send(&self, priority: Priority) -> bool {
-        !self.closed_until().0.contains(priority)
-    }
-
-    /// Charges a frame of `priority` that leaves at `now`.
-    #[inline]
-    pub fn spend(&mut self, now: Nanos, priority: Priority, bytes: WireBytes) {
+    pub fn spend(&mut self, now: Nanos, queue: QueueId, priority: Priority, bytes: WireBytes) {
         match self {
             Self::BifrostX(it) => it.spend(now, priority, bytes),
             Self::Cbfc(it) => it.spend(priority, bytes),
+            Self::PortGrants(it) => it.spend(now, queue, bytes),
+        }
+    }
+
+    /// The port grants that steer frames to queues of far ports, if any do.
+    #[inline]
+    pub fn steering(&self) -> Option<&port_grants::Upstream> {
+        if let Self::PortGrants(it) = self { Some(it).filter(|it| it.steers()) } else { None }
+    }
+
+    /// Notes the queues that hold frames, at a time when none is on its way to a queue.
+    #[inline]
+    pub fn note_waiting(&mut self, waiting: QueueSet) {
+        if let Self::PortGrants(it) = self {
+            it.note_waiting(waiting);
         }
     }
 
@@ -353,6 +413,7 @@ impl Upstream {
         match (self, message) {
             (Self::BifrostX(_), Message::Slot(_)) => true,
             (Self::Cbfc(it), Message::Credit(credit)) => it.counts_as(credit),
+            (Self::PortGrants(_), Message::FarPort(_) | Message::Behind(_)) => true,
             _ => false,
         }
     }
@@ -363,6 +424,11 @@ impl Upstream {
         match (self, message) {
             (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
             (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
+            (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
+            (Self::PortGrants(it), Message::Behind(page)) => {
+                it.take_page(page);
+                false
+            }
             _ => false,
         }
     }
@@ -370,8 +436,9 @@ impl Upstream {
     /// What it has counted.
     pub fn counters(&self) -> UpstreamCounters {
         match self {
-            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters),
+            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),
             Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
+            Self::PortGrants(it) => UpstreamCounters::PortGrants(it.counters()),
         }
     }
 }
@@ -392,14 +459,17 @@ pub enum SchemeReport {
     PPfc(PPfcReport),
     /// CaPFC.
     CaPfc(CaPfcReport),
+    /// Port grants.
+    PortGrants(PortGrantsReport),
 }
 
 impl SchemeReport {
-    /// The slots, where Bifrost or BifrostX runs.
+    /// The slots, where Bifrost, BifrostX or port grants run.
     pub fn bifrost(&self) -> Option<&BifrostReport> {
         match self {
             Self::Bifrost(report) => Some(report),
             Self::BifrostX(report) => Some(&report.slots),
+            Self::PortGrants(report) => Some(&report.slots),
             _ => None,
         }
     }
@@ -407,6 +477,11 @@ impl SchemeReport {
     /// BifrostX, where it runs.
     pub fn bifrostx(&self) -> Option<&BifrostXReport> {
         if let Self::BifrostX(report) = self { Some(report) } else { None }
+    }
+
+    /// Port grants, where they run.
+    pub fn port_grants(&self) -> Option<&PortGrantsReport> {
+        if let Self::PortGrants(report) = self { Some(report) } else { None }
     }
 
     /// Credits, where they run.

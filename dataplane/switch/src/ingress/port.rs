@@ -68,11 +68,13 @@ impl IngressPort {
             shared_held: Bytes(pools.shared_held()),
             holding,
         };
+        let mut scheme = Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look);
+        scheme.learn(program.behind(id), look);
         Self {
             id,
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
-            scheme: Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look),
+            scheme,
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
             advertiser: settings
@@ -101,7 +103,9 @@ impl IngressPort {
             holding: self.holding,
         };
         let (flow_control, key) = (settings.flow_control, program.hash_key());
-        if self.scheme.configure(flow_control, settings.rate, key, look) || advertises_anew {
+        let restarts = self.scheme.configure(flow_control, settings.rate, key, look);
+        self.scheme.learn(program.behind(self.id), look);
+        if restarts || advertises_anew {
             self.wake(now);
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);
