@@ -13,7 +13,7 @@ use switch::flow_control::port_grants::PortGrantsReport;
 use switch::flow_control::port_grants::settings::PortGrants;
 use switch::program::{FlowControl, ForwardingSettings, Neighbour, Route, RouteSettings, Settings};
 use switch::{DropReason, PortInspection};
-use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind};
 use wire::grants::{self, behind, far_port};
 

@@ -129,7 +129,8 @@ impl EgressPort {
             waiting[index] += queue.waiting();
             sent[index] += queue.counters.transmitted;
         }
-        Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire) }
+        let in_first = core::array::from_fn(|index| self.queues[index].waiting().frames);
+        Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire), in_first }
     }
 
     /// The port grants that steer its frames to queues of far ports, if any do.

@@ -298,6 +298,8 @@ pub(crate) struct Outgoing {
     pub waiting: [WireBytes; Priority::COUNT],
     /// All bytes sent so far.
     pub sent: [WireBytes; Priority::COUNT],
+    /// Frames that wait in the first queue of each priority.
+    pub in_first: [u64; Priority::COUNT],
 }
 
 /// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
@@ -426,7 +428,7 @@ impl Upstream {
             (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
             (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
             (Self::PortGrants(it), Message::Behind(page)) => {
-                it.take_page(page);
+                it.take_page(page, &outgoing.in_first);
                 false
             }
             _ => false,

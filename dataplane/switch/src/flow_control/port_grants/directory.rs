@@ -1,10 +1,14 @@
 //! What the other end of a long link has told of the destinations behind its ports: a table of fixed size, and the change
 //! from one edition to the next.
 //!
-//! A frame must not overtake another one of its flow, which waits in the queue of the old edition. So a destination changes
-//! its queue only after the old one was empty, and never goes back: while an edition is replaced, `Directory` has both, and
-//! notes for each queue whether it has been empty since. A queue that is never empty keeps its destinations, and the next
-//! edition waits.
+//! A frame must not overtake another one of its flow, which waits in the queue of the old edition.
+//!
+//! - A destination that had no far port leaves the first queue of its priority at once. The queues of far ports are held
+//!   until that queue has sent what waited in it then.
+//! - A destination that had a far port changes its queue only after that was empty, and never goes back: while an edition
+//!   is replaced, `Directory` has both, and notes for each queue whether it has been empty since. A queue that is never
+//!   empty keeps its destinations, and the next edition waits. Holding others for it would let a far port that has stopped
+//!   stop them, too.
 
 use super::settings::Layout;
 use crate::hash::{HashKey, KeyedHash};
@@ -175,6 +179,10 @@ pub(super) struct Directory {
     next: Edition,
     /// While the next edition is to replace the current one: the queues that were empty since.
     emptied: Option<QueueSet>,
+    /// Frames that the first queue of each priority is to send before the queues of far ports may.
+    behind: [u64; Priority::COUNT],
+    /// The queues that wait for these frames.
+    held: QueueSet,
     pages: u64,
     editions: u64,
     refused: u64,
@@ -189,6 +197,8 @@ impl Directory {
             current: Edition::new(),
             next: Edition::new(),
             emptied: None,
+            behind: [0; Priority::COUNT],
+            held: QueueSet::EMPTY,
             pages: 0,
             editions: 0,
             refused: 0,
@@ -206,23 +216,69 @@ impl Directory {
         }
     }
 
-    /// Takes a page. Pages of another edition are ignored until the last one is in force.
-    pub fn take(&mut self, page: &Message) {
+    /// Takes a page, while so many frames wait in the `first` queue of each priority. Pages of another edition are ignored
+    /// until the last one is in force.
+    pub fn take(&mut self, page: &Message, first: &[u64; Priority::COUNT]) {
         self.pages += 1;
         if self.emptied.is_some() || (self.editions > 0 && page.edition == self.current.number) {
             return;
         }
         if self.next.add(&self.hash, page) {
-            self.emptied = Some(QueueSet::EMPTY);
+            self.emptied = Some(QueueSet::first(Priority::COUNT));
+            self.behind = *first;
+            self.hold();
+        }
+    }
+
+    /// Holds the queues of far ports at priorities of which frames are to be sent first.
+    fn hold(&mut self) {
+        let waits = |queue: &QueueId| {
+            Priority::all().any(|it| {
+                self.behind[it.index()] > 0
+                    && (1..=self.layout.far_ports()).any(|port| self.layout.queue(port, it) == *queue)
+            })
+        };
+        let far = QueueSet::first(QueueSet::CAPACITY).difference(QueueSet::first(Priority::COUNT));
+        self.held = far.iter().filter(waits).collect();
+    }
+
+    /// The queues that may not send yet.
+    #[inline]
+    pub fn held(&self) -> QueueSet {
+        self.held
+    }
+
+    /// Notes that a frame of `queue` has left.
+    #[inline]
+    pub fn note_sent(&mut self, queue: QueueId) {
+        if !self.held.is_empty()
+            && let Some(behind) = self.behind.get_mut(queue.index())
+        {
+            *behind = behind.saturating_sub(1);
+            if *behind == 0 {
+                self.hold();
+            }
         }
     }
 
     /// Notes the queues that hold frames now, at a time when none is on its way to a queue.
     #[inline]
     pub fn note_waiting(&mut self, waiting: QueueSet) {
+        if !self.held.is_empty() {
+            self.release(waiting);
+        }
         if let Some(emptied) = self.emptied {
             self.note_emptied(emptied.union(QueueSet::first(QueueSet::CAPACITY).difference(waiting)));
         }
+    }
+
+    /// Holds nothing for a queue that is empty: its frames may have been dropped.
+    #[cold]
+    fn release(&mut self, waiting: QueueSet) {
+        for priority in Priority::all().filter(|it| !waiting.contains((*it).into())) {
+            self.behind[priority.index()] = 0;
+        }
+        self.hold();
     }
 
     #[cold]
@@ -281,7 +337,7 @@ mod tests {
     /// Tells it one edition of a single page, with empty queues.
     fn tell(directory: &mut Directory, edition: u32, destinations: &[(&str, u8)]) {
         let entries: Vec<_> = destinations.iter().map(|(prefix, port)| destination(prefix, *port)).collect();
-        directory.take(&Message::new(edition, 0, 1, &entries));
+        directory.take(&Message::new(edition, 0, 1, &entries), &[0; 8]);
         directory.note_waiting(NONE);
     }
 
@@ -315,7 +371,7 @@ mod tests {
             (page(1, 2, "10.2.0.0/16"), 0),
             (page(1, 0, "10.0.0.0/16"), 3),
         ] {
-            directory.take(&page);
+            directory.take(&page, &[0; 8]);
             directory.note_waiting(NONE);
             assert_eq!(directory.counters().destinations, known);
         }
@@ -329,18 +385,41 @@ mod tests {
         let waiting = |ports: &[u8]| ports.iter().map(|it| directory.layout.queue(*it, P3)).collect();
         let [first, second, none] = [waiting(&[1]), waiting(&[2]), waiting(&[])];
         let page = Message::new(2, 0, 1, &[destination("10.1.0.0/16", 2), destination("10.2.0.0/16", 1)]);
-        directory.take(&page);
+        directory.take(&page, &[0; 8]);
         let ports = |directory: &Directory| ["10.1.0.1", "10.2.0.1"].map(|it| port(directory, it));
         assert_eq!(ports(&directory), [1, 2]);
         directory.note_waiting(first);
         assert_eq!(ports(&directory), [1, 1], "the second was empty");
         directory.note_waiting(first.union(second));
         assert_eq!(ports(&directory), [1, 1]);
-        directory.take(&Message::new(3, 0, 1, &[]));
+        directory.take(&Message::new(3, 0, 1, &[]), &[0; 8]);
         directory.note_waiting(second);
         assert_eq!(ports(&directory), [2, 1]);
         directory.note_waiting(none);
         assert_eq!((ports(&directory), directory.counters().editions), ([2, 1], 2));
+    }
+
+    #[test]
+    fn what_waits_when_a_list_comes_leaves_before_the_frames_of_far_ports_at_its_priority() {
+        let mut directory = directory();
+        let mut first = [0; Priority::COUNT];
+        (first[P3.index()], first[5]) = (2, 9);
+        let page = Message::new(1, 0, 1, &[destination("10.1.0.0/16", 1)]);
+        directory.take(&page, &first);
+        assert_eq!(port(&directory, "10.1.0.1"), 1, "though its old queue is not empty");
+        let queue = directory.layout.queue(1, P3);
+        for held in [true, true, false] {
+            assert_eq!(directory.held().contains(queue), held);
+            directory.note_sent(P3.into());
+        }
+        assert_eq!(directory.held(), NONE, "nothing is held for a lossy priority");
+        let mut other = first;
+        other[P3.index()] = 7;
+        directory.note_waiting(NONE);
+        directory.take(&Message::new(2, 0, 1, &[]), &other);
+        assert!(directory.held().contains(queue));
+        directory.note_waiting(NONE);
+        assert_eq!(directory.held(), NONE, "what has been dropped holds nothing");
     }
 
     #[test]
@@ -353,7 +432,7 @@ mod tests {
             })
             .collect();
         for (chunk, page) in entries.chunks(PER_PAGE).zip(0..) {
-            directory.take(&Message::new(1, page, 3, chunk));
+            directory.take(&Message::new(1, page, 3, chunk), &[0; 8]);
         }
         directory.note_waiting(NONE);
         let counters = directory.counters();
@@ -367,7 +446,7 @@ mod tests {
             let address = |index| IpAddr::V4(Ipv4Addr::new(10, 0, page, index));
             let entries: Vec<_> =
                 (0..5).map(|index| Destination { address: address(index), length: 32, port: 1 }).collect();
-            directory.take(&Message::new(1, page, PAGES, &entries));
+            directory.take(&Message::new(1, page, PAGES, &entries), &[0; 8]);
         }
         directory.note_waiting(NONE);
         let counters = directory.counters();
@@ -391,7 +470,8 @@ mod tests {
                     0 => {
                         let list: Vec<_> =
                             prefixes.iter().zip(ports).map(|(prefix, port)| destination(prefix, port)).collect();
-                        directory.take(&Message::new(edition, page, 2, &list));
+                        let first = core::array::from_fn(|index| queues[index].len() as u64);
+                        directory.take(&Message::new(edition, page, 2, &list), &first);
                     }
                     1 | 2 => {
                         for to in 0..4 {
@@ -403,7 +483,11 @@ mod tests {
                     }
                     _ => for port in ports {
                         let queue = directory.layout.queue(port, P3);
+                        if directory.held().contains(queue) {
+                            continue;
+                        }
                         if let Some((to, number)) = queues[queue.index()].pop_front() {
+                            directory.note_sent(queue);
                             prop_assert_eq!(number, left[usize::from(to)] + 1);
                             left[usize::from(to)] = number;
                         }

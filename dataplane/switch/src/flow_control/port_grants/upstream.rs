@@ -119,13 +119,13 @@ impl Upstream {
         if self.term.is_over(now) {
             self.expire(now);
         }
-        self.closed
+        self.closed.union(self.directory.held())
     }
 
     /// The queues that may not send, and the time at which they will if no message comes.
     #[inline]
     pub fn closed_until(&self) -> (QueueSet, Nanos) {
-        (self.closed, self.term.silent_at())
+        (self.closed.union(self.directory.held()), self.term.silent_at())
     }
 
     #[cold]
@@ -142,6 +142,7 @@ impl Upstream {
     /// Charges a frame of `queue` that leaves at `now`.
     #[inline]
     pub fn spend(&mut self, now: Nanos, queue: QueueId, bytes: WireBytes) {
+        self.directory.note_sent(queue);
         if !self.limited.contains(queue) {
             return;
         }
@@ -204,9 +205,9 @@ impl Upstream {
         self.closed = if all { self.limited } else { of_ports.intersection(self.limited) };
     }
 
-    /// Takes a page of destinations.
-    pub fn take_page(&mut self, page: &behind::Message) {
-        self.directory.take(page);
+    /// Takes a page of destinations, while so many frames wait in the `first` queue of each priority.
+    pub fn take_page(&mut self, page: &behind::Message, first: &[u64; Priority::COUNT]) {
+        self.directory.take(page, first);
     }
 
     /// What it has counted.
