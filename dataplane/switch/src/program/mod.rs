@@ -3,6 +3,7 @@
 //! [`Settings`] is plain data, made by the reader of a configuration. [`Program::new`] checks it once, at the edge;
 //! past that point no code can meet an invalid value.
 
+mod behind;
 mod classification;
 mod error;
 mod flows;
@@ -61,7 +62,7 @@ impl Program {
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = (0..settings.ports.len() as u16).map(PortId);
-        let behind = ports.clone().map(|port| Arc::new(Behind::new(&settings, port))).collect();
+        let behind = ports.clone().map(|port| Arc::new(behind::behind(&settings, port))).collect();
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
