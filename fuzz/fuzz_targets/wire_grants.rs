@@ -1,4 +1,4 @@
-//! Grant frames: slots of BifrostX, and credits.
+//! Grant frames: slots of BifrostX, credits, grants for far ports, and pages of destinations.
 
 #![no_main]
 

@@ -240,6 +240,7 @@ impl Testbench {
             SchemeReport::Pfc => 0,
             SchemeReport::Bifrost(report) => report.slots.slots,
             SchemeReport::BifrostX(report) => report.slots.slots.slots,
+            SchemeReport::PortGrants(report) => report.slots.slots.slots,
             SchemeReport::Cbfc(report) => report.sent,
             SchemeReport::PPfc(report) => report.ticks,
             SchemeReport::CaPfc(report) => report.ticks,

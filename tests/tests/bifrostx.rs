@@ -12,7 +12,7 @@ use switch::program::{FlowControl, Scheduling};
 use switch::{Consumed, DropReason, PortInspection};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::grants;
-use wire::grants::slot::{Kind, Message};
+use wire::grants::slot::{Head, Kind, Message};
 
 /// BifrostX on the long link.
 fn x() -> FlowControl {
@@ -111,15 +111,15 @@ fn frame(message: Message) -> TestFrame {
 }
 
 fn message() -> Message {
-    Message {
+    let head = Head {
         kind: Kind::Grant,
         follows: true,
         priorities: PrioritySet::EMPTY.with(P3),
         sequence: 1,
         slot: Interval(10_000),
         total: WireBytes(0),
-        each: [WireBytes(0); Priority::COUNT],
-    }
+    };
+    Message { head, each: [WireBytes(0); Priority::COUNT] }
 }
 
 #[test]

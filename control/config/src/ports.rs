@@ -75,6 +75,7 @@ impl Builder<'_> {
             port.lscc = Some(lscc);
         }
         self.groups(decl, &mut port, link)?;
+        flow_control::add_queues(&mut port);
         port.pfc.obey = port.lossless();
         self.pfc(decl.pfc(), &mut port);
         port.watchdog = watchdog::build(decl.watchdog.as_ref(), &port, link);
@@ -220,7 +221,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
             place: Place::default(),
         }),
         lossless: Some(Priority::all().filter_map(lossless).collect()),
-        queue: Some(port.queues.iter().map(queue_in_force).collect()),
+        queue: Some(port.queues.iter().take(Priority::COUNT).map(queue_in_force).collect()),
         rate_limit: port.rate_limit.map(limit_in_force),
         pfc: Some(PfcDecl {
             pause: at(PauseWish::Quanta(port.pfc.pause.0)),

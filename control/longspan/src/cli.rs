@@ -458,7 +458,7 @@ fn views() -> impl TypedValueParser<Value = View> {
         View::Pfc => "PFC frames and pause times in both directions, and pause storms",
         View::Flows => "LSCC: advertised and received rates, CNPs, flows",
         View::Drops => "Dropped frames by reason",
-        View::Slots => "Bifrost, BifrostX, credits: slots, grants, messages",
+        View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
         View::Config => "The configuration in force",
     };
     let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));

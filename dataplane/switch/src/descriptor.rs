@@ -8,6 +8,7 @@
 //! [`Flows::see`](crate::flows::Flows::see) looks for a BTH, once for all schemes of a port, so that no other frame
 //! pays for it.
 
+use core::net::IpAddr;
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType};
 use wire::ip::{Dscp, Ecn};
@@ -104,6 +105,17 @@ impl Descriptor {
     #[inline]
     pub fn ecn(&self) -> Ecn {
         Ecn::from_low_bits(self.traffic_class)
+    }
+
+    /// The destination of the IP packet, if it has one.
+    #[inline]
+    pub fn destination(&self, headers: &[u8]) -> Option<IpAddr> {
+        let packet = headers.get(usize::from(self.payload_offset)..)?;
+        match self.network {
+            Network::Ipv4 => Some(IpAddr::V4(ipv4::View::known(packet).destination())),
+            Network::Ipv6 => Some(IpAddr::V6(ipv6::View::known(packet).destination())),
+            Network::Other { .. } => None,
+        }
     }
 
     /// The offset of the IP header if its transport understands ECN; zero otherwise.

@@ -54,6 +54,13 @@ pub(crate) struct KeyedHash {
     factors: SharedSeed,
 }
 
+/// Does not show the key.
+impl fmt::Debug for KeyedHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyedHash")
+    }
+}
+
 impl KeyedHash {
     pub const fn new(HashKey(start, factors): HashKey) -> Self {
         Self { start, factors: SharedSeed::from_u64(factors) }

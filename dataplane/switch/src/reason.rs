@@ -46,7 +46,7 @@ reasons! {
         MalformedControl = "malformed_control",
         /// A rate feedback message that came in through a port without LSCC.
         ForeignFeedback = "foreign_feedback",
-        /// A grant frame that came in through a port without BifrostX and credits, or that is not in the format of its
+        /// A grant frame that came in through a port whose scheme has none, or that is not in the format of its
         /// scheme.
         ForeignGrants = "foreign_grants",
         /// The port is not connected to another one.
@@ -111,7 +111,7 @@ reasons! {
         Echo = "echo",
         /// An IPv6 neighbour solicitation for an address of the gateway: answered.
         NeighbourSolicitation = "neighbour_solicitation",
-        /// A grant frame of BifrostX or credits, taken or not.
+        /// A grant frame of BifrostX, port grants or credits, taken or not.
         Grants = "grants",
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",

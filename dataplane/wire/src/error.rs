@@ -48,7 +48,7 @@ pub enum Protocol {
     Icmpv6,
     /// Rate feedback message of LSCC.
     RateFeedback,
-    /// Grant frame of BifrostX.
+    /// Grant frame.
     Grants,
     /// MAC control frame.
     MacControl,

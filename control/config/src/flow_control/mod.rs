@@ -8,6 +8,7 @@ pub(crate) mod bifrost;
 pub(crate) mod capfc;
 pub(crate) mod cbfc;
 pub(crate) mod p_pfc;
+pub(crate) mod port_grants;
 pub(crate) mod relay;
 
 use switch::program::{Bifrost, FlowControl, FlowControlError, LosslessGroup, PortSettings, Settings};
@@ -33,11 +34,14 @@ pub(crate) fn build(
 ) -> Option<FlowControl> {
     match decl.flow_control() {
         FlowControlWord::Pfc => Some(FlowControl::Pfc),
-        word @ (FlowControlWord::Bifrost | FlowControlWord::BifrostX) => {
+        word @ (FlowControlWord::Bifrost | FlowControlWord::BifrostX | FlowControlWord::PortGrants) => {
             let declared = bifrost::declared(decl)?;
             let settings = bifrost::build(&declared, port, link, problems)?;
             Some(match word {
                 FlowControlWord::BifrostX => FlowControl::BifrostX(settings),
+                FlowControlWord::PortGrants => {
+                    FlowControl::PortGrants(port_grants::build(decl.port_grants(), settings))
+                }
                 _ => FlowControl::Bifrost(settings),
             })
         }
@@ -54,6 +58,10 @@ pub(crate) fn in_force(flow_control: &FlowControl, ports: &[PortSettings]) -> Po
         FlowControl::Pfc => PortDecl { flow_control: at(FlowControlWord::Pfc), ..PortDecl::default() },
         FlowControl::Bifrost(settings) => slots_in_force(FlowControlWord::Bifrost, settings),
         FlowControl::BifrostX(settings) => slots_in_force(FlowControlWord::BifrostX, settings),
+        FlowControl::PortGrants(settings) => PortDecl {
+            port_grants: Some(port_grants::in_force(settings)),
+            ..slots_in_force(FlowControlWord::PortGrants, &settings.slots)
+        },
         FlowControl::Cbfc(settings) => PortDecl {
             flow_control: at(FlowControlWord::Cbfc),
             cbfc: Some(cbfc::in_force(settings)),
@@ -93,8 +101,16 @@ pub(crate) fn group(
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::group(decl, settings, port))
         }
+        FlowControl::PortGrants(settings) => Some(bifrost::group(decl, &settings.slots, port)),
         FlowControl::Cbfc(settings) => Some(cbfc::group(decl, settings, port)),
         FlowControl::Relay(_) => relay::group(decl, port, sum),
+    }
+}
+
+/// Adds the queues that a scheme needs to a port whose groups are known.
+pub(crate) fn add_queues(port: &mut PortSettings) {
+    if let FlowControl::PortGrants(settings) = port.flow_control {
+        port_grants::add_queues(&settings, port);
     }
 }
 
@@ -116,6 +132,7 @@ pub(crate) fn check(port: &PortSettings, settings: &Settings, decl: &PortDecl, p
         FlowControl::Bifrost(bifrost) | FlowControl::BifrostX(bifrost) => {
             bifrost::check_slot(bifrost, port, decl, problems)
         }
+        FlowControl::PortGrants(it) => bifrost::check_slot(&it.slots, port, decl, problems),
         FlowControl::PPfc(p_pfc) => p_pfc::check_horizon(p_pfc, settings, decl, problems),
     }
 }
@@ -136,6 +153,9 @@ pub(crate) fn check_group(
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::check_group(settings, port, group, decl, problems)
         }
+        FlowControl::PortGrants(settings) => {
+            bifrost::check_group(&settings.slots, port, group, decl, problems)
+        }
     }
 }
 
@@ -148,6 +168,7 @@ pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
         | FlowControl::CaPfc(_)
         | FlowControl::Relay(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
+        FlowControl::PortGrants(settings) => Some(settings.slots.round_trip),
     }
 }
 
@@ -158,6 +179,7 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
         // Without new credits the upstream stops.
         FlowControl::Cbfc(_) => Some(LONGEST),
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
+        FlowControl::PortGrants(settings) => Some(settings.slots.lateness),
     }
 }
 
@@ -171,6 +193,9 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
         | FlowControl::Relay(_) => None,
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
+        }
+        FlowControl::PortGrants(settings) => {
+            Some(bifrost::keys_for_lateness(&settings.slots, port.rate, lateness))
         }
     }
 }
@@ -186,5 +211,6 @@ pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireByt
         FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
             bifrost::provide(settings, port.rate, more, arriving)
         }
+        FlowControl::PortGrants(settings) => bifrost::provide(&mut settings.slots, port.rate, more, arriving),
     }
 }

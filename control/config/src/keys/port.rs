@@ -11,6 +11,7 @@ use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::capfc::keys::CaPfcDecl;
 use crate::flow_control::cbfc::keys::CbfcDecl;
 use crate::flow_control::p_pfc::keys::PPfcDecl;
+use crate::flow_control::port_grants::keys::PortGrantsDecl;
 use crate::flow_control::relay::keys::RelayDecl;
 use crate::keys::classify::ClassifyDecl;
 use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
@@ -34,17 +35,18 @@ words! {
     /// Which flow control a port speaks to its upstream.
     pub(crate) enum FlowControlWord {
         "pfc" => Pfc, "bifrost" => Bifrost, "bifrostx" => BifrostX, "cbfc" => Cbfc, "p-pfc" => PPfc, "capfc" => CaPfc,
-        "relay" => Relay
+        "relay" => Relay, "port-grants" => PortGrants
     }
 }
 
 /// The tables of schemes, each with the words that choose a scheme which uses it.
-pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 5] = [
-    ("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX]),
+pub(crate) const SCHEME_TABLES: [(&str, &[FlowControlWord]); 6] = [
+    ("bifrost", &[FlowControlWord::Bifrost, FlowControlWord::BifrostX, FlowControlWord::PortGrants]),
     ("cbfc", &[FlowControlWord::Cbfc]),
     ("p_pfc", &[FlowControlWord::PPfc]),
     ("capfc", &[FlowControlWord::CaPfc]),
     ("relay", &[FlowControlWord::Relay]),
+    ("port_grants", &[FlowControlWord::PortGrants]),
 ];
 
 table! {
@@ -72,7 +74,7 @@ table! {
         tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
-        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak. `"p-pfc"`: [`[port.p_pfc]`](#portp_pfc), `"capfc"`: [`[port.capfc]`](#portcapfc), both with PFC beneath. `"relay"`: the pauses that [another port](#portrelay) receives, with PFC beneath
+        /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak. `"p-pfc"`: [`[port.p_pfc]`](#portp_pfc), `"capfc"`: [`[port.capfc]`](#portcapfc), both with PFC beneath. `"relay"`: the pauses that [another port](#portrelay) receives, with PFC beneath. `"port-grants"`: Bifrost with [grants for each port of the far gateway](port-grants.md), if the other end speaks it too
         flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;
@@ -85,6 +87,7 @@ table! {
         p_pfc: PPfcDecl, absent;
         capfc: CaPfcDecl, absent;
         relay: RelayDecl;
+        port_grants: PortGrantsDecl, absent;
         lscc: LsccDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;

@@ -219,15 +219,15 @@ pub fn snapshot_of_bridge() -> Snapshot {
 /// A gateway with BifrostX at lh0, whose peer has granted three slots, of which one grant was lost and one came twice.
 pub fn snapshot_of_bifrostx() -> Snapshot {
     let messages = [1, 1, 3].map(|sequence| {
-        grants::Message::Slot(slot::Message {
+        let head = slot::Head {
             kind: Kind::Grant,
             follows: true,
             priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
             sequence,
             slot: SLOT,
             total: WireBytes(6_250),
-            each: [WireBytes(6_250); Priority::COUNT],
-        })
+        };
+        grants::Message::Slot(slot::Message { head, each: [WireBytes(6_250); Priority::COUNT] })
     });
     snapshot_with(&GATEWAY.replace("\"bifrost\"", "\"bifrostx\""), messages)
 }

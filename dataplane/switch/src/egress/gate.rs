@@ -57,7 +57,9 @@ impl Gate {
         self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
         let (rate, max_frame, lossless) = (new.rate, new.max_frame, new.lossless());
-        let taken = |it: &mut Box<Upstream>| it.configure(new.flow_control, rate, max_frame, lossless);
+        let queues = new.queues.iter().map(|queue| queue.priority);
+        let taken =
+            |it: &mut Box<Upstream>| it.configure(new.flow_control, rate, max_frame, lossless, queues);
         if !self.upstream.as_mut().is_some_and(taken) {
             self.upstream = upstream(new);
         }
@@ -71,7 +73,7 @@ impl Gate {
         }
         let mut open = queues.difference(self.pauses.paused(now));
         if let Some(upstream) = &mut self.upstream {
-            open = open.difference(queues_of(&self.pauses, upstream.closed(now)));
+            open = open.difference(upstream.closed(now, |closed| queues_of(&self.pauses, closed)));
         }
         let held_back = open.intersection(self.shaped).iter().filter(|it| self.shaped_until(*it) > now);
         held_back.fold(open, QueueSet::without)
@@ -111,7 +113,7 @@ impl Gate {
     pub fn opening(&mut self, now: Nanos, queue: QueueId) -> Opening<'_> {
         let is_shaped = self.port.is_some() || self.shaped.contains(queue);
         let priority = self.pauses.priority(queue);
-        let upstream = self.upstream.as_deref_mut().map(|it| (it, priority));
+        let upstream = self.upstream.as_deref_mut().map(|it| (it, queue, priority));
         Opening {
             now,
             horizon: now + self.tx_window,
@@ -135,8 +137,7 @@ impl Gate {
     /// The time when `queue` may send if no grant comes: in the past if it may now.
     fn granted_at(&self, queue: QueueId) -> Nanos {
         let Some(upstream) = &self.upstream else { return Nanos::ZERO };
-        let (closed, until) = upstream.closed_until();
-        if closed.contains(self.pauses.priority(queue)) { until } else { Nanos::ZERO }
+        upstream.closed_until(queue, self.pauses.priority(queue)).unwrap_or(Nanos::ZERO)
     }
 }
 
@@ -155,20 +156,23 @@ pub(crate) struct Opening<'a> {
 struct Limits<'a> {
     /// The shapers of the port and of the queue.
     shapers: [&'a mut Option<Shaper>; 2],
-    /// The grants that its frames use, and its priority.
-    upstream: Option<(&'a mut Upstream, Priority)>,
+    /// The grants that its frames use, its number and its priority.
+    upstream: Option<(&'a mut Upstream, QueueId, Priority)>,
 }
 
 impl Limits<'_> {
     fn may_send(&self, now: Nanos) -> bool {
         self.shapers.iter().all(|it| it.as_ref().is_none_or(|shaper| shaper.ready_at() <= now))
-            && self.upstream.as_ref().is_none_or(|(upstream, priority)| upstream.may_send(*priority))
+            && self
+                .upstream
+                .as_ref()
+                .is_none_or(|(it, queue, priority)| it.closed_until(*queue, *priority).is_none())
     }
 
     fn charge(&mut self, now: Nanos, bytes: WireBytes) {
         self.shapers.iter_mut().filter_map(|it| it.as_mut()).for_each(|shaper| shaper.charge(now, bytes));
-        if let Some((upstream, priority)) = &mut self.upstream {
-            upstream.spend(now, *priority, bytes);
+        if let Some((upstream, queue, priority)) = &mut self.upstream {
+            upstream.spend(now, *queue, *priority, bytes);
         }
     }
 }
@@ -195,7 +199,8 @@ impl Opening<'_> {
 }
 
 fn upstream(settings: &PortSettings) -> Option<Box<Upstream>> {
-    Upstream::new(settings.flow_control, settings.rate, settings.max_frame, settings.lossless())
+    let queues = settings.queues.iter().map(|queue| queue.priority);
+    Upstream::new(settings.flow_control, settings.rate, settings.max_frame, settings.lossless(), queues)
 }
 
 /// The queues of `priorities`.

@@ -6,7 +6,7 @@ use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
 use crate::congestion::int::Stamper;
-use crate::flow_control::{Outgoing, PauseEnds};
+use crate::flow_control::{Outgoing, PauseEnds, Upstream, port_grants};
 use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
@@ -129,7 +129,22 @@ impl EgressPort {
             waiting[index] += queue.waiting();
             sent[index] += queue.counters.transmitted;
         }
-        Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire) }
+        let in_first = core::array::from_fn(|index| self.queues[index].waiting().frames);
+        Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire), in_first }
+    }
+
+    /// The port grants that steer its frames to queues of far ports, if any do.
+    #[inline]
+    pub fn steering(&self) -> Option<&port_grants::Upstream> {
+        self.gate.upstream.as_deref().and_then(Upstream::steering)
+    }
+
+    /// Tells its grants which queues hold frames, at a time when none is on its way to a queue.
+    #[inline]
+    pub fn note_waiting(&mut self) {
+        if let Some(upstream) = &mut self.gate.upstream {
+            upstream.note_waiting(self.backlog);
+        }
     }
 
     /// Whether frames wait in `queue`.

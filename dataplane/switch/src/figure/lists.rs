@@ -2,14 +2,15 @@
 
 use super::FigureList;
 use crate::congestion::lscc;
-use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, relay};
+use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 8] = [
+pub static LISTS: [&FigureList; 9] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
+    &port_grants::figures::FIGURES,
     &cbfc::figures::FIGURES,
     &p_pfc::figures::FIGURES,
     &capfc::figures::FIGURES,

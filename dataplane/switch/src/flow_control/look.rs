@@ -28,6 +28,16 @@ impl Look<'_> {
         queues.sum::<Volume>().on_the_wire()
     }
 
+    /// The wire bytes of all lossless frames that came in through the port for port `to`, and of those that have left
+    /// there, so far.
+    pub fn totals_to(&self, to: PortId) -> (u64, u64) {
+        let sum =
+            |of: &dyn Fn(Priority) -> Volume| self.lossless.iter().map(of).sum::<Volume>().on_the_wire().0;
+        // Departures first: a frame that departs between the two reads still counts.
+        let departed = sum(&|priority| self.ledger.departed(self.port, to, priority));
+        (sum(&|priority| self.ledger.admitted(self.port, to, priority)), departed)
+    }
+
     /// The frames of `priority` that came in through the port and are still inside.
     pub fn queue_of(&self, priority: Priority) -> WireBytes {
         self.ledger.ingress_queue(self.port, priority).on_the_wire()

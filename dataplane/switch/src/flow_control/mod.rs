@@ -13,6 +13,7 @@ pub mod cbfc;
 mod look;
 pub mod p_pfc;
 pub(crate) mod pause_time;
+pub mod port_grants;
 pub mod relay;
 mod rota;
 mod sender;
@@ -34,10 +35,12 @@ use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
 use p_pfc::settings::PPfcError;
 use p_pfc::{PPfc, PPfcReport};
+use port_grants::{Behind, PortGrants, PortGrantsReport};
 pub(crate) use relay::PauseEnds;
 use relay::settings::RelayError;
 use relay::{Relay, RelayReport};
-use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use std::sync::Arc;
+use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
@@ -59,6 +62,8 @@ pub enum FlowControl {
     CaPfc(capfc::settings::CaPfc),
     /// The pauses that another port receives.
     Relay(relay::settings::Relay),
+    /// Time slots, announced as grants for each port behind the peer's.
+    PortGrants(port_grants::settings::PortGrants),
 }
 
 /// An error in the settings of a scheme.
@@ -97,15 +102,22 @@ impl FlowControl {
             Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
             Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
             Self::Relay(relay) => Ok(relay.validate(lossless)?),
+            Self::PortGrants(it) => Ok(bifrostx::timed(it.slots).validate(rate, max_frame, lossless)?),
         }
     }
 
-    /// The settings of the slots, where Bifrost or BifrostX runs.
+    /// The settings of the slots, where Bifrost, BifrostX or port grants run.
     pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
         match self {
             Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
+            Self::PortGrants(it) => Some(&it.slots),
             _ => None,
         }
+    }
+
+    /// The settings of port grants, where they run.
+    pub const fn port_grants(&self) -> Option<&port_grants::settings::PortGrants> {
+        if let Self::PortGrants(it) = self { Some(it) } else { None }
     }
 
     /// The settings of credits, where they run.
@@ -130,6 +142,7 @@ pub(crate) enum Scheme {
     PPfc(Box<PPfc>),
     CaPfc(Box<CaPfc>),
     Relay(Box<Relay>),
+    PortGrants(Box<PortGrants>),
 }
 
 impl Scheme {
@@ -143,6 +156,7 @@ impl Scheme {
             FlowControl::PPfc(p_pfc) => Self::PPfc(Box::new(PPfc::new(p_pfc, rate, key, look))),
             FlowControl::CaPfc(capfc) => Self::CaPfc(Box::new(CaPfc::new(capfc, rate))),
             FlowControl::Relay(relay) => Self::Relay(Box::new(Relay::new(relay))),
+            FlowControl::PortGrants(it) => Self::PortGrants(Box::new(PortGrants::new(it, rate, look))),
         }
     }
 
@@ -161,6 +175,7 @@ impl Scheme {
                 p_pfc.configure(new, rate, key);
                 false
             }
+            (Self::PortGrants(it), FlowControl::PortGrants(new)) => it.configure(new, rate, look),
             (Self::CaPfc(capfc), FlowControl::CaPfc(new)) => {
                 capfc.configure(new, rate);
                 false
@@ -176,13 +191,17 @@ impl Scheme {
         }
     }
 
+    /// Learns what is behind the ports of the switch, from its routes.
+    pub fn learn(&mut self, behind: &Arc<Behind>, look: Look<'_>) {
+        if let Self::PortGrants(it) = self {
+            it.learn(behind, look);
+        }
+    }
+
     /// Whether it sleeps until data comes in, and needs [`Scheme::wake`].
     #[inline]
     pub fn wakes(&self) -> bool {
-        match self {
-            Self::Pfc | Self::Relay(_) => false,
-            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) | Self::PPfc(_) | Self::CaPfc(_) => true,
-        }
+        !matches!(self, Self::Pfc | Self::Relay(_))
     }
 
     /// Wakes it, because data came in at `now`.
@@ -195,6 +214,7 @@ impl Scheme {
             Self::Cbfc(credits) => credits.wake(now),
             Self::PPfc(p_pfc) => p_pfc.wake(now),
             Self::CaPfc(capfc) => capfc.wake(now),
+            Self::PortGrants(it) => it.wake(now),
         }
     }
 
@@ -209,6 +229,7 @@ impl Scheme {
             Self::PPfc(p_pfc) => p_pfc.deadline(),
             Self::CaPfc(capfc) => capfc.deadline(),
             Self::Relay(relay) => relay.deadline(),
+            Self::PortGrants(it) => it.deadline(),
         }
     }
 
@@ -224,6 +245,7 @@ impl Scheme {
             Self::PPfc(p_pfc) => p_pfc.on_deadline(now, look, pauses),
             Self::CaPfc(capfc) => capfc.on_deadline(now, look, pauses),
             Self::Relay(relay) => follow(Some(relay.on_deadline(now, look))),
+            Self::PortGrants(it) => follow(it.on_deadline(now, look)),
         }
     }
 
@@ -242,7 +264,8 @@ impl Scheme {
     /// Takes a message that came in through the port, in the format of the scheme.
     pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
         match (self, message) {
-            (Self::BifrostX(bifrost), Message::Slot(slot)) => bifrost.hear(now, slot),
+            (Self::BifrostX(bifrost), Message::Slot(slot)) => bifrost.hear(now, &slot.head),
+            (Self::PortGrants(it), Message::FarPort(grants)) => it.hear(now, &grants.head),
             (Self::Cbfc(credits), Message::Credit(credit)) => credits.hear(now, credit, look),
             _ => {}
         }
@@ -262,6 +285,7 @@ impl Scheme {
         match self {
             Self::BifrostX(bifrost) => bifrost.has_message(),
             Self::Cbfc(credits) => credits.has_message(),
+            Self::PortGrants(it) => it.has_message(),
             _ => false,
         }
     }
@@ -271,6 +295,7 @@ impl Scheme {
         match self {
             Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
             Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
+            Self::PortGrants(it) => it.take_message(),
             _ => None,
         }
     }
@@ -291,6 +316,10 @@ impl Scheme {
             (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report()),
             (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report()),
             (Self::Relay(relay), _) => SchemeReport::Relay(relay.report()),
+            (Self::PortGrants(it), Some(UpstreamCounters::PortGrants(counters))) => {
+                SchemeReport::PortGrants(it.report(counters))
+            }
+            (Self::PortGrants(it), _) => SchemeReport::PortGrants(it.report(Default::default())),
         }
     }
 }
@@ -302,13 +331,17 @@ pub(crate) struct Outgoing {
     pub waiting: [WireBytes; Priority::COUNT],
     /// All bytes sent so far.
     pub sent: [WireBytes; Priority::COUNT],
+    /// Frames that wait in the first queue of each priority.
+    pub in_first: [u64; Priority::COUNT],
 }
 
 /// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the gate has it in a box")]
 pub(crate) enum Upstream {
     BifrostX(bifrostx::Upstream),
     Cbfc(cbfc::Upstream),
+    PortGrants(port_grants::Upstream),
 }
 
 /// What it has counted.
@@ -316,20 +349,25 @@ pub(crate) enum Upstream {
 pub(crate) enum UpstreamCounters {
     BifrostX(bifrostx::UpstreamCounters),
     Cbfc(Sequence),
+    PortGrants(port_grants::UpstreamCounters),
 }
 
 impl Upstream {
-    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame` and these `lossless`
-    /// priorities; `None` if pauses alone limit it.
+    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame`, these `lossless` priorities, and
+    /// `queues` of these priorities; `None` if pauses alone limit it.
     pub fn new(
         settings: FlowControl,
         rate: BitRate,
         max_frame: Bytes,
         lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority> + Clone,
     ) -> Option<Box<Self>> {
         let upstream = match settings {
             FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
             FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+            FlowControl::PortGrants(it) => {
+                Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
+            }
             _ => return None,
         };
         Some(Box::new(upstream))
@@ -342,45 +380,67 @@ impl Upstream {
         rate: BitRate,
         max_frame: Bytes,
         lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority>,
     ) -> bool {
         match (self, settings) {
             (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
             (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
+            (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
+                return it.configure(&new, rate, lossless, queues);
+            }
             _ => return false,
         }
         true
     }
 
-    /// The priorities that may not send at `now`.
+    /// The queues that may not send at `now`. `queues_of` returns those of some priorities.
     #[inline]
-    pub fn closed(&mut self, now: Nanos) -> PrioritySet {
+    pub fn closed(&mut self, now: Nanos, queues_of: impl FnOnce(PrioritySet) -> QueueSet) -> QueueSet {
         match self {
-            Self::BifrostX(it) => it.closed(now),
-            Self::Cbfc(it) => it.closed(),
+            Self::BifrostX(it) => queues_of(it.closed(now)),
+            Self::Cbfc(it) => queues_of(it.closed()),
+            Self::PortGrants(it) => it.closed(now),
         }
     }
 
-    /// The priorities that may not send, and the time at which they will if no message comes.
+    /// Whether `queue`, of `priority`, may not send; and the time at which it will if no message comes.
     #[inline]
-    pub fn closed_until(&self) -> (PrioritySet, Nanos) {
-        match self {
-            Self::BifrostX(it) => it.closed_until(),
-            Self::Cbfc(it) => (it.closed(), Nanos::NEVER),
-        }
+    pub fn closed_until(&self, queue: QueueId, priority: Priority) -> Option<Nanos> {
+        let (closed, until) = match self {
+            Self::BifrostX(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(priority), until)
+            }
+            Self::Cbfc(it) => (it.closed().contains(priority), Nanos::NEVER),
+            Self::PortGrants(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(queue), until)
+            }
+        };
+        closed.then_some(until)
     }
 
-    /// Whether `priority`, which was open at the last query, still is.
+    /// Charges a frame of `queue`, of `priority`, that leaves at `now`.
     #[inline]
-    pub fn may_send(&self, priority: Priority) -> bool {
-        !self.closed_until().0.contains(priority)
-    }
-
-    /// Charges a frame of `priority` that leaves at `now`.
-    #[inline]
-    pub fn spend(&mut self, now: Nanos, priority: Priority, bytes: WireBytes) {
+    pub fn spend(&mut self, now: Nanos, queue: QueueId, priority: Priority, bytes: WireBytes) {
         match self {
             Self::BifrostX(it) => it.spend(now, priority, bytes),
             Self::Cbfc(it) => it.spend(priority, bytes),
+            Self::PortGrants(it) => it.spend(now, queue, bytes),
+        }
+    }
+
+    /// The port grants that steer frames to queues of far ports, if any do.
+    #[inline]
+    pub fn steering(&self) -> Option<&port_grants::Upstream> {
+        if let Self::PortGrants(it) = self { Some(it).filter(|it| it.steers()) } else { None }
+    }
+
+    /// Notes the queues that hold frames, at a time when none is on its way to a queue.
+    #[inline]
+    pub fn note_waiting(&mut self, waiting: QueueSet) {
+        if let Self::PortGrants(it) = self {
+            it.note_waiting(waiting);
         }
     }
 
@@ -389,6 +449,7 @@ impl Upstream {
         match (self, message) {
             (Self::BifrostX(_), Message::Slot(_)) => true,
             (Self::Cbfc(it), Message::Credit(credit)) => it.counts_as(credit),
+            (Self::PortGrants(_), Message::FarPort(_) | Message::Behind(_)) => true,
             _ => false,
         }
     }
@@ -399,6 +460,11 @@ impl Upstream {
         match (self, message) {
             (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
             (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
+            (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
+            (Self::PortGrants(it), Message::Behind(page)) => {
+                it.take_page(page, &outgoing.in_first);
+                false
+            }
             _ => false,
         }
     }
@@ -406,13 +472,18 @@ impl Upstream {
     /// What it has counted.
     pub fn counters(&self) -> UpstreamCounters {
         match self {
-            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters),
+            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),
             Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
+            Self::PortGrants(it) => UpstreamCounters::PortGrants(it.counters()),
         }
     }
 }
 
 /// The report of the flow control of one port, as plain data.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an inspection has room for any of them, and copies it in place"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SchemeReport {
     /// Thresholds have no figures beyond those of the groups.
@@ -430,14 +501,17 @@ pub enum SchemeReport {
     CaPfc(CaPfcReport),
     /// A relay.
     Relay(RelayReport),
+    /// Port grants.
+    PortGrants(PortGrantsReport),
 }
 
 impl SchemeReport {
-    /// The slots, where Bifrost or BifrostX runs.
+    /// The slots, where Bifrost, BifrostX or port grants run.
     pub fn bifrost(&self) -> Option<&BifrostReport> {
         match self {
             Self::Bifrost(report) => Some(report),
             Self::BifrostX(report) => Some(&report.slots),
+            Self::PortGrants(report) => Some(&report.slots),
             _ => None,
         }
     }
@@ -445,6 +519,11 @@ impl SchemeReport {
     /// BifrostX, where it runs.
     pub fn bifrostx(&self) -> Option<&BifrostXReport> {
         if let Self::BifrostX(report) = self { Some(report) } else { None }
+    }
+
+    /// Port grants, where they run.
+    pub fn port_grants(&self) -> Option<&PortGrantsReport> {
+        if let Self::PortGrants(report) = self { Some(report) } else { None }
     }
 
     /// Credits, where they run.

@@ -68,11 +68,13 @@ impl IngressPort {
             shared_held: Bytes(pools.shared_held()),
             holding,
         };
+        let mut scheme = Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look);
+        scheme.learn(program.behind(id), look);
         Self {
             id,
             mac: settings.mac,
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
-            scheme: Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look),
+            scheme,
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
             advertiser: settings
@@ -107,6 +109,7 @@ impl IngressPort {
             let (priorities, cause) = (PrioritySet::EMPTY, PauseCause::default());
             self.pauses.follow(Directive::Hold { priorities, cause });
         }
+        self.scheme.learn(program.behind(self.id), look);
         if restarts || advertises_anew {
             self.wake(now);
         }

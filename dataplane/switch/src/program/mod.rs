@@ -3,6 +3,7 @@
 //! [`Settings`] is plain data, made by the reader of a configuration. [`Program::new`] checks it once, at the edge;
 //! past that point no code can meet an invalid value.
 
+mod behind;
 mod classification;
 mod error;
 mod flows;
@@ -27,9 +28,11 @@ pub use port::{
 pub use settings::{BufferSettings, Packing, Settings};
 pub use watchdog::{Watchdog, WatchdogAction};
 
+use crate::flow_control::port_grants::Behind;
 use crate::forwarding::{Addresses, Forwarding};
 use crate::hash::HashKey;
 use core::net::IpAddr;
+use std::sync::Arc;
 use units::{PortId, PortSet};
 
 /// A valid configuration, with the tables that follow from it. It takes time and memory to build and drop, but none
@@ -39,6 +42,8 @@ pub struct Program {
     forwarding: Forwarding,
     /// The addresses for which each port answers.
     addresses: Vec<Addresses>,
+    /// What the other end of each port may know of the destinations behind the others.
+    behind: Vec<Arc<Behind>>,
     keeps_flows: bool,
     hash_key: HashKey,
 }
@@ -57,9 +62,11 @@ impl Program {
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = (0..settings.ports.len() as u16).map(PortId);
+        let behind = ports.clone().map(|port| Arc::new(behind::behind(&settings, port))).collect();
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
+            behind,
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
@@ -111,6 +118,10 @@ impl Program {
     #[inline]
     pub(crate) fn keeps_flows(&self) -> bool {
         self.keeps_flows
+    }
+
+    pub(crate) fn behind(&self, port: PortId) -> &Arc<Behind> {
+        &self.behind[port.index()]
     }
 
     #[inline]

@@ -79,7 +79,7 @@ impl<F: Frame> Shard<F> {
     #[inline(always)]
     pub fn ingress(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
         let (program, fabric) = (&*self.program, &mut self.fabric);
-        // A scheme with a queue for each far port would choose it here.
+        // At a port with queues for far ports, the fabric chooses one of them.
         let queue = |priority: Priority| QueueId::from(priority);
         // The forwarding mode is matched here, once per burst; each arm is a loop of its own.
         match program.forwarding() {

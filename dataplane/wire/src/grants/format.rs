@@ -11,4 +11,6 @@ pub(super) const FORMAT_AT: usize = 3;
 pub(super) enum Format {
     Slot = 0,
     Credit = 1,
+    FarPort = 2,
+    Behind = 3,
 }

@@ -9,7 +9,9 @@ use crate::ethernet::{self, EtherType, MacAddress};
 use crate::{BufferTooSmall, ParseError, Protocol};
 use format::{FORMAT_AT, Format, VERSION_AT};
 
+pub mod behind;
 pub mod credit;
+pub mod far_port;
 mod format;
 pub mod slot;
 
@@ -33,6 +35,10 @@ pub enum Message {
     Slot(slot::Message),
     /// Credits.
     Credit(credit::Message),
+    /// Grants for far ports.
+    FarPort(far_port::Message),
+    /// Destinations behind far ports.
+    Behind(behind::Message),
 }
 
 impl Message {
@@ -50,6 +56,12 @@ impl Message {
             Some(&format) if format == Format::Credit as u8 => {
                 credit::Message::parse(bytes).map(Self::Credit)
             }
+            Some(&format) if format == Format::FarPort as u8 => {
+                far_port::Message::parse(bytes).map(Self::FarPort)
+            }
+            Some(&format) if format == Format::Behind as u8 => {
+                behind::Message::parse(bytes).map(Self::Behind)
+            }
             Some(&format) if format != Format::Slot as u8 => refused("format", format),
             _ => slot::Message::parse(bytes).map(Self::Slot),
         }
@@ -61,6 +73,8 @@ impl Message {
             + match self {
                 Self::Slot(_) => slot::MESSAGE_LEN,
                 Self::Credit(_) => credit::MESSAGE_LEN,
+                Self::FarPort(_) => far_port::MESSAGE_LEN,
+                Self::Behind(_) => behind::MESSAGE_LEN,
             }
     }
 
@@ -79,6 +93,8 @@ impl Message {
         match self {
             Self::Slot(slot) => slot.emit(room(message)?),
             Self::Credit(credit) => credit.emit(room(message)?),
+            Self::FarPort(far_port) => far_port.emit(room(message)?),
+            Self::Behind(behind) => behind.emit(room(message)?),
         }
         Ok(length)
     }
@@ -95,9 +111,9 @@ mod tests {
 
     #[test]
     fn another_version_is_named_before_anything_else_and_then_another_format() {
-        let refused = |field| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value: 2 });
-        assert_eq!(Message::parse(&[2]), refused("version"));
-        assert_eq!(Message::parse(&[1, 0, 0, 2]), refused("format"));
+        let refused = |field, value| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value });
+        assert_eq!(Message::parse(&[2]), refused("version", 2));
+        assert_eq!(Message::parse(&[1, 0, 0, 4]), refused("format", 4));
     }
 
     #[test]
@@ -122,10 +138,10 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(
             mut raw in any_bytes(credit::MESSAGE_LEN + 4),
-            head in proptest::option::of(any::<(u8, u8, bool)>()),
+            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..4)),
         ) {
-            if let (Some((flags, priorities, credit)), Some(first)) = (head, raw.first_chunk_mut()) {
-                *first = [VERSION, flags % 4, priorities, u8::from(credit)];
+            if let (Some(((flags, priorities), format)), Some(first)) = (head, raw.first_chunk_mut()) {
+                *first = [VERSION, flags % 4, priorities, format];
             }
             if let Ok(message) = Message::parse(&raw) {
                 let mut out = [0xff; 256];

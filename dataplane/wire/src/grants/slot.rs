@@ -16,7 +16,9 @@ const PRIORITIES_AT: usize = 2;
 const SEQUENCE_AT: usize = 4;
 const SLOT_AT: usize = 8;
 const TOTAL_AT: usize = 12;
-const EACH_AT: usize = 16;
+const EACH_AT: usize = HEAD_LEN;
+/// Bytes before the grants of each.
+pub(super) const HEAD_LEN: usize = 16;
 
 const FOLLOWS: u8 = 0x80;
 
@@ -31,9 +33,9 @@ pub enum Kind {
     Free,
 }
 
-/// A message as a value.
+/// What all messages with the grants of a slot begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Message {
+pub struct Head {
     /// What limits its receiver from now on.
     pub kind: Kind,
     /// Whether its sender follows the grants of its receiver, in the other direction of the link.
@@ -46,6 +48,54 @@ pub struct Message {
     pub slot: Interval,
     /// c_max: bytes on the wire of all priorities together; the field ends at 4 GiB.
     pub total: WireBytes,
+}
+
+/// Reads the head of a message.
+///
+/// # Errors
+/// Invalid if the flags are unknown.
+pub(super) fn parse_head<const N: usize>(raw: &[u8; N]) -> Result<Head, ParseError> {
+    let flags = raw[FLAGS_AT];
+    let kind = match flags & !FOLLOWS {
+        0 => Kind::Pauses,
+        1 => Kind::Grant,
+        2 => Kind::Free,
+        _ => return Err(invalid(Protocol::Grants, "flags", flags.into())),
+    };
+    Ok(Head {
+        kind,
+        follows: flags & FOLLOWS != 0,
+        priorities: PrioritySet::from_bits(raw[PRIORITIES_AT]),
+        sequence: u32_at(raw, SEQUENCE_AT),
+        slot: Interval(u32_at(raw, SLOT_AT).into()),
+        total: WireBytes(u32_at(raw, TOTAL_AT).into()),
+    })
+}
+
+impl Head {
+    /// Writes the head of a message of `format`. Values beyond the end of their fields are cut to the largest that fits.
+    pub(super) fn emit(&self, format: Format, out: &mut [u8]) {
+        let kind = match self.kind {
+            Kind::Pauses => 0,
+            Kind::Grant => 1,
+            Kind::Free => 2,
+        };
+        put(out, VERSION_AT, &[VERSION]);
+        put(out, FLAGS_AT, &[kind | if self.follows { FOLLOWS } else { 0 }]);
+        put(out, PRIORITIES_AT, &[self.priorities.bits()]);
+        put(out, FORMAT_AT, &[format as u8]);
+        put(out, SEQUENCE_AT, &self.sequence.to_be_bytes());
+        for (at, amount) in [(SLOT_AT, self.slot.0), (TOTAL_AT, self.total.0)] {
+            put(out, at, &u32::try_from(amount).unwrap_or(u32::MAX).to_be_bytes());
+        }
+    }
+}
+
+/// A message as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// What limits its receiver.
+    pub head: Head,
     /// c_i: bytes on the wire of each priority.
     pub each: [WireBytes; Priority::COUNT],
 }
@@ -57,40 +107,15 @@ impl Message {
     /// Truncated below [`MESSAGE_LEN`] bytes; invalid if the flags are unknown.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let raw = checked_head::<MESSAGE_LEN>(Protocol::Grants, bytes)?;
-        let flags = raw[FLAGS_AT];
-        let kind = match flags & !FOLLOWS {
-            0 => Kind::Pauses,
-            1 => Kind::Grant,
-            2 => Kind::Free,
-            _ => return Err(invalid(Protocol::Grants, "flags", flags.into())),
-        };
         let bytes_at = |at| WireBytes(u32_at(raw, at).into());
-        Ok(Self {
-            kind,
-            follows: flags & FOLLOWS != 0,
-            priorities: PrioritySet::from_bits(raw[PRIORITIES_AT]),
-            sequence: u32_at(raw, SEQUENCE_AT),
-            slot: Interval(u32_at(raw, SLOT_AT).into()),
-            total: bytes_at(TOTAL_AT),
-            each: core::array::from_fn(|index| bytes_at(EACH_AT + 4 * index)),
-        })
+        Ok(Self { head: parse_head(raw)?, each: core::array::from_fn(|index| bytes_at(EACH_AT + 4 * index)) })
     }
 
     /// Writes the message to `out`. Values beyond the end of their fields are cut to the largest that fits.
     pub(super) fn emit(&self, out: &mut [u8; MESSAGE_LEN]) {
-        let kind = match self.kind {
-            Kind::Pauses => 0,
-            Kind::Grant => 1,
-            Kind::Free => 2,
-        };
-        out[VERSION_AT] = VERSION;
-        out[FLAGS_AT] = kind | if self.follows { FOLLOWS } else { 0 };
-        out[PRIORITIES_AT] = self.priorities.bits();
-        out[FORMAT_AT] = Format::Slot as u8;
-        put(out, SEQUENCE_AT, &self.sequence.to_be_bytes());
-        let amounts = [self.slot.0, self.total.0].into_iter().chain(self.each.map(|bytes| bytes.0));
-        for (amount, field) in amounts.zip(out[SLOT_AT..].chunks_exact_mut(4)) {
-            put(field, 0, &u32::try_from(amount).unwrap_or(u32::MAX).to_be_bytes());
+        self.head.emit(Format::Slot, out);
+        for (bytes, field) in self.each.iter().zip(out[EACH_AT..].chunks_exact_mut(4)) {
+            put(field, 0, &u32::try_from(bytes.0).unwrap_or(u32::MAX).to_be_bytes());
         }
     }
 }
@@ -105,15 +130,15 @@ mod tests {
 
     fn message() -> Message {
         let each = core::array::from_fn(|index| WireBytes(0x1000_0000 + index as u64));
-        Message {
+        let head = Head {
             kind: Kind::Grant,
             follows: true,
             priorities: PrioritySet::from_bits(0b0001_1000),
             sequence: 0x0102_0304,
             slot: Interval(10_000),
             total: WireBytes(125_000),
-            each,
-        }
+        };
+        Message { head, each }
     }
 
     fn bytes(message: Message) -> [u8; MESSAGE_LEN] {
@@ -131,8 +156,11 @@ mod tests {
 
     #[test]
     fn an_amount_beyond_its_field_is_cut_to_the_largest() {
-        let long = Message { slot: Interval(1 << 32), total: WireBytes(1 << 40), ..message() };
-        let cut = Message { slot: Interval(0xffff_ffff), total: WireBytes(0xffff_ffff), ..message() };
+        let with = |slot, total| {
+            let head = Head { slot: Interval(slot), total: WireBytes(total), ..message().head };
+            Message { head, ..message() }
+        };
+        let (long, cut) = (with(1 << 32, 1 << 40), with(0xffff_ffff, 0xffff_ffff));
         assert_eq!(Message::parse(&bytes(long)), Ok(cut));
     }
 
@@ -161,15 +189,15 @@ mod tests {
             (follows, priorities, sequence) in any::<(bool, u8, u32)>(),
             (slot, total, each) in any::<(u32, u32, [u32; 8])>(),
         ) {
-            let message = Message {
+            let head = Head {
                 kind,
                 follows,
                 priorities: PrioritySet::from_bits(priorities),
                 sequence,
                 slot: Interval(slot.into()),
                 total: WireBytes(total.into()),
-                each: each.map(|bytes| WireBytes(bytes.into())),
             };
+            let message = Message { head, each: each.map(|bytes| WireBytes(bytes.into())) };
             prop_assert_eq!(Message::parse(&bytes(message)), Ok(message));
         }
     }

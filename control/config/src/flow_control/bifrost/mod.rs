@@ -24,7 +24,8 @@ pub(crate) fn declared(decl: &PortDecl) -> Option<BifrostDecl> {
     let place = decl.flow_control.as_ref().map_or(&decl.place, |word| &word.place);
     let empty =
         || BifrostDecl { place: Place { key: "port.bifrost".into(), ..place.clone() }, ..Default::default() };
-    let runs = matches!(decl.flow_control(), FlowControlWord::Bifrost | FlowControlWord::BifrostX);
+    let slots = [FlowControlWord::Bifrost, FlowControlWord::BifrostX, FlowControlWord::PortGrants];
+    let runs = slots.contains(&decl.flow_control());
     runs.then(|| decl.bifrost.clone().unwrap_or_else(empty))
 }
 

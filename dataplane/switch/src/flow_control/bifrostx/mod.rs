@@ -17,7 +17,8 @@
 //! later.
 
 pub(crate) mod figures;
-mod peer;
+pub(super) mod peer;
+pub(super) mod term;
 #[cfg(test)]
 mod tests;
 mod upstream;
@@ -30,7 +31,7 @@ use super::look::Look;
 use super::sender::{Directive, PauseCause};
 use peer::{Peer, REPEAT};
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
-use wire::grants::slot::{Kind, Message};
+use wire::grants::slot::{Head, Kind, Message};
 
 /// Successive slots in which an idle port frees its upstream, because a lost frame would stop it for [`REPEAT`].
 const FREED_SLOTS: u8 = 3;
@@ -94,7 +95,7 @@ impl BifrostX {
             slots: Bifrost::new(timed(settings), rate, look),
             priorities: look.lossless,
             slot: settings.slot,
-            quiet: upstream::answer(settings.round_trip, settings.slot),
+            quiet: term::answer(settings.round_trip, settings.slot),
             received: look.received().0,
             queues: [0; Priority::COUNT],
             each: [WireBytes(0); Priority::COUNT],
@@ -112,7 +113,7 @@ impl BifrostX {
     /// Applies new settings, as [`Bifrost::configure`] does. The peer stays known.
     pub fn configure(&mut self, settings: settings::Bifrost, rate: BitRate, look: Look<'_>) -> bool {
         (self.priorities, self.slot) = (look.lossless, settings.slot);
-        self.quiet = upstream::answer(settings.round_trip, settings.slot);
+        self.quiet = term::answer(settings.round_trip, settings.slot);
         self.slots.configure(timed(settings), rate, look)
     }
 
@@ -128,21 +129,38 @@ impl BifrostX {
         self.slots.wake(now);
     }
 
-    /// Takes a message of the peer.
-    pub fn hear(&mut self, now: Nanos, message: &Message) {
-        if self.peer.hear(now, message) {
+    /// Takes the head of a message of the peer.
+    pub fn hear(&mut self, now: Nanos, head: &Head) {
+        if self.peer.hear(now, head) {
             self.next = now;
         }
     }
 
+    /// Whether it counts no slots.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.slots.deadline() == Nanos::NEVER
+    }
+
+    /// Whether a slot ends at `now`.
+    #[inline]
+    pub fn ends_slot(&self, now: Nanos) -> bool {
+        self.slots.deadline() <= now
+    }
+
+    /// Whether the peer was heard within the last second.
+    #[inline]
+    pub fn hears(&self, now: Nanos) -> bool {
+        self.peer.is_heard(now)
+    }
+
     /// Ends the slot, or says what has changed since its end.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
-        if self.slots.deadline() <= now {
+        if self.ends_slot(now) {
             return self.end_slot(now, look);
         }
         // A grant leaves at the end of its slot alone.
-        let at_rest = self.slots.deadline() == Nanos::NEVER;
-        match (self.peer.is_heard(now), at_rest) {
+        match (self.peer.is_heard(now), self.is_at_rest()) {
             (true, true) => self.announce(now, Kind::Free, WireBytes(0)),
             (true, false) => self.next = now + REPEAT,
             (false, _) => self.announce(now, Kind::Pauses, WireBytes(0)),
@@ -157,7 +175,7 @@ impl BifrostX {
         let grant = self.slots.grant_slot(now, look.queue().0, look.received().0, !followed);
         self.note_growth(look);
         self.stay_awake(now, look.received().0);
-        match (self.peer.is_heard(now), self.slots.deadline() == Nanos::NEVER) {
+        match (self.peer.is_heard(now), self.is_at_rest()) {
             (true, true) => self.announce(now, Kind::Free, WireBytes(grant)),
             (true, false) => self.announce(now, Kind::Grant, WireBytes(grant)),
             (false, _) if self.next <= now => self.announce(now, Kind::Pauses, WireBytes(0)),
@@ -201,15 +219,15 @@ impl BifrostX {
         let repeats_soon = kind == Kind::Free && self.freed < FREED_SLOTS;
         self.next = now + if repeats_soon { self.slot } else { REPEAT };
         self.sequence = self.sequence.wrapping_add(1);
-        self.message = Some(Message {
+        let head = Head {
             kind,
             follows: self.peer.is_followed(now),
             priorities: self.priorities,
             sequence: self.sequence,
             slot: self.slot,
             total,
-            each: self.each,
-        });
+        };
+        self.message = Some(Message { head, each: self.each });
     }
 
     /// Whether a message waits for the link.
@@ -236,5 +254,5 @@ impl BifrostX {
 
 /// The settings of the slots beneath: bytes may arrive later than with pauses by the time that a grant may be early.
 pub(super) fn timed(settings: settings::Bifrost) -> settings::Bifrost {
-    settings::Bifrost { round_trip: settings.round_trip + upstream::most_early(settings.slot), ..settings }
+    settings::Bifrost { round_trip: settings.round_trip + term::most_early(settings.slot), ..settings }
 }

@@ -1,13 +1,13 @@
 //! The other end of a link, by its messages.
 
 use units::{Interval, Nanos};
-use wire::grants::slot::{Kind, Message};
+use wire::grants::slot::{Head, Kind};
 
 /// The time after which a peer that sends nothing is no longer heard.
-pub(super) const SILENCE: Interval = Interval::from_secs(1);
+pub(in crate::flow_control) const SILENCE: Interval = Interval::from_secs(1);
 
 /// The time after which an idle port, or one without a peer, sends its last message again.
-pub(super) const REPEAT: Interval = Interval::from_millis(10);
+pub(in crate::flow_control) const REPEAT: Interval = Interval::from_millis(10);
 
 /// The peer of a port.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Peer {
 
 impl Peer {
     /// Notes a message. Returns whether it changes what this port has to say.
-    pub fn hear(&mut self, now: Nanos, message: &Message) -> bool {
+    pub fn hear(&mut self, now: Nanos, message: &Head) -> bool {
         let before = (self.is_heard(now), self.follows, self.grants);
         (self.heard_at, self.follows) = (Some(now), message.follows);
         self.grants = message.kind != Kind::Pauses;

@@ -1,6 +1,6 @@
 //! BifrostX: both sides alone, and against each other over a link.
 
-use super::peer::SILENCE;
+use super::peer::{REPEAT, SILENCE};
 use super::*;
 use crate::ledger::{Ledger, Load, ShardId, Volume};
 use crate::program::VirtualIncoming;
@@ -37,15 +37,21 @@ fn settings() -> settings::Bifrost {
 
 /// A message that grants `total` bytes in all, and `each` to any priority.
 fn grant(sequence: u32, total: u64, each: u64) -> Message {
-    Message {
+    let head = Head {
         kind: Kind::Grant,
         follows: true,
         priorities: LOSSLESS,
         sequence,
         slot: SLOT,
         total: WireBytes(total),
-        each: [WireBytes(each); Priority::COUNT],
-    }
+    };
+    Message { head, each: [WireBytes(each); Priority::COUNT] }
+}
+
+/// A message of `kind`, without a grant.
+fn without_grant(sequence: u32, kind: Kind) -> Message {
+    let message = grant(sequence, 0, 0);
+    Message { head: Head { kind, ..message.head }, ..message }
 }
 
 /// Bytes that wait at both priorities.
@@ -79,7 +85,7 @@ mod upstream_side {
             assert_eq!(upstream.closed(Nanos(1)), PrioritySet::EMPTY);
             assert!(upstream.receive(Nanos(1), &grant(sequence, 0, 0), waiting(9_000, 9_000)));
             assert_eq!(upstream.closed(Nanos(1)), LOSSLESS);
-            let message = Message { kind: Kind::Pauses, ..grant(sequence + 1, 0, 0) };
+            let message = without_grant(sequence + 1, Kind::Pauses);
             upstream.receive(Nanos(1), &message, waiting(0, 0));
         }
     }
@@ -87,7 +93,7 @@ mod upstream_side {
     #[test]
     fn a_port_that_was_freed_is_limited_again_when_the_grant_for_its_first_frame_is_due() {
         let mut upstream = upstream();
-        let free = |sequence| Message { kind: Kind::Free, ..grant(sequence, 0, 0) };
+        let free = |sequence| without_grant(sequence, Kind::Free);
         upstream.receive(Nanos(0), &free(1), waiting(0, 0));
         assert_eq!(upstream.closed(Nanos(900_000)), PrioritySet::EMPTY, "nothing was sent");
         upstream.spend(Nanos(1_000_000), HIGH, WireBytes(FRAME));
@@ -109,7 +115,7 @@ mod upstream_side {
             for at in (first..=960_000).step_by(60_000) {
                 upstream.spend(Nanos(at), HIGH, WireBytes(FRAME));
             }
-            let free = Message { kind: Kind::Free, ..grant(1, 0, 0) };
+            let free = without_grant(1, Kind::Free);
             upstream.receive(Nanos(960_000), &free, waiting(0, 0));
             assert_eq!(upstream.closed(Nanos(due - 1)), PrioritySet::EMPTY, "{first}");
             assert_eq!(upstream.closed(Nanos(due)), LOSSLESS, "{first}");
@@ -131,7 +137,7 @@ mod upstream_side {
             let frames = [HIGH, LOW].map(|priority| sends(&mut upstream, Nanos(5), priority));
             assert_eq!(frames, sent, "{queues:?} {total} {each}");
             let dealt: u64 = frames.iter().sum::<u64>() * FRAME;
-            let counters = upstream.counters;
+            let counters = upstream.counters();
             assert_eq!((counters.dealt.0, counters.declined.0), (dealt, total - dealt));
         }
     }
@@ -176,7 +182,7 @@ mod upstream_side {
     fn a_message_that_comes_twice_changes_nothing() {
         let mut upstream = upstream();
         assert!(upstream.receive(Nanos(0), &grant(7, 0, 0), waiting(0, 0)));
-        let again = Message { kind: Kind::Pauses, ..grant(7, 0, 0) };
+        let again = without_grant(7, Kind::Pauses);
         assert!(!upstream.receive(Nanos(0), &again, waiting(0, 0)));
         assert_eq!(upstream.closed(Nanos(0)), LOSSLESS);
     }
@@ -189,7 +195,7 @@ mod upstream_side {
         assert_eq!(upstream.closed_until(), (LOSSLESS, silent));
         assert_eq!(upstream.closed(silent - Interval(1)), LOSSLESS);
         assert_eq!(upstream.closed(silent), PrioritySet::EMPTY);
-        assert_eq!(upstream.counters.silences, 1);
+        assert_eq!(upstream.counters().silences, 1);
     }
 }
 
@@ -250,7 +256,7 @@ impl Downstream {
     }
 
     fn hear(&mut self, now: Nanos, follows: bool) {
-        self.scheme.hear(now, &Message { follows, ..grant(1, 0, 0) });
+        self.scheme.hear(now, &Head { follows, ..grant(1, 0, 0).head });
     }
 }
 
@@ -258,7 +264,7 @@ mod downstream_side {
     use super::*;
 
     fn kind(message: Option<Message>) -> Option<(Kind, bool)> {
-        message.map(|message| (message.kind, message.follows))
+        message.map(|message| (message.head.kind, message.head.follows))
     }
 
     #[test]
@@ -266,8 +272,8 @@ mod downstream_side {
         let mut port = Downstream::new();
         assert_eq!(kind(port.call(Nanos(0)).1), Some((Kind::Pauses, false)), "a first sign of life");
         assert_eq!(port.scheme.deadline(), Nanos(0) + REPEAT);
-        let message = Message { kind: Kind::Pauses, follows: false, ..grant(1, 0, 0) };
-        port.scheme.hear(Nanos(10), &message);
+        let head = Head { kind: Kind::Pauses, follows: false, ..grant(1, 0, 0).head };
+        port.scheme.hear(Nanos(10), &head);
         assert_eq!(kind(port.call(Nanos(10)).1), Some((Kind::Free, false)), "said at once");
         port.hear(Nanos(20), false);
         assert_eq!(kind(port.call(Nanos(20)).1), Some((Kind::Free, true)));
@@ -291,7 +297,7 @@ mod downstream_side {
             port.arrive(Nanos(1_000), HIGH, 160);
             let (pause, message) = port.call(Nanos(1_000) + SLOT);
             assert_eq!((pause, kind(message)), expected);
-            assert_eq!(message.map(|it| it.total), hears.map(|_| WireBytes(0)));
+            assert_eq!(message.map(|it| it.head.total), hears.map(|_| WireBytes(0)));
             assert_eq!(port.scheme.report(UpstreamCounters::default()).is_followed, hears == Some(true));
         }
     }
@@ -432,7 +438,7 @@ impl Pair {
                 let [high, low] = self.backlog.map(|frames| frames * FRAME);
                 self.upstream.receive(at, &message, waiting(high, low));
                 // Its answer leaves at once, and is never lost.
-                let follows = message.kind != Kind::Pauses;
+                let follows = message.head.kind != Kind::Pauses;
                 self.answers.push_back((at + one_way, follows));
             }
         }

@@ -21,6 +21,9 @@ impl<F: Frame> Fabric<F> {
                 break;
             }
         }
+        if self.steered.contains(port) {
+            self.egress[port.index()].note_waiting();
+        }
         self.settle();
         self.publish();
         // A frame that just left may have ended a pause: send its XON now rather than in another call.

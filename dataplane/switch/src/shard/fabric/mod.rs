@@ -16,6 +16,7 @@ use way_out::WayOut;
 
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
+use crate::descriptor::Descriptor;
 use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
@@ -63,6 +64,8 @@ pub(super) struct Fabric<F> {
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
     notifying: PortSet,
+    /// Ports of this shard that have a queue for each far port.
+    steered: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -89,12 +92,14 @@ impl<F: Frame> Fabric<F> {
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
+            steered: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
         };
         fabric.configure_senders(program, &mut senders_of(program));
         fabric.listen(Nanos::ZERO);
+        fabric.note_steered();
         fabric
     }
 
@@ -162,6 +167,7 @@ impl<F: Frame> Fabric<F> {
         }
         self.configure_senders(new, spare);
         self.listen(now);
+        self.note_steered();
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;
@@ -171,6 +177,11 @@ impl<F: Frame> Fabric<F> {
             self.pause_for_memory();
         }
         self.publish();
+    }
+
+    fn note_steered(&mut self) {
+        let steers = |port: &PortId| self.egress[port.index()].steering().is_some();
+        self.steered = self.owned.iter().filter(steers).collect();
     }
 
     pub fn look_at_other_shards(&mut self) {
@@ -199,6 +210,9 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
+        if self.steered.contains(queued.egress) {
+            self.steer_handed_over(&mut queued);
+        }
         let Queued { egress, queue, charge, .. } = queued;
         if self.egress[egress.index()].drops(queue) {
             self.drop_at_egress((egress, queue), charge, queued.length(), DropReason::PfcWatchdog);
@@ -208,6 +222,15 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(egress);
         self.show_senders_handed_over(egress, &mut queued);
         self.enqueue(queued);
+    }
+
+    /// Chooses the queue of a frame that another shard has handed over: it could not know the far ports.
+    fn steer_handed_over(&self, queued: &mut Queued<F>) {
+        let gate = &self.egress[queued.egress.index()].gate;
+        let (headers, priority) = (queued.frame.headers(), gate.pauses.priority(queued.queue));
+        if let Some(descriptor) = Descriptor::parse(headers, queued.length()) {
+            queued.queue = self.steer(queued.egress, priority, &descriptor, headers);
+        }
     }
 
     /// Notes that groups of `ingress` have departures to settle.

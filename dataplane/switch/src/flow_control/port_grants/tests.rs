@@ -1,0 +1,395 @@
+//! Port grants: both sides against each other over a link, with any drains, losses and delays.
+
+use super::*;
+use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
+use crate::flow_control::sender::PauseCause;
+use crate::ledger::{Ledger, Load, ShardId, Volume};
+use core::num::NonZeroU32;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use units::{Bytes, Cells, Priority, PrioritySet, QueueId};
+
+const LONG: PortId = PortId(0);
+const P3: Priority = Priority::from_low_bits(3);
+const LOSSLESS: PrioritySet = PrioritySet::EMPTY.with(P3);
+/// A byte a nanosecond.
+const RATE: BitRate = BitRate::gigabits(8);
+const SLOT: Interval = Interval(10_000);
+const ROUND_TRIP: Interval = Interval(400_000);
+/// On the wire.
+const FRAME: u64 = 1_000;
+/// Far ports, each with the rate of the long link.
+const PORTS: usize = 3;
+/// Frames that the link carries in a round trip.
+const BDP: u64 = ROUND_TRIP.0 / FRAME;
+
+fn settings(far_ports: u8) -> Settings {
+    let mut slots = Bifrost {
+        buffer: WireBytes(0),
+        slot: SLOT,
+        round_trip: ROUND_TRIP,
+        check_every: NonZeroU32::MIN,
+        virtual_incoming: VirtualIncoming::History { jitter: Interval(2_000) },
+        holdover: Interval::ZERO,
+        lateness: Interval::ZERO,
+    };
+    slots.buffer = bifrostx::timed(slots).buffer_terms(RATE, Bytes(FRAME)).total();
+    Settings { slots, far_ports }
+}
+
+/// The far gateway: the downstream side of its long port, and its ports 1 to [`PORTS`].
+struct Far {
+    ledger: Ledger,
+    received: [Volume; Priority::COUNT],
+    scheme: PortGrants,
+}
+
+impl Far {
+    fn new(far_ports: u8) -> Self {
+        let (ledger, received) = (Ledger::new(PORTS + 1, 1), [Volume::ZERO; Priority::COUNT]);
+        let mut scheme = PortGrants::new(settings(far_ports), RATE, look(&received, &ledger));
+        let ports = (1..=u16::from(far_ports)).map(|port| (PortId(port), RATE)).collect();
+        let behind = Arc::new(Behind { ports, ..Behind::default() });
+        scheme.learn(&behind, look(&received, &ledger));
+        Self { ledger, received, scheme }
+    }
+
+    fn load() -> Load {
+        Load { cells: Cells(1), volume: Volume { frames: 1, bytes: Bytes(FRAME - WireBytes::OVERHEAD) } }
+    }
+
+    fn arrive(&mut self, now: Nanos, port: usize) {
+        self.received[P3.index()] += Self::load().volume;
+        self.ledger.admit(LONG, PortId(port as u16), P3, Self::load());
+        self.scheme.wake(now);
+    }
+
+    /// Sends a frame through a port, if one waits there.
+    fn depart(&self, port: usize) -> bool {
+        let waits = self.queue(port) > 0;
+        if waits {
+            self.ledger.depart(ShardId(0), LONG, PortId(port as u16), P3, Self::load());
+        }
+        waits
+    }
+
+    fn queue(&self, port: usize) -> u64 {
+        self.ledger.occupancy(LONG, PortId(port as u16), P3).volume.frames
+    }
+}
+
+fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look<'a> {
+    Look {
+        port: LONG,
+        lossless: LOSSLESS,
+        received,
+        ledger,
+        shared_free: Bytes::ZERO,
+        shared_held: Bytes::ZERO,
+        holding: LOSSLESS,
+    }
+}
+
+fn near(far_ports: u8) -> Upstream {
+    let settings = settings(far_ports);
+    let queues: Vec<_> = Priority::all().chain(settings.queues(LOSSLESS)).collect();
+    Upstream::new(&settings, RATE, LOSSLESS, queues.into_iter())
+}
+
+/// A link between both, in steps of a frame time.
+struct Link {
+    now: Nanos,
+    far_ports: u8,
+    near: Upstream,
+    far: Far,
+    /// Frames that wait at the near end for each far port.
+    backlog: [u64; PORTS],
+    /// The far port that sent last.
+    turn: usize,
+    frames: VecDeque<(Nanos, usize)>,
+    messages: VecDeque<(Nanos, grants::Message)>,
+    answers: VecDeque<(Nanos, Head)>,
+    paused_until: Nanos,
+    pauses: VecDeque<(Nanos, Interval)>,
+    sequence: u32,
+    drained: [u64; PORTS],
+    longest: [u64; PORTS],
+    longest_in_all: u64,
+    /// The time by which messages are late.
+    late: Interval,
+}
+
+impl Link {
+    fn new(far_ports: u8) -> Self {
+        let mut link = Self {
+            now: Nanos(0),
+            far_ports,
+            near: near(far_ports),
+            far: Far::new(far_ports),
+            backlog: [0; PORTS],
+            turn: 0,
+            frames: VecDeque::new(),
+            messages: VecDeque::new(),
+            answers: VecDeque::new(),
+            paused_until: Nanos(0),
+            pauses: VecDeque::new(),
+            sequence: 0,
+            drained: [0; PORTS],
+            longest: [0; PORTS],
+            longest_in_all: 0,
+            late: Interval::ZERO,
+        };
+        link.answer(Nanos(0), false);
+        // The handshake takes some messages.
+        for _ in 0..4 * BDP {
+            link.step([true; PORTS], false);
+        }
+        link
+    }
+
+    fn answer(&mut self, at: Nanos, follows: bool) {
+        self.sequence += 1;
+        let head = Head {
+            kind: Kind::Free,
+            follows,
+            priorities: LOSSLESS,
+            sequence: self.sequence,
+            slot: SLOT,
+            total: WireBytes(0),
+        };
+        self.answers.push_back((at, head));
+    }
+
+    fn queue_of(&self, port: usize) -> QueueId {
+        let number = if port < usize::from(self.far_ports) { port as u8 + 1 } else { 0 };
+        let settings = settings(self.far_ports);
+        let queues = Priority::all().chain(settings.queues(LOSSLESS));
+        super::settings::Layout::new(&settings, LOSSLESS, queues).queue(number, P3)
+    }
+
+    /// One frame time, in which the far ports in `drains` send a frame, and a message that leaves is lost if `lose`.
+    fn step(&mut self, drains: [bool; PORTS], lose: bool) {
+        let one_way = Interval(ROUND_TRIP.0 / 2 - FRAME);
+        while let Some((at, port)) = self.frames.pop_front_if(|(at, _)| *at <= self.now) {
+            self.far.arrive(at, port + 1);
+        }
+        for (port, drained) in self.drained.iter_mut().enumerate() {
+            *drained += u64::from(drains[port] && self.far.depart(port + 1));
+        }
+        self.call_far(one_way, lose);
+        while let Some((at, message)) = self.messages.pop_front_if(|(at, _)| *at <= self.now) {
+            self.near.receive(at, &message);
+            self.answer(at + one_way, message.head.kind != Kind::Pauses);
+        }
+        while let Some((at, head)) = self.answers.pop_front_if(|(at, _)| *at <= self.now) {
+            self.far.scheme.hear(at, &head);
+        }
+        while let Some((at, time)) = self.pauses.pop_front_if(|(at, _)| *at <= self.now) {
+            self.paused_until = at + time;
+        }
+        self.send(one_way);
+        let queues: Vec<u64> = (1..=PORTS).map(|port| self.far.queue(port)).collect();
+        self.longest_in_all = self.longest_in_all.max(queues.iter().sum());
+        self.longest.iter_mut().zip(queues).for_each(|(longest, queue)| *longest = queue.max(*longest));
+        self.now += Interval(FRAME);
+    }
+
+    fn call_far(&mut self, one_way: Interval, lose: bool) {
+        let Far { ledger, received, scheme } = &mut self.far;
+        if scheme.deadline() <= self.now {
+            let directive = scheme.on_deadline(self.now, look(received, ledger));
+            if let Some(Directive::PauseFor { time, cause: PauseCause::Slot, .. }) = directive {
+                self.pauses.push_back((self.now + one_way, time));
+            }
+        }
+        while let Some(message) = scheme.take_message() {
+            if let Message::FarPort(message) = message
+                && !lose
+            {
+                self.messages.push_back((self.now + one_way + self.late, message));
+            }
+        }
+    }
+
+    /// Sends a frame for the next far port whose turn it is.
+    fn send(&mut self, one_way: Interval) {
+        let closed = self.near.closed(self.now);
+        let ports = (1..=PORTS).map(|step| (self.turn + step) % PORTS);
+        let mut open = ports.filter(|port| self.backlog[*port] > 0 && !closed.contains(self.queue_of(*port)));
+        if let Some(port) = open.next().filter(|_| self.now >= self.paused_until) {
+            self.turn = port;
+            self.backlog[port] -= 1;
+            self.near.spend(self.now, self.queue_of(port), WireBytes(FRAME));
+            self.frames.push_back((self.now + one_way, port));
+        }
+    }
+
+    /// This many steps, with as many frames as anybody could send for the ports in `wants`. A port drains in one of so
+    /// many steps; never for zero. Returns what each has drained.
+    fn run(&mut self, steps: u64, wants: [bool; PORTS], every: [u64; PORTS]) -> [u64; PORTS] {
+        let before = self.drained;
+        for step in 0..steps {
+            self.backlog = wants.map(|wants| if wants { 1_000 } else { 0 });
+            self.step(every.map(|every| every > 0 && step % every == 0), false);
+        }
+        core::array::from_fn(|port| self.drained[port] - before[port])
+    }
+
+    /// H, and a frame that has begun within each of its grants, in frames.
+    fn bound(&self) -> u64 {
+        settings(self.far_ports).slots.buffer.0.div_ceil(FRAME) + PORTS as u64 + 1
+    }
+
+    /// The most that one far port can hold, whatever happens: its bound at line rate, and frames that have begun.
+    fn bound_of_one() -> u64 {
+        let timed = bifrostx::timed(settings(3).slots);
+        let far = FarPort::new(RATE, timed.round_trip + Interval(2_000), SLOT, (0, 0));
+        far.bound().div_ceil(FRAME) + 2
+    }
+}
+
+#[test]
+fn a_stopped_port_leaves_the_link_to_another_and_without_far_ports_it_does_not() {
+    let others = |far_ports| {
+        let mut link = Link::new(far_ports);
+        link.run(10 * BDP, [true, true, false], [2, 2, 1]);
+        link.run(20 * BDP, [true, true, false], [0, 1, 1]);
+        let [stopped, other, _] = link.run(10 * BDP, [true, true, false], [0, 1, 1]);
+        assert_eq!(stopped, 0);
+        assert!(link.longest_in_all <= link.bound(), "{} of {}", link.longest_in_all, link.bound());
+        other as f64 / (10 * BDP) as f64
+    };
+    // The stopped port had half of the link, which is still in front of it. The other keeps the half that it had.
+    let [with, without] = [3, 0].map(others);
+    assert!((0.42..0.6).contains(&with), "{with}");
+    assert!(without < 0.01, "{without}");
+}
+
+#[test]
+fn a_slow_port_keeps_its_own_share_alone_and_the_others_have_the_rest_of_the_link() {
+    let mut link = Link::new(3);
+    link.run(40 * BDP, [true, true, true], [20, 1, 1]);
+    let steps = 20 * BDP;
+    let drained = link.run(steps, [true, true, true], [20, 1, 1]);
+    let share = drained.map(|frames| frames as f64 / steps as f64);
+    assert!(share[0] > 0.049, "it never runs dry: {share:?}");
+    assert!(share.iter().sum::<f64>() > 0.97, "{share:?}");
+    let queue = link.far.queue(1);
+    assert!(queue < BDP / 50, "{queue}");
+}
+
+#[test]
+fn a_port_that_was_idle_has_the_line_rate_a_round_trip_later_and_one_alone_has_all_of_it() {
+    let mut link = Link::new(3);
+    link.run(10 * BDP, [true, false, false], [1, 1, 1]);
+    let [alone, ..] = link.run(10 * BDP, [true, false, false], [1, 1, 1]);
+    assert!(alone as f64 > 9.9 * BDP as f64, "{alone}");
+    link.run(BDP + 20, [false, true, false], [1, 1, 1]);
+    let [_, new, _] = link.run(BDP, [false, true, false], [1, 1, 1]);
+    assert!(new as f64 > 0.98 * BDP as f64, "{new}");
+}
+
+#[test]
+fn a_stopped_port_starts_again_and_is_at_line_rate_within_eight_round_trips() {
+    let mut link = Link::new(3);
+    link.run(10 * BDP, [true, false, false], [1, 1, 1]);
+    link.run(30 * BDP, [true, false, false], [0, 1, 1]);
+    link.run(8 * BDP, [true, false, false], [1, 1, 1]);
+    let [drained, ..] = link.run(4 * BDP, [true, false, false], [1, 1, 1]);
+    assert!(drained as f64 > 3.9 * BDP as f64, "{drained}");
+}
+
+#[test]
+fn grants_that_come_a_quarter_of_a_slot_late_or_not_at_all_break_no_bound() {
+    let mut link = Link::new(3);
+    for step in 0..200 * BDP {
+        link.late = Interval(if step / 700 % 2 == 0 { 2_000 } else { 0 });
+        link.backlog = [1_000; PORTS];
+        link.step([step % 3 == 0, step / 5_000 % 2 == 0, step % 20 == 0], step / 100 % 10 == 0);
+        assert!(link.longest_in_all <= link.bound(), "{} of {}", link.longest_in_all, link.bound());
+    }
+    assert!(link.longest.iter().all(|longest| *longest <= Link::bound_of_one()), "{:?}", link.longest);
+}
+
+#[test]
+fn a_far_end_that_restarts_is_followed_again() {
+    let mut link = Link::new(3);
+    link.run(10 * BDP, [true; PORTS], [3, 3, 3]);
+    link.far = Far::new(3);
+    link.frames.clear();
+    link.answer(link.now, true);
+    link.run(10 * BDP, [true; PORTS], [3, 3, 3]);
+    link.longest_in_all = 0;
+    let drained = link.run(10 * BDP, [true; PORTS], [3, 3, 3]);
+    assert!(drained.iter().sum::<u64>() as f64 > 9.5 * BDP as f64, "{drained:?}");
+    assert!(link.longest_in_all <= link.bound());
+}
+
+#[test]
+fn what_the_near_end_was_not_granted_for_a_far_port_waits_and_leaves_the_others_open() {
+    let mut near = near(3);
+    let head = Head {
+        kind: Kind::Grant,
+        follows: true,
+        priorities: LOSSLESS,
+        sequence: 1,
+        slot: SLOT,
+        total: WireBytes(3_000),
+    };
+    let mut each = [WireBytes(0); grants::MOST];
+    each[1] = WireBytes(2_000);
+    near.receive(Nanos(0), &grants::Message { head, count: 2, each });
+    let queue = |port| {
+        super::settings::Layout::new(
+            &settings(3),
+            LOSSLESS,
+            Priority::all().chain(settings(3).queues(LOSSLESS)),
+        )
+        .queue(port, P3)
+    };
+    let closed = |near: &mut Upstream| [0, 1, 2, 3].map(|port| near.closed(Nanos(1)).contains(queue(port)));
+    assert_eq!(closed(&mut near), [false, true, false, false], "the third has no bound of its own");
+    near.spend(Nanos(1), queue(2), WireBytes(2_000));
+    assert_eq!(closed(&mut near), [false, true, true, false]);
+    near.spend(Nanos(1), queue(0), WireBytes(1_000));
+    assert_eq!(closed(&mut near), [true; 4], "nothing is left for all");
+    assert!(!near.closed(Nanos(1)).contains(QueueId::from_low_bits(0)), "lossy frames need no grant");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// L <= H in all, and each far port within the bound of its link, whatever drains, whoever sends, and whatever grants are
+    /// lost.
+    #[test]
+    fn the_buffer_holds_what_bifrost_promises_and_each_far_port_what_its_link_may(
+        phases in prop::collection::vec(
+            (1_u64..900, [0_u64..=10, 0_u64..=10, 0_u64..=10], 0_u64..=3, [0_u64..900, 0_u64..900, 0_u64..900]), 1..12,
+        ),
+    ) {
+        let mut link = Link::new(3);
+        for (steps, drain, loss, backlog) in phases {
+            link.backlog = backlog;
+            for step in 0..steps {
+                let drains = core::array::from_fn(|port| step * (7 + 2 * port as u64) % 10 < drain[port]);
+                link.step(drains, step / 10 % 10 < loss);
+            }
+        }
+        prop_assert!(link.longest_in_all <= link.bound(), "{} of {}", link.longest_in_all, link.bound());
+        for longest in link.longest {
+            prop_assert!(longest <= Link::bound_of_one(), "{} of {}", longest, Link::bound_of_one());
+        }
+    }
+
+    /// Nobody starves: what waits is sent in the end, though every second grant is lost.
+    #[test]
+    fn what_waits_is_sent_in_the_end(backlog in [0_u64..900, 0_u64..900, 0_u64..900]) {
+        let mut link = Link::new(3);
+        link.backlog = backlog;
+        for step in 0..60 * BDP {
+            link.step([step % 4 == 0; PORTS], step / 10 % 2 == 0);
+        }
+        prop_assert_eq!(link.backlog, [0; PORTS]);
+        prop_assert!((1..=PORTS).all(|port| link.far.queue(port) == 0));
+    }
+}
