@@ -15,6 +15,7 @@ use crate::keys::port::PortDecl;
 use crate::keys::queueing::{
     BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
 };
+use crate::keys::remap::RemapDecl;
 use crate::link::{Link, Senders};
 use crate::notes::Problems;
 use crate::place::{At, Place};
@@ -57,6 +58,8 @@ impl Builder<'_> {
             max_frame,
             tx_window: decl.tx_window(),
             classification: classification(decl.classify()),
+            orientation: decl.orientation.as_ref().map(|it| it.value),
+            remap: decl.remap.as_ref().map(|it| it.remap).unwrap_or_default(),
             groups: Default::default(),
             queues: Priority::all().map(|it| queue(decl.queue_of(it), it, max_frame)).collect(),
             rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
@@ -210,6 +213,8 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
         interface_delay: at(link.interface_delay),
         tx_window: at(port.tx_window),
         int: at(port.int),
+        orientation: port.orientation.and_then(at),
+        remap: RemapDecl::of(port.remap),
         classify: Some(ClassifyDecl {
             trust: at(class.trust),
             default: at(class.default),

@@ -40,6 +40,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.lscc = None;
         port.watchdog = None;
         port.int = false;
+        port.remap = Default::default();
         port.queues.iter_mut().for_each(|queue| queue.red = None);
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
@@ -96,6 +97,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
+        E::Remap { port, .. } => key(port, &["remap"]),
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

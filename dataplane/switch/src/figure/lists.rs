@@ -6,8 +6,9 @@ use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 7] = [
+pub static LISTS: [&FigureList; 8] = [
     &forwarding::figures::FIGURES,
+    &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &cbfc::figures::FIGURES,

@@ -8,7 +8,9 @@ mod error;
 mod flows;
 mod forwarding;
 mod lscc;
+mod orientation;
 mod port;
+mod remap;
 mod settings;
 mod validate;
 mod watchdog;
@@ -20,17 +22,19 @@ pub use error::{NotLive, ProgramError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
+pub use orientation::{Orientation, Remap};
 pub use port::{
     DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
     QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
+pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
 pub use watchdog::{Watchdog, WatchdogAction};
 
-use crate::forwarding::{Addresses, Forwarding};
+use crate::forwarding::{Addresses, Bounces, Forwarding};
 use crate::hash::HashKey;
 use core::net::IpAddr;
-use units::{PortId, PortSet};
+use units::{PortId, PortSet, Priority};
 
 /// A valid configuration, with the tables that follow from it. It takes time and memory to build and drop, but none
 /// to use.
@@ -39,6 +43,8 @@ pub struct Program {
     forwarding: Forwarding,
     /// The addresses for which each port answers.
     addresses: Vec<Addresses>,
+    /// The bounces from each port, where frames are remapped.
+    bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
     hash_key: HashKey,
 }
@@ -56,10 +62,11 @@ impl Program {
     /// [`ProgramError`]: the first invalid setting, with its port and priority.
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
-        let ports = (0..settings.ports.len() as u16).map(PortId);
+        let ports = || (0..settings.ports.len() as u16).map(PortId);
         Ok(Self {
             forwarding: Forwarding::new(&settings),
-            addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
+            addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
+            bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
@@ -97,6 +104,18 @@ impl Program {
             Forwarding::Route(table) => Some(table.ports_toward(address)),
             Forwarding::Bridge | Forwarding::Patch(_) => None,
         }
+    }
+
+    /// The priority of the queue in which frames that came in through `ingress` by `priority` wait at `egress`:
+    /// another one if they bounce and are remapped.
+    pub fn queue_of(&self, ingress: PortId, egress: PortId, priority: Priority) -> Priority {
+        self.bounces(ingress).map_or(priority, |bounces| bounces.queue(egress, priority))
+    }
+
+    /// The bounces from `port`; `None` if nothing is remapped there.
+    #[inline]
+    pub(crate) fn bounces(&self, port: PortId) -> Option<&Bounces> {
+        self.bounces[port.index()].as_ref()
     }
 
     pub(crate) fn forwarding(&self) -> &Forwarding {

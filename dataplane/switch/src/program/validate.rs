@@ -2,6 +2,7 @@
 //! checked in the configuration, where distances are known.
 
 mod lscc;
+mod remap;
 
 use super::{
     BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
@@ -23,6 +24,7 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         validate_port(port, &settings.buffer)?;
     }
     settings.forwarding.validate(&settings.ports)?;
+    remap::validate(settings)?;
     lscc::validate_together(settings)
 }
 

@@ -1,6 +1,7 @@
 //! Each check on both sides of its bound.
 
 mod lscc;
+mod remap;
 
 use super::*;
 use crate::program::{
