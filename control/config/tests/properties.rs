@@ -16,7 +16,7 @@ use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::flow_control::p_pfc::settings::PPfc;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
-    GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, Orientation, PfcSettings, PortSettings, Program,
+    GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
     QueueSettings, RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust,
     VirtualIncoming, Watchdog, WatchdogAction,
 };
@@ -255,18 +255,12 @@ fn senders() -> impl Strategy<Value = Senders> {
     })
 }
 
-fn orientation() -> impl Strategy<Value = Option<Orientation>> {
-    let all = vec![Orientation::Uplink, Orientation::Downlink, Orientation::Crosslink];
-    prop::option::of(prop::sample::select(all))
-}
-
 fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let shape = (rate(), 64_u64..=9_216, 0_u64..=5_000, 0_u64..=5_000);
     // Boxed, for eight of each would be too much for the stack of a test.
     let (groups, queues) = (prop::array::uniform8(group().boxed()), prop::array::uniform8(queue().boxed()));
     let tables = (classification(), groups, queues);
-    let limits = (prop::option::of(rate_limit()), orientation());
-    let rest = (limits, any::<bool>(), 45_000_u16.., any::<bool>());
+    let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
     let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme());
     let rest = (rest, schemes, lscc, prop::option::of(watchdog()));
@@ -274,12 +268,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let (
-            ((rate_limit, orientation), obey_global_pause, pause, int),
-            (scheme, other),
-            (lscc, senders),
-            watchdog,
-        ) = rest;
+        let ((rate_limit, obey_global_pause, pause, int), (scheme, other), (lscc, senders), watchdog) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -288,7 +277,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             max_frame: Bytes(max_frame),
             tx_window: Interval(tx_window),
             classification,
-            orientation,
+            orientation: None,
             remap: Default::default(),
             groups,
             queues: queues.collect(),

@@ -283,7 +283,7 @@ pub fn snapshot_of_early_pauses() -> Snapshot {
     let port = |name, scheme| {
         format!(
             "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nflow_control = \"{scheme}\"\n\
-             lossless = [{{ priorities = [3] }}]\n"
+             orientation = \"uplink\"\nremap = {{ 3 = 5 }}\nlossless = [{{ priorities = [3, 5] }}]\n"
         )
     };
     let text = port("dc0", "p-pfc") + &port("lh0", "capfc");

@@ -46,14 +46,14 @@ pub(crate) static BOUNCES: FigureList = FigureList {
         figures: &[
             Figure::counter("remapped_frames", |it| Some(bounces(it)?.remapped.into()))
                 .shown(
-                    "bounces_remapped",
+                    "bounces_remapped_frames",
                     "remapped",
                     "Frames that bounced and left in the isolated priority.",
                 )
                 .of_run("remapped"),
             Figure::counter("kept_frames", |it| Some(bounces(it)?.kept.into()))
                 .shown(
-                    "bounces_kept",
+                    "bounces_kept_frames",
                     "kept",
                     "Lossless frames that bounced and kept their priority, because remap does not name it.",
                 )
