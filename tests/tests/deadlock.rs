@@ -169,7 +169,7 @@ fn of_ring(number: u16, remap: Remap) -> Settings {
     ];
     let forwarding = RouteSettings { routes: routes.collect(), neighbours };
     let mut settings = switch(3, RATE, ForwardingSettings::Route(forwarding));
-    let around = if number % 2 == 0 { Orientation::Uplink } else { Orientation::Downlink };
+    let around = if number.is_multiple_of(2) { Orientation::Uplink } else { Orientation::Downlink };
     orient(&mut settings, [Orientation::Downlink, around, around]);
     for port in &mut settings.ports {
         port.remap = remap;
