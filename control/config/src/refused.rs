@@ -72,6 +72,10 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         let queue: &QueueDecl = queue(name, priority)?;
         Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
     };
+    let adaptive = |name, priority, keys: &[&str]| {
+        let ecn = queue(name, priority)?.ecn.as_ref()?;
+        Some(ecn.adaptive.as_ref()?.first(keys).clone())
+    };
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
@@ -95,6 +99,9 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         E::RedOrder { port, priority, .. } | E::LsccMarking { port, priority, .. } => {
             marks(port, priority, &["kmin"])
         }
+        E::AdaptiveEcnOrder { port, priority, .. } => adaptive(port, priority, &["kmin", "kmax"]),
+        E::AdaptiveEcnInterval { port, priority, .. } => adaptive(port, priority, &["interval"]),
+        E::AdaptiveEcnIncast { port, priority, .. } => adaptive(port, priority, &["incast"]),
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
         E::Remap { port, .. } => key(port, &["remap"]),

@@ -87,6 +87,7 @@ fn queue() -> impl Strategy<Value = QueueSettings> {
         kmax: kmin + more + Bytes(1),
         pmax: f64::from(pmax) / 1_000.0,
         mark_at,
+        adaptive: None,
     });
     let lossy = (size(), prop_oneof![dynamic(), size().prop_map(Threshold::Static)])
         .prop_map(|(reserved, threshold)| LossyQueue { reserved, threshold });

@@ -33,6 +33,7 @@ mod sync;
 mod table;
 mod watermark;
 
+pub use congestion::adaptive_ecn::AdaptiveEcnReport;
 pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,

@@ -283,7 +283,9 @@ pub fn snapshot_of_early_pauses() -> Snapshot {
     let port = |name, scheme| {
         format!(
             "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nflow_control = \"{scheme}\"\n\
-             orientation = \"uplink\"\nremap = {{ 3 = 5 }}\nlossless = [{{ priorities = [3, 5] }}]\n"
+             orientation = \"uplink\"\nremap = {{ 3 = 5 }}\nlossless = [{{ priorities = [3, 5] }}]\n\
+             queue = [{{ priorities = [3], ecn = {{ kmin = \"100kB\", kmax = \"400kB\", \
+             adaptive = {{ kmin = \"50kB\", kmax = \"200kB\" }} }} }}]\n"
         )
     };
     let text = port("dc0", "p-pfc") + &port("lh0", "capfc");

@@ -1,12 +1,12 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::lscc;
+use crate::congestion::{adaptive_ecn, lscc};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 8] = [
+pub static LISTS: [&FigureList; 9] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -15,6 +15,7 @@ pub static LISTS: [&FigureList; 8] = [
     &p_pfc::figures::FIGURES,
     &capfc::figures::FIGURES,
     &lscc::figures::FIGURES,
+    &adaptive_ecn::figures::FIGURES,
 ];
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, Route
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
 pub use orientation::{Orientation, Remap};
 pub use port::{
-    DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
-    QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    AdaptiveEcn, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
+    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
 pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};

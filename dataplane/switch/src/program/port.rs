@@ -251,6 +251,27 @@ pub struct Red {
     pub pmax: f64,
     /// The time at which the length of the queue decides.
     pub mark_at: MarkAt,
+    /// How far the thresholds fall below these; fixed without it.
+    pub adaptive: Option<AdaptiveEcn>,
+}
+
+/// Thresholds that move with the traffic, between those below and those of [`Red`], with which they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveEcn {
+    /// The lowest Kmin.
+    pub kmin: Bytes,
+    /// The lowest Kmax.
+    pub kmax: Bytes,
+    /// The least time between two steps.
+    pub interval: Interval,
+    /// The ports that must feed a queue to count as incast.
+    pub incast: u32,
+}
+
+impl AdaptiveEcn {
+    /// Valid intervals.
+    pub const INTERVALS: core::ops::RangeInclusive<Interval> =
+        Interval::from_micros(10)..=Interval::from_secs(1);
 }
 
 /// The instant whose queue length decides about a mark.

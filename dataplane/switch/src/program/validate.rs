@@ -5,8 +5,8 @@ mod lscc;
 mod remap;
 
 use super::{
-    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
-    Threshold, Watchdog,
+    AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
+    Settings, Threshold, Watchdog,
 };
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
@@ -136,6 +136,30 @@ fn validate_queue(port: &PortSettings, queue: &QueueSettings) -> Result<(), Prog
         if !(red.pmax > 0.0 && red.pmax <= 1.0) {
             return Err(ProgramError::RedProbability { port: name(), priority, pmax: red.pmax });
         }
+        if let Some(adaptive) = &red.adaptive {
+            validate_adaptive_ecn(name(), priority, red, adaptive)?;
+        }
+    }
+    Ok(())
+}
+
+fn validate_adaptive_ecn(
+    port: String,
+    priority: Priority,
+    red: &Red,
+    adaptive: &AdaptiveEcn,
+) -> Result<(), ProgramError> {
+    let (Red { kmin, kmax, .. }, AdaptiveEcn { kmin: least_kmin, kmax: least_kmax, .. }) = (*red, *adaptive);
+    if least_kmin >= least_kmax || least_kmin > kmin || least_kmax > kmax {
+        return Err(ProgramError::AdaptiveEcnOrder { port, priority, kmin, kmax, least_kmin, least_kmax });
+    }
+    let (given, range) = (adaptive.interval, AdaptiveEcn::INTERVALS);
+    if !range.contains(&given) {
+        let (least, most) = (*range.start(), *range.end());
+        return Err(ProgramError::AdaptiveEcnInterval { port, priority, given, least, most });
+    }
+    if adaptive.incast < 2 {
+        return Err(ProgramError::AdaptiveEcnIncast { port, priority, incast: adaptive.incast });
     }
     Ok(())
 }

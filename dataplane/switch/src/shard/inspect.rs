@@ -1,6 +1,7 @@
 //! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
@@ -146,6 +147,8 @@ pub struct PortInspection {
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
+    /// ECN thresholds that move, those of all queues taken together; `None` where none does.
+    pub adaptive_ecn: Option<AdaptiveEcnReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
@@ -177,8 +180,18 @@ impl<F: Frame> Shard<F> {
         into.flows = self.flows(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
+        into.adaptive_ecn = self.adaptive_ecn(port);
         into.bounces = self.bounce_counters(port);
         into.bridge = self.bridge_counters(port);
+    }
+
+    /// The ECN thresholds of `port` that move: the sums of all changes, and the lowest thresholds in force. `None` where
+    /// none moves.
+    pub fn adaptive_ecn(&self, port: PortId) -> Option<AdaptiveEcnReport> {
+        let egress = &self.fabric.egress[port.index()];
+        let reports =
+            egress.adapting().iter().filter_map(|id| Some(egress.queue(id).adaptive.as_ref()?.report()));
+        reports.reduce(AdaptiveEcnReport::and)
     }
 
     /// Frames that came in through `port` and bounced; `None` where nothing is remapped.
