@@ -202,7 +202,13 @@ pub(crate) fn port_settings(port: u16, rate: BitRate) -> PortSettings {
         priority,
         scheduling: Scheduling::Weighted(1),
         rate_limit: None,
-        red: Some(Red { kmin: Bytes(100_000), kmax: Bytes(400_000), pmax: 0.1, mark_at: MarkAt::Dequeue }),
+        red: Some(Red {
+            kmin: Bytes(100_000),
+            kmax: Bytes(400_000),
+            pmax: 0.1,
+            mark_at: MarkAt::Dequeue,
+            adaptive: None,
+        }),
         lossy: LossyQueue { reserved: Bytes(0), threshold: Threshold::Static(Bytes(1 << 20)) },
     };
     let mut settings =

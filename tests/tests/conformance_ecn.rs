@@ -15,7 +15,7 @@ const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 /// Two ports that mark priority 3 by these figures.
 fn marking(kmin: u64, kmax: u64, pmax: f64, mark_at: MarkAt) -> Settings {
     let mut settings = two_ports();
-    let red = Red { kmin: Bytes(kmin), kmax: Bytes(kmax), pmax, mark_at };
+    let red = Red { kmin: Bytes(kmin), kmax: Bytes(kmax), pmax, mark_at, adaptive: None };
     settings.ports[1].queues[3].red = Some(red);
     settings
 }
@@ -231,8 +231,13 @@ fn thresholds_that_change_under_load_hold_for_frames_that_wait_already() {
     bench.block(B, P3);
     bench.inject(A, Flow::new(A, B).at(P3).ecn(Ecn::Ect0).udps(10, 1_000));
     bench.install(|settings| {
-        settings.ports[1].queues[3].red =
-            Some(Red { kmin: Bytes(4_500), kmax: Bytes(4_501), pmax: 1.0, mark_at: MarkAt::Dequeue });
+        settings.ports[1].queues[3].red = Some(Red {
+            kmin: Bytes(4_500),
+            kmax: Bytes(4_501),
+            pmax: 1.0,
+            mark_at: MarkAt::Dequeue,
+            adaptive: None,
+        });
     });
     bench.release(B, P3);
     bench.run_dry();

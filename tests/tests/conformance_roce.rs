@@ -54,7 +54,7 @@ fn mutable_fields(packet: &[u8]) -> (Ecn, u8) {
 
 /// The same switch, marking all that understands ECN while anything waits behind it.
 fn marking(mut settings: Settings) -> Settings {
-    let red = Red { kmin: Bytes(0), kmax: Bytes(1), pmax: 1.0, mark_at: MarkAt::Dequeue };
+    let red = Red { kmin: Bytes(0), kmax: Bytes(1), pmax: 1.0, mark_at: MarkAt::Dequeue, adaptive: None };
     for port in &mut settings.ports {
         port.queues.iter_mut().for_each(|queue| queue.red = Some(red));
     }

@@ -120,6 +120,7 @@ fn settings(variant: &Variant) -> Settings {
                 kmax: Bytes(9_000),
                 pmax: 0.5,
                 mark_at,
+                adaptive: None,
             });
             if variant.weighted {
                 queue.scheduling = Scheduling::Weighted(1 + number as u8 % 3);

@@ -88,8 +88,13 @@ fn around(settings: Settings) -> (Plan, NodeId, Vec<FlowSpec>) {
 
 fn red(settings: &mut Settings) {
     for queue in settings.ports.iter_mut().flat_map(|port| &mut port.queues) {
-        queue.red =
-            Some(Red { kmin: Bytes(20_000), kmax: Bytes(200_000), pmax: 0.5, mark_at: MarkAt::Dequeue });
+        queue.red = Some(Red {
+            kmin: Bytes(20_000),
+            kmax: Bytes(200_000),
+            pmax: 0.5,
+            mark_at: MarkAt::Dequeue,
+            adaptive: None,
+        });
     }
 }
 

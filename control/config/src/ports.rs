@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use switch::program::{
-    Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue, PfcSettings,
-    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    AdaptiveEcn, Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue,
+    PfcSettings, PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
 use units::{Bytes, PauseQuanta, Priority};
 use wire::ethernet::MacAddress;
@@ -13,8 +13,9 @@ use crate::headroom::HeadroomSum;
 use crate::keys::classify::{ClassifyDecl, Codes};
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::{
-    BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
+    AdaptiveEcnDecl, BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
 };
+use crate::keys::remap::RemapDecl;
 use crate::link::{Link, Senders};
 use crate::notes::Problems;
 use crate::place::{At, Place};
@@ -59,6 +60,8 @@ impl Builder<'_> {
             max_frame,
             tx_window: decl.tx_window(),
             classification: classification(decl.classify()),
+            orientation: decl.orientation.as_ref().map(|it| it.value),
+            remap: decl.remap.as_ref().map(|it| it.remap).unwrap_or_default(),
             groups: Default::default(),
             queues: Priority::all().map(|it| queue(decl.queue_of(it), it, max_frame)).collect(),
             rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
@@ -169,7 +172,11 @@ fn queue(decl: Option<&QueueDecl>, priority: Priority, max_frame: Bytes) -> Queu
     queue.rate_limit = decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame));
     queue.red = decl.ecn.as_ref().and_then(|ecn| {
         let (kmin, kmax) = (ecn.kmin.as_ref()?.value, ecn.kmax.as_ref()?.value);
-        Some(Red { kmin, kmax, pmax: ecn.pmax(), mark_at: ecn.mark_at() })
+        let adaptive = match &ecn.adaptive {
+            Some(decl) => Some(adaptive_ecn(decl)?),
+            None => None,
+        };
+        Some(Red { kmin, kmax, pmax: ecn.pmax(), mark_at: ecn.mark_at(), adaptive })
     });
     let lossy = decl.lossy();
     queue.lossy = LossyQueue {
@@ -177,6 +184,11 @@ fn queue(decl: Option<&QueueDecl>, priority: Priority, max_frame: Bytes) -> Queu
         threshold: or(&lossy.threshold(), queue.lossy.threshold),
     };
     queue
+}
+
+fn adaptive_ecn(decl: &AdaptiveEcnDecl) -> Option<AdaptiveEcn> {
+    let (kmin, kmax) = (decl.kmin.as_ref()?.value, decl.kmax.as_ref()?.value);
+    Some(AdaptiveEcn { kmin, kmax, interval: decl.interval(), incast: decl.incast() })
 }
 
 fn rate_limit(RateLimitDecl(decl): &RateLimitDecl, max_frame: Bytes) -> Option<RateLimit> {
@@ -213,6 +225,8 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         interface_delay: at(link.interface_delay),
         tx_window: at(port.tx_window),
         int: at(port.int),
+        orientation: port.orientation.and_then(at),
+        remap: RemapDecl::of(port.remap),
         classify: Some(ClassifyDecl {
             trust: at(class.trust),
             default: at(class.default),
@@ -266,11 +280,19 @@ fn queue_in_force(queue: &QueueSettings) -> QueueDecl {
         Scheduling::Strict => (at(SchedulingWord::Strict), None),
         Scheduling::Weighted(weight) => (None, at(weight)),
     };
-    let ecn = |Red { kmin, kmax, pmax, mark_at }| EcnDecl {
-        kmin: at(kmin),
-        kmax: at(kmax),
-        pmax: at(pmax),
-        mark_at: at(mark_at),
+    let adaptive = |it: AdaptiveEcn| AdaptiveEcnDecl {
+        kmin: at(it.kmin),
+        kmax: at(it.kmax),
+        interval: at(it.interval),
+        incast: at(it.incast),
+        place: Place::default(),
+    };
+    let ecn = |red: Red| EcnDecl {
+        kmin: at(red.kmin),
+        kmax: at(red.kmax),
+        pmax: at(red.pmax),
+        mark_at: at(red.mark_at),
+        adaptive: red.adaptive.map(adaptive),
         place: Place::default(),
     };
     let LossyQueue { reserved, threshold: limit } = queue.lossy;

@@ -43,6 +43,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.lscc = None;
         port.watchdog = None;
         port.int = false;
+        port.remap = Default::default();
         port.queues.iter_mut().for_each(|queue| queue.red = None);
         port.pfc =
             PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
@@ -56,7 +57,9 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
     let found = match error {
         E::PortCount { .. } => document.ports().first().map(|port| port.place.clone()),
         E::LossyAboveShared { .. } => Some(document.buffer().first(&["egress_lossy", "shared"]).clone()),
-        _ => of_port(error, document).or_else(|| of_forwarding(error, document.forwarding())),
+        _ => of_port(error, document)
+            .or_else(|| of_lscc(error, document))
+            .or_else(|| of_forwarding(error, document.forwarding())),
     };
     found.unwrap_or_else(|| document.forwarding().place.clone())
 }
@@ -74,7 +77,10 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         let queue: &QueueDecl = queue(name, priority)?;
         Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
     };
-    let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
+    let adaptive = |name, priority, keys: &[&str]| {
+        let ecn = queue(name, priority)?.ecn.as_ref()?;
+        Some(ecn.adaptive.as_ref()?.first(keys).clone())
+    };
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
         E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
@@ -97,8 +103,22 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         E::RedOrder { port, priority, .. } | E::LsccMarking { port, priority, .. } => {
             marks(port, priority, &["kmin"])
         }
+        E::AdaptiveEcnOrder { port, priority, .. } => adaptive(port, priority, &["kmin", "kmax"]),
+        E::AdaptiveEcnInterval { port, priority, .. } => adaptive(port, priority, &["interval"]),
+        E::AdaptiveEcnIncast { port, priority, .. } => adaptive(port, priority, &["incast"]),
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
+        E::Remap { port, .. } => key(port, &["remap"]),
+        _ => None,
+    }
+}
+
+/// The key of LSCC on a port: the first stated key among those at fault, or its table.
+fn of_lscc(error: &ProgramError, document: &Document) -> Option<Place> {
+    use ProgramError as E;
+    let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
+    let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
+    match error {
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use switch::program::{DynamicThreshold, MarkAt, Trust, WatchdogAction};
+use switch::program::{DynamicThreshold, MarkAt, Orientation, Trust, WatchdogAction};
 use toml::de::DeValue;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ethernet::MacAddress;
@@ -358,6 +358,7 @@ words! {
 words! {
     Trust { "dscp" => Dscp, "pcp" => Pcp, "nothing" => Nothing }
     WatchdogAction { "drop" => Drop, "forward" => Forward, "alert" => Alert }
+    Orientation { "uplink" => Uplink, "downlink" => Downlink, "crosslink" => Crosslink }
     MarkAt { "dequeue" => Dequeue, "enqueue" => Enqueue }
 }
 

@@ -88,6 +88,7 @@ fn queue() -> impl Strategy<Value = QueueSettings> {
         kmax: kmin + more + Bytes(1),
         pmax: f64::from(pmax) / 1_000.0,
         mark_at,
+        adaptive: None,
     });
     let lossy = (size(), prop_oneof![dynamic(), size().prop_map(Threshold::Static)])
         .prop_map(|(reserved, threshold)| LossyQueue { reserved, threshold });
@@ -279,6 +280,8 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             max_frame: Bytes(max_frame),
             tx_window: Interval(tx_window),
             classification,
+            orientation: None,
+            remap: Default::default(),
             groups,
             queues: queues.collect(),
             rate_limit,

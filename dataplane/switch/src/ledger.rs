@@ -372,7 +372,8 @@ impl Ledger {
         self.all_ports().map(sent).sum()
     }
 
-    /// The egress queue: frames for `egress` at `priority` that are still inside.
+    /// Frames for `egress` that are still inside, charged to groups of `priority`: the egress queue, but for frames
+    /// that [bounced](crate::program::Remap).
     pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
         self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority).volume).sum()
     }

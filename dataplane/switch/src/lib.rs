@@ -33,6 +33,7 @@ mod sync;
 mod table;
 mod watermark;
 
+pub use congestion::adaptive_ecn::AdaptiveEcnReport;
 pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
@@ -42,7 +43,7 @@ pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent, SchemeReport};
 pub use flows::{DataFlows, FlowCounters, ResolverCounters};
-pub use forwarding::BridgeCounters;
+pub use forwarding::{BounceCounters, BridgeCounters};
 pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;

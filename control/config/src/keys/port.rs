@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use ipnet::IpNet;
-use switch::program::PortSettings;
+use switch::program::{Orientation, PortSettings};
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
@@ -16,6 +16,7 @@ use crate::flow_control::relay::keys::RelayDecl;
 use crate::keys::classify::ClassifyDecl;
 use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
+use crate::keys::remap::RemapDecl;
 use crate::keys::running::{DeviceDecl, EmulationDecl};
 use crate::notes::Problems;
 use crate::place::At;
@@ -76,6 +77,10 @@ table! {
         int: At<bool>, default(false);
         /// What keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak. `"p-pfc"`: [`[port.p_pfc]`](#portp_pfc), `"capfc"`: [`[port.capfc]`](#portcapfc), both with PFC beneath. `"relay"`: the pauses that [another port](#portrelay) receives, with PFC beneath. `"port-grants"`: Bifrost with [grants for each port of the far gateway](port-grants.md), if the other end speaks it too
         flow_control: At<FlowControlWord>, default(FlowControlWord::Pfc);
+        /// The level of the neighbour in a network of levels: above (`"uplink"`, toward the spine), below (`"downlink"`, hosts included), or the same (`"crosslink"`)
+        orientation: At<Orientation>, auto("none");
+        /// `{ 3 = 5 }`: frames of priority 3 that come in through this port and [bounce](deadlock.md), by an uplink to an uplink, wait and leave in priority 5. Needs `orientation`, and routes or a patch
+        remap: RemapDecl, auto("none");
         classify: ClassifyDecl, absent;
         lossless: Vec<LosslessDecl>;
         queue: Vec<QueueDecl>;

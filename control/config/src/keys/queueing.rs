@@ -1,7 +1,7 @@
 //! Groups and queues of a port: `[[port.lossless]]`, `[[port.queue]]`, `[port.pfc]`, and their profiles.
 
-use switch::program::{DynamicThreshold, MarkAt, Scheduling, Threshold};
-use units::{BitRate, Bytes, Priority};
+use switch::program::{AdaptiveEcn, DynamicThreshold, MarkAt, Scheduling, Threshold};
+use units::{BitRate, Bytes, Interval, Priority};
 
 use crate::place::{At, Place};
 use crate::section::Section;
@@ -124,6 +124,19 @@ table! {
         pmax: At<f64>, default(0.05);
         /// Which queue length decides: the one that the frame leaves behind, or the one that it finds
         mark_at: At<MarkAt>, default(MarkAt::Dequeue);
+        adaptive: AdaptiveEcnDecl;
+    }
+
+    /// Thresholds that [move with the traffic](adaptive-ecn.md), between these and `kmin` and `kmax` of the queue.
+    AdaptiveEcnDecl {
+        /// The lowest `kmin`; below the lowest `kmax`
+        kmin: At<Bytes>, required("kmin = \"100kB\"");
+        /// The lowest `kmax`
+        kmax: At<Bytes>, required("kmax = \"400kB\"");
+        /// The least time between two steps
+        interval: At<Interval>, within(AdaptiveEcn::INTERVALS), default(Interval::from_micros(200));
+        /// Ports that must feed a queue above `kmin` to lower the thresholds
+        incast: At<u32>, within(2..=64), default(8_u32);
     }
 
     /// What a queue holds of lossy frames.

@@ -293,7 +293,9 @@ fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
     let port = |name, scheme| {
         format!(
             "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"1km\"\nflow_control = \"{scheme}\"\n\
-             lossless = [{{ priorities = [3] }}]\n"
+             orientation = \"uplink\"\nremap = {{ 3 = 5 }}\nlossless = [{{ priorities = [3, 5] }}]\n\
+             queue = [{{ priorities = [3], ecn = {{ kmin = \"100kB\", kmax = \"400kB\", \
+             adaptive = {{ kmin = \"50kB\", kmax = \"200kB\" }} }} }}]\n"
         )
     };
     let text = port("dc0", dc0) + &port("lh0", lh0);

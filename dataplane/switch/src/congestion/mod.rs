@@ -1,5 +1,6 @@
 //! Feedback to the senders.
 
+pub(crate) mod adaptive_ecn;
 pub(crate) mod int;
 pub(crate) mod lscc;
 pub(crate) mod mark;

@@ -53,6 +53,7 @@ mod tests {
         kmax: Bytes(400_000),
         pmax: 0.2,
         mark_at: program::MarkAt::Dequeue,
+        adaptive: None,
     };
 
     fn marked(queue: u64, frames: u32) -> u32 {

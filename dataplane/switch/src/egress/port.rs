@@ -5,12 +5,13 @@ use super::queue::{Queue, mark};
 use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
+use crate::congestion::adaptive_ecn::Seen;
 use crate::congestion::int::Stamper;
 use crate::flow_control::{Outgoing, PauseEnds, Upstream, port_grants};
 use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
-use crate::program::{MarkAt, PortSettings};
+use crate::program::{MarkAt, PortSettings, QueueSettings};
 use crate::queue::{Charge, Lent, Queued, Store};
 use crate::reason::DropReason;
 use rand_core::Rng;
@@ -27,6 +28,8 @@ pub(crate) struct EgressPort {
     /// Queues that hold frames.
     backlog: QueueSet,
     queues: Vec<Queue>,
+    /// The queues whose ECN thresholds move.
+    adapting: QueueSet,
     watchdog: PortWatchdog,
     /// Notifications for senders behind the port.
     pub notifications: Notifications,
@@ -85,7 +88,8 @@ impl EgressPort {
             stamper: Stamper::new(settings),
             scheduler: Scheduler::new(&settings.queues, settings.max_frame, settings.rate),
             backlog: QueueSet::EMPTY,
-            queues: settings.queues.iter().map(Queue::new).collect(),
+            queues: settings.queues.iter().map(|queue| Queue::new(queue, settings.rate)).collect(),
+            adapting: adapting(settings),
             watchdog: PortWatchdog::new(settings.watchdog, settings.queues.len()),
             notifications: Notifications::new(),
             control: Volume::default(),
@@ -105,9 +109,10 @@ impl EgressPort {
         self.max_frame = new.max_frame;
         self.stamper = Stamper::new(new);
         self.scheduler.configure(&new.queues, new.max_frame, new.rate);
-        for (queue, settings) in self.queues.iter_mut().zip(&new.queues) {
-            queue.configure(settings);
+        for (queue, (old, new_queue)) in self.queues.iter_mut().zip(old.queues.iter().zip(&new.queues)) {
+            queue.configure(old, new_queue, new.rate);
         }
+        self.adapting = adapting(new);
         let (obeying, pauses) = (new.queues_of(new.pfc.obeyed()), &self.gate.pauses);
         self.watchdog.configure(now, new.watchdog, obeying, |queue| *pauses.meter(queue), report);
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
@@ -306,6 +311,28 @@ impl EgressPort {
         self.serve_turn(now, turn, parts, out, credit, move |frame, start, carried, queue| {
             stamper.stamp(frame.headers_mut(), start, WireBytes(before.0 + carried.0), queue);
         })
+    }
+
+    /// The queues whose ECN thresholds move.
+    #[inline]
+    pub fn adapting(&self) -> QueueSet {
+        self.adapting
+    }
+
+    /// Moves the ECN thresholds that are due. `inputs` says how many ports feed the queues of a priority.
+    pub fn adapt(&mut self, now: Nanos, inputs: impl Fn(Priority) -> u32) {
+        for id in self.adapting.iter() {
+            if !self.queue(id).adaptive.as_ref().is_some_and(|it| it.is_due(now)) {
+                continue;
+            }
+            let (carried, priority) = (self.carried(), self.gate.pauses.priority(id));
+            let paused = self.gate.pauses.paused_for(priority, now);
+            let queue = &mut self.queues[id.index()];
+            let marked = queue.counters.marked + queue.counters.already_marked;
+            let seen = Seen { queue: queue.bytes, carried, marked, paused };
+            let changed = queue.adaptive.as_mut().and_then(|it| it.look(now, seen, || inputs(priority)));
+            queue.red = changed.or(queue.red);
+        }
     }
 
     /// Wire bytes that the link has carried.
@@ -513,6 +540,12 @@ impl EgressPort {
         self.control.count(length);
         self.gate.occupy(now, length)
     }
+}
+
+fn adapting(settings: &PortSettings) -> QueueSet {
+    let moves = |queue: &QueueSettings| queue.red.is_some_and(|red| red.adaptive.is_some());
+    let queues = settings.queues.iter().enumerate().filter(|(_, queue)| moves(queue));
+    queues.filter_map(|(index, _)| QueueId::new(index)).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One queue of a port.
 
 use crate::admission::LossyAccount;
+use crate::congestion::adaptive_ecn::Adaptive;
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
 use crate::frame::Frame;
@@ -10,7 +11,7 @@ use crate::program::QueueSettings;
 use crate::queue::{Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
-use units::{Bytes, Nanos};
+use units::{BitRate, Bytes, Nanos};
 
 /// Counters of one egress queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub(crate) struct Queue {
     pub bytes: u64,
     pub lossy: LossyAccount,
     pub red: Option<Red>,
+    /// The thresholds of `red`, where they move.
+    pub adaptive: Option<Box<Adaptive>>,
     pub counters: QueueCounters,
     pub watermark: Watermark,
     pub delay: DelayHistogram,
@@ -61,8 +64,9 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub fn new(settings: &QueueSettings) -> Self {
+    pub fn new(settings: &QueueSettings, rate: BitRate) -> Self {
         Self {
+            adaptive: adaptive(settings, rate),
             fifo: Fifo::default(),
             bytes: 0,
             lossy: LossyAccount::new(settings.lossy),
@@ -81,9 +85,14 @@ impl Queue {
     }
 
     /// Applies new settings; waiting frames stay.
-    pub fn configure(&mut self, settings: &QueueSettings) {
-        self.lossy.configure(settings.lossy);
-        self.red = settings.red.as_ref().map(Red::new);
+    pub fn configure(&mut self, old: &QueueSettings, new: &QueueSettings, rate: BitRate) {
+        self.lossy.configure(new.lossy);
+        // Thresholds that have moved stay where they are if a reload says nothing else.
+        let is_same = self.adaptive.as_ref().is_some_and(|it| old.red == new.red && it.is_at(rate));
+        if !is_same {
+            self.adaptive = adaptive(new, rate);
+            self.red = new.red.as_ref().map(Red::new);
+        }
     }
 
     /// The time since which it holds frames and has sent none; `None` if it holds none.
@@ -95,6 +104,10 @@ impl Queue {
     pub fn waiting(&self) -> Volume {
         Volume { frames: self.fifo.length() as u64, bytes: Bytes(self.bytes) }
     }
+}
+
+fn adaptive(settings: &QueueSettings, rate: BitRate) -> Option<Box<Adaptive>> {
+    settings.red.as_ref().and_then(|red| Adaptive::new(red, rate)).map(Box::new)
 }
 
 #[cfg(test)]

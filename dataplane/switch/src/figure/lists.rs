@@ -1,13 +1,14 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::lscc;
+use crate::congestion::{adaptive_ecn, lscc};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 9] = [
+pub static LISTS: [&FigureList; 11] = [
     &forwarding::figures::FIGURES,
+    &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &port_grants::figures::FIGURES,
@@ -16,6 +17,7 @@ pub static LISTS: [&FigureList; 9] = [
     &capfc::figures::FIGURES,
     &relay::figures::FIGURES,
     &lscc::figures::FIGURES,
+    &adaptive_ecn::figures::FIGURES,
 ];
 
 #[cfg(test)]

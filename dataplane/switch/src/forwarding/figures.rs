@@ -1,6 +1,7 @@
-//! The figures of a bridge: changes that stations behind one port made to entries of others.
+//! The figures of a bridge, that is, changes that stations behind one port made to entries of others; and of frames
+//! that bounce.
 
-use super::BridgeCounters;
+use super::{BounceCounters, BridgeCounters};
 use crate::figure::{Figure, FigureList, Section, Seen, Table};
 
 pub(crate) static FIGURES: FigureList = FigureList {
@@ -36,6 +37,42 @@ pub(crate) static FIGURES: FigureList = FigureList {
     }],
 };
 
+pub(crate) static BOUNCES: FigureList = FigureList {
+    name: "bounces",
+    view: "pfc",
+    runs_on: |settings| !settings.remap.is_empty(),
+    report: &[Section {
+        name: "",
+        figures: &[
+            Figure::counter("remapped_frames", |it| Some(bounces(it)?.remapped.into()))
+                .shown(
+                    "bounces_remapped_frames",
+                    "remapped",
+                    "Frames that bounced and left in the isolated priority.",
+                )
+                .of_run("remapped"),
+            Figure::counter("kept_frames", |it| Some(bounces(it)?.kept.into()))
+                .shown(
+                    "bounces_kept_frames",
+                    "kept",
+                    "Lossless frames that bounced and kept their priority, because remap does not name it.",
+                )
+                .of_run("kept"),
+        ],
+    }],
+    now: &[],
+    metrics: &[],
+    tables: &[Table {
+        title: "BOUNCES: frames that came down through a port and left upward",
+        in_summary: false,
+        columns: &[],
+    }],
+};
+
+fn bounces(seen: Seen<'_>) -> Option<&BounceCounters> {
+    seen.look.bounces.as_ref()
+}
+
 fn bridge(seen: Seen<'_>) -> Option<&BridgeCounters> {
     seen.look.bridge.as_ref()
 }
@@ -44,9 +81,9 @@ fn bridge(seen: Seen<'_>) -> Option<&BridgeCounters> {
 mod tests {
     use super::*;
     use crate::figure::Reading;
-    use crate::program::PortSettings;
+    use crate::program::{PortSettings, Remap};
     use crate::shard::PortInspection;
-    use units::BitRate;
+    use units::{BitRate, Priority};
     use wire::ethernet::MacAddress;
 
     #[test]
@@ -65,5 +102,20 @@ mod tests {
         let counters = BridgeCounters { moved: 1, displaced: 2, refused: 3 };
         assert_eq!(read(Some(counters)), [Some(1), Some(2), Some(3)]);
         assert_eq!(read(None), [None; 3]);
+    }
+
+    #[test]
+    fn figures_of_bounces_are_those_of_a_port_that_remaps() {
+        let [three, five] = [3, 5].map(Priority::from_low_bits);
+        let mut settings = PortSettings::lossy("a", MacAddress::default(), BitRate::gigabits(10));
+        assert!(!(BOUNCES.runs_on)(&settings));
+        settings.remap = Remap::default().with(three, five);
+        assert!((BOUNCES.runs_on)(&settings));
+        let bounces = Some(BounceCounters { remapped: 1, kept: 2 });
+        let look = PortInspection { bounces, ..Default::default() };
+        for (key, number) in [("remapped_frames", 1), ("kept_frames", 2)] {
+            let reading = BOUNCES.figure(key).unwrap().read(Seen { settings: &settings, look: &look });
+            assert!(matches!(reading, Some(Reading::Number(it)) if it == number), "{key}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod address;
 mod blocks;
+mod bounce;
 mod bridge;
 pub(crate) mod figures;
 mod flow;
@@ -10,8 +11,10 @@ mod patch;
 mod route;
 mod verdict;
 
+pub use bounce::BounceCounters;
 pub use bridge::BridgeCounters;
 
+pub(crate) use bounce::Bounces;
 pub(crate) use bridge::Bridge;
 pub(crate) use local::Addresses;
 pub(crate) use patch::Patch;

@@ -4,6 +4,7 @@ use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::lscc::RateAdvertiser;
 use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
+use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
@@ -48,6 +49,7 @@ pub(crate) struct IngressPort {
     lossless: PrioritySet,
     pub advertiser: Option<RateAdvertiser>,
     pub counters: IngressCounters,
+    pub bounces: BounceCounters,
     /// The allowance for answers of the gateway.
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
@@ -82,6 +84,7 @@ impl IngressPort {
                 .as_ref()
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             counters,
+            bounces: BounceCounters::default(),
             may_answer: Allowance::default(),
             holding,
         }

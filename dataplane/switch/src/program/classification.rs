@@ -55,6 +55,17 @@ impl Classification {
             _ => self.default,
         }
     }
+
+    /// The lowest DSCP of `priority`.
+    pub fn dscp_of(&self, priority: Priority) -> Option<Dscp> {
+        let number = self.dscp.iter().position(|it| *it == priority)?;
+        Dscp::new(number as u8).ok()
+    }
+
+    /// The lowest PCP of `priority`.
+    pub fn pcp_of(&self, priority: Priority) -> Option<Priority> {
+        Priority::all().find(|pcp| self.pcp[pcp.index()] == priority)
+    }
 }
 
 #[cfg(test)]

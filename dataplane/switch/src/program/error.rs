@@ -1,5 +1,6 @@
 //! The errors of a configuration, with the values needed to correct it.
 
+use super::remap::RemapError;
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
@@ -40,6 +41,8 @@ pub enum ProgramError {
     ZeroPause { port: String },
     #[error("port {port}: {error}")]
     FlowControl { port: String, error: FlowControlError },
+    #[error("port {port}: {error}")]
+    Remap { port: String, error: RemapError },
     #[error("port {port}: LSCC needs a lossless priority")]
     LsccWithoutLossless { port: String },
     #[error(
@@ -94,6 +97,25 @@ pub enum ProgramError {
         "port {port}, priority {priority}: Pmax {pmax} is out of range; expected a probability above 0, up to 1"
     )]
     RedProbability { port: String, priority: Priority, pmax: f64 },
+    #[error(
+        "port {port}, priority {priority}: adaptive thresholds fall from {kmin} and {kmax} to {least_kmin} and {least_kmax}; the lowest Kmin must be below the lowest Kmax, and neither above the other end"
+    )]
+    AdaptiveEcnOrder {
+        port: String,
+        priority: Priority,
+        kmin: Bytes,
+        kmax: Bytes,
+        least_kmin: Bytes,
+        least_kmax: Bytes,
+    },
+    #[error(
+        "port {port}, priority {priority}: an interval of {given} for adaptive thresholds is out of range; expected {least} to {most}"
+    )]
+    AdaptiveEcnInterval { port: String, priority: Priority, given: Interval, least: Interval, most: Interval },
+    #[error(
+        "port {port}, priority {priority}: an incast of {incast} ports is out of range; expected 2 or more"
+    )]
+    AdaptiveEcnIncast { port: String, priority: Priority, incast: u32 },
     #[error("port {port}, priority {priority}: a weight of 0 is out of range; expected 1 to 255")]
     ZeroWeight { port: String, priority: Priority },
     #[error(

@@ -9,7 +9,9 @@ mod error;
 mod flows;
 mod forwarding;
 mod lscc;
+mod orientation;
 mod port;
+mod remap;
 mod settings;
 mod validate;
 mod watchdog;
@@ -21,19 +23,21 @@ pub use error::{NotLive, ProgramError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
+pub use orientation::{Orientation, Remap};
 pub use port::{
-    DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings, PortSettings,
-    QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    AdaptiveEcn, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
+    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
+pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::flow_control::port_grants::Behind;
-use crate::forwarding::{Addresses, Forwarding};
+use crate::forwarding::{Addresses, Bounces, Forwarding};
 use crate::hash::HashKey;
 use core::net::IpAddr;
 use std::sync::Arc;
-use units::{PortId, PortSet};
+use units::{PortId, PortSet, Priority};
 
 /// A valid configuration, with the tables that follow from it. It takes time and memory to build and drop, but none
 /// to use.
@@ -44,6 +48,8 @@ pub struct Program {
     addresses: Vec<Addresses>,
     /// What the other end of each port may know of the destinations behind the others.
     behind: Vec<Arc<Behind>>,
+    /// The bounces from each port, where frames are remapped.
+    bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
     hash_key: HashKey,
 }
@@ -61,12 +67,13 @@ impl Program {
     /// [`ProgramError`]: the first invalid setting, with its port and priority.
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
-        let ports = (0..settings.ports.len() as u16).map(PortId);
-        let behind = ports.clone().map(|port| Arc::new(behind::behind(&settings, port))).collect();
+        let ports = || (0..settings.ports.len() as u16).map(PortId);
+        let behind = ports().map(|port| Arc::new(behind::behind(&settings, port))).collect();
         Ok(Self {
             forwarding: Forwarding::new(&settings),
-            addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
             behind,
+            addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
+            bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
@@ -104,6 +111,18 @@ impl Program {
             Forwarding::Route(table) => Some(table.ports_toward(address)),
             Forwarding::Bridge | Forwarding::Patch(_) => None,
         }
+    }
+
+    /// The priority of the queue in which frames that came in through `ingress` by `priority` wait at `egress`:
+    /// another one if they bounce and are remapped.
+    pub fn queue_of(&self, ingress: PortId, egress: PortId, priority: Priority) -> Priority {
+        self.bounces(ingress).map_or(priority, |bounces| bounces.queue(egress, priority))
+    }
+
+    /// The bounces from `port`; `None` if nothing is remapped there.
+    #[inline]
+    pub(crate) fn bounces(&self, port: PortId) -> Option<&Bounces> {
+        self.bounces[port.index()].as_ref()
     }
 
     pub(crate) fn forwarding(&self) -> &Forwarding {

@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Watchdog};
+use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -24,6 +24,10 @@ pub struct PortSettings {
     pub tx_window: Interval,
     /// The rule for priorities.
     pub classification: Classification,
+    /// The level of its neighbour, where the network has levels.
+    pub orientation: Option<Orientation>,
+    /// The isolated priorities of frames that come in through the port and bounce.
+    pub remap: Remap,
     /// Ingress: one priority group per priority.
     pub groups: [GroupSettings; Priority::COUNT],
     /// Egress: the queues, in the order of their numbers, [`QueueSet::CAPACITY`] at most. The first eight belong to
@@ -68,6 +72,8 @@ impl PortSettings {
             max_frame: Self::LARGEST_FRAME,
             tx_window: Interval::ZERO,
             classification: Classification::default(),
+            orientation: None,
+            remap: Remap::default(),
             groups: [GroupSettings::Lossy; Priority::COUNT],
             queues: Priority::all().map(queue).collect(),
             rate_limit: None,
@@ -245,6 +251,27 @@ pub struct Red {
     pub pmax: f64,
     /// The time at which the length of the queue decides.
     pub mark_at: MarkAt,
+    /// How far the thresholds fall below these; fixed without it.
+    pub adaptive: Option<AdaptiveEcn>,
+}
+
+/// Thresholds that move with the traffic, between those below and those of [`Red`], with which they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveEcn {
+    /// The lowest Kmin.
+    pub kmin: Bytes,
+    /// The lowest Kmax.
+    pub kmax: Bytes,
+    /// The least time between two steps.
+    pub interval: Interval,
+    /// The ports that must feed a queue to count as incast.
+    pub incast: u32,
+}
+
+impl AdaptiveEcn {
+    /// Valid intervals.
+    pub const INTERVALS: core::ops::RangeInclusive<Interval> =
+        Interval::from_micros(10)..=Interval::from_secs(1);
 }
 
 /// The instant whose queue length decides about a mark.

@@ -2,10 +2,11 @@
 //! checked in the configuration, where distances are known.
 
 mod lscc;
+mod remap;
 
 use super::{
-    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
-    Threshold, Watchdog,
+    AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
+    Settings, Threshold, Watchdog,
 };
 use crate::flow_control::relay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
@@ -29,6 +30,7 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         error: error.into(),
     })?;
     settings.forwarding.validate(&settings.ports)?;
+    remap::validate(settings)?;
     lscc::validate_together(settings)
 }
 
@@ -140,6 +142,30 @@ fn validate_queue(port: &PortSettings, queue: &QueueSettings) -> Result<(), Prog
         if !(red.pmax > 0.0 && red.pmax <= 1.0) {
             return Err(ProgramError::RedProbability { port: name(), priority, pmax: red.pmax });
         }
+        if let Some(adaptive) = &red.adaptive {
+            validate_adaptive_ecn(name(), priority, red, adaptive)?;
+        }
+    }
+    Ok(())
+}
+
+fn validate_adaptive_ecn(
+    port: String,
+    priority: Priority,
+    red: &Red,
+    adaptive: &AdaptiveEcn,
+) -> Result<(), ProgramError> {
+    let (Red { kmin, kmax, .. }, AdaptiveEcn { kmin: least_kmin, kmax: least_kmax, .. }) = (*red, *adaptive);
+    if least_kmin >= least_kmax || least_kmin > kmin || least_kmax > kmax {
+        return Err(ProgramError::AdaptiveEcnOrder { port, priority, kmin, kmax, least_kmin, least_kmax });
+    }
+    let (given, range) = (adaptive.interval, AdaptiveEcn::INTERVALS);
+    if !range.contains(&given) {
+        let (least, most) = (*range.start(), *range.end());
+        return Err(ProgramError::AdaptiveEcnInterval { port, priority, given, least, most });
+    }
+    if adaptive.incast < 2 {
+        return Err(ProgramError::AdaptiveEcnIncast { port, priority, incast: adaptive.incast });
     }
     Ok(())
 }

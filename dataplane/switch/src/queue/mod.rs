@@ -35,7 +35,7 @@ impl<F> Queued<F> {
 
 /// The charge of a frame: a priority group of its ingress port, credited when the frame leaves.
 ///
-/// For now, the group has the same priority as the frame and its queue. No code after admission relies on that.
+/// The group has the priority in which the frame came in. Its queue has another one if the frame bounced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charge(u16);
 

@@ -1,12 +1,13 @@
 //! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
-use crate::forwarding::BridgeCounters;
+use crate::forwarding::{BounceCounters, BridgeCounters};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
 use crate::ingress::IngressCounters;
@@ -146,6 +147,10 @@ pub struct PortInspection {
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
+    /// ECN thresholds that move, those of all queues taken together; `None` where none does.
+    pub adaptive_ecn: Option<AdaptiveEcnReport>,
+    /// Frames that came in and bounced; `None` where nothing is remapped.
+    pub bounces: Option<BounceCounters>,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
     /// The latest storms, begun or ended, on any port of its shard.
@@ -175,7 +180,23 @@ impl<F: Frame> Shard<F> {
         into.flows = self.flows(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
+        into.adaptive_ecn = self.adaptive_ecn(port);
+        into.bounces = self.bounce_counters(port);
         into.bridge = self.bridge_counters(port);
+    }
+
+    /// The ECN thresholds of `port` that move: the sums of all changes, and the lowest thresholds in force. `None` where
+    /// none moves.
+    pub fn adaptive_ecn(&self, port: PortId) -> Option<AdaptiveEcnReport> {
+        let egress = &self.fabric.egress[port.index()];
+        let reports =
+            egress.adapting().iter().filter_map(|id| Some(egress.queue(id).adaptive.as_ref()?.report()));
+        reports.reduce(AdaptiveEcnReport::and)
+    }
+
+    /// Frames that came in through `port` and bounced; `None` where nothing is remapped.
+    pub fn bounce_counters(&self, port: PortId) -> Option<BounceCounters> {
+        self.program.bounces(port).map(|_| self.fabric.ingress[port.index()].bounces)
     }
 
     /// Changes that stations behind `port` made to entries of others in the bridge; `None` where the switch is no

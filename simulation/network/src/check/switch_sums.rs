@@ -80,7 +80,7 @@ pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     for port in ports(switch) {
         for priority in Priority::all() {
             let (queued, ledger) =
-                (shard.queue(now, port, priority).waiting, shard.ledger().egress_queue(port, priority));
+                (shard.queue(now, port, priority).waiting, charged_to_queue(switch, port, priority));
             if queued != ledger {
                 return Err(Broken::Ledger { node, port, priority, queued, ledger });
             }
@@ -94,6 +94,19 @@ pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     }
     let expected = switch.held;
     if held == expected { Ok(()) } else { Err(Broken::Held { node, expected, ledger: held }) }
+}
+
+/// The frames that the ledger has in the queue of `priority` at `egress`: a frame that bounced waits in the queue of
+/// another priority than that of its group.
+fn charged_to_queue(switch: &Switch, egress: PortId, priority: Priority) -> Volume {
+    let ledger = switch.shard.ledger();
+    let waits_there =
+        |ingress, group: &Priority| switch.program.queue_of(ingress, egress, *group) == priority;
+    let of_ingress = |ingress| {
+        let groups = Priority::all().filter(move |group| waits_there(ingress, group));
+        groups.map(move |group| ledger.occupancy(ingress, egress, group).volume).sum::<Volume>()
+    };
+    ports(switch).map(of_ingress).sum()
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ impl Engine {
         stuck
     }
 
-    /// The queues that make the neighbour pause `queue`: frames from its link wait in them.
+    /// The queues that make the neighbour pause `queue`: frames from its link wait in them, those that bounced there
+    /// in the queue of their isolated priority.
     fn waits_for(&self, queue: Queue) -> Vec<Queue> {
         let Queue { switch, port, priority } = queue;
         let Some(out) = self.switches[switch].out[port.index()] else { return Vec::new() };
@@ -74,7 +75,11 @@ impl Engine {
         (0..it.out.len() as u16)
             .map(PortId)
             .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).volume.frames > 0)
-            .map(|port| Queue { switch, port, priority })
+            .map(|port| Queue {
+                switch,
+                port,
+                priority: it.shard.program().queue_of(ingress, port, priority),
+            })
             .collect()
     }
 }

@@ -85,7 +85,7 @@ fn settings() -> PortSettings {
 /// A rule that marks what finds or leaves more than a frame.
 fn red(mark_at: MarkAt) -> Option<Red> {
     let kmin = Bytes(LENGTH.into());
-    Some(Red { kmin, kmax: kmin + Bytes(1), pmax: 1.0, mark_at })
+    Some(Red { kmin, kmax: kmin + Bytes(1), pmax: 1.0, mark_at, adaptive: None })
 }
 
 /// A frame for queue 3, whose IP header starts at `ip_offset`.

@@ -1,6 +1,7 @@
 //! Each check on both sides of its bound.
 
 mod lscc;
+mod remap;
 
 use super::*;
 use crate::program::{
@@ -190,7 +191,7 @@ fn a_weight_is_not_zero_and_marks_begin_below_their_end_with_a_probability() {
     assert_eq!(weight, Err(E::ZeroWeight { port: b(), priority: P3 }));
     let red = |kmin, kmax, pmax| {
         let (kmin, kmax) = (Bytes(kmin), Bytes(kmax));
-        checked_queue(|it| it.red = Some(Red { kmin, kmax, pmax, mark_at: MarkAt::Dequeue }))
+        checked_queue(|it| it.red = Some(Red { kmin, kmax, pmax, mark_at: MarkAt::Dequeue, adaptive: None }))
     };
     assert_eq!(red(9, 10, 1.0), Ok(()));
     let order = E::RedOrder { port: b(), priority: P3, kmin: Bytes(10), kmax: Bytes(10) };
@@ -253,4 +254,30 @@ fn a_route_is_a_prefix_of_its_own_through_known_neighbours() {
     assert_eq!(with(&[neighbour], &[("10.1.0.0/16", &[known, other])]), Err(unknown));
     let host_bits = E::Prefix { prefix: "10.1.0.1/16".into() };
     assert_eq!(with(&[neighbour], &[("10.1.0.1/16", &[known])]), Err(host_bits));
+}
+
+#[test]
+fn adaptive_thresholds_fall_to_lower_ones_in_order_at_times_and_for_ports_in_range() {
+    let valid =
+        AdaptiveEcn { kmin: Bytes(10), kmax: Bytes(40), interval: Interval::from_micros(10), incast: 2 };
+    let with = |adaptive: AdaptiveEcn| {
+        let (kmin, kmax, mark_at) = (Bytes(20), Bytes(50), MarkAt::Dequeue);
+        checked_queue(|it| it.red = Some(Red { kmin, kmax, pmax: 0.5, mark_at, adaptive: Some(adaptive) }))
+    };
+    assert_eq!(with(valid), Ok(()));
+    assert_eq!(with(AdaptiveEcn { kmin: Bytes(20), kmax: Bytes(50), ..valid }), Ok(()), "no room to move");
+    for (least_kmin, least_kmax) in [(40, 40), (21, 40), (10, 51)].map(|(one, two)| (Bytes(one), Bytes(two)))
+    {
+        let refused = with(AdaptiveEcn { kmin: least_kmin, kmax: least_kmax, ..valid });
+        let (kmin, kmax) = (Bytes(20), Bytes(50));
+        let order = E::AdaptiveEcnOrder { port: b(), priority: P3, kmin, kmax, least_kmin, least_kmax };
+        assert_eq!(refused, Err(order));
+    }
+    let (least, most) = (*AdaptiveEcn::INTERVALS.start(), *AdaptiveEcn::INTERVALS.end());
+    for given in [least - Interval(1), most + Interval(1)] {
+        let refused = with(AdaptiveEcn { interval: given, ..valid });
+        assert_eq!(refused, Err(E::AdaptiveEcnInterval { port: b(), priority: P3, given, least, most }));
+    }
+    let refused = with(AdaptiveEcn { incast: 1, ..valid });
+    assert_eq!(refused, Err(E::AdaptiveEcnIncast { port: b(), priority: P3, incast: 1 }));
 }

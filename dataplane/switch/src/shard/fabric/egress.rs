@@ -12,6 +12,7 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
         self.call_scheme(now, port);
         self.watch(now, port, program);
+        self.adapt(now, port, program);
         self.send_pauses(now, port, out);
         self.send_grants(now, port, out);
         self.run_senders(now, port, program, out);
@@ -28,6 +29,21 @@ impl<F: Frame> Fabric<F> {
         self.publish();
         // A frame that just left may have ended a pause: send its XON now rather than in another call.
         self.send_pauses(now, port, out);
+    }
+
+    /// Moves the ECN thresholds of `port` that are due.
+    #[inline]
+    fn adapt(&mut self, now: Nanos, port: PortId, program: &Program) {
+        let Self { ledger, egress, .. } = self;
+        let egress = &mut egress[port.index()];
+        if egress.adapting().is_empty() {
+            return;
+        }
+        let ports = program.settings().ports.len() as u16;
+        egress.adapt(now, |priority| {
+            let feeds = |ingress: &PortId| ledger.occupancy(*ingress, port, priority).volume.frames > 0;
+            (0..ports).map(PortId).filter(feeds).count() as u32
+        });
     }
 
     /// Sends frames of one queue for as long as its turn lasts, and credits successive frames from one ingress port

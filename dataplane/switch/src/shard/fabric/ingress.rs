@@ -66,8 +66,11 @@ impl<F: Frame> Fabric<F> {
         if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
             return false;
         }
-        let (priority, verdict, queue) =
-            Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+        let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+        if let Some(bounces) = program.bounces(port) {
+            decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
+        }
+        let (priority, verdict, queue) = decision;
         let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
         let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
         if let Verdict::Forward(egress) = verdict
@@ -92,6 +95,7 @@ impl<F: Frame> Fabric<F> {
         mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
         let (settings, with_flows) = (program.port(port), program.keeps_flows());
+        let bounces = program.bounces(port);
         let (mut run, mut carries_data) = (None::<Run>, false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
@@ -109,8 +113,11 @@ impl<F: Frame> Fabric<F> {
                 continue;
             }
             carries_data = true;
-            let (priority, verdict, queue) =
-                Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+            let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
+            if let Some(bounces) = bounces {
+                decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
+            }
+            let (priority, verdict, queue) = decision;
             let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
             let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
             if let Verdict::Forward(egress) = verdict
@@ -136,7 +143,7 @@ impl<F: Frame> Fabric<F> {
         frame: &mut F,
         length: Bytes,
         forward: impl FnOnce(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
-    ) -> (Priority, Verdict, QueueId) {
+    ) -> Decision {
         let (settings, addresses) = (program.port(port), program.addresses(port));
         let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
         let own = match addresses.is_empty() {
@@ -487,6 +494,9 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
     }
     Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
 }
+
+/// The priority of a frame, its verdict, and the queue in which it waits at its egress port.
+pub(super) type Decision = (Priority, Verdict, QueueId);
 
 /// The way of a frame to its egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

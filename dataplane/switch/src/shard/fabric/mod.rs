@@ -1,5 +1,6 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
+mod bounce;
 mod egress;
 mod grants;
 mod handoff;

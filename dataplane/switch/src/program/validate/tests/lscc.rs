@@ -147,7 +147,7 @@ fn two_ports_with_lscc_have_different_addresses_and_different_peers() {
 
 #[test]
 fn only_ports_that_get_lossless_frames_from_a_long_port_must_not_mark_them() {
-    let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at: MarkAt::Dequeue };
+    let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at: MarkAt::Dequeue, adaptive: None };
     let with = |marking: usize, priority: Priority, forwarding| {
         checked(|it| {
             it.ports[1].lscc = Some(lscc());
