@@ -13,6 +13,7 @@ use crate::keys::queueing::QueueDecl;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::{Table, values};
+use crate::themis;
 
 /// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
@@ -37,7 +38,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
-        port.lscc = None;
+        (port.lscc, port.themis) = (None, None);
         port.watchdog = None;
         port.int = false;
         port.queues.iter_mut().for_each(|queue| queue.red = None);
@@ -96,6 +97,9 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
+        E::Themis { port, error } => {
+            Some(found(port)?.themis.as_ref()?.first(themis::keys_at_fault(error)).clone())
+        }
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

@@ -7,6 +7,7 @@ use super::{
     BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold, Watchdog,
 };
+use crate::congestion::themis;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
@@ -23,6 +24,8 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         validate_port(port, &settings.buffer)?;
     }
     settings.forwarding.validate(&settings.ports)?;
+    themis::validate_together(&settings.ports)
+        .map_err(|(port, error)| ProgramError::Themis { port: port.name.clone(), error })?;
     lscc::validate_together(settings)
 }
 
@@ -57,6 +60,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
+    let slowing = port.themis.map_or(Ok(()), |themis| themis.validate(port));
+    let slow = port.slow.map_or(Ok(()), |slow| slow.validate(port));
+    slowing.and(slow).map_err(|error| ProgramError::Themis { port: name(), error })?;
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
     }

@@ -3,6 +3,7 @@
 use super::Shard;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
+use crate::congestion::themis::ThemisCounters;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
@@ -146,6 +147,8 @@ pub struct PortInspection {
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
+    /// THEMIS, where it runs.
+    pub themis: Option<ThemisCounters>,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
     /// The latest storms, begun or ended, on any port of its shard.
@@ -175,6 +178,7 @@ impl<F: Frame> Shard<F> {
         into.flows = self.flows(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
+        into.themis = self.themis(port);
         into.bridge = self.bridge_counters(port);
     }
 
@@ -246,6 +250,11 @@ impl<F: Frame> Shard<F> {
     /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
     pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
+    }
+
+    /// THEMIS on `port`; `None` where it does not run.
+    pub fn themis(&self, port: PortId) -> Option<ThemisCounters> {
+        Some(*self.fabric.senders[port.index()].as_ref()?.themis.as_ref()?.counters())
     }
 
     /// Control frames that the switch sent through `port`.

@@ -1,6 +1,7 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
 use super::Fabric;
+use crate::congestion::senders::Passage;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
@@ -63,12 +64,19 @@ impl<F: Frame> Fabric<F> {
             return false;
         }
         let with_flows = program.keeps_flows();
-        if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
+        let passage = match with_flows {
+            true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
+            false => Passage::Forwarded,
+        };
+        if passage == Passage::Consumed {
             return false;
         }
         let (priority, verdict, queue) =
             Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-        let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+        let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+        if let Passage::Slowed(slot) = passage {
+            arrival.queue = self.slowly(slot, verdict, &arrival);
+        }
         if let Verdict::Forward(egress) = verdict
             && !with_flows
             && let Some(start) = self.pass(&arrival, egress, links)
@@ -104,13 +112,22 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
+            let passage = match with_flows {
+                true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
+                false => Passage::Forwarded,
+            };
+            if passage == Passage::Consumed {
                 continue;
             }
             carries_data = true;
             let (priority, verdict, queue) =
                 Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-            let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+            let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+            if let Passage::Slowed(slot) = passage {
+                // The choice depends on what waits, frames of the run among it.
+                self.close(port, run.take());
+                arrival.queue = self.slowly(slot, verdict, &arrival);
+            }
             if let Verdict::Forward(egress) = verdict
                 && let Some(run) = &mut run
                 && run.takes(egress, &arrival)
