@@ -38,6 +38,7 @@ pub mod runtime;
 pub mod scenario;
 mod section;
 mod table;
+mod themis;
 mod thresholds;
 mod value;
 mod watchdog;

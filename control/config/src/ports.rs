@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, lscc, watchdog};
+use crate::{defaults, emulation, flow_control, lscc, themis, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -68,6 +68,8 @@ impl Builder<'_> {
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
+            themis: None,
+            slow: None,
             watchdog: None,
             int: decl.int(),
         };
@@ -76,6 +78,9 @@ impl Builder<'_> {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
             lscc::make_room(&mut port, &lscc, decl);
             port.lscc = Some(lscc);
+        }
+        if let Some(declared) = &decl.themis {
+            port.themis = Some(themis::build(declared, &port, link, self.problems)?);
         }
         self.groups(decl, &mut port, link)?;
         flow_control::add_queues(&mut port);
@@ -244,6 +249,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
             place: Place::default(),
         }),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
+        themis: port.themis.as_ref().map(themis::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

@@ -13,6 +13,7 @@ use crate::keys::queueing::QueueDecl;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::{Table, values};
+use crate::themis;
 
 /// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
@@ -40,7 +41,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
-        port.lscc = None;
+        (port.lscc, port.themis) = (None, None);
         port.watchdog = None;
         port.int = false;
         port.remap = Default::default();
@@ -119,6 +120,9 @@ fn of_lscc(error: &ProgramError, document: &Document) -> Option<Place> {
     let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
+        E::Themis { port, error } => {
+            Some(found(port)?.themis.as_ref()?.first(themis::keys_at_fault(error)).clone())
+        }
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

@@ -288,6 +288,8 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
             flow_control: FlowControl::Pfc,
             lscc: None,
+            themis: None,
+            slow: None,
             watchdog,
             int: int && LinkRate::of(rate).is_some(),
         };

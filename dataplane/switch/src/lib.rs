@@ -35,6 +35,7 @@ mod watermark;
 
 pub use congestion::adaptive_ecn::AdaptiveEcnReport;
 pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::themis::ThemisCounters;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,

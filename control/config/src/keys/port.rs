@@ -23,6 +23,7 @@ use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Profiles, Table, table, values};
+use crate::themis::keys::ThemisDecl;
 use crate::value::{Length, Name, Written, words};
 
 /// Header and one VLAN tag, which a frame has beyond its MTU.
@@ -94,6 +95,7 @@ table! {
         relay: RelayDecl;
         port_grants: PortGrantsDecl, absent;
         lscc: LsccDecl;
+        themis: ThemisDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;

@@ -6,6 +6,7 @@ pub(crate) mod lscc;
 pub(crate) mod mark;
 pub(crate) mod red;
 pub(crate) mod senders;
+pub(crate) mod themis;
 
 /// The notes that schemes make of flows ([`Note`](crate::flows::Note)).
 mod notes {
@@ -15,4 +16,12 @@ mod notes {
     pub const LSCC_FLAGGED: Note = Note::numbered(0);
     /// LSCC: a CNP from the far side was passed on to its sender.
     pub const LSCC_FAR_CNP: Note = Note::numbered(1);
+    /// THEMIS: the gateway has notified its sender.
+    pub const THEMIS_ANSWERED: Note = Note::numbered(2);
+    /// THEMIS: its receiver has notified its sender.
+    pub const THEMIS_TOLD: Note = Note::numbered(3);
+    /// THEMIS: it has a place in a slow queue.
+    pub const THEMIS_SLOW: Note = Note::numbered(4);
+    /// THEMIS: there is no way to its sender.
+    pub const THEMIS_UNREACHABLE: Note = Note::numbered(5);
 }

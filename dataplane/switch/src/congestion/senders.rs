@@ -4,27 +4,47 @@
 //! lists the schemes, which run beside each other on one table of flows.
 
 use super::lscc::{Outgoing, RateLimiter};
+use super::themis::{Gatekeeper, Lane, Slowly};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Way};
+use crate::flows::{Flows, Slot, Way};
 use crate::hash::HashKey;
-use crate::program::PortSettings;
+use crate::program::{Lscc, PortSettings, RateLimiting};
 use units::{Nanos, PortId, WireBytes};
+
+/// What becomes of a frame that came in through the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passage {
+    Forwarded,
+    /// Forwarded, and slowly if [`Senders::slow`] says so.
+    Slowed(Slot),
+    Consumed,
+}
 
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 pub(crate) struct Senders {
     pub flows: Flows,
     /// LSCC.
     pub limiter: Option<RateLimiter>,
+    /// THEMIS.
+    pub themis: Option<Gatekeeper>,
 }
 
 impl Senders {
     /// The senders of a port with `settings`; `None` if no scheme notifies them. `key` is the hash key of the
     /// tables, and `seed` goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
+        let flows = settings.flows()?;
+        let capacity = flows.capacity;
+        // Each scheme keeps an entry for each slot of the joint table.
+        let sized = |lscc: &Lscc| {
+            let limiting = RateLimiting { flows: capacity, ..lscc.limiting };
+            RateLimiter::new(&Lscc { limiting, ..lscc.clone() }, settings.rate, seed)
+        };
         Some(Self {
-            flows: Flows::new(settings.flows()?, key),
-            limiter: settings.lscc.as_ref().map(|lscc| RateLimiter::new(lscc, settings.rate, seed)),
+            flows: Flows::new(flows, key),
+            limiter: settings.lscc.as_ref().map(sized),
+            themis: settings.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
         })
     }
 
@@ -42,6 +62,15 @@ impl Senders {
             }
             (_, limiter, spare) => core::mem::swap(limiter, spare),
         }
+        match (&settings.themis, &mut self.themis, &mut spare.themis) {
+            (Some(settings), Some(themis), Some(spare)) => {
+                if exchanged {
+                    themis.exchange_flows(spare);
+                }
+                themis.configure(settings);
+            }
+            (_, themis, spare) => core::mem::swap(themis, spare),
+        }
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
@@ -55,12 +84,15 @@ impl Senders {
     #[inline]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         let seen = self.flows.see(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers);
+        if let Some(themis) = &mut self.themis {
+            themis.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
+        }
         if let Some(limiter) = &mut self.limiter {
             limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
         }
     }
 
-    /// Takes a frame that came in through the port. Returns whether it is to be forwarded.
+    /// Takes a frame that came in through the port.
     #[inline]
     pub fn receive(
         &mut self,
@@ -68,25 +100,43 @@ impl Senders {
         came: (PortId, WireBytes),
         descriptor: &Descriptor,
         headers: &[u8],
-    ) -> bool {
+    ) -> Passage {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        self.limiter.as_mut().is_none_or(|limiter| limiter.receive(now, seen.sighting, &mut self.flows))
+        let limiter = self.limiter.as_mut();
+        if limiter.is_some_and(|limiter| !limiter.receive(now, seen.sighting, &mut self.flows)) {
+            return Passage::Consumed;
+        }
+        let themis = self.themis.as_ref();
+        themis
+            .and_then(|it| it.receive(seen.sighting, &self.flows))
+            .map_or(Passage::Forwarded, Passage::Slowed)
+    }
+
+    /// Whether the next frame of a flow that may be [slowed](Passage::Slowed) takes the slow queue of `lane`, and the
+    /// way in which that queue must be slow.
+    pub fn slow(&mut self, now: Nanos, slot: Slot, lane: &Lane) -> Option<Slowly> {
+        self.themis.as_mut()?.slow(now, slot, &mut self.flows, lane)
     }
 
     /// The time of the next call of [`Senders::notify`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline)
+        let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
+        limiter.min(self.themis.as_ref().map_or(Nanos::NEVER, Gatekeeper::deadline))
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
+            || self.themis.as_ref().is_some_and(Gatekeeper::is_blocked)
     }
 
     /// Lets the schemes make the notifications that are due, as long as `send` takes them.
-    pub fn notify(&mut self, now: Nanos, send: impl FnMut(PortId, Notification) -> Offer) {
+    pub fn notify(&mut self, now: Nanos, mut send: impl FnMut(PortId, Notification) -> Offer) {
+        if let Some(themis) = &mut self.themis {
+            themis.notify(&mut self.flows, &mut send);
+        }
         if let Some(limiter) = &mut self.limiter {
             limiter.notify(now, &mut self.flows, send);
         }

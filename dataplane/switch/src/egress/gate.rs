@@ -31,7 +31,7 @@ impl Gate {
             link: LinkClock::new(settings.rate),
             tx_window: settings.tx_window,
             port: settings.rate_limit.as_ref().map(Shaper::new),
-            queues: settings.queues.iter().map(|queue| queue.rate_limit.as_ref().map(Shaper::new)).collect(),
+            queues: (0..settings.queues.len()).map(|index| shaper(settings, index)).collect(),
             shaped: shaped(settings),
             shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings),
@@ -48,9 +48,9 @@ impl Gate {
         if new.rate_limit != old.rate_limit {
             self.port = new.rate_limit.as_ref().map(Shaper::new);
         }
-        for ((shaper, old), new) in self.queues.iter_mut().zip(&old.queues).zip(&new.queues) {
-            if new.rate_limit != old.rate_limit {
-                *shaper = new.rate_limit.as_ref().map(Shaper::new);
+        for (index, limiter) in self.queues.iter_mut().enumerate() {
+            if new.queues[index].rate_limit != old.queues[index].rate_limit {
+                *limiter = shaper(new, index);
             }
         }
         self.shaped = shaped(new);
@@ -122,6 +122,16 @@ impl Gate {
             limits: (is_shaped || upstream.is_some())
                 .then_some(Limits { shapers: [&mut self.port, &mut self.queues[queue.index()]], upstream }),
         }
+    }
+
+    /// Limits the rate of a slow `queue` until `until`, or longer if it already does.
+    pub fn limit_until(&mut self, queue: QueueId, until: Nanos) {
+        self.queues[queue.index()].iter_mut().for_each(|shaper| shaper.limit_until(until));
+    }
+
+    /// Suspends the rate limit of a slow `queue`, or ends that.
+    pub fn suspend(&mut self, queue: QueueId, suspended: bool) {
+        self.queues[queue.index()].iter_mut().for_each(|shaper| shaper.suspend(suspended));
     }
 
     /// Puts a frame of `length` on the link at `now`, in spite of pauses and shapers. Returns its start.
@@ -206,6 +216,14 @@ fn upstream(settings: &PortSettings) -> Option<Box<Upstream>> {
 /// The queues of `priorities`.
 fn queues_of(pauses: &ReceivedPauses, priorities: PrioritySet) -> QueueSet {
     priorities.iter().fold(QueueSet::EMPTY, |queues, priority| queues.union(pauses.queues(priority)))
+}
+
+/// The shaper of the queue with this index. That of a slow queue limits nothing at first.
+fn shaper(settings: &PortSettings, index: usize) -> Option<Shaper> {
+    let limit = settings.queues[index].rate_limit.as_ref()?;
+    let is_slow =
+        settings.slow.zip(QueueId::new(index)).is_some_and(|(slow, it)| slow.limit_of(it).is_some());
+    Some(if is_slow { Shaper::in_need(limit) } else { Shaper::new(limit) })
 }
 
 fn shaped(settings: &PortSettings) -> QueueSet {

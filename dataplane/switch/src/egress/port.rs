@@ -1,7 +1,7 @@
 //! One port's egress: its queues, and the choice of the next frame.
 
 use super::gate::Gate;
-use super::queue::{Queue, mark};
+use super::queue::{Queue, Slow, mark};
 use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
@@ -25,6 +25,10 @@ pub(crate) struct EgressPort {
     /// Adds telemetry of the link to packets of HPCC.
     stamper: Option<Stamper>,
     scheduler: Scheduler,
+    /// The slow queue of each priority that has one.
+    slow: [Option<QueueId>; Priority::COUNT],
+    /// Slow queues that wait for frames in the first queue of their priority.
+    barred: QueueSet,
     /// Queues that hold frames.
     backlog: QueueSet,
     queues: Vec<Queue>,
@@ -82,9 +86,11 @@ impl Run {
 
 impl EgressPort {
     pub fn new(settings: &PortSettings) -> Self {
-        Self {
+        let mut port = Self {
             gate: Gate::new(settings),
             max_frame: settings.max_frame,
+            slow: [None; Priority::COUNT],
+            barred: QueueSet::EMPTY,
             stamper: Stamper::new(settings),
             scheduler: Scheduler::new(&settings.queues, settings.max_frame, settings.rate),
             backlog: QueueSet::EMPTY,
@@ -93,6 +99,18 @@ impl EgressPort {
             watchdog: PortWatchdog::new(settings.watchdog, settings.queues.len()),
             notifications: Notifications::new(),
             control: Volume::default(),
+        };
+        port.configure_slow(settings);
+        port
+    }
+
+    /// Applies the settings of slow queues. Queues themselves never change.
+    fn configure_slow(&mut self, settings: &PortSettings) {
+        self.slow = settings.slow.map_or([None; Priority::COUNT], |slow| slow.queues);
+        for (id, queue) in QueueSet::first(self.queues.len()).iter().zip(&mut self.queues) {
+            let limit = settings.slow.and_then(|slow| slow.limit_of(id));
+            let Slow { entered, behind, .. } = queue.slow.unwrap_or_default();
+            queue.slow = limit.map(|Bytes(limit)| Slow { limit, entered, behind });
         }
     }
 
@@ -113,6 +131,7 @@ impl EgressPort {
             queue.configure(old, new_queue, new.rate);
         }
         self.adapting = adapting(new);
+        self.configure_slow(new);
         let (obeying, pauses) = (new.queues_of(new.pfc.obeyed()), &self.gate.pauses);
         self.watchdog.configure(now, new.watchdog, obeying, |queue| *pauses.meter(queue), report);
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
@@ -152,6 +171,44 @@ impl EgressPort {
         }
     }
 
+    /// The slow queue of `priority`, with the frames that have entered it so far.
+    pub fn slow_queue(&self, priority: Priority) -> Option<(QueueId, u64)> {
+        let id = self.slow[priority.index()]?;
+        Some((id, self.queues[id.index()].slow?.entered))
+    }
+
+    /// Limits the rate of the slow queue of `priority` until `until`, or longer if it already does. A flow that
+    /// `enters` it may have frames in the first queue of the priority, so these leave before.
+    pub fn slow_down(&mut self, priority: Priority, until: Nanos, enters: bool) {
+        let Some(id) = self.slow[priority.index()] else { return };
+        self.gate.limit_until(id, until);
+        let first = &self.queues[QueueId::from(priority).index()];
+        if enters && !first.fifo.is_empty() {
+            let behind = first.counters.transmitted.frames + first.fifo.length() as u64;
+            self.queues[id.index()].slow.iter_mut().for_each(|slow| slow.behind = behind);
+            self.barred = self.barred.with(id);
+        }
+    }
+
+    /// Lets the slow queue of the priority of `first` send again, if it waits for that queue no longer.
+    #[inline]
+    fn unbar(&mut self, first: QueueId) {
+        if !self.barred.is_empty() {
+            self.unbar_now(first);
+        }
+    }
+
+    #[cold]
+    fn unbar_now(&mut self, first: QueueId) {
+        let slow = self.slow.get(first.index()).copied().flatten().filter(|id| self.barred.contains(*id));
+        let Some(id) = slow else { return };
+        let queue = &self.queues[first.index()];
+        let behind = self.queues[id.index()].slow.map_or(0, |slow| slow.behind);
+        if queue.fifo.is_empty() || queue.counters.transmitted.frames >= behind {
+            self.barred = self.barred.without(id);
+        }
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {
@@ -188,6 +245,10 @@ impl EgressPort {
         queue.bytes += length;
         queue.watermark.note(queue.bytes);
         self.backlog = self.backlog.with(id);
+        if let Some(slow) = &mut queue.slow {
+            slow.entered += 1;
+            self.gate.suspend(id, queue.bytes > slow.limit);
+        }
         Ok(())
     }
 
@@ -204,7 +265,8 @@ impl EgressPort {
         let queue = &self.queues[id.index()];
         let marks = queue.red.as_ref().is_some_and(|red| red.at == MarkAt::Enqueue);
         let room = store.room_for_run(&queue.fifo);
-        match (marks, charge.is_lossless()) {
+        // Frames of a slow queue are numbered.
+        match (marks || queue.slow.is_some(), charge.is_lossless()) {
             (true, _) => Cells::ZERO,
             (false, true) => room,
             (false, false) => room.min(queue.lossy.room(pools)),
@@ -283,7 +345,7 @@ impl EgressPort {
         if self.backlog.is_empty() {
             return None;
         }
-        let eligible = self.gate.open(now, self.backlog);
+        let eligible = self.gate.open(now, self.backlog.difference(self.barred));
         let queues = &self.queues;
         let (queue, allowance) = self.scheduler.choose(eligible, |queue| {
             let front = store.front(&queues[queue.index()].fifo);
@@ -401,17 +463,21 @@ impl EgressPort {
         if sent.volume.frames > 0 {
             queue.last_sent = now;
         }
+        if let Some(slow) = &queue.slow {
+            self.gate.suspend(turn.queue, queue.bytes > slow.limit);
+        }
         let empty = queue.fifo.is_empty();
         if empty {
             self.backlog = self.backlog.without(turn.queue);
         }
         self.scheduler.served(turn.queue, on_the_wire.0, empty);
+        self.unbar(turn.queue);
     }
 
     /// The time when the next frame can be handed to the device if nothing more arrives.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.gate.opens_at(self.backlog)
+        self.gate.opens_at(self.backlog.difference(self.barred))
     }
 
     /// Takes a pause of `time` for `priority`, which obeys it. Calls `report` with the resulting changes of the
@@ -521,6 +587,7 @@ impl EgressPort {
             self.backlog = self.backlog.without(id);
             self.scheduler.served(id, 0, true);
         }
+        self.unbar(id);
         Some(queued)
     }
 

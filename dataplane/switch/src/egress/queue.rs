@@ -46,6 +46,17 @@ pub(super) fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
     mark_congestion(queued.frame.headers_mut(), queued.ip_offset)
 }
 
+/// What a slow queue needs beyond others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slow {
+    /// The bytes above which its rate limit does not apply.
+    pub limit: u64,
+    /// Frames that have entered it so far.
+    pub entered: u64,
+    /// The frames that the first queue of its priority must have sent before it sends any, unless that is empty.
+    pub behind: u64,
+}
+
 /// One queue.
 pub(crate) struct Queue {
     pub fifo: Fifo,
@@ -59,6 +70,8 @@ pub(crate) struct Queue {
     pub delay: DelayHistogram,
     /// The time when a frame was last handed over.
     pub last_sent: Nanos,
+    /// What a slow queue needs beyond that.
+    pub slow: Option<Slow>,
     /// Frames that were admitted and then dropped here.
     pub dropped: [Volume; DropReason::COUNT],
 }
@@ -75,6 +88,7 @@ impl Queue {
             counters: QueueCounters::default(),
             watermark: Watermark::default(),
             delay: DelayHistogram::default(),
+            slow: None,
             dropped: [Volume::ZERO; DropReason::COUNT],
         }
     }

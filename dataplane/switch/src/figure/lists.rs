@@ -1,12 +1,12 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::{adaptive_ecn, lscc};
+use crate::congestion::{adaptive_ecn, lscc, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 11] = [
+pub static LISTS: [&FigureList; 12] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -18,6 +18,7 @@ pub static LISTS: [&FigureList; 11] = [
     &relay::figures::FIGURES,
     &lscc::figures::FIGURES,
     &adaptive_ecn::figures::FIGURES,
+    &themis::figures::FIGURES,
 ];
 
 #[cfg(test)]

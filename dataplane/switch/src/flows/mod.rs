@@ -254,6 +254,11 @@ impl Flows {
         self.table.hot(slot).source()
     }
 
+    /// The half-flow in the opposite direction, if both are known to belong together.
+    pub fn partner(&self, slot: Slot) -> Option<Slot> {
+        self.table.partner(slot)
+    }
+
     /// The part of a flow that every packet needs.
     #[inline]
     pub fn hot(&self, slot: Slot) -> &Hot {

@@ -1,6 +1,7 @@
 //! The errors of a configuration, with the values needed to correct it.
 
 use super::remap::RemapError;
+use crate::congestion::themis::ThemisError;
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
@@ -43,6 +44,8 @@ pub enum ProgramError {
     FlowControl { port: String, error: FlowControlError },
     #[error("port {port}: {error}")]
     Remap { port: String, error: RemapError },
+    #[error("port {port}: {error}")]
+    Themis { port: String, error: ThemisError },
     #[error("port {port}: LSCC needs a lossless priority")]
     LsccWithoutLossless { port: String },
     #[error(

@@ -27,6 +27,17 @@ impl FlowSettings {
     /// The longest flight of a packet for which PSNs tell queue pairs apart.
     const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
 
+    /// What serves two schemes of one port: the larger table, the longer ageing and round trip.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        Self {
+            capacity: self.capacity.max(other.capacity),
+            ageing: self.ageing.max(other.ageing),
+            round_trip: self.round_trip.max(other.round_trip),
+            rate: self.rate,
+        }
+    }
+
     /// The number of PSNs that one queue pair can have in flight if it has the link to itself: packets with a path
     /// MTU of 1,024 bytes over two round trips, since queues may take as long as the link.
     pub fn psns_in_flight(&self) -> u64 {
@@ -65,5 +76,16 @@ mod tests {
         assert!(covered(185, 100) && !covered(186, 100));
         assert!(covered(46, 400) && !covered(47, 400));
         assert!(covered(500, 1) && !covered(501, 1));
+    }
+
+    #[test]
+    fn two_schemes_share_the_larger_table_the_longer_ageing_and_the_longer_round_trip() {
+        let of = |capacity, ageing, round_trip| FlowSettings {
+            capacity,
+            ageing: Interval::from_secs(ageing),
+            round_trip: Interval::from_millis(round_trip),
+            rate: BitRate::gigabits(100),
+        };
+        assert_eq!(of(1, 20, 3).joined(of(10, 2, 4)), of(10, 20, 4));
     }
 }

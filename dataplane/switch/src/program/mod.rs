@@ -16,6 +16,7 @@ mod settings;
 mod validate;
 mod watchdog;
 
+pub use crate::congestion::themis::{SlowQueues, Slowing, Themis, ThemisError};
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};

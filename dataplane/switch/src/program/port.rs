@@ -1,6 +1,9 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, Watchdog};
+use super::{
+    Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues, Themis,
+    Watchdog,
+};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -41,6 +44,10 @@ pub struct PortSettings {
     pub flow_control: FlowControl,
     /// LSCC with the other end of a long link.
     pub lscc: Option<Lscc>,
+    /// THEMIS on the port of a long link.
+    pub themis: Option<Themis>,
+    /// The queues in which THEMIS on another port slows flows down.
+    pub slow: Option<SlowQueues>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
@@ -80,6 +87,8 @@ impl PortSettings {
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
+            themis: None,
+            slow: None,
             watchdog: None,
             int: false,
         }
@@ -92,7 +101,9 @@ impl PortSettings {
 
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
-        self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
+        let lscc = self.lscc.as_ref().map(|lscc| lscc.flows(self.rate));
+        let themis = self.themis.as_ref().map(|themis| themis.flows(self.rate));
+        [lscc, themis].into_iter().flatten().reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

@@ -8,6 +8,7 @@ use super::{
     AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
     Settings, Threshold, Watchdog,
 };
+use crate::congestion::themis;
 use crate::flow_control::relay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
@@ -31,6 +32,8 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
     })?;
     settings.forwarding.validate(&settings.ports)?;
     remap::validate(settings)?;
+    themis::validate_together(&settings.ports)
+        .map_err(|(port, error)| ProgramError::Themis { port: port.name.clone(), error })?;
     lscc::validate_together(settings)
 }
 
@@ -65,6 +68,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
+    let slowing = port.themis.map_or(Ok(()), |themis| themis.validate(port));
+    let slow = port.slow.map_or(Ok(()), |slow| slow.validate(port));
+    slowing.and(slow).map_err(|error| ProgramError::Themis { port: name(), error })?;
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
     }

@@ -4,6 +4,7 @@ use super::Shard;
 use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
+use crate::congestion::themis::ThemisCounters;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
@@ -151,6 +152,8 @@ pub struct PortInspection {
     pub adaptive_ecn: Option<AdaptiveEcnReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
+    /// THEMIS, where it runs.
+    pub themis: Option<ThemisCounters>,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
     /// The latest storms, begun or ended, on any port of its shard.
@@ -182,6 +185,7 @@ impl<F: Frame> Shard<F> {
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.adaptive_ecn = self.adaptive_ecn(port);
         into.bounces = self.bounce_counters(port);
+        into.themis = self.themis(port);
         into.bridge = self.bridge_counters(port);
     }
 
@@ -267,6 +271,11 @@ impl<F: Frame> Shard<F> {
     /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
     pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
+    }
+
+    /// THEMIS on `port`; `None` where it does not run.
+    pub fn themis(&self, port: PortId) -> Option<ThemisCounters> {
+        Some(*self.fabric.senders[port.index()].as_ref()?.themis.as_ref()?.counters())
     }
 
     /// Control frames that the switch sent through `port`.

@@ -1,6 +1,7 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
 use super::Fabric;
+use crate::congestion::senders::Passage;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
@@ -63,7 +64,11 @@ impl<F: Frame> Fabric<F> {
             return false;
         }
         let with_flows = program.keeps_flows();
-        if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
+        let passage = match with_flows {
+            true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
+            false => Passage::Forwarded,
+        };
+        if passage == Passage::Consumed {
             return false;
         }
         let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
@@ -72,7 +77,10 @@ impl<F: Frame> Fabric<F> {
         }
         let (priority, verdict, queue) = decision;
         let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
-        let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+        let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+        if let Passage::Slowed(slot) = passage {
+            arrival.queue = self.slowly(slot, verdict, &arrival);
+        }
         if let Verdict::Forward(egress) = verdict
             && !with_flows
             && let Some(start) = self.pass(&arrival, egress, links)
@@ -109,7 +117,11 @@ impl<F: Frame> Fabric<F> {
                 self.receive_control(now, port, settings, &descriptor, &frame);
                 continue;
             }
-            if with_flows && !self.receive_with_senders(now, port, settings, &descriptor, &frame) {
+            let passage = match with_flows {
+                true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
+                false => Passage::Forwarded,
+            };
+            if passage == Passage::Consumed {
                 continue;
             }
             carries_data = true;
@@ -119,7 +131,12 @@ impl<F: Frame> Fabric<F> {
             }
             let (priority, verdict, queue) = decision;
             let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
-            let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+            let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+            if let Passage::Slowed(slot) = passage {
+                // The choice depends on what waits, frames of the run among it.
+                self.close(port, run.take());
+                arrival.queue = self.slowly(slot, verdict, &arrival);
+            }
             if let Verdict::Forward(egress) = verdict
                 && let Some(run) = &mut run
                 && run.takes(egress, &arrival)

@@ -2,6 +2,7 @@
 
 use super::Fabric;
 use crate::congestion::lscc::Response;
+use crate::congestion::senders::Passage;
 use crate::descriptor::Descriptor;
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::PortSettings;
@@ -19,7 +20,7 @@ fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
 }
 
 impl<F: Frame> Fabric<F> {
-    /// Takes a frame that came in while a scheme of some port notifies senders. Returns whether it is to be forwarded.
+    /// Takes a frame that came in while a scheme of some port notifies senders.
     #[inline(always)]
     pub(super) fn receive_with_senders(
         &mut self,
@@ -28,12 +29,15 @@ impl<F: Frame> Fabric<F> {
         settings: &PortSettings,
         descriptor: &Descriptor,
         frame: &F,
-    ) -> bool {
+    ) -> Passage {
         if is_rate_feedback(descriptor, frame.headers()) {
             self.receive_feedback(now, port, settings, descriptor, frame);
-            return false;
+            return Passage::Consumed;
         }
-        !self.notifying.contains(port) || self.receive_from_far(now, port, descriptor, frame)
+        if !self.notifying.contains(port) {
+            return Passage::Forwarded;
+        }
+        self.receive_from_far(now, port, descriptor, frame)
     }
 
     /// Consumes a feedback message, valid or not.

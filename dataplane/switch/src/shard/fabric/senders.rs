@@ -3,15 +3,18 @@
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
+use crate::congestion::senders::Passage;
+use crate::congestion::themis::Lane;
 use crate::descriptor::Descriptor;
-use crate::flows::Way;
 use crate::flows::notifications::{Notification, Offer};
-use crate::forwarding::Forwarding;
+use crate::flows::{Slot, Way};
+use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{Frame, Transmitter};
+use crate::ledger::Volume;
 use crate::program::Program;
 use crate::queue::Queued;
 use crate::reason::Consumed;
-use units::{Nanos, PortId, WireBytes};
+use units::{Nanos, PortId, QueueId, WireBytes};
 
 /// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -79,7 +82,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Takes a frame that came in from a long link. Returns whether it is to be forwarded.
+    /// Takes a frame that came in from a long link.
     #[inline(never)]
     pub(super) fn receive_from_far(
         &mut self,
@@ -87,15 +90,34 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         descriptor: &Descriptor,
         frame: &F,
-    ) -> bool {
-        let Some(senders) = &mut self.senders[port.index()] else { return true };
+    ) -> Passage {
+        let Some(senders) = &mut self.senders[port.index()] else { return Passage::Forwarded };
         let came = (port, WireBytes::of_frame(frame.length()));
-        let passes = senders.receive(now, came, descriptor, frame.headers());
-        if !passes {
+        let passage = senders.receive(now, came, descriptor, frame.headers());
+        if passage == Passage::Consumed {
             let consumed = &mut self.ingress[port.index()].counters.consumed;
             consumed[Consumed::SuppressedCnp.index()].count(frame.length());
         }
-        passes
+        passage
+    }
+
+    /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of
+    /// `arrival`. Frames for a port of another shard always wait in the usual one, because this shard does not see what
+    /// waits there.
+    #[cold]
+    pub(super) fn slowly(&mut self, slot: Slot, verdict: Verdict, arrival: &Arrival<'_>) -> QueueId {
+        let Arrival { now, port, priority, queue: usual, .. } = *arrival;
+        let Verdict::Forward(egress) = verdict else { return usual };
+        let to = &mut self.egress[egress.index()];
+        let slow = to.slow_queue(priority).filter(|_| self.owned.contains(egress));
+        let (Some((slow, entered)), Some(senders)) = (slow, &mut self.senders[port.index()]) else {
+            return usual;
+        };
+        let Volume { frames: waiting, bytes } = to.queue(slow).waiting();
+        let lane = Lane { port: egress, priority, entered, waiting, bytes };
+        let Some(slowly) = senders.slow(now, slot, &lane) else { return usual };
+        to.slow_down(priority, slowly.until, slowly.enters);
+        slow
     }
 
     /// The next instant at which a scheme that notifies senders has something to do at `port`.

@@ -1,0 +1,299 @@
+//! THEMIS: fair reactions of long flows and short ones, at the edge of a data center.
+//!
+//! "THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA Networks" (ICNP 2025). A flow between data
+//! centers learns of congestion a round trip of the long link later than a flow within one, so the short flows alone make
+//! room meanwhile. Only the long port of the gateway changes:
+//!
+//! - *Proactive notification*: a data packet that goes out with a congestion mark met congestion in the data center of its
+//!   sender. The gateway notifies the sender at once, and removes the mark.
+//! - *Temporary reaction*: a CNP that goes out belongs to a flow from the far side that met congestion in this data center.
+//!   Until its sender can have reacted, the gateway sends the flow on slowly, through a queue with a limited rate.
+//!
+//! Differences from the public code:
+//!
+//! - There a packet of such a flow passes a loop of the chip once more with each CNP, so slow flows share a loop whose rate
+//!   falls to a 64th. Here they share a queue of constant rate for each port and priority.
+//! - There the slowing ends 500 us after the last CNP. Here it ends after a round trip of the link, when the sender's
+//!   reaction can be here.
+//! - The slow queue has a limit, because its frames are charged to the port of the long link: beyond it, the rate does not
+//!   apply.
+
+mod check;
+pub(crate) mod figures;
+mod settings;
+
+pub use settings::{SlowQueues, Slowing, Themis, ThemisError};
+
+pub(crate) use check::validate_together;
+
+use super::lscc::Outgoing;
+use super::mark::set_ecn;
+use super::notes::{THEMIS_ANSWERED, THEMIS_SLOW, THEMIS_TOLD, THEMIS_UNREACHABLE};
+use crate::descriptor::Descriptor;
+use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::notifications::{Notification, Offer};
+use crate::flows::{Flows, Origin, Seen, Sighting, Slot};
+use std::collections::VecDeque;
+use units::{Bytes, Nanos, PortId, Priority};
+use wire::ip::Ecn;
+
+/// CNPs that can wait for the port of their sender.
+const WAITING: usize = 1 << 10;
+
+/// Counters of THEMIS on a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThemisCounters {
+    /// CNPs that were made for marked packets.
+    pub cnps: u64,
+    /// Congestion marks that were removed, because a CNP stands for them.
+    pub marks_removed: u64,
+    /// Congestion marks that stayed, because no CNP could be made.
+    pub marks_kept: u64,
+    /// CNPs that were made and found no way to their sender.
+    pub unreachable: u64,
+    /// CNPs to the far side whose flow was known, and is slowed down.
+    pub told: u64,
+    /// CNPs to the far side whose flow was unknown, or that did not come from the flow's receiver.
+    pub told_unknown: u64,
+    /// Frames sent to a slow queue.
+    pub slowed: u64,
+    /// Frames of flows to be slowed down that took their usual queue: the slow one was full, or the flow has changed its port
+    /// or priority.
+    pub not_slowed: u64,
+}
+
+/// The state of a flow. Each field is valid only while its note is set.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// The time of the last CNP to its sender that the gateway made.
+    answered: Nanos,
+    /// The time of the last CNP to its sender that its receiver made.
+    told: Nanos,
+    /// The number of its last frame in a slow queue.
+    last: u64,
+    /// The port and priority of that queue.
+    lane: (PortId, Priority),
+}
+
+/// The slow queue that a frame would take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    pub port: PortId,
+    pub priority: Priority,
+    /// Frames that have entered the slow queue so far.
+    pub entered: u64,
+    /// Frames that wait in it.
+    pub waiting: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+/// What the slow queue must do for a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slowly {
+    /// The time until which its rate is limited.
+    pub until: Nanos,
+    /// Whether the flow had no frame in it, and so may have some in the usual queue.
+    pub enters: bool,
+}
+
+/// THEMIS on one port.
+pub(crate) struct Gatekeeper {
+    settings: Themis,
+    states: Vec<State>,
+    /// CNPs that were made, with the port and the flow of their sender.
+    waiting: VecDeque<(PortId, Slot, Notification)>,
+    /// The time until which a port has no room for the next CNP, if that is so.
+    blocked: Option<Nanos>,
+    builder: CnpBuilder,
+    counters: ThemisCounters,
+}
+
+impl Gatekeeper {
+    /// THEMIS with `capacity` flows.
+    pub fn new(settings: &Themis, capacity: u32) -> Self {
+        Self {
+            settings: *settings,
+            states: vec![State::default(); capacity as usize],
+            waiting: VecDeque::with_capacity(WAITING),
+            blocked: None,
+            builder: CnpBuilder::default(),
+            counters: ThemisCounters::default(),
+        }
+    }
+
+    /// Applies new settings.
+    pub fn configure(&mut self, settings: &Themis) {
+        self.settings = *settings;
+    }
+
+    /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
+    /// slots. CNPs that wait are complete, and stay.
+    pub fn exchange_flows(&mut self, spare: &mut Self) {
+        core::mem::swap(&mut self.states, &mut spare.states);
+    }
+
+    pub fn counters(&self) -> &ThemisCounters {
+        &self.counters
+    }
+
+    /// Takes a frame that goes out to the long link, [seen](Flows::see) before.
+    #[inline]
+    pub fn send(
+        &mut self,
+        now: Nanos,
+        outgoing: Outgoing,
+        seen: Seen,
+        flows: &mut Flows,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+    ) {
+        match seen.sighting {
+            Sighting::Of(_) | Sighting::Stranger if seen.data && descriptor.ecn() == Ecn::Ce => {
+                self.receive_mark(now, outgoing.port, seen, flows, descriptor, headers);
+            }
+            Sighting::Notification(flow) => {
+                self.tell(now, flow, Origin::of(outgoing.port, descriptor, headers), flows);
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers a marked packet with a CNP, and removes the mark. The mark stays where no CNP stands for it.
+    #[cold]
+    fn receive_mark(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        seen: Seen,
+        flows: &mut Flows,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+    ) {
+        let Some(interval) = self.settings.cnp_interval else { return };
+        let slot = match seen.sighting {
+            Sighting::Of(slot) if flows.is_from(slot, Origin::of(port, descriptor, headers)) => slot,
+            _ => {
+                self.counters.marks_kept += 1;
+                return;
+            }
+        };
+        let notes = flows.hot(slot).notes;
+        let recent = notes.has(THEMIS_ANSWERED) && now.since(self.states[slot.index()].answered) < interval;
+        let answered = !notes.has(THEMIS_UNREACHABLE)
+            && (recent || self.answer(now, slot, WayBack::of(headers, seen.source_port), flows));
+        if answered {
+            set_ecn(headers, descriptor.payload_offset, Ecn::Ect0);
+            self.counters.marks_removed += 1;
+        } else {
+            self.counters.marks_kept += 1;
+        }
+    }
+
+    /// Makes a CNP to the sender of a flow. Returns whether it was made.
+    fn answer(&mut self, now: Nanos, slot: Slot, way: Option<WayBack>, flows: &mut Flows) -> bool {
+        if self.waiting.len() == WAITING || self.blocked.is_some() {
+            return false;
+        }
+        let Some(way) = way else { return false };
+        flows.keep(slot, way);
+        let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
+        let Some((port, cnp)) = self.builder.build(flows, slot, as_configured) else { return false };
+        self.waiting.push_back((port, slot, cnp));
+        self.counters.cnps += 1;
+        self.states[slot.index()].answered = now;
+        flows.hot_mut(slot).notes.set(THEMIS_ANSWERED, true);
+        true
+    }
+
+    /// Notes that the receiver of a flow from the far side notifies its sender. The CNP must come from where the
+    /// receiver's own packets come from.
+    #[cold]
+    fn tell(&mut self, now: Nanos, flow: Option<Slot>, origin: Origin, flows: &mut Flows) {
+        if self.settings.slowing.is_none() {
+            return;
+        }
+        let Some(slot) =
+            flow.filter(|slot| flows.partner(*slot).is_some_and(|back| flows.is_from(back, origin)))
+        else {
+            self.counters.told_unknown += 1;
+            return;
+        };
+        self.counters.told += 1;
+        self.states[slot.index()].told = now;
+        flows.hot_mut(slot).notes.set(THEMIS_TOLD, true);
+    }
+
+    /// The flow of a frame from the long link, if the frame may have to go slowly.
+    #[inline]
+    pub fn receive(&self, sighting: Sighting, flows: &Flows) -> Option<Slot> {
+        let Sighting::Of(slot) = sighting else { return None };
+        let notes = flows.hot(slot).notes;
+        (notes.has(THEMIS_TOLD) || notes.has(THEMIS_SLOW)).then_some(slot)
+    }
+
+    /// Decides whether the next frame of a flow, which may have to go slowly, takes the slow queue of `lane`, and how slow
+    /// that queue must be for the flow.
+    ///
+    /// Its order is kept: when it enters, the slow queue waits for the frames in the usual one, and it returns when its last
+    /// frame has left the slow one. A flow that has changed its port or priority since takes the usual queue.
+    pub fn slow(&mut self, now: Nanos, slot: Slot, flows: &mut Flows, lane: &Lane) -> Option<Slowly> {
+        let state = &mut self.states[slot.index()];
+        let notes = &mut flows.hot_mut(slot).notes;
+        let (here, left) = ((lane.port, lane.priority), lane.entered - lane.waiting);
+        if notes.has(THEMIS_SLOW) && state.lane != here {
+            self.counters.not_slowed += 1;
+            return None;
+        }
+        let inside = notes.has(THEMIS_SLOW) && state.last > left;
+        let until = self.settings.slowing.map(|slowing| state.told + slowing.hold);
+        let until = until.filter(|until| notes.has(THEMIS_TOLD) && now < *until);
+        let has_room = self.settings.slowing.is_some_and(|slowing| lane.bytes < slowing.limit);
+        let enters = !inside && until.is_some() && has_room;
+        notes.set(THEMIS_TOLD, until.is_some());
+        notes.set(THEMIS_SLOW, inside || enters);
+        if !(inside || enters) {
+            self.counters.not_slowed += u64::from(until.is_some());
+            return None;
+        }
+        (state.last, state.lane) = (lane.entered + 1, here);
+        self.counters.slowed += 1;
+        Some(Slowly { until: until.unwrap_or(now), enters })
+    }
+
+    /// The time of the next call of [`Gatekeeper::notify`].
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        match self.blocked {
+            Some(until) => until,
+            None if self.waiting.is_empty() => Nanos::NEVER,
+            None => Nanos::ZERO,
+        }
+    }
+
+    /// Whether CNPs wait until a port that has room again calls [`Gatekeeper::notify`].
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked == Some(Nanos::NEVER)
+    }
+
+    /// Gives out the CNPs that wait, as long as `send` takes them. The flow of one without a way keeps its marks from
+    /// then on.
+    pub fn notify(&mut self, flows: &mut Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
+        self.blocked = None;
+        while let Some(&(port, slot, cnp)) = self.waiting.front() {
+            match send(port, cnp) {
+                Offer::Taken => {}
+                Offer::Unreachable => {
+                    self.counters.unreachable += 1;
+                    flows.hot_mut(slot).notes.set(THEMIS_UNREACHABLE, true);
+                }
+                Offer::Full { until } => {
+                    self.blocked = Some(until);
+                    return;
+                }
+            }
+            self.waiting.pop_front();
+        }
+    }
+}

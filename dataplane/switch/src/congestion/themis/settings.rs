@@ -1,0 +1,99 @@
+//! The settings of THEMIS on a long-haul port.
+
+use crate::program::FlowSettings;
+use units::{BitRate, Bytes, Interval, Priority, QueueId};
+use wire::ip::Dscp;
+
+/// THEMIS on the long port of a gateway ("THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA
+/// Networks", ICNP 2025; its abstract and its public code, because the paper itself was not at hand).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Themis {
+    /// Proactive notification: the least interval between two CNPs to a flow whose outgoing packets carry congestion
+    /// marks. `None` leaves the marks alone.
+    pub cnp_interval: Option<Interval>,
+    /// Temporary reaction: how flows from the far side are slowed down. `None` slows none down.
+    pub slowing: Option<Slowing>,
+    /// The most flows in the table, in both directions.
+    pub flows: u32,
+    /// The idle time after which a flow is forgotten.
+    pub ageing: Interval,
+    /// Round trip of the link behind the port.
+    pub round_trip: Interval,
+    /// DSCP of CNPs.
+    pub cnp_dscp: Dscp,
+    /// PCP of CNPs to a tagged flow.
+    pub cnp_priority: Priority,
+}
+
+/// The slowing of flows whose receivers ask their senders to slow down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slowing {
+    /// The time for which a flow is slowed down after a CNP to its sender: until the sender can have reacted.
+    pub hold: Interval,
+    /// The rate of all slow flows of a priority together at one port.
+    pub rate: BitRate,
+    /// The bytes that wait in one slow queue at most before its rate no longer applies.
+    pub limit: Bytes,
+}
+
+/// The slow queues of a port toward the data center.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowQueues {
+    /// The slow queue of each priority that has one. It is no queue of the first eight, and has a rate limit.
+    pub queues: [Option<QueueId>; Priority::COUNT],
+    /// The bytes above which the rate limit of a slow queue does not apply.
+    pub limit: Bytes,
+}
+
+impl SlowQueues {
+    /// The limit of `queue`, if it is a slow one.
+    pub fn limit_of(&self, queue: QueueId) -> Option<Bytes> {
+        self.queues.contains(&Some(queue)).then_some(self.limit)
+    }
+}
+
+/// An error in the settings of THEMIS.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum ThemisError {
+    #[error(
+        "THEMIS neither answers marks nor slows flows down; set cnp_interval or slow_rate, or remove the table"
+    )]
+    Idle,
+    #[error("CNPs of a flow every {interval} are too frequent; expected at least {least}")]
+    CnpInterval { interval: Interval, least: Interval },
+    #[error("a hold of 0 slows no flow down; set slow_rate = \"none\" to slow none down on purpose")]
+    Hold,
+    #[error("a slow queue without room slows no flow down; expected slow_limit above 0")]
+    Limit,
+    #[error("THEMIS can slow flows down in lossless priorities only, and the port has none")]
+    WithoutLossless,
+    #[error("a THEMIS table of {flows} flows is out of range; expected 1 to {most}")]
+    Flows { flows: u32, most: u32 },
+    #[error("the THEMIS ageing time must be above zero")]
+    Ageing,
+    #[error(
+        "LSCC and THEMIS would both answer a congestion mark of the same packet; set cnp_interval = \"none\" in THEMIS, or remove one of them"
+    )]
+    BesideLscc,
+    #[error(
+        "port {other} slows flows down already, and the slow queues of a gateway belong to one long port; set slow_rate = \"none\" on one of them"
+    )]
+    SecondPort { other: String },
+    #[error(
+        "port grants choose the queues of this port, and slow queues would reorder their flows; set far_ports = 0 in its port_grants, or slow_rate = \"none\" in THEMIS"
+    )]
+    BesideFarPorts,
+    #[error(
+        "the slow queue {queue} of priority {priority} is none of the port's further queues with a rate limit"
+    )]
+    SlowQueue { queue: QueueId, priority: Priority },
+}
+
+impl Themis {
+    /// The flows that it needs at a port of `rate`.
+    pub const fn flows(&self, rate: BitRate) -> FlowSettings {
+        let Self { flows: capacity, ageing, round_trip, .. } = *self;
+        FlowSettings { capacity, ageing, round_trip, rate }
+    }
+}
