@@ -75,7 +75,10 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
         E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
-        E::TelemetryRate { port, .. } => key(port, &["int"]),
+        E::TelemetryRate { port, .. } => {
+            let direct = lscc(port, &["direct"]).filter(|_| found(port).is_some_and(|it| it.int.is_none()));
+            direct.or_else(|| key(port, &["int"]))
+        }
         E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
         E::GroupAddress { port } => key(port, &["mac"]),
         E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),

@@ -33,7 +33,7 @@ mod sync;
 mod table;
 mod watermark;
 
-pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,

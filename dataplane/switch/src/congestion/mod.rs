@@ -14,4 +14,6 @@ mod notes {
     pub const LSCC_FLAGGED: Note = Note::numbered(0);
     /// LSCC: a CNP from the far side was passed on to its sender.
     pub const LSCC_FAR_CNP: Note = Note::numbered(1);
+    /// LSCC: a direct INT was made of the flow.
+    pub const LSCC_DIRECT_INT: Note = Note::numbered(2);
 }
