@@ -9,8 +9,8 @@ mod input;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use endpoint::{
-    CongestionControl, Connection, Dcqcn, End, Event, FlowId, GoBackN, Host, HostSettings, Station, Transmit,
-    Transport,
+    CongestionControl, Connection, Dcqcn, End, Event, FlowId, GoBackN, Host, HostSettings, Hpcc, Station,
+    Transmit, Transport,
 };
 use input::Input;
 use libfuzzer_sys::fuzz_target;
@@ -104,6 +104,10 @@ impl Run {
             }),
             congestion_control: match choice & 8 {
                 0 => CongestionControl::Dcqcn(Dcqcn::default()),
+                _ if choice & 0x80 != 0 => {
+                    let near_rtt = Some(Interval::from_micros(5));
+                    CongestionControl::Hpcc(Hpcc { near_rtt, ..Hpcc::default() })
+                }
                 _ => CongestionControl::None,
             },
             cnp_interval: Some(Interval::from_micros(u64::from(choice & 0x40))),
@@ -181,7 +185,9 @@ impl Run {
         ipv4::View::parse_head(&mut bytes[14..], usize::MAX).expect("it is one of ours").swap_addresses();
         bytes.resize(bytes.len().max(62), 0);
         bytes[BTH_AT] = match opcode & 7 {
-            0 | 1 => 0x11,
+            0 => 0x11,
+            1 if opcode & 8 != 0 => 0xc1,
+            1 => 0x11,
             2 => 0x81,
             3..=6 => opcode & 7,
             _ => opcode,
@@ -213,6 +219,7 @@ impl Run {
         let kinds = counted(|it| it.strays)
             + counted(|it| it.pauses_received)
             + counted(|it| it.cnps_received)
+            + counted(|it| it.direct_ints_received)
             + counted(|it| it.data_received);
         assert!(kinds <= 1);
         assert!(counted(|it| it.marked) <= counted(|it| it.data_received));

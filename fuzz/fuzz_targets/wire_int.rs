@@ -1,12 +1,30 @@
-//! In-band telemetry, and a hop that is added to whatever is there.
+//! In-band telemetry, a hop that is added to whatever is there, and direct INT.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use units::{BitRate, Nanos};
 use wire::int::{self, Format, Hop, HopNumber, LEN_MAX, LinkRate, View};
+use wire::roce::direct_int::{Content, HEADER_LEN};
 
-fuzz_target!(|data: &[u8]| [Format::Five, Format::Eight].into_iter().for_each(|format| check(data, format)));
+fuzz_target!(|data: &[u8]| {
+    [Format::Five, Format::Eight].into_iter().for_each(|format| check(data, format));
+    check_direct(data);
+});
+
+/// What is accepted as direct INT has hops, and room for one more or not.
+fn check_direct(data: &[u8]) {
+    let Ok(content) = Content::parse(data) else { return };
+    let header = content.header();
+    let hops = header.hops.iter().flatten().count();
+    assert_eq!(hops, usize::from(header.passed));
+    let mut collected = [0; HEADER_LEN];
+    header.emit(Format::Five, &mut collected).expect("there is room");
+    let pseudo_queue = header.hops[0].expect("there is one at least");
+    let again = Content::new(&collected, pseudo_queue, content.advertised());
+    assert_eq!(again.map(|it| it.header().passed), (hops < 5).then_some(header.passed + 1));
+    let _ = format!("{content:?}");
+}
 
 fn check(data: &[u8], format: Format) {
     let rate = LinkRate::of(BitRate::gigabits(100)).expect("it has a code");

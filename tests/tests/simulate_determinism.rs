@@ -31,7 +31,9 @@ fn faulty() -> (Plan, Vec<FlowSpec>) {
             corruption: 0.001,
             jitter: Interval(300),
             control_loss: 0.5,
+            control_duplication: 0.1,
             control_delay: Interval(800),
+            control_jitter: Interval(100),
             down: Some((Nanos(50_000), Nanos(60_000))),
             flap_every: Some(Interval(400_000)),
         };

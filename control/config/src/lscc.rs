@@ -21,7 +21,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at, or};
-use crate::value::{KEY, SizeWish, Spacing, hexadecimal};
+use crate::value::{DirectWord, KEY, SizeWish, Spacing, hexadecimal};
 
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
@@ -68,6 +68,7 @@ fn limiting(decl: &LsccDecl) -> RateLimiting {
         reference: WireBytes(0),
         limit: None,
         cnp_interval: decl.cnp_interval(),
+        direct_int: (decl.direct() == DirectWord::Int).then(|| decl.int_interval()),
         long_flow: WireBytes(0),
         far_cnp_interval: decl.far_cnp_interval().0,
         flows: decl.flows(),
@@ -122,6 +123,8 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
         pseudo_reference: size(limiting.reference),
         pseudo_limit: at(limiting.limit.map(|WireBytes(size)| Bytes(size))),
         cnp_interval: at(limiting.cnp_interval),
+        direct: at(limiting.direct_int.map_or(DirectWord::Cnp, |_| DirectWord::Int)),
+        int_interval: limiting.direct_int.and_then(at),
         long_flow: size(limiting.long_flow),
         far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),
         flows: at(limiting.flows),

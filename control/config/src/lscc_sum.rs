@@ -273,6 +273,7 @@ mod tests {
             round_trip,
             calculation: RateCalculation { reference, step, least: BitRate::gigabits(2), most: rate },
             limiting: RateLimiting {
+                direct_int: None,
                 reference,
                 limit: None,
                 cnp_interval: Interval::from_micros(50),

@@ -85,7 +85,11 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
         E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
-        E::TelemetryRate { port, .. } => key(port, &["int"]),
+        E::TelemetryRate { port, .. } => {
+            let port = found(port)?;
+            let direct = port.lscc.as_ref().filter(|_| port.int.is_none());
+            Some(direct.map_or_else(|| port.first(&["int"]), |lscc| lscc.first(&["direct"])).clone())
+        }
         E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
         E::GroupAddress { port } => key(port, &["mac"]),
         E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),

@@ -195,12 +195,13 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
     let limiting = (
         (wire_size(), prop::option::of(wire_size()), wire_size(), 1_000_u64..=1_000_000_000),
         (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64..),
-        (dscp(), priority()),
+        (dscp(), priority(), prop::option::of(0..=1_000_000_000_u64)),
     );
     let feedback = (prop::option::of(any::<[u8; 16]>()), dscp());
     (times, calculation, limiting, feedback).prop_map(move |(times, calculation, limiting, feedback)| {
         let (reference, step, one, other) = calculation;
-        let ((pseudo_reference, above, long_flow, cnp), far, (cnp_dscp, cnp_priority)) = limiting;
+        let ((pseudo_reference, above, long_flow, cnp), far, direct) = limiting;
+        let (cnp_dscp, cnp_priority, direct_int) = direct;
         let (far_cnp, flows, ageing) = far;
         Lscc {
             interval: Interval(times.0),
@@ -210,6 +211,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
                 reference: pseudo_reference,
                 limit: above.map(|above| pseudo_reference + above),
                 cnp_interval: Interval(cnp),
+                direct_int: direct_int.map(Interval),
                 long_flow,
                 far_cnp_interval: far_cnp.map(Interval),
                 flows,
@@ -234,6 +236,7 @@ fn with_lscc(mut port: PortSettings, lscc: Option<Lscc>) -> PortSettings {
     lscc.calculation.least = BitRate::new(of_rate(lscc.calculation.least)).unwrap();
     lscc.calculation.most = BitRate::new(of_rate(lscc.calculation.most)).unwrap();
     lscc.limiting.long_flow = lscc.bdp(port.rate) + lscc.limiting.long_flow;
+    lscc.limiting.direct_int = lscc.limiting.direct_int.filter(|_| LinkRate::of(port.rate).is_some());
     port.lscc = Some(lscc);
     port
 }
@@ -485,7 +488,7 @@ const KEYS: &str = "
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] p_pfc horizon coverage kmax [port.p_pfc] capfc warn [port.capfc] relay from [port.relay] local peer key key_file
-    interval reference step least most pseudo_reference pseudo_limit cnp_interval long_flow far_cnp_interval flows
+    interval reference step least most pseudo_reference pseudo_limit cnp_interval direct int_interval long_flow far_cnp_interval flows
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
     senders additive_increase rate_timer
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]

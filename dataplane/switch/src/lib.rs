@@ -34,7 +34,7 @@ mod table;
 mod watermark;
 
 pub use congestion::adaptive_ecn::AdaptiveEcnReport;
-pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
 pub use congestion::themis::ThemisCounters;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,

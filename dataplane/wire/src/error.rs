@@ -66,6 +66,8 @@ pub enum Protocol {
     Icrc,
     /// In-band telemetry of HPCC.
     Telemetry,
+    /// Direct in-band telemetry of HPCC*.
+    DirectInt,
     /// TCP header.
     Tcp,
 }
@@ -91,6 +93,7 @@ impl fmt::Display for Protocol {
             Self::Cm => "CM datagram",
             Self::Icrc => "ICRC",
             Self::Telemetry => "in-band telemetry",
+            Self::DirectInt => "direct in-band telemetry",
             Self::Tcp => "TCP",
         })
     }

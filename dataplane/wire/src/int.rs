@@ -298,6 +298,15 @@ fn stamp_in<const LEN: usize>(bytes: &mut [u8], number: HopNumber, hop: Hop) {
     put(header, 0, &(u16::from(passed) << 12 | ((word ^ number.0) & 0x0fff)).to_be_bytes());
 }
 
+/// Empties the header of `format` at the start of `bytes`, as a sender writes it: no hop has stamped it. Does nothing if
+/// the header is truncated.
+#[inline]
+pub fn clear(bytes: &mut [u8], format: Format) {
+    if let Some(header) = bytes.get_mut(..format.bytes()) {
+        header.fill(0);
+    }
+}
+
 /// The header as a value. The default is the header that a sender writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Header {

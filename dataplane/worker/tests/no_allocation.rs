@@ -81,6 +81,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
             reference: WireBytes(1_000_000),
             limit: None,
             cnp_interval: Interval::from_micros(50),
+            direct_int: None,
             long_flow: WireBytes(rate.bytes_in(interval)),
             far_cnp_interval: None,
             flows,

@@ -55,6 +55,7 @@ fn lscc() -> Lscc {
             reference: WireBytes(1_000_000),
             limit: None,
             cnp_interval: Interval::from_micros(50),
+            direct_int: None,
             long_flow: WireBytes(RATE.bytes_in(ROUND_TRIP)),
             far_cnp_interval: None,
             flows: 16,

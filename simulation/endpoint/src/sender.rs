@@ -8,6 +8,7 @@ use crate::transport::{Response, SendTransport};
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
+use wire::roce::direct_int::Content;
 use wire::roce::{Opcode, Psn};
 use wire::tcp::SequenceNumber;
 
@@ -303,6 +304,11 @@ impl Sender {
             self.asked.pop_front();
         }
         found
+    }
+
+    /// Handles a direct INT. Returns whether its congestion control understands it.
+    pub fn on_direct_int(&mut self, now: Nanos, content: &Content) -> bool {
+        self.controller.on_direct_int(now, content)
     }
 
     /// Handles a congestion notification.

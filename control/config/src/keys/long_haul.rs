@@ -12,7 +12,7 @@ use crate::link::Senders;
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, Key, Shape, Table, table};
-use crate::value::{NoWatchdog, SizeWish, Spacing};
+use crate::value::{DirectWord, NoWatchdog, SizeWish, Spacing};
 
 /// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
 /// times overflows.
@@ -57,11 +57,15 @@ table! {
         pseudo_limit: At<Option<Bytes>>, auto("twice `pseudo_reference`, at least 64KiB above it");
         /// A flow gets at most one direct CNP in this time
         cnp_interval: At<Interval>, within(SPANS), default(Interval::from_micros(50));
+        /// What the port sends to senders: `"cnp"`, or with `"int"` [direct INT](int.md#direct-int) to those whose packets collect telemetry (HPCC\*), which needs a rate that [telemetry](int.md#the-header) has a code for
+        direct: At<DirectWord>, default(DirectWord::Cnp);
+        /// A flow gets at most one direct INT in this time; zero makes one of each packet, as in the paper
+        int_interval: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(10));
         /// Wire bytes after which a flow is no longer young. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error
         long_flow: At<SizeWish>, auto("`\"auto\"`: the BDP, rounded up");
         /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`
         far_cnp_interval: At<Spacing>, default(Spacing(None));
-        /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 132 to 140 bytes
+        /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 132 to 140 bytes, and 8 more with direct INT
         flows: At<u32>, default(1_u32 << 16);
         /// The port forgets a flow that is idle for this long
         ageing: At<Interval>, default(Interval::from_secs(10));

@@ -232,7 +232,7 @@ pub fn snapshot_of_bifrostx() -> Snapshot {
     snapshot_with(&GATEWAY.replace("\"bifrost\"", "\"bifrostx\""), messages)
 }
 
-/// A gateway with credits at lh0, whose peer has sent three messages, of which one was lost and one came twice.
+/// A gateway with credits and direct INT at lh0, whose peer has sent three messages, of which one was lost and one came twice.
 pub fn snapshot_of_credits() -> Snapshot {
     let messages = [1, 1, 3].map(|sequence| {
         grants::Message::Credit(credit::Message {
@@ -246,7 +246,7 @@ pub fn snapshot_of_credits() -> Snapshot {
         })
     });
     let gateway = GATEWAY.replace("\"bifrost\"", "\"cbfc\"").replace("[port.bifrost]", "[port.cbfc]");
-    let gateway = gateway.replace("[port.lscc]", "[port.lscc]\nround_trip = \"400us\"");
+    let gateway = gateway.replace("[port.lscc]", "[port.lscc]\ndirect = \"int\"\nround_trip = \"400us\"");
     snapshot_with(&without_slots(&gateway), messages)
 }
 

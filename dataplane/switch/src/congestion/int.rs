@@ -38,7 +38,7 @@ impl Stamper {
 /// The offset and format of the telemetry of `frame`; `None` if it collects none. Fragments and frames with IPv6 extension
 /// headers or more than two VLAN tags are skipped: no RoCEv2 host sends them.
 #[inline]
-fn telemetry(frame: &[u8]) -> Option<(usize, int::Format)> {
+pub(crate) fn telemetry(frame: &[u8]) -> Option<(usize, int::Format)> {
     let stack = vlan::Stack::parse(frame).ok()?;
     let packet = frame.get(stack.payload_offset..)?;
     // Ingress has checked the lengths on the wire; only the headers matter here.

@@ -24,4 +24,6 @@ mod notes {
     pub const THEMIS_SLOW: Note = Note::numbered(4);
     /// THEMIS: there is no way to its sender.
     pub const THEMIS_UNREACHABLE: Note = Note::numbered(5);
+    /// LSCC: a direct INT was made of the flow.
+    pub const LSCC_DIRECT_INT: Note = Note::numbered(6);
 }

@@ -58,7 +58,7 @@ impl Senders {
                 if exchanged {
                     limiter.exchange_flows(spare);
                 }
-                limiter.configure(lscc, settings.rate);
+                limiter.configure(lscc, settings.rate, spare);
             }
             (_, limiter, spare) => core::mem::swap(limiter, spare),
         }

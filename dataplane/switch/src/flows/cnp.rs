@@ -62,8 +62,19 @@ impl CnpBuilder {
         &mut self,
         flows: &Flows,
         slot: Slot,
-        (dscp, priority): (Dscp, Priority),
+        as_configured: (Dscp, Priority),
     ) -> Option<(PortId, Notification)> {
+        let (port, frame) = self.frame(flows, slot, as_configured)?;
+        Some((port, Notification::Cnp(frame)))
+    }
+
+    /// As [`CnpBuilder::build`], for a notification that has the addresses of a CNP.
+    pub fn frame(
+        &mut self,
+        flows: &Flows,
+        slot: Slot,
+        (dscp, priority): (Dscp, Priority),
+    ) -> Option<(PortId, cnp::Frame)> {
         let destination_qp = flows.source_of(slot)?;
         let (hosts, cold) = (flows.hot(slot).key().hosts, flows.cold(slot));
         self.identification = self.identification.wrapping_add(1);
@@ -78,7 +89,7 @@ impl CnpBuilder {
             source_port: cold.source_port,
             destination_qp,
         };
-        Some((cold.ingress, Notification::Cnp(frame)))
+        Some((cold.ingress, frame))
     }
 }
 

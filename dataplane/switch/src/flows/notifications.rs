@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
-use wire::roce::cnp;
+use wire::roce::{cnp, direct_int};
 
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
@@ -17,31 +17,45 @@ const CAPACITY: usize = 128;
 pub(crate) enum Notification {
     /// A congestion notification packet.
     Cnp(cnp::Frame),
+    /// Direct in-band telemetry.
+    Int(direct_int::Frame),
 }
+
+// With what goes with it to another shard, it takes two cache lines.
+const _: () = assert!(size_of::<Notification>() <= 120);
 
 impl Notification {
     /// Bytes of the frame.
     pub const fn length(&self) -> Bytes {
         match self {
             Self::Cnp(frame) => Bytes(frame.length() as u64),
+            Self::Int(frame) => Bytes(frame.length() as u64),
         }
     }
 
     /// The receiving host.
     pub fn receiver(&self) -> IpAddr {
+        match self.way().addresses {
+            cnp::Addresses::V4 { destination, .. } => destination.into(),
+            cnp::Addresses::V6 { destination, .. } => destination.into(),
+        }
+    }
+
+    /// Its addresses.
+    const fn way(&self) -> &cnp::Frame {
         match self {
-            Self::Cnp(frame) => match frame.addresses {
-                cnp::Addresses::V4 { destination, .. } => destination.into(),
-                cnp::Addresses::V6 { destination, .. } => destination.into(),
-            },
+            Self::Cnp(frame) => frame,
+            Self::Int(frame) => &frame.way,
         }
     }
 
     /// The notification with the MAC addresses of another link.
     #[must_use]
     pub const fn readdressed(self, source_mac: MacAddress, destination_mac: MacAddress) -> Self {
+        let way = cnp::Frame { source_mac, destination_mac, ..*self.way() };
         match self {
-            Self::Cnp(frame) => Self::Cnp(cnp::Frame { source_mac, destination_mac, ..frame }),
+            Self::Cnp(_) => Self::Cnp(way),
+            Self::Int(frame) => Self::Int(direct_int::Frame { way, ..frame }),
         }
     }
 
@@ -50,6 +64,7 @@ impl Notification {
         let mut control = ControlFrame::zeroed(u8::try_from(self.length().0).ok()?);
         match self {
             Self::Cnp(frame) => frame.emit(control.bytes_mut()).ok()?,
+            Self::Int(frame) => frame.emit(control.bytes_mut()).ok()?,
         };
         Some(control)
     }

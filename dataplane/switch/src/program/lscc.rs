@@ -46,6 +46,10 @@ pub struct RateLimiting {
     pub limit: Option<WireBytes>,
     /// The least interval between direct CNPs to a flow.
     pub cnp_interval: Interval,
+    /// HPCC*: the least interval between direct INTs to a flow whose packets collect telemetry (section III-D); zero
+    /// makes one of each packet. `None` sends all senders direct CNPs. With it, the rate of the port needs a code
+    /// ([`wire::int::LinkRate`]).
+    pub direct_int: Option<Interval>,
     /// A flow that has sent less than this is young: it gets direct CNPs even if it is not flagged. At least one
     /// BDP of the link.
     pub long_flow: WireBytes,
@@ -190,6 +194,7 @@ impl Lscc {
             reference: WireBytes(0),
             limit: None,
             cnp_interval: Interval::from_micros(50),
+            direct_int: None,
             long_flow: WireBytes(0),
             far_cnp_interval: None,
             flows: 1,

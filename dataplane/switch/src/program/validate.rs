@@ -54,7 +54,8 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if port.mac.is_multicast() {
         return Err(ProgramError::GroupAddress { port: name() });
     }
-    if port.int && LinkRate::of(port.rate).is_none() {
+    let tells = port.int || port.lscc.as_ref().is_some_and(|lscc| lscc.limiting.direct_int.is_some());
+    if tells && LinkRate::of(port.rate).is_none() {
         return Err(ProgramError::TelemetryRate { port: name(), rate: port.rate });
     }
     if port.pfc.pause == PauseQuanta::ZERO {

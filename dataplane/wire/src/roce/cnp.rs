@@ -5,6 +5,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use super::bth::{self, QueuePair};
 use super::{Opcode, UDP_PORT, icrc};
 use crate::BufferTooSmall;
+use crate::bytes::put;
 use crate::ethernet::{self, EtherType, MacAddress};
 use crate::ip::{Dscp, Ecn, IpProtocol};
 use crate::vlan::{self, Tag};
@@ -17,7 +18,12 @@ pub const RESERVED_LEN: usize = 16;
 pub const MAX_FRAME_LEN: usize = ethernet::HEADER_LEN + vlan::TAG_LEN + ipv6::HEADER_LEN + DATAGRAM_LEN;
 
 /// UDP header, BTH, zeros, ICRC.
-const DATAGRAM_LEN: usize = udp::HEADER_LEN + bth::HEADER_LEN + RESERVED_LEN + icrc::LEN;
+const DATAGRAM_LEN: usize = datagram_len(RESERVED_LEN);
+
+/// Bytes of a datagram with `payload` bytes between BTH and ICRC.
+pub(super) const fn datagram_len(payload: usize) -> usize {
+    udp::HEADER_LEN + bth::HEADER_LEN + payload + icrc::LEN
+}
 
 /// The IP addresses of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,11 +75,16 @@ impl Frame {
     /// The length in bytes: 74 over IPv4, 94 over IPv6, and 4 more with a tag.
     #[inline]
     pub const fn length(&self) -> usize {
+        self.length_with(DATAGRAM_LEN)
+    }
+
+    /// The length with a datagram of this length.
+    pub(super) const fn length_with(&self, datagram: usize) -> usize {
         let ip = match self.addresses {
             Addresses::V4 { .. } => ipv4::MIN_HEADER_LEN,
             Addresses::V6 { .. } => ipv6::HEADER_LEN,
         };
-        self.ip_offset() + ip + DATAGRAM_LEN
+        self.ip_offset() + ip + datagram
     }
 
     const fn ip_offset(&self) -> usize {
@@ -86,22 +97,34 @@ impl Frame {
     /// # Errors
     /// [`BufferTooSmall`] below that.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
-        let (needed, available) = (self.length(), out.len());
+        let bth = bth::Header { becn: true, ..bth::Header::new(Opcode::CNP, self.destination_qp) };
+        self.emit_with(&bth, &[0; RESERVED_LEN], out)
+    }
+
+    /// As [`Frame::emit`], with another `bth` and `payload`.
+    pub(super) fn emit_with(
+        &self,
+        bth: &bth::Header,
+        payload: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, BufferTooSmall> {
+        let length = datagram_len(payload.len());
+        let (needed, available) = (self.length_with(length), out.len());
         let out = out.get_mut(..needed).ok_or(BufferTooSmall { needed, available })?;
-        out.fill(0);
         let (link, packet) = out.split_at_mut(self.ip_offset());
         self.emit_link(link)?;
-        let at = self.emit_ip(packet)?;
+        let at = self.emit_ip(length as u16, packet)?;
         let udp = udp::Header {
             source_port: self.source_port,
             destination_port: UDP_PORT,
-            length: DATAGRAM_LEN as u16,
+            length: length as u16,
             checksum: 0,
         };
         let (_, datagram) = packet.split_at_mut(at);
         let at = udp.emit(datagram)?;
-        let bth = bth::Header { becn: true, ..bth::Header::new(Opcode::CNP, self.destination_qp) };
-        bth.emit(datagram.get_mut(at..).unwrap_or_default())?;
+        let (_, transport) = datagram.split_at_mut(at);
+        let at = bth.emit(transport)?;
+        put(transport, at, payload);
         // This cannot fail, as the headers were just written.
         let _ = icrc::fill(packet);
         Ok(needed)
@@ -121,12 +144,12 @@ impl Frame {
         Ok(())
     }
 
-    fn emit_ip(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
+    fn emit_ip(&self, datagram: u16, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
         match self.addresses {
             Addresses::V4 { source, destination, identification } => ipv4::Header {
                 dscp: self.dscp,
                 ecn: self.ecn,
-                total_length: (ipv4::MIN_HEADER_LEN + DATAGRAM_LEN) as u16,
+                total_length: ipv4::MIN_HEADER_LEN as u16 + datagram,
                 identification,
                 dont_fragment: true,
                 more_fragments: false,
@@ -141,7 +164,7 @@ impl Frame {
                 dscp: self.dscp,
                 ecn: self.ecn,
                 flow_label,
-                payload_length: DATAGRAM_LEN as u16,
+                payload_length: datagram,
                 next_header: IpProtocol::UDP,
                 hop_limit: self.ttl,
                 source,

@@ -3,6 +3,7 @@
 pub mod bth;
 pub mod cm;
 pub mod cnp;
+pub mod direct_int;
 pub mod extended;
 pub mod head;
 pub mod icrc;

@@ -84,6 +84,10 @@ pub enum Transport {
 }
 
 impl Opcode {
+    /// Direct in-band telemetry ([`direct_int`](super::direct_int)). It is our own, in the range that the specification leaves
+    /// to manufacturers, and so has no name.
+    pub const DIRECT_INT: Self = Self(0xc1);
+
     /// The transport of the operation.
     #[inline]
     pub const fn transport(self) -> Transport {

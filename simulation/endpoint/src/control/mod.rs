@@ -15,6 +15,7 @@ use dcqcn::Dcqcn;
 use hpcc::Hpcc;
 use timely::Timely;
 use units::{BitRate, Bytes, Nanos, WireBytes};
+use wire::roce::direct_int::Content;
 
 /// The congestion control of a queue pair.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Controller {
             Self::None => None,
             Self::Dcqcn(dcqcn) => dcqcn.rate(now),
             Self::Timely(timely) => Some(timely.rate()),
-            Self::Hpcc(hpcc) => Some(hpcc.rate()),
+            Self::Hpcc(hpcc) => Some(hpcc.rate(now)),
         }
     }
 
@@ -89,11 +90,20 @@ impl Controller {
             Self::None | Self::Dcqcn(_) => {}
             Self::Timely(timely) => timely.on_acknowledgement(now, acknowledgement),
             Self::Hpcc(hpcc) => {
+                hpcc.pass(now);
                 if let Some(telemetry) = &acknowledgement.telemetry {
                     let Acknowledgement { acknowledged, sent, .. } = *acknowledgement;
                     hpcc.acknowledge(now, acknowledged, sent, &telemetry.header());
                 }
             }
+        }
+    }
+
+    /// Handles a direct INT. Returns whether it understands it.
+    pub fn on_direct_int(&mut self, now: Nanos, content: &Content) -> bool {
+        match self {
+            Self::None | Self::Timely(_) | Self::Dcqcn(_) => false,
+            Self::Hpcc(hpcc) => hpcc.direct_int(now, content),
         }
     }
 

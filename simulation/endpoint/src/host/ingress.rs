@@ -12,6 +12,7 @@ use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
 use wire::mac_control::Message;
 use wire::roce::bth::Telemetry;
+use wire::roce::direct_int::Content;
 use wire::roce::extended::Aeth;
 use wire::roce::{Head, Opcode, bth, icrc};
 use wire::tcp::Flags;
@@ -57,6 +58,7 @@ impl Host {
         let slot = self.table.find(packet.bth.destination_qp())?;
         match packet.bth.opcode() {
             Opcode::CNP => self.take_notification(now, slot, &packet),
+            Opcode::DIRECT_INT => self.take_direct_int(now, slot, &packet),
             Opcode::RC_ACKNOWLEDGE => self.take_answer(now, slot, &packet),
             Opcode::RC_SEND_FIRST | Opcode::RC_SEND_MIDDLE | Opcode::RC_SEND_LAST | Opcode::RC_SEND_ONLY => {
                 self.take_data(now, slot, &packet)
@@ -94,6 +96,20 @@ impl Host {
         let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
         self.counters.cnps_received += 1;
         sender.on_cnp(now);
+        self.wake(now, slot);
+        Some(())
+    }
+
+    /// Takes a direct INT. One that its flow does not use is a stray.
+    fn take_direct_int(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
+        let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
+        let payload = packet.bth.into_payload();
+        let end = usize::try_from(packet.payload).unwrap_or(usize::MAX).min(payload.len());
+        let content = Content::parse(payload.get(..end)?).ok()?;
+        if !sender.on_direct_int(now, &content) {
+            return None;
+        }
+        self.counters.direct_ints_received += 1;
         self.wake(now, slot);
         Some(())
     }

@@ -69,6 +69,8 @@ pub struct HostCounters {
     pub cnps_sent: u64,
     /// CNPs received.
     pub cnps_received: u64,
+    /// Direct INTs received that a flow uses.
+    pub direct_ints_received: u64,
     /// Negative acknowledgements sent.
     pub naks_sent: u64,
     /// Expired retransmission timers.

@@ -23,6 +23,9 @@ pub struct Hpcc {
     pub hops: Format,
     /// The minimum rate. Not in the paper; 100 Mb/s, as in the example of its authors' simulator.
     pub minimum: BitRate,
+    /// HPCC*: the base round trip to the gateway before the long link. With it, the host computes a second window from
+    /// the direct INT of that gateway, and the lesser counts. `None` ignores direct INT.
+    pub near_rtt: Option<Interval>,
 }
 
 impl Default for Hpcc {
@@ -34,6 +37,7 @@ impl Default for Hpcc {
             base_rtt: Interval::from_micros(13),
             hops: Format::Five,
             minimum: const { BitRate::megabits(100) },
+            near_rtt: None,
         }
     }
 }

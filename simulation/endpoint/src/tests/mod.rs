@@ -3,5 +3,6 @@
 mod bench;
 mod bottleneck;
 mod congestion;
+mod direct_int;
 mod flows;
 mod transports;

@@ -82,6 +82,8 @@ table! {
         hops: At<Format>;
         /// Lowest rate
         minimum: At<BitRate>;
+        /// T of the near loop (HPCC\*): the round trip to the gateway before the long link. `"none"` ignores its [direct INT](int.md#direct-int)
+        near_rtt: At<Option<Interval>>;
     }
 }
 

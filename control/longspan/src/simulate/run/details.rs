@@ -88,6 +88,7 @@ fn counters(host: &HostOutcome) -> Value {
     let counters = &host.counters;
     json!({
         "cnps_received": counters.cnps_received,
+        "direct_ints_received": counters.direct_ints_received,
         "cnps_sent": counters.cnps_sent,
         "data_received": counters.data_received,
         "data_sent": counters.data_sent,

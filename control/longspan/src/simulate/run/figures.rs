@@ -74,6 +74,7 @@ fn hosts(outcome: &Outcome, direct: u64, say: &mut impl FnMut(String, u64)) {
     say("cnps.switches".into(), direct);
     say("cnps.total".into(), from_hosts + direct);
     say("cnps.received".into(), sum(|counters| counters.cnps_received));
+    say("direct_int.received".into(), sum(|counters| counters.direct_ints_received));
     say("retransmitted.packets".into(), sum(|counters| counters.retransmitted));
     say("naks.total".into(), sum(|counters| counters.naks_sent));
     say("timeouts.total".into(), sum(|counters| counters.timeouts));

@@ -1,5 +1,6 @@
 //! The figures of LSCC. Figures in `_wire_bytes` are bytes on the wire.
 
+use super::DirectIntCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
 use crate::program::Lscc;
 use crate::shard::{FlowsReport, LsccReport};
@@ -87,6 +88,15 @@ pub(crate) static FIGURES: FigureList = FigureList {
             ],
         },
         Section {
+            name: "direct_int",
+            figures: &[
+                Figure::counter("sent", |it| Some(direct_int(it)?.sent.into())).of_run("direct_ints"),
+                Figure::counter("replaced", |it| Some(direct_int(it)?.replaced.into())),
+                Figure::counter("kept", |it| Some(direct_int(it)?.kept.into())),
+                Figure::counter("lost", |it| Some(direct_int(it)?.lost.into())),
+            ],
+        },
+        Section {
             name: "flows",
             figures: &[
                 Figure::gauge("capacity", |it| Some(settings(it)?.limiting.flows.into())),
@@ -115,7 +125,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
     tables: &TABLES,
 };
 
-static METRICS: [Metric; 15] = [
+static METRICS: [Metric; 16] = [
     Metric {
         name: "lscc_advertised_rate",
         help: "Rate that the gateway last advertised to the far end.",
@@ -200,6 +210,19 @@ static METRICS: [Metric; 15] = [
                 ("marked_instead", "cnps.marked_instead", &[]),
                 ("mark_removed", "cnps.marks_removed", &[]),
                 ("not_notified", "cnps.not_notified", &[]),
+            ],
+        ),
+    },
+    Metric {
+        name: "lscc_direct_int",
+        help: "Direct INTs sent and lost, and packets whose telemetry they replaced or that kept theirs.",
+        samples: Samples::By(
+            "result",
+            &[
+                ("sent", "direct_int.sent", &[]),
+                ("lost", "direct_int.lost", &[]),
+                ("replaced", "direct_int.replaced", &[]),
+                ("kept", "direct_int.kept", &[]),
             ],
         ),
     },
@@ -291,6 +314,11 @@ fn settings(seen: Seen<'_>) -> Option<&Lscc> {
 
 fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
     seen.look.flows.as_ref().filter(|_| seen.settings.lscc.is_some())
+}
+
+fn direct_int(seen: Seen<'_>) -> Option<&DirectIntCounters> {
+    settings(seen)?.limiting.direct_int?;
+    Some(&lscc(seen)?.limiter.direct_int)
 }
 
 fn lscc(seen: Seen<'_>) -> Option<&LsccReport> {

@@ -11,6 +11,7 @@
 
 mod advertised_rate;
 mod advertiser;
+mod direct_int;
 pub(crate) mod figures;
 mod flow_states;
 mod pseudo_queue;
@@ -18,6 +19,7 @@ mod rate_calculator;
 mod rate_limiter;
 
 pub use advertised_rate::FeedbackCounters;
+pub use direct_int::DirectIntCounters;
 pub use rate_calculator::RateCounters;
 pub use rate_limiter::LimiterCounters;
 

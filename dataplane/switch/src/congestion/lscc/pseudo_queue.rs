@@ -19,13 +19,16 @@ pub(crate) struct PseudoQueue {
     drained: u64,
     at: Nanos,
     longest: WireBytes,
+    /// All that has drained so far.
+    left: WireBytes,
 }
 
 impl PseudoQueue {
     /// An empty queue with a limit, or without one.
     pub fn new(limit: Option<WireBytes>) -> Self {
         let most = limit.unwrap_or(WireBytes(u64::MAX));
-        Self { bytes: WireBytes(0), most, drained: 0, at: Nanos::ZERO, longest: WireBytes(0) }
+        let none = WireBytes(0);
+        Self { bytes: none, most, drained: 0, at: Nanos::ZERO, longest: none, left: none }
     }
 
     /// Sets another limit; the content stays, as far as it fits.
@@ -46,7 +49,9 @@ impl PseudoQueue {
         let whole = u64::try_from(drained / BYTE).unwrap_or(u64::MAX);
         // An empty queue does not drain.
         self.drained = if whole < self.bytes.0 { (drained % BYTE) as u64 } else { 0 };
-        self.bytes.0 = self.bytes.0.saturating_sub(whole);
+        let whole = whole.min(self.bytes.0);
+        self.bytes.0 -= whole;
+        self.left.0 = self.left.0.wrapping_add(whole);
     }
 
     /// Adds arriving bytes.
@@ -60,6 +65,12 @@ impl PseudoQueue {
     #[inline]
     pub fn bytes(&self) -> WireBytes {
         self.bytes
+    }
+
+    /// All bytes that have drained at a rate so far, which wraps.
+    #[inline]
+    pub fn left(&self) -> WireBytes {
+        self.left
     }
 
     /// Its greatest length.
@@ -126,6 +137,20 @@ mod tests {
         queue.configure(None);
         (0..10).for_each(|_| queue.arrive(WireBytes(400_000)));
         assert_eq!(queue.bytes(), WireBytes(4_200_000), "without a limit all of it counts");
+    }
+
+    #[test]
+    fn what_left_is_what_drained_and_not_what_was_forgotten() {
+        let mut queue = PseudoQueue::new(Some(WireBytes(1_500)));
+        queue.arrive(WireBytes(1_000));
+        queue.drain(Nanos(4_000), BitRate::new(1_000_000_000));
+        assert_eq!((queue.left(), queue.bytes()), (WireBytes(500), WireBytes(500)));
+        queue.arrive(WireBytes(9_000));
+        queue.drain(Nanos(1_000_000), BitRate::new(1_000_000_000));
+        assert_eq!(queue.left(), WireBytes(2_000), "no more than there was room for");
+        queue.arrive(WireBytes(1_000));
+        queue.drain(Nanos(1_000_001), None);
+        assert_eq!(queue.left(), WireBytes(2_000));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //!   notifies its sender, and no CNP goes astray.
 
 use super::advertised_rate::{AdvertisedRate, Response};
+use super::direct_int::{self, DirectInt, DirectIntCounters};
 use super::flow_states::FlowStates;
 use super::pseudo_queue::PseudoQueue;
 use crate::congestion::mark::set_ecn;
@@ -26,6 +27,7 @@ use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Hot, Origin, Seen, Sighting, Slot};
 use crate::program::{Lscc, RateLimiting};
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use wire::int::LinkRate;
 use wire::ip::Ecn;
 
 /// The number that stands for no interval.
@@ -55,6 +57,8 @@ pub struct LimiterCounters {
     pub far_cnps_suppressed: u64,
     /// Intervals that ended with the pseudo-queue above its reference.
     pub congested_intervals: u64,
+    /// Direct INT, where it replaces direct CNPs.
+    pub direct_int: DirectIntCounters,
 }
 
 /// A frame on its way to the long link.
@@ -103,6 +107,8 @@ pub(crate) struct RateLimiter {
     /// The time until which a port has no room for the next notification, if that is so.
     blocked: Option<Nanos>,
     cnps: CnpBuilder,
+    /// HPCC*: in place of direct CNPs.
+    direct_int: Option<DirectInt>,
     counters: LimiterCounters,
 }
 
@@ -128,12 +134,24 @@ impl RateLimiter {
             ends: Nanos::NEVER,
             blocked: None,
             cnps: CnpBuilder::default(),
+            direct_int: Self::direct_int(settings, rate)
+                .map(|(interval, link)| DirectInt::new(interval, link, flows)),
             counters: LimiterCounters::default(),
         }
     }
 
-    /// Applies new settings.
-    pub fn configure(&mut self, settings: &Lscc, rate: BitRate) {
+    /// The interval of direct INTs and the rate of the link, where they replace direct CNPs. A rate without a code
+    /// was refused with the program.
+    fn direct_int(settings: &Lscc, rate: BitRate) -> Option<(Interval, LinkRate)> {
+        settings.limiting.direct_int.zip(LinkRate::of(rate))
+    }
+
+    /// Applies new settings. Direct INT that starts comes from `spare`, which was made for these settings.
+    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, spare: &mut Self) {
+        match (Self::direct_int(settings, rate), &mut self.direct_int) {
+            (Some((interval, link)), Some(direct_int)) => direct_int.configure(interval, link),
+            (_, direct_int) => core::mem::swap(direct_int, &mut spare.direct_int),
+        }
         self.advertised.configure(settings);
         self.advanced = None;
         self.queue.configure(settings.limiting.limit);
@@ -145,6 +163,9 @@ impl RateLimiter {
     /// slots.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
         core::mem::swap(&mut self.states, &mut spare.states);
+        if let (Some(direct_int), Some(spare)) = (&mut self.direct_int, &mut spare.direct_int) {
+            direct_int.exchange_flows(spare);
+        }
         core::mem::swap(&mut self.list, &mut spare.list);
         core::mem::swap(&mut self.due, &mut spare.due);
         (self.ends, self.blocked) = (Nanos::NEVER, None);
@@ -176,7 +197,19 @@ impl RateLimiter {
             return;
         }
         self.queue.arrive(outgoing.length);
-        if rate.is_none() || !seen.data {
+        if !seen.data {
+            return;
+        }
+        if self.direct_int.is_some()
+            && let Sighting::Of(slot) = seen.sighting
+        {
+            let packet =
+                direct_int::Packet { now, slot, from: (outgoing.port, seen.source_port), descriptor };
+            if self.replaces_cnps(packet, rate, flows, headers) {
+                return;
+            }
+        }
+        if rate.is_none() {
             return;
         }
         let slot = match seen.sighting {
@@ -192,6 +225,24 @@ impl RateLimiter {
             let from = (outgoing.port, seen.source_port);
             self.list(now, slot, from, flows, descriptor, headers);
         }
+    }
+
+    /// Shows a packet to direct INT. Returns whether its sender gets direct INT and no direct CNP.
+    fn replaces_cnps(
+        &mut self,
+        packet: direct_int::Packet<'_>,
+        rate: Option<BitRate>,
+        flows: &mut Flows,
+        headers: &mut [u8],
+    ) -> bool {
+        let state = rate.map(|advertised| direct_int::State { queue: &self.queue, advertised });
+        let Some(direct_int) = &mut self.direct_int else { return false };
+        let maker = direct_int::Maker {
+            cnps: &mut self.cnps,
+            as_configured: (self.settings.cnp_dscp, self.settings.cnp_priority),
+            counters: &mut self.counters.direct_int,
+        };
+        direct_int.take(packet, state, flows, maker, headers)
     }
 
     /// Whether the sender of a flow is to be notified: the flow is young, flagged, or cannot be flagged.
@@ -313,9 +364,10 @@ impl RateLimiter {
     /// The time of the next call of [`RateLimiter::notify`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
+        let ints_wait = self.direct_int.as_ref().is_some_and(DirectInt::waits);
         match self.blocked {
             Some(until) => until,
-            None if self.due.slots.is_empty() => self.ends,
+            None if self.due.slots.is_empty() && !ints_wait => self.ends,
             None => Nanos::ZERO,
         }
     }
@@ -338,6 +390,12 @@ impl RateLimiter {
             self.end_interval(now);
         }
         self.blocked = None;
+        if let Some(direct_int) = &mut self.direct_int {
+            self.blocked = direct_int.send(&mut self.counters.direct_int, &mut send);
+            if self.blocked.is_some() {
+                return;
+            }
+        }
         let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
         for _ in 0..NOTIFIED_PER_CALL {
             let Some(&slot) = self.due.slots.last() else { break };

@@ -10,6 +10,9 @@ pub struct Handoff<F> {
     pub(super) cargo: Cargo<F>,
 }
 
+// Two cache lines, for a frame as small as that of a device.
+const _: () = assert!(size_of::<Handoff<usize>>() <= 128);
+
 impl<F> Handoff<F> {
     /// The frame, if it carries one, and the port through which that came in.
     pub(in crate::shard) fn frame(&self) -> Option<(PortId, &F)> {

@@ -391,7 +391,8 @@ fn new_settings_apply_to_the_next_frame() {
     let mut settings = lscc();
     settings.limiting.long_flow = WireBytes(LONG_FLOW.0 + 1);
     settings.limiting.cnp_interval = Interval::from_micros(9);
-    scene.limiter.configure(&settings, RATE);
+    let mut spare = RateLimiter::new(&settings, RATE, 1);
+    scene.limiter.configure(&settings, RATE, &mut spare);
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), scene.now + Interval::from_micros(9));
 }
