@@ -68,6 +68,8 @@ pub enum Protocol {
     Telemetry,
     /// TCP header.
     Tcp,
+    /// Message of the Precision Time Protocol.
+    Ptp,
 }
 
 impl fmt::Display for Protocol {
@@ -92,6 +94,7 @@ impl fmt::Display for Protocol {
             Self::Icrc => "ICRC",
             Self::Telemetry => "in-band telemetry",
             Self::Tcp => "TCP",
+            Self::Ptp => "PTP",
         })
     }
 }
