@@ -4,9 +4,10 @@ use super::FigureList;
 use crate::congestion::lscc;
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
 use crate::forwarding;
+use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 7] = [
+pub static LISTS: [&FigureList; 8] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
@@ -14,6 +15,7 @@ pub static LISTS: [&FigureList; 7] = [
     &p_pfc::figures::FIGURES,
     &capfc::figures::FIGURES,
     &lscc::figures::FIGURES,
+    &link_delay::figures::FIGURES,
 ];
 
 #[cfg(test)]

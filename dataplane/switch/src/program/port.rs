@@ -1,6 +1,7 @@
 //! The settings of one port.
 
 use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Watchdog};
+use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -39,6 +40,8 @@ pub struct PortSettings {
     pub lscc: Option<Lscc>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
+    /// The measurement of the link's delay; without it, messages of peer delay are dropped.
+    pub link_delay: Option<LinkDelay>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
     /// [`wire::int::LinkRate`] has.
     pub int: bool,
@@ -75,6 +78,7 @@ impl PortSettings {
             flow_control: FlowControl::Pfc,
             lscc: None,
             watchdog: None,
+            link_delay: None,
             int: false,
         }
     }

@@ -7,6 +7,7 @@ use super::{
     BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold, Watchdog,
 };
+use crate::link_delay::LinkDelay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
@@ -59,6 +60,12 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     }
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
+    }
+    if let Some(given) = port.link_delay.and_then(|it| it.interval)
+        && !LinkDelay::INTERVALS.contains(&given)
+    {
+        let (least, most) = (*LinkDelay::INTERVALS.start(), *LinkDelay::INTERVALS.end());
+        return Err(ProgramError::LinkDelayInterval { port: name(), given, least, most });
     }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {

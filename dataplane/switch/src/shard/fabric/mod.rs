@@ -4,6 +4,7 @@ mod egress;
 mod grants;
 mod handoff;
 mod ingress;
+mod link_delay;
 mod lscc;
 mod pass;
 mod scheme;
@@ -20,6 +21,7 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
+use crate::link_delay::Meter;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
 use crate::reason::DropReason;
@@ -61,6 +63,10 @@ pub(super) struct Fabric<F> {
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
     notifying: PortSet,
+    /// The measurement of each link of this shard that has one.
+    pub(super) meters: Vec<Option<Meter>>,
+    /// The ports that measure their link.
+    metered: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -86,11 +92,14 @@ impl<F: Frame> Fabric<F> {
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
+            meters: vec![None; ports],
+            metered: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
         };
         fabric.configure_senders(program, &mut senders_of(program));
+        fabric.configure_meters(program);
         fabric
     }
 
@@ -107,7 +116,7 @@ impl<F: Frame> Fabric<F> {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
         let due = frames.min(self.control_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
-        due.min(self.senders_deadline(port))
+        due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port))
     }
 
     /// The next instant at which a PFC or grant frame can leave through `port`; never while none is due.
@@ -157,6 +166,7 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
         self.configure_senders(new, spare);
+        self.configure_meters(new);
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;
