@@ -77,6 +77,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
         E::TelemetryRate { port, .. } => key(port, &["int"]),
         E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
+        E::LinkDelayInterval { port, .. } => key(port, &["link_delay"]),
         E::GroupAddress { port } => key(port, &["mac"]),
         E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),
         E::XoffWithinReserved { port, priority, .. } => {

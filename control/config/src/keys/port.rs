@@ -15,6 +15,7 @@ use crate::keys::classify::ClassifyDecl;
 use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
 use crate::keys::running::{DeviceDecl, EmulationDecl};
+use crate::link_delay::keys::LinkDelayDecl;
 use crate::notes::Problems;
 use crate::place::At;
 use crate::problem::ProblemKind;
@@ -81,6 +82,7 @@ table! {
         cbfc: CbfcDecl;
         p_pfc: PPfcDecl, absent;
         capfc: CaPfcDecl, absent;
+        link_delay: LinkDelayDecl;
         lscc: LsccDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
