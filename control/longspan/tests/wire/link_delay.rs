@@ -43,8 +43,8 @@ fn both_measure(lab: &Lab) {
     let pair = Pair::new(lab, &format!("{}{measure}", two_ports("1G", "1G")));
     let capture = Capture::start(lab, &pair.near.namespace, "eth0");
     let profile = lab.path("gptp.cfg");
-    let sockets = format!("uds_address {0}\nuds_ro_address {0}ro\n", lab.path("ptp4l").display());
-    fs::write(&profile, format!("{PROFILE}{sockets}")).unwrap();
+    let socket = format!("uds_address {}\n", lab.path("ptp4l").display());
+    fs::write(&profile, format!("{PROFILE}{socket}")).unwrap();
     let mut command = pair.far.namespace.command("ptp4l");
     command.arg("-f").arg(&profile).args(["-i", "eth0"]);
     let mut ptp4l = Process::start("ptp4l", command, lab.directory());
