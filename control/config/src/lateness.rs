@@ -15,6 +15,7 @@ use crate::gateway::Gateway;
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::keys::long_haul::LONGEST;
 use crate::link::Link;
+use crate::thresholds::least_shared;
 
 /// The precision with which a level of lateness that fits is found.
 const RESOLUTION: Interval = Interval::from_micros(1);
@@ -79,11 +80,14 @@ impl Gateway {
         self.covering_more(&self.lacking(wanted, held, level))
     }
 
-    /// This gateway with the shared pool of `other`, which may be smaller.
+    /// This gateway with the shared pool of `other`, if that is smaller.
     #[must_use]
     pub fn with_shared_pool_of(&self, other: &Self) -> Self {
         let mut settings = self.program.settings().clone();
         let BufferSettings { shared, egress_lossy, .. } = other.program.settings().buffer;
+        if shared >= settings.buffer.shared {
+            return self.clone();
+        }
         (settings.buffer.shared, settings.buffer.egress_lossy) = (shared, egress_lossy);
         self.with(settings, self.links.clone())
     }
@@ -133,22 +137,12 @@ impl Gateway {
     }
 
     /// This gateway with other settings. The callers keep them valid; invalid settings would change nothing.
-    fn with(&self, settings: Settings, links: Vec<Link>) -> Self {
+    pub(crate) fn with(&self, settings: Settings, links: Vec<Link>) -> Self {
         match self.program.with_settings(settings) {
             Ok(program) => Self { program: Arc::new(program), links, ..self.clone() },
             Err(_) => self.clone(),
         }
     }
-}
-
-/// The part of the shared pool that stays shared: half of it, or as much as fixed thresholds need.
-fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
-    let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
-    let fixed = groups.filter_map(|group| match group.xoff {
-        Threshold::Static(xoff) => Some(xoff - group.reserved),
-        Threshold::Dynamic(_) => None,
-    });
-    fixed.fold(Bytes(buffer.shared.0.div_ceil(2)), Bytes::max)
 }
 
 /// The lateness that `port` on `link` covers.

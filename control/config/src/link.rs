@@ -14,6 +14,17 @@ pub struct Link {
     pub interface_delay: Interval,
     /// The senders that LSCC on the port expects.
     pub senders: Senders,
+    /// The bounds within which a measured delay takes the place of `distance`; `None` if it does not.
+    pub delay: Option<DelayBounds>,
+}
+
+/// The delays, one way, that a measurement of a link is believed to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBounds {
+    /// The shortest one.
+    pub least: Interval,
+    /// The longest one.
+    pub most: Interval,
 }
 
 /// Senders with DCQCN that follow the rates of LSCC (equation 12).

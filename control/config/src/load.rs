@@ -10,6 +10,7 @@ use crate::build;
 use crate::file::read_text;
 use crate::gateway::Gateway;
 use crate::keys::document::Document;
+use crate::link_delay;
 use crate::notes::Problems;
 use crate::physics;
 use crate::place::Place;
@@ -66,7 +67,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
             problems.error(&refused::place(&error, &document), error);
         }
     });
-    Some(Gateway {
+    let gateway = Gateway {
         name,
         seed_stated: built.seed_stated,
         program: Arc::new(program.ok()?),
@@ -74,7 +75,9 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
         cell_occupancy: built.cell_occupancy,
         runtime: built.runtime,
         warnings: Vec::new(),
-    })
+    };
+    link_delay::check(&gateway, document.ports(), problems);
+    Some(gateway)
 }
 
 /// Parses a document. Returns `None` and notes the errors if it is not TOML.

@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, lscc, themis, watchdog};
+use crate::{defaults, emulation, flow_control, link_delay, lscc, themis, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -45,7 +45,10 @@ impl Builder<'_> {
         };
         let distance = stated.or(emulation.map(|emulation| emulation::reach(emulation.delay)));
         let senders = decl.lscc.as_ref().map_or_else(Senders::default, |lscc| lscc.senders().settings());
-        Some((Link { distance, interface_delay: decl.interface_delay(), senders }, emulation))
+        let delay = decl.link_delay.as_ref().and_then(|it| link_delay::bounds(it, distance, self.problems));
+        // Until the link is measured, it may be as long as the bounds allow.
+        let distance = distance.or(delay.map(|bounds| emulation::reach(bounds.most)));
+        Some((Link { distance, interface_delay: decl.interface_delay(), senders, delay }, emulation))
     }
 
     /// Builds the port, and notes its problems.
@@ -71,6 +74,7 @@ impl Builder<'_> {
             themis: None,
             slow: None,
             watchdog: None,
+            link_delay: decl.link_delay.as_ref().map(link_delay::build),
             int: decl.int(),
         };
         port.flow_control = flow_control::build(decl, &port, link, self.ports, self.problems)?;
@@ -248,6 +252,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
         }),
+        link_delay: link_delay::in_force(port, link),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         themis: port.themis.as_ref().map(themis::in_force),
         watchdog: watchdog::in_force(port),

@@ -122,6 +122,10 @@ pub enum ProblemKind {
     )]
     HeadroomTooSmall { port: String, given: Bytes, rate: BitRate, distance: Distance, sum: Box<HeadroomSum> },
     #[error(
+        "with links of the longest delays that are believed, headroom would take {needed} of the shared pool, which can give {spare}; lower `most`, or add the difference to buffer.shared"
+    )]
+    LinkDelayRoom { needed: Bytes, spare: Bytes },
+    #[error(
         "the headroom of {given} is smaller than the longest frame of port {port}, {least}; a frame still arrives after XOFF"
     )]
     HeadroomBelowFrame { port: String, given: Bytes, least: Bytes },

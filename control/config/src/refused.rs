@@ -91,6 +91,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
             Some(direct.map_or_else(|| port.first(&["int"]), |lscc| lscc.first(&["direct"])).clone())
         }
         E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
+        E::LinkDelayInterval { port, .. } => key(port, &["link_delay"]),
         E::GroupAddress { port } => key(port, &["mac"]),
         E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),
         E::XoffWithinReserved { port, priority, .. } => {

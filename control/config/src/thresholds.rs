@@ -29,3 +29,13 @@ pub(crate) fn alone(threshold: Threshold, pool: Bytes) -> u64 {
         }
     }
 }
+
+/// The part of the shared pool that stays shared: half of it, or as much as fixed thresholds need.
+pub(crate) fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
+    let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);
+    let fixed = groups.filter_map(|group| match group.xoff {
+        Threshold::Static(xoff) => Some(xoff - group.reserved),
+        Threshold::Dynamic(_) => None,
+    });
+    fixed.fold(Bytes(buffer.shared.0.div_ceil(2)), Bytes::max)
+}

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
 use switch::{HashKey, Ledger};
-use telemetry::{MemoryReport, Observation, ReloadsReport, Snapshot};
+use telemetry::{CoveredDelayReport, MemoryReport, Observation, ReloadsReport, Snapshot};
 use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
@@ -17,6 +17,7 @@ use crate::crew::Crew;
 use crate::event::Event;
 use crate::lateness::{Late, Lateness};
 use crate::line::Line;
+use crate::link_delay::{Change, LinkDelays};
 use crate::look::Looks;
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
@@ -34,10 +35,13 @@ pub struct Control<L> {
     pub started_as: Gateway,
     /// The configuration as loaded from its file.
     pub configured: Gateway,
-    /// The configuration in force: `configured`, with room for workers that are later than configured.
+    /// The configuration in force: `configured`, with headroom for links of the measured delays, and room for workers that
+    /// are later than configured.
     pub gateway: Gateway,
     /// The observed lateness of workers.
     pub lateness: Lateness,
+    /// The measured delays of links.
+    pub link_delays: LinkDelays,
     /// A pending configuration, and the late ports it is for. It waits until the frames in the shared pool
     /// fit its smaller pool.
     pub widening: Option<(Gateway, Vec<Late>)>,
@@ -135,7 +139,7 @@ impl<L: Line> Control<L> {
                     self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
                     self.configured = successor.gateway;
                     self.widening = None;
-                    let wider = self.lateness.cover(&self.configured, &self.gateway);
+                    let wider = self.wanted();
                     self.put_in_force(wider);
                     successor.changes
                 },
@@ -170,18 +174,21 @@ impl<L: Line> Control<L> {
             now: unix_time(),
             reloads: self.reloads,
             memory: (self.memory)(),
+            covered_delays: self.covered_delays(),
             workers: Vec::new(),
         };
         self.looks.take(&mut self.crew, &self.lines, about)
     }
 
-    /// Finds workers that are later than the buffer covers, and makes room for that.
-    fn watch_lateness(&mut self) {
+    /// Finds workers that are later than the buffer covers, and links of another delay, and makes room for that.
+    fn watch_room(&mut self) {
         self.widen();
         let stall = self.configured.runtime.control.stall;
         let mut late = self.lateness.look(&self.crew.members, &self.gateway, stall);
-        if self.lateness.is_raised() {
-            let wider = self.lateness.cover(&self.configured, &self.gateway);
+        let changes = self.see_link_delays();
+        if self.lateness.is_raised() || !changes.is_empty() {
+            let wider = self.wanted();
+            self.link_delays.tell(&changes, &wider, Instant::now());
             if wider.program.settings() != self.gateway.program.settings() {
                 // Shrink the shared pool first. Its frames keep their room until they have left.
                 self.put_in_force(self.gateway.with_shared_pool_of(&wider));
@@ -192,6 +199,34 @@ impl<L: Line> Control<L> {
             }
         }
         self.lateness.tell(&late, &self.gateway, Instant::now());
+    }
+
+    /// The configuration that should be in force.
+    fn wanted(&mut self) -> Gateway {
+        self.lateness.cover(&self.link_delays.apply(&self.configured), &self.gateway)
+    }
+
+    /// Judges what the workers have measured, now and then. Returns the ports whose headroom is to change.
+    fn see_link_delays(&mut self) -> Vec<Change> {
+        let now = Instant::now();
+        if !self.link_delays.is_due(&self.configured, now) {
+            return Vec::new();
+        }
+        let measured = |seen: Option<Box<Inspection>>| seen?.port.link_delay?.delay;
+        let measured: Vec<_> = self.crew.inspect().into_iter().map(measured).collect();
+        let changes = self.link_delays.see(&measured, &self.configured);
+        self.link_delays.tell(&[], &self.gateway, now);
+        changes
+    }
+
+    /// The delay that the headroom of each port covers, where a measured one may set it.
+    fn covered_delays(&self) -> Vec<Option<CoveredDelayReport>> {
+        let covered = |port| {
+            self.configured.delay_bounds(port)?;
+            let covered_ns = self.gateway.link_delay(port)?.0;
+            Some(CoveredDelayReport { covered_ns, ..self.link_delays.report(port) })
+        };
+        (0..).map(PortId).take(self.lines.len()).map(covered).collect()
     }
 
     /// Completes a widening once the frames in the shared pool fit its new size.
@@ -215,7 +250,7 @@ impl<L: Line> Control<L> {
     /// Checks workers and links.
     fn watch(&mut self, links: &mut [bool]) {
         self.crew.watch();
-        self.watch_lateness();
+        self.watch_room();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
             if let Some(trouble) = line.trouble() {
                 let name = &self.gateway.program.port(PortId(number)).name;

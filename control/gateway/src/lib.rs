@@ -28,6 +28,8 @@ mod lateness;
 #[cfg(feature = "dpdk")]
 mod line;
 #[cfg(feature = "dpdk")]
+mod link_delay;
+#[cfg(feature = "dpdk")]
 mod links;
 #[cfg(feature = "dpdk")]
 mod look;

@@ -25,6 +25,7 @@ use crate::device::{Supply, WireDevice};
 use crate::event::Event;
 use crate::lateness::{self, Lateness};
 use crate::line::{DpdkLine, Line, SEEK_SERVER};
+use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
 use crate::privileges::{self, Privileges};
@@ -90,6 +91,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         configured,
         gateway,
         lateness,
+        link_delays: LinkDelays::new(ports),
         widening: None,
         drawn_seed,
         hash_key,

@@ -14,6 +14,7 @@ pub mod tables;
 pub use observation::{Observation, ObservedPort, ObservedWorker};
 pub use show::{NoSuchPort, View, of_port, render};
 pub use snapshot::{
-    ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
-    Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
+    ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,
+    MemoryReport, Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport,
+    WorkerReport,
 };

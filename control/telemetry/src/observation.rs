@@ -1,8 +1,8 @@
 //! Observations of the control thread, and the snapshot that it makes of them.
 
 use crate::snapshot::{
-    ControlReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport, MemoryReport,
-    ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
+    ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,
+    MemoryReport, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
 };
 use config::Gateway;
 use report::{DelayReport, FiguresReport, PoolsReport, PortReport, WatchdogReport};
@@ -26,6 +26,8 @@ pub struct Observation<'a> {
     pub reloads: ReloadsReport,
     /// The packet pools.
     pub memory: MemoryReport,
+    /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
+    pub covered_delays: Vec<Option<CoveredDelayReport>>,
     /// The workers.
     pub workers: Vec<ObservedWorker<'a>>,
 }
@@ -84,7 +86,7 @@ impl Snapshot {
             memory: seen.memory,
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),
             watchdog: WatchdogReport::new(settings, shards().map(|shard| &shard.port.watchdog)),
-            ports: ports.into_iter().map(|seen| port_report(settings, seen)).collect(),
+            ports: ports.into_iter().map(|port| port_report(settings, port, seen)).collect(),
             config: config::render_without_keys(seen.configured),
         }
     }
@@ -116,13 +118,14 @@ fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {
     }
 }
 
-fn port_report(settings: &Settings, seen: &ObservedPort<'_>) -> WirePortReport {
+fn port_report(settings: &Settings, seen: &ObservedPort<'_>, all: &Observation<'_>) -> WirePortReport {
     let Inspection { port: look, device, emulation, drained, .. } = seen.inspection;
     let of_port = &settings.ports[seen.port.index()];
     WirePortReport {
         port: PortReport::new(of_port, look),
         device: seen.device.clone(),
         counters: device_report(device, drained.frames, seen.hardware),
+        covered_delay: all.covered_delays.get(seen.port.index()).copied().flatten(),
         emulation: seen.emulated.then(|| emulation_report(emulation)),
         now: FiguresReport::now(of_port, look),
         levels: Priority::all().map(|priority| levels(look, priority)).collect(),

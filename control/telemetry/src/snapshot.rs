@@ -32,8 +32,8 @@ pub struct Snapshot {
     pub watchdog: WatchdogReport,
     /// The ports, in the order of the configuration.
     pub ports: Vec<WirePortReport>,
-    /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers have taken from
-    /// the shared pool.
+    /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers and measured
+    /// links have taken from the shared pool.
     pub config: String,
 }
 
@@ -103,6 +103,8 @@ pub struct WirePortReport {
     pub device: WireDevice,
     /// The counters of the device.
     pub counters: DeviceReport,
+    /// The delay that its headroom covers; `None` unless a measured one may set it.
+    pub covered_delay: Option<CoveredDelayReport>,
     /// The counters of the emulated link behind the port, if there is one.
     pub emulation: Option<EmulationReport>,
     /// The current figures of [`switch::figure::LISTS`], beside the other keys. A list whose owner does not run on
@@ -195,6 +197,17 @@ pub struct HardwareReport {
     pub receive_errors: u64,
     /// Frames that could not be sent.
     pub transmit_errors: u64,
+}
+
+/// The delay of a link that the headroom of its port covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoveredDelayReport {
+    /// The delay, one way: the configured one, or a measured one with its margin.
+    pub covered_ns: u64,
+    /// How often a measured delay was applied.
+    pub applied: u64,
+    /// How often a measured delay was refused, because it is not within the bounds of the port.
+    pub refused: u64,
 }
 
 /// Counters of an emulated link.

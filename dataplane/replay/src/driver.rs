@@ -10,6 +10,7 @@ use crate::series::{Sampling, Series};
 use core::ops::ControlFlow;
 use std::sync::Arc;
 use switch::Program;
+use switch::program::PortSettings;
 use units::Interval;
 
 /// Frames between two reports of progress.
@@ -41,13 +42,14 @@ impl<S: FrameSource> Replay<S> {
     /// otherwise send pause refreshes for years.
     pub const DRAIN_LIMIT: Interval = Interval::from_secs(60);
 
-    /// Merges `inputs`. They must only name ports of `program`.
+    /// Merges `inputs`. They must only name ports of `program`. No port asks for the delay of its link, as nobody would
+    /// answer.
     ///
     /// # Errors
     /// What keeps the first frame of an input from being read.
     pub fn new(program: Arc<Program>, inputs: Vec<Input<S>>) -> Result<Self, CaptureError> {
         let (sources, sides) = split_inputs(inputs);
-        Ok(Self { program, merge: Merge::new(sources)?, sides, sampling: None })
+        Ok(Self { program: without_requests(program), merge: Merge::new(sources)?, sides, sampling: None })
     }
 
     /// Samples the gateway over time, without affecting it.
@@ -122,5 +124,50 @@ impl<S: FrameSource> Replay<S> {
         }
         gateway.flush()?;
         Ok(played)
+    }
+}
+
+/// `program`, with ports that answer peer delay at most.
+fn without_requests(program: Arc<Program>) -> Arc<Program> {
+    let asks = |port: &PortSettings| port.link_delay.is_some_and(|it| it.interval.is_some());
+    if !program.settings().ports.iter().any(asks) {
+        return program;
+    }
+    let mut settings = program.settings().clone();
+    let measurements = settings.ports.iter_mut().filter_map(|port| port.link_delay.as_mut());
+    measurements.for_each(|it| it.interval = None);
+    Arc::new(program.with_settings(settings).expect("a port that asks for less is as valid as before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switch::link_delay::LinkDelay;
+    use switch::program::{BufferSettings, ForwardingSettings, Settings};
+    use units::{BitRate, Bytes};
+    use wire::ethernet::MacAddress;
+
+    #[test]
+    fn a_port_that_measures_its_link_only_answers_in_a_replay() {
+        let port = |number, link_delay| PortSettings {
+            link_delay,
+            ..PortSettings::lossy(
+                format!("port{number}"),
+                MacAddress([2, 0, 0, 0, 0, number]),
+                BitRate::gigabits(1),
+            )
+        };
+        let pool = Bytes(1 << 20);
+        let asks = LinkDelay { interval: Some(Interval::from_secs(1)) };
+        let settings = Settings {
+            ports: vec![port(0, Some(asks)), port(1, None)],
+            buffer: BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None },
+            forwarding: ForwardingSettings::Patch(Vec::new()),
+            seed: 1,
+        };
+        let program = without_requests(Arc::new(Program::new(settings).unwrap()));
+        let measurements: Vec<_> = program.settings().ports.iter().map(|port| port.link_delay).collect();
+        assert_eq!(measurements, [Some(LinkDelay { interval: None }), None]);
+        assert!(Arc::ptr_eq(&without_requests(program.clone()), &program), "nothing is left to change");
     }
 }

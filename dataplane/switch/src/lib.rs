@@ -25,6 +25,7 @@ mod hash;
 mod histogram;
 mod ingress;
 mod ledger;
+pub mod link_delay;
 pub mod program;
 mod queue;
 mod reason;

@@ -42,13 +42,18 @@ reasons! {
         InvalidSource = "invalid_source",
         /// A link-local group address (IEEE 802.1Q table 8-1), which no bridge forwards.
         LinkLocal = "link_local",
-        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame.
+        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame
+        /// or message of peer delay.
         MalformedControl = "malformed_control",
         /// A rate feedback message that came in through a port without LSCC.
         ForeignFeedback = "foreign_feedback",
         /// A grant frame that came in through a port whose scheme has none, or that is not in the format of its
         /// scheme.
         ForeignGrants = "foreign_grants",
+        /// A gPTP frame that came in through a port that does not measure its link, or other than a message of peer delay.
+        ForeignPtp = "foreign_ptp",
+        /// A request of peer delay while another one is being answered, or beyond the limit of answers.
+        PeerDelayLimit = "peer_delay_limit",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.
@@ -113,6 +118,8 @@ reasons! {
         NeighbourSolicitation = "neighbour_solicitation",
         /// A grant frame of BifrostX, port grants or credits, taken or not.
         Grants = "grants",
+        /// A message of peer delay (IEEE 802.1AS), taken or not.
+        PeerDelay = "peer_delay",
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.

@@ -70,6 +70,8 @@ pub enum Protocol {
     DirectInt,
     /// TCP header.
     Tcp,
+    /// Message of the Precision Time Protocol.
+    Ptp,
 }
 
 impl fmt::Display for Protocol {
@@ -95,6 +97,7 @@ impl fmt::Display for Protocol {
             Self::Telemetry => "in-band telemetry",
             Self::DirectInt => "direct in-band telemetry",
             Self::Tcp => "TCP",
+            Self::Ptp => "PTP",
         })
     }
 }

@@ -30,7 +30,7 @@ impl MacAddress {
     /// 01-80-C2-00-00-03, nearest non-TPMR bridge (IEEE 802.1Q table 8-1): the far end of the link, even
     /// through a two-port relay.
     pub const NEAREST_NON_TPMR_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x03]);
-    /// 01-80-C2-00-00-0E, nearest bridge: LLDP (IEEE 802.1AB).
+    /// 01-80-C2-00-00-0E, nearest bridge: LLDP (IEEE 802.1AB), gPTP (IEEE 802.1AS).
     pub const NEAREST_BRIDGE: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 
     /// Whether it is a group address, broadcast included.
@@ -129,6 +129,8 @@ impl EtherType {
     pub const SLOW_PROTOCOLS: Self = Self(0x8809);
     /// Service VLAN tag (IEEE 802.1Q, formerly 802.1ad).
     pub const SERVICE_VLAN: Self = Self(0x88a8);
+    /// Precision Time Protocol over Ethernet (IEEE 1588 annex E, IEEE 802.1AS).
+    pub const PTP: Self = Self(0x88f7);
     /// LLDP (IEEE 802.1AB).
     pub const LLDP: Self = Self(0x88cc);
     /// RoCE version 1 (InfiniBand annex A16).

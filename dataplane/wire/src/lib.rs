@@ -27,6 +27,7 @@ pub mod ipv6;
 pub mod mac_control;
 pub mod pause;
 pub mod pfc;
+pub mod ptp;
 pub mod rate_feedback;
 pub mod roce;
 pub mod tcp;

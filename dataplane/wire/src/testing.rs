@@ -14,6 +14,9 @@ pub static VECTORS: &[u8] = include_bytes!("../../../tests/data/captures/wire-ve
 /// Two soft-RoCE hosts.
 pub static SOFT_ROCE: &[u8] = include_bytes!("../../../tests/data/captures/rxe-cm-multiqp.pcap");
 
+/// A request, its response and the follow-up between two `ptp4l`.
+pub static PDELAY: &[u8] = include_bytes!("../../../tests/data/captures/pdelay-ptp4l.pcap");
+
 /// The indices of the frames in [`VECTORS`].
 pub const VECTOR_CNP: usize = 0;
 pub const VECTOR_WRITE: usize = 1;

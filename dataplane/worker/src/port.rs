@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
-use wire::grants;
+use wire::{grants, ptp};
 
 /// A port and its device.
 pub(crate) struct Port<D: Device> {
@@ -24,7 +24,7 @@ impl<D: Device> Port<D> {
         Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO }
     }
 
-    /// Drops the data frames of `burst`, and leaves PFC, PAUSE and grant frames.
+    /// Drops the data frames of `burst`, and leaves PFC, PAUSE, grant and gPTP frames.
     #[cold]
     pub fn drop_data(&mut self, burst: &mut Vec<D::Frame>) {
         burst.retain(|frame| {
@@ -39,7 +39,7 @@ impl<D: Device> Port<D> {
 
 fn is_control(headers: &[u8]) -> bool {
     let is_mac_control = |view: View<_>| view.ether_type() == EtherType::MAC_CONTROL;
-    View::parse(headers).is_ok_and(is_mac_control) || grants::is_frame(headers)
+    View::parse(headers).is_ok_and(is_mac_control) || grants::is_frame(headers) || ptp::is_frame(headers)
 }
 
 /// The ports of a worker.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use switch::{Frame, Volume};
 use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
-use wire::grants;
+use wire::{grants, ptp};
 
 /// The most header bytes that a frame carries: the longest acknowledgement, which returns telemetry, has 130. The
 /// payload after them is zero and not stored.
@@ -57,7 +57,7 @@ impl SimFrame {
         self.0.as_deref_mut().expect(LIVES)
     }
 
-    /// Whether it is a frame of flow control between neighbours: PFC or grants.
+    /// Whether it is a frame between neighbours that no switch forwards: PFC, grants or gPTP.
     #[inline]
     pub(crate) fn is_control(&self) -> bool {
         self.buffer().is_control
@@ -169,7 +169,9 @@ impl Books {
 
 #[inline]
 fn is_control_frame(headers: &[u8]) -> bool {
-    headers.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes()) || grants::is_frame(headers)
+    headers.get(12..14) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes())
+        || grants::is_frame(headers)
+        || ptp::is_frame(headers)
 }
 
 #[cold]

@@ -18,6 +18,7 @@ use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
 use crate::keys::remap::RemapDecl;
 use crate::keys::running::{DeviceDecl, EmulationDecl};
+use crate::link_delay::keys::LinkDelayDecl;
 use crate::notes::Problems;
 use crate::place::At;
 use crate::problem::ProblemKind;
@@ -94,6 +95,7 @@ table! {
         capfc: CaPfcDecl, absent;
         relay: RelayDecl;
         port_grants: PortGrantsDecl, absent;
+        link_delay: LinkDelayDecl;
         lscc: LsccDecl;
         themis: ThemisDecl;
         watchdog: WatchdogWish;

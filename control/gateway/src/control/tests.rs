@@ -1,8 +1,11 @@
 //! Tests of the control thread with real workers and devices in memory.
 
+mod link_delay;
+
 use super::*;
 use crate::crew::{self, Member};
 use crate::socket::Response;
+use link_delay::PeerDelayLink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -26,7 +29,7 @@ rate = \"10G\"
 device = { vdev = \"net_null1\" }
 ";
 
-struct TestFrame([u8; 64]);
+struct TestFrame(Vec<u8>);
 
 impl Frame for TestFrame {
     fn headers(&self) -> &[u8] {
@@ -38,17 +41,18 @@ impl Frame for TestFrame {
     }
 
     fn length(&self) -> Bytes {
-        Bytes(64)
+        Bytes(self.0.len() as u64)
     }
 
     fn duplicate(&self) -> Option<Self> {
-        Some(Self(self.0))
+        Some(Self(self.0.clone()))
     }
 }
 
-/// A device that receives one frame.
+/// A device that receives one frame, and may be a link to an end that answers requests of peer delay.
 struct TestDevice {
     incoming: Option<TestFrame>,
+    link: Option<PeerDelayLink>,
     /// Whether it takes frames.
     takes: bool,
     /// Panics once this is set.
@@ -66,6 +70,7 @@ impl Device for TestDevice {
     fn receive(&mut self, burst: &mut Vec<TestFrame>) {
         assert!(!self.trap.load(Ordering::Relaxed), "the trap of a test");
         burst.extend(self.incoming.take());
+        burst.extend(self.link.iter_mut().flat_map(PeerDelayLink::arrived));
     }
 
     fn room(&self) -> usize {
@@ -76,7 +81,11 @@ impl Device for TestDevice {
         self.sent += 1;
     }
 
-    fn transmit_control(&mut self, _frame: &ControlFrame) {}
+    fn transmit_control(&mut self, frame: &ControlFrame) {
+        if let Some(link) = &mut self.link {
+            link.carry(frame.bytes());
+        }
+    }
 
     fn flush(&mut self) {}
 
@@ -133,13 +142,18 @@ impl Running {
 
     /// Like [`Self::start`], with another file.
     fn start_with(file: &str, takes: bool) -> Self {
+        Self::start_on(file, takes, None)
+    }
+
+    /// Like [`Self::start_with`], with this link behind the second port.
+    fn start_on(file: &str, takes: bool, link: Option<PeerDelayLink>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.toml");
         std::fs::write(&path, file).unwrap();
         let gateway = config::load(&path).unwrap();
         let (sender, events) = channel();
         let trap = Arc::new(AtomicBool::new(false));
-        let (ledger, member) = worker(&gateway, takes, trap.clone());
+        let (ledger, member) = worker(&gateway, takes, link, trap.clone());
         let names = gateway.port_names().map(str::to_owned).collect();
         let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
         let up = line.up.clone();
@@ -150,6 +164,7 @@ impl Running {
             configured: gateway.clone(),
             gateway,
             lateness: Lateness::new(2),
+            link_delays: LinkDelays::new(2),
             widening: None,
             drawn_seed: Some(7),
             hash_key: 7.into(),
@@ -190,13 +205,18 @@ impl Running {
 }
 
 /// Starts a worker for both ports.
-fn worker(gateway: &Gateway, takes: bool, trap: Arc<AtomicBool>) -> (Arc<Ledger>, Member) {
+fn worker(
+    gateway: &Gateway,
+    takes: bool,
+    link: Option<PeerDelayLink>,
+    trap: Arc<AtomicBool>,
+) -> (Arc<Ledger>, Member) {
     let ports = [PortId(0), PortId(1)];
     let ledger = Arc::new(Ledger::new(ports.len(), 1));
     let owners = vec![ShardId(0); ports.len()];
     let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger.clone(), owners);
-    let device = |incoming| TestDevice { incoming, takes, trap: trap.clone(), sent: 0 };
-    let devices = [(ports[0], device(Some(TestFrame([2; 64])))), (ports[1], device(None))];
+    let device = |incoming, link| TestDevice { incoming, link, takes, trap: trap.clone(), sent: 0 };
+    let devices = [(ports[0], device(Some(TestFrame(vec![2; 64])), None)), (ports[1], device(None, link))];
     let (controls, mailbox) = mailbox();
     let monitor = Arc::new(Monitor::default());
     crew::promise(&monitor, &ports, gateway);

@@ -10,6 +10,7 @@ mod examples;
 mod faults;
 mod forwarding;
 mod lab;
+mod link_delay;
 mod long_haul;
 mod pair;
 mod pause;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         privileges::tests(),
         peers::tests(),
         long_haul::tests(),
+        link_delay::tests(),
         shared_cores::tests(),
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());

@@ -24,6 +24,13 @@ metrics! {
             each_port_by("direction", |at| volumes(at, |count| count.bytes));
         Counter "control_frames": "Control frames that the gateway generated and sent: PFC, rate feedback, direct CNPs.",
             each_port(|at| Some(Number(at.port.control_out.frames)));
+        Gauge "link_delay_covered" in Nanos: "The delay of the link that headroom covers, where a measured one may set it.",
+            each_port(|at| Some(Number(at.covered_delay?.covered_ns)));
+        Counter "link_delay_changes": "Measured delays of the link, by what came of them: applied to headroom, or refused.",
+            each_port_by("result", |at| {
+                let covered = at.covered_delay?;
+                Some([("applied", covered.applied), ("refused", covered.refused)])
+            });
         Counter "consumed_frames": "Frames that the gateway consumed instead of forwarding them, by kind.",
             each_port_by("kind", |at| {
                 Some(Consumed::ALL.map(|kind| (kind.name(), frames(&at.port.consumed, kind.name()))))

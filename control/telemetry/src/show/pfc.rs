@@ -1,6 +1,7 @@
 //! `show pfc`.
 
 use super::shown::{Shown, View, write_listed, yes_or_no};
+use crate::snapshot::CoveredDelayReport;
 use crate::table::{Columns, Table, duration, nanos, section, thousands};
 use report::{
     PausesReceivedReport, PausesSentReport, WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport,
@@ -12,6 +13,7 @@ const EVENTS_SHOWN: usize = 16;
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_sent(page, shown);
     write_listed(page, shown, View::Pfc, "");
+    write_covered_delays(page, shown);
     write_received(page, shown);
     write_storms(page, shown);
     write_events(page, shown);
@@ -39,6 +41,21 @@ fn write_sent(page: &mut String, shown: &Shown<'_>) {
         let is_shown = priority.ingress.lossless || pauses.paused_ns > 0;
         is_shown.then_some((pauses, now.pauses_peer))
     });
+}
+
+fn write_covered_delays(page: &mut String, shown: &Shown<'_>) {
+    let columns: Columns<'_, (&str, CoveredDelayReport)> = &[
+        ("port", |(port, _)| (*port).to_owned()),
+        ("covered", |(_, it)| nanos(it.covered_ns)),
+        ("applied", |(_, it)| thousands(it.applied)),
+        ("refused", |(_, it)| thousands(it.refused)),
+    ];
+    let ports = shown.ports.iter().filter_map(|it| Some((it.port.name.as_str(), it.covered_delay?)));
+    section(
+        page,
+        "COVERED DELAY: what headroom covers, by measured delays of the link",
+        &Table::of(1, columns, ports),
+    );
 }
 
 fn write_received(page: &mut String, shown: &Shown<'_>) {

@@ -9,8 +9,8 @@ use replay::{FramePool, OwnedFrame};
 use std::path::{Path, PathBuf};
 use switch::{ControlFrame, PoolReport, Shard, Transmitter};
 use telemetry::{
-    HardwareReport, MemoryReport, Observation, ObservedPort, ObservedWorker, Passage, PfcPassage,
-    ReloadsReport, Snapshot, WireDevice,
+    CoveredDelayReport, HardwareReport, MemoryReport, Observation, ObservedPort, ObservedWorker, Passage,
+    PfcPassage, ReloadsReport, Snapshot, WireDevice,
 };
 use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
@@ -18,7 +18,8 @@ use wire::grants;
 use wire::grants::credit;
 use wire::grants::slot::{self, Kind};
 use wire::ip::Dscp;
-use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
+use wire::ptp::{self, Body, Message, PortIdentity, Ptp, Timestamp};
+use wire::rate_feedback::{self, Content, FRAME_LEN, Frame, Key, Received};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
 pub const GATEWAY: &str = r#"
@@ -140,7 +141,10 @@ fn feedback(now: Nanos, nonce: Option<u64>) -> Vec<u8> {
         destination: Ipv4Addr::new(10, 255, 0, 1),
         dscp: Dscp::from_low_bits(48),
         identification: 1,
-        message: Message { port: 1, content: Content::Rate { rate, sequence: now.0, session: 1 } },
+        message: rate_feedback::Message {
+            port: 1,
+            content: Content::Rate { rate, sequence: now.0, session: 1 },
+        },
     };
     let mut bytes = vec![0; FRAME_LEN];
     match nonce {
@@ -277,6 +281,54 @@ fn snapshot_with(gateway: &str, messages: [grants::Message; 3]) -> Snapshot {
     snapshot_of(&gateway, &shard, now)
 }
 
+/// Answers the requests of peer delay that leave a port, over a link of 400 us.
+#[derive(Default)]
+struct Answers(Vec<Vec<u8>>);
+
+impl Transmitter<OwnedFrame> for Answers {
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    fn frame(&mut self, _: Nanos, _: OwnedFrame) {}
+
+    fn control(&mut self, _: Nanos, frame: &ControlFrame) {
+        let Ok(Ptp::PeerDelay(Message { source: requester, sequence, .. })) =
+            Ptp::parse(&frame.bytes()[14..])
+        else {
+            return;
+        };
+        let at = Timestamp { seconds: 7, nanoseconds: 0 };
+        for body in [Body::Response { received: at, requester }, Body::FollowUp { sent: at, requester }] {
+            let source = PortIdentity { clock: 9, port: 1 };
+            let mut bytes = vec![0; ptp::FRAME_LEN];
+            Message { source, sequence, correction: 0, body }.emit(MacAddress([2; 6]), &mut bytes).unwrap();
+            self.0.push(bytes);
+        }
+    }
+}
+
+/// A gateway whose port lh0 has measured its link.
+pub fn snapshot_of_link_delay() -> Snapshot {
+    let lossless = "distance = \"80km\"\nlossless = [{ priorities = [3] }]\n";
+    let text = format!(
+        "[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n\
+         [[port]]\nname = \"lh0\"\nrate = \"1G\"\n{lossless}[port.link_delay]\n"
+    );
+    let gateway = config::parse(&text, "gateway.toml").unwrap();
+    let (mut shard, pool, mut now) = (Shard::single(gateway.program.clone()), FramePool::new(), START);
+    for _ in 0..9 {
+        let mut answers = Answers::default();
+        shard.egress(now, LH0, &mut answers);
+        for bytes in answers.0 {
+            let (at, length) = (now + Interval::from_micros(800), bytes.len() as u32);
+            shard.ingress(at, LH0, &mut vec![pool.frame(&bytes, length)], &mut ());
+        }
+        now += Interval::from_secs(1);
+    }
+    snapshot_of(&gateway, &shard, now)
+}
+
 /// What is seen of a gateway with two workers that share one shard for want of a second.
 /// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC.
 pub fn snapshot_of_early_pauses() -> Snapshot {
@@ -361,6 +413,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         started: START,
         now,
         reloads: ReloadsReport { applied: 3, refused: 1 },
+        covered_delays: vec![None, Some(CoveredDelayReport { covered_ns: 412_500, applied: 2, refused: 1 })],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],

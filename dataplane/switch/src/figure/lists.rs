@@ -4,9 +4,10 @@ use super::FigureList;
 use crate::congestion::{adaptive_ecn, lscc, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::forwarding;
+use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 12] = [
+pub static LISTS: [&FigureList; 13] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -19,6 +20,7 @@ pub static LISTS: [&FigureList; 12] = [
     &lscc::figures::FIGURES,
     &adaptive_ecn::figures::FIGURES,
     &themis::figures::FIGURES,
+    &link_delay::figures::FIGURES,
 ];
 
 #[cfg(test)]

@@ -90,6 +90,8 @@ pub enum ProgramError {
     LsccMarking { port: String, long: String, priority: Priority },
     #[error("port {port}: a watchdog {what} time of {given} is out of range; expected {least} to {most}")]
     WatchdogTime { port: String, what: &'static str, given: Interval, least: Interval, most: Interval },
+    #[error("port {port}: peer delay every {given} is out of range; expected {least} to {most}")]
+    LinkDelayInterval { port: String, given: Interval, least: Interval, most: Interval },
     #[error("port {port}: {count} queues are out of range; expected {least} to {most}")]
     QueueCount { port: String, count: usize, least: usize, most: usize },
     #[error("port {port}: {queue} must belong to the priority of its number, not to priority {priority}")]

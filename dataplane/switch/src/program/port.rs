@@ -4,6 +4,7 @@ use super::{
     Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues, Themis,
     Watchdog,
 };
+use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -50,6 +51,8 @@ pub struct PortSettings {
     pub slow: Option<SlowQueues>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
+    /// The measurement of the link's delay; without it, messages of peer delay are dropped.
+    pub link_delay: Option<LinkDelay>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
     /// [`wire::int::LinkRate`] has.
     pub int: bool,
@@ -90,6 +93,7 @@ impl PortSettings {
             themis: None,
             slow: None,
             watchdog: None,
+            link_delay: None,
             int: false,
         }
     }

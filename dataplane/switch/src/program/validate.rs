@@ -10,6 +10,7 @@ use super::{
 };
 use crate::congestion::themis;
 use crate::flow_control::relay;
+use crate::link_delay::LinkDelay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
@@ -74,6 +75,12 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     slowing.and(slow).map_err(|error| ProgramError::Themis { port: name(), error })?;
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
+    }
+    if let Some(given) = port.link_delay.and_then(|it| it.interval)
+        && !LinkDelay::INTERVALS.contains(&given)
+    {
+        let (least, most) = (*LinkDelay::INTERVALS.start(), *LinkDelay::INTERVALS.end());
+        return Err(ProgramError::LinkDelayInterval { port: name(), given, least, most });
     }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {

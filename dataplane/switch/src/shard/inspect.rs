@@ -13,6 +13,7 @@ use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
 use crate::ingress::IngressCounters;
 use crate::ledger::Volume;
+use crate::link_delay::{LinkDelayReport, Meter};
 use crate::program::ForwardingSettings;
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
@@ -144,6 +145,8 @@ pub struct PortInspection {
     pub flow_control: SchemeReport,
     /// Its flows, where a scheme notifies their senders.
     pub flows: Option<FlowsReport>,
+    /// The delay of its link, where it is measured.
+    pub link_delay: Option<LinkDelayReport>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -181,6 +184,7 @@ impl<F: Frame> Shard<F> {
     pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
+        into.link_delay = self.link_delay(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.adaptive_ecn = self.adaptive_ecn(port);
@@ -219,6 +223,11 @@ impl<F: Frame> Shard<F> {
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
         let upstream = self.fabric.egress[port.index()].gate.upstream.as_ref().map(|it| it.counters());
         self.fabric.ingress[port.index()].scheme.report(upstream)
+    }
+
+    /// The delay of the link of `port`, if it is measured.
+    pub fn link_delay(&self, port: PortId) -> Option<LinkDelayReport> {
+        self.fabric.meters[port.index()].as_ref().map(Meter::report)
     }
 
     /// The pauses of `port` at `now`, for the time that their frames ask for. A sent pause counts from the time

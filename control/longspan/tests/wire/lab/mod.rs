@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// The programs that the lab calls, with their Debian packages.
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("setpriv", "util-linux"),
@@ -38,6 +38,7 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("iperf3", "iperf3"),
     ("tcpreplay", "tcpreplay"),
     ("tshark", "tshark"),
+    ("ptp4l", "linuxptp"),
 ];
 
 /// The Python interpreter of Debian's python3-scapy.

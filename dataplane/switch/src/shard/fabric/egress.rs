@@ -15,6 +15,7 @@ impl<F: Frame> Fabric<F> {
         self.adapt(now, port, program);
         self.send_pauses(now, port, out);
         self.send_grants(now, port, out);
+        self.send_link_delay(now, port, out);
         self.run_senders(now, port, program, out);
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };

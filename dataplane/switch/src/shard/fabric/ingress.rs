@@ -12,8 +12,8 @@ use crate::queue::{Charge, Lent, Queued};
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, QueueId};
 use wire::ethernet::{self, EtherType, MacAddress};
-use wire::grants;
 use wire::mac_control::Message;
+use wire::{grants, ptp};
 
 impl<F: Frame> Fabric<F> {
     /// Takes the frames of `burst`, which came in through `port`. `forward` returns the egress port of a frame and
@@ -449,7 +449,7 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, reason, length);
     }
 
-    /// Consumes a PFC, PAUSE or grant frame, valid or not.
+    /// Consumes a PFC, PAUSE, grant or gPTP frame, valid or not.
     fn receive_control(
         &mut self,
         now: Nanos,
@@ -461,6 +461,10 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
         if descriptor.ether_type == grants::ETHER_TYPE {
             self.receive_grants(now, port, settings, descriptor, frame);
+            return;
+        }
+        if descriptor.ether_type == EtherType::PTP {
+            self.receive_ptp(now, port, settings, descriptor, frame);
             return;
         }
         let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
@@ -488,17 +492,22 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
-/// Whether a frame is between the two ends of its link, and never forwarded: MAC control, or grants.
+/// Whether a frame is between the two ends of its link, and never forwarded: MAC control, grants,
+/// or gPTP.
 #[inline(always)]
 fn is_control(descriptor: &Descriptor, headers: &[u8]) -> bool {
     match descriptor.ether_type {
         EtherType::MAC_CONTROL => true,
         // Behind a VLAN tag it is still never forwarded.
-        grants::ETHER_TYPE => {
-            ethernet::View::parse(headers).is_ok_and(|it| it.destination() == grants::DESTINATION)
-        }
+        grants::ETHER_TYPE => is_for(grants::DESTINATION, headers),
+        EtherType::PTP => is_for(ptp::DESTINATION, headers),
         _ => false,
     }
+}
+
+#[inline]
+fn is_for(address: MacAddress, headers: &[u8]) -> bool {
+    ethernet::View::parse(headers).is_ok_and(|it| it.destination() == address)
 }
 
 /// Returns the MAC control message of a frame to the port with address `mac`. It concerns this link only if it is

@@ -5,6 +5,7 @@ mod egress;
 mod grants;
 mod handoff;
 mod ingress;
+mod link_delay;
 mod lscc;
 mod pass;
 mod scheme;
@@ -22,6 +23,7 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
+use crate::link_delay::Meter;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
 use crate::reason::DropReason;
@@ -67,6 +69,10 @@ pub(super) struct Fabric<F> {
     notifying: PortSet,
     /// Ports of this shard that have a queue for each far port.
     steered: PortSet,
+    /// The measurement of each link of this shard that has one.
+    pub(super) meters: Vec<Option<Meter>>,
+    /// The ports that measure their link.
+    metered: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -94,6 +100,8 @@ impl<F: Frame> Fabric<F> {
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
+            meters: vec![None; ports],
+            metered: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
@@ -101,6 +109,7 @@ impl<F: Frame> Fabric<F> {
         fabric.configure_senders(program, &mut senders_of(program));
         fabric.listen(Nanos::ZERO);
         fabric.note_steered();
+        fabric.configure_meters(program);
         fabric
     }
 
@@ -117,7 +126,7 @@ impl<F: Frame> Fabric<F> {
         let egress = &self.egress[port.index()];
         let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
         let due = frames.min(self.control_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
-        due.min(self.senders_deadline(port))
+        due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port))
     }
 
     /// The next instant at which a PFC or grant frame can leave through `port`; never while none is due.
@@ -169,6 +178,7 @@ impl<F: Frame> Fabric<F> {
         self.configure_senders(new, spare);
         self.listen(now);
         self.note_steered();
+        self.configure_meters(new);
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;

@@ -1,0 +1,113 @@
+//! The delay of a link, measured by peer delay of gPTP (IEEE 802.1AS-2020 clause 11). IEEE P802.1Qdt derives PFC
+//! headroom from it; here the control side does that.
+//!
+//! Timestamps are those of the switch: a frame that goes out has the instant at which the link takes it, and a frame
+//! that comes in has the `now` of its burst, less its own time on the link. So the delay is exact in a simulation. On
+//! the wire it contains the lateness of the turns that read the request and the response, half of each.
+
+pub(crate) mod figures;
+mod initiator;
+mod responder;
+mod samples;
+mod settings;
+
+pub use initiator::InitiatorCounters;
+pub use responder::ResponderCounters;
+pub use settings::LinkDelay;
+
+use initiator::Initiator;
+use responder::Responder;
+use units::{Interval, Nanos};
+use wire::ethernet::MacAddress;
+use wire::ptp::{Body, Message, PortIdentity};
+
+/// The measurement on a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkDelayReport {
+    /// The delay of the link, one way: what the last exchanges agree on. `None` until there are eight, and once the
+    /// other end has not answered ten requests.
+    pub delay: Option<Interval>,
+    /// The delay of the last exchange.
+    pub last_delay: Option<Interval>,
+    /// What came of requests of this port.
+    pub asked: InitiatorCounters,
+    /// What came of requests of the other end.
+    pub answered: ResponderCounters,
+}
+
+/// The measurement on a port, at both ends of its exchanges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter {
+    settings: LinkDelay,
+    identity: PortIdentity,
+    initiator: Initiator,
+    responder: Responder,
+}
+
+impl Meter {
+    /// A measurement that has seen nothing, on a port with address `mac`.
+    pub fn new(settings: LinkDelay, mac: MacAddress) -> Self {
+        Self {
+            settings,
+            identity: PortIdentity::of_mac(mac, 1),
+            initiator: Initiator::default(),
+            responder: Responder::default(),
+        }
+    }
+
+    /// Applies new settings. What was measured stays if the port goes on asking.
+    pub fn configure(&mut self, settings: LinkDelay, mac: MacAddress) {
+        if settings.interval.is_none() || self.settings.interval.is_none() {
+            self.initiator.restart();
+        }
+        (self.settings, self.identity) = (settings, PortIdentity::of_mac(mac, 1));
+    }
+
+    /// The instant at which a message is to be sent, if the link is free: zero if one waits.
+    pub fn deadline(&self) -> Nanos {
+        match self.responder.message(self.identity) {
+            Some(_) => Nanos::ZERO,
+            None => self.initiator.deadline(&self.settings),
+        }
+    }
+
+    /// Takes a message that was read at `now` and took `frame_time` on the link. Returns `false` if it is a request that
+    /// is not going to be answered.
+    pub fn receive(&mut self, now: Nanos, frame_time: Interval, message: &Message) -> bool {
+        match message.body {
+            Body::Request { .. } => self.responder.hear(now, now - frame_time, message),
+            Body::Response { .. } | Body::FollowUp { .. } => {
+                self.initiator.hear(now, frame_time, message, self.identity);
+                true
+            }
+        }
+    }
+
+    /// The message that is due at `now`.
+    pub fn message(&self, now: Nanos) -> Option<Message> {
+        self.responder.message(self.identity).or_else(|| {
+            let is_due = self.initiator.deadline(&self.settings) <= now;
+            is_due.then(|| self.initiator.request(self.identity, &self.settings))
+        })
+    }
+
+    /// Notes that the first bit of `message`, which was due, left at `start`.
+    pub fn sent(&mut self, message: &Message, start: Nanos) {
+        match (message.body, self.settings.interval) {
+            (Body::Request { .. }, Some(interval)) => self.initiator.sent(start, interval),
+            _ => self.responder.sent(start),
+        }
+    }
+
+    pub fn report(&self) -> LinkDelayReport {
+        LinkDelayReport {
+            delay: self.initiator.delay(),
+            last_delay: self.initiator.last_delay(),
+            asked: self.initiator.counters,
+            answered: self.responder.counters,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
