@@ -355,6 +355,9 @@ fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
     snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)
 }
 
+/// The delay that the headroom of lh0 covers.
+const COVERED: CoveredDelayReport = CoveredDelayReport { covered_ns: 412_500, applied: 2, refused: 1 };
+
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {
@@ -372,8 +375,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
             inspection.lateness.record(Interval(nanos / 3));
         }
     }
-    inspections[0].pools = shard.pools();
-    inspections[1].pools = PoolReport::default();
+    (inspections[0].pools, inspections[1].pools) = (shard.pools(), PoolReport::default());
     inspections[1].port.watchdog.clone_from(shard.watchdog_events());
     inspections[0].port.watchdog = Default::default();
     inspections[1].emulation = EmulationCounters {
@@ -413,7 +415,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         started: START,
         now,
         reloads: ReloadsReport { applied: 3, refused: 1 },
-        covered_delays: vec![None, Some(CoveredDelayReport { covered_ns: 412_500, applied: 2, refused: 1 })],
+        covered_delays: vec![None, Some(COVERED)],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
