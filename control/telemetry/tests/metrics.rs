@@ -6,7 +6,7 @@ mod common;
 
 use common::{
     assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
-    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_relays,
+    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_port_grants, snapshot_of_relays,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
@@ -192,6 +192,7 @@ fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
         snapshot_of_bifrostx(),
         snapshot_of_credits(),
         snapshot_of_early_pauses(),
+        snapshot_of_port_grants(),
         snapshot_of_relays(),
         snapshot_of_link_delay(),
     ];

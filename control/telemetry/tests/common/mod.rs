@@ -340,6 +340,15 @@ pub fn snapshot_of_relays() -> Snapshot {
     snapshot_of_schemes("relay", "relay")
 }
 
+/// A gateway at rest with port grants and THEMIS at lh0.
+pub fn snapshot_of_port_grants() -> Snapshot {
+    let text = "[[port]]\nname = \"dc0\"\nrate = \"10G\"\ndistance = \"1km\"\nlossless = [{ priorities = [3] }]\n\
+                [[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"80km\"\nflow_control = \"port-grants\"\n\
+                lossless = [{ priorities = [3] }]\n[port.themis]\n";
+    let gateway = config::parse(text, "gateway.toml").unwrap();
+    snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)
+}
+
 /// A gateway at rest with these schemes on dc0 and lh0.
 fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
     let port = |name, scheme| {
