@@ -37,6 +37,7 @@ mod round_trip;
 pub mod runtime;
 pub mod scenario;
 mod section;
+mod supplement;
 mod table;
 mod thresholds;
 mod value;

@@ -22,7 +22,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, lscc, watchdog};
+use crate::{defaults, emulation, flow_control, lscc, supplement, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -63,6 +63,7 @@ impl Builder<'_> {
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
+            supplement: None,
             watchdog: None,
             int: decl.int(),
         };
@@ -71,6 +72,9 @@ impl Builder<'_> {
             let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
             lscc::make_room(&mut port, &lscc, decl);
             port.lscc = Some(lscc);
+        }
+        if let Some(declared) = &decl.supplement {
+            port.supplement = Some(supplement::build(declared)?);
         }
         self.groups(decl, &mut port, link)?;
         port.pfc.obey = port.lossless();
@@ -227,6 +231,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
             place: Place::default(),
         }),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
+        supplement: port.supplement.as_ref().map(supplement::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

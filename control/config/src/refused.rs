@@ -38,6 +38,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
         port.lscc = None;
+        port.supplement = None;
         port.watchdog = None;
         port.int = false;
         port.queues.iter_mut().for_each(|queue| queue.red = None);
@@ -96,6 +97,10 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
+        E::Supplement { port, error } => {
+            let keys = error.key();
+            Some(found(port)?.supplement.as_ref()?.first(keys.as_slice()).clone())
+        }
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

@@ -34,6 +34,7 @@ mod table;
 mod watermark;
 
 pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::supplement::SupplementCounters;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,

@@ -19,6 +19,7 @@ use crate::notes::Problems;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
+use crate::supplement::SupplementDecl;
 use crate::table::{List, Profiles, Table, table, values};
 use crate::value::{Length, Name, Written, words};
 
@@ -82,6 +83,7 @@ table! {
         p_pfc: PPfcDecl, absent;
         capfc: CaPfcDecl, absent;
         lscc: LsccDecl;
+        supplement: SupplementDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;

@@ -5,6 +5,7 @@ pub(crate) mod lscc;
 pub(crate) mod mark;
 pub(crate) mod red;
 pub(crate) mod senders;
+pub(crate) mod supplement;
 
 /// The notes that schemes make of flows ([`Note`](crate::flows::Note)).
 mod notes {
@@ -14,4 +15,10 @@ mod notes {
     pub const LSCC_FLAGGED: Note = Note::numbered(0);
     /// LSCC: a CNP from the far side was passed on to its sender.
     pub const LSCC_FAR_CNP: Note = Note::numbered(1);
+    /// Supplemental CNPs: marked packets left, and the flow may still be congested.
+    pub const SUPPLEMENT_MARKED: Note = Note::numbered(2);
+    /// Supplemental CNPs: a CNP went to the sender.
+    pub const SUPPLEMENT_TOLD: Note = Note::numbered(3);
+    /// Supplemental CNPs: the switch made the last CNP to the sender.
+    pub const SUPPLEMENT_OWN: Note = Note::numbered(4);
 }

@@ -4,27 +4,33 @@
 //! lists the schemes, which run beside each other on one table of flows.
 
 use super::lscc::{Outgoing, RateLimiter};
+use super::supplement::Supplement;
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Way};
 use crate::hash::HashKey;
 use crate::program::PortSettings;
-use units::{Nanos, PortId, WireBytes};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
+use wire::ip::Ecn;
 
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 pub(crate) struct Senders {
     pub flows: Flows,
     /// LSCC.
     pub limiter: Option<RateLimiter>,
+    /// Supplemental CNPs, and thinning of CNPs.
+    pub supplement: Option<Supplement>,
 }
 
 impl Senders {
     /// The senders of a port with `settings`; `None` if no scheme notifies them. `key` is the hash key of the
     /// tables, and `seed` goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
+        let flows = settings.flows()?;
         Some(Self {
-            flows: Flows::new(settings.flows()?, key),
+            flows: Flows::new(flows, key),
             limiter: settings.lscc.as_ref().map(|lscc| RateLimiter::new(lscc, settings.rate, seed)),
+            supplement: settings.supplement.as_ref().map(|it| Supplement::new(it, flows.capacity)),
         })
     }
 
@@ -41,6 +47,12 @@ impl Senders {
                 limiter.configure(lscc, settings.rate);
             }
             (_, limiter, spare) => core::mem::swap(limiter, spare),
+        }
+        match (&settings.supplement, &mut self.supplement, &mut spare.supplement) {
+            (Some(settings), Some(supplement), Some(spare)) => {
+                supplement.configure(settings, spare, exchanged);
+            }
+            (_, supplement, spare) => core::mem::swap(supplement, spare),
         }
     }
 
@@ -70,25 +82,54 @@ impl Senders {
         headers: &[u8],
     ) -> bool {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        self.limiter.as_mut().is_none_or(|limiter| limiter.receive(now, seen.sighting, &mut self.flows))
+        let Self { flows, limiter, supplement } = self;
+        limiter.as_mut().is_none_or(|limiter| limiter.receive(now, seen.sighting, flows))
+            && supplement.as_mut().is_none_or(|supplement| supplement.receive(now, seen.sighting, flows))
+    }
+
+    /// The length of a queue from which a scheme follows the marked packets that leave it; `None` if none does.
+    #[inline]
+    pub fn severe_from(&self) -> Option<Bytes> {
+        self.supplement.as_ref().and_then(Supplement::threshold)
+    }
+
+    /// Takes a frame that leaves the port from `queue`.
+    pub fn depart(&mut self, now: Nanos, queue: QueueId, headers: &[u8], length: Bytes) {
+        if let Some(supplement) = &mut self.supplement
+            && let Some(descriptor) = Descriptor::parse(headers, length)
+            && descriptor.ecn() == Ecn::Ce
+        {
+            supplement.depart(now, queue, &descriptor, headers, &mut self.flows);
+        }
     }
 
     /// The time of the next call of [`Senders::notify`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline)
+        let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
+        limiter.min(self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline))
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
+            || self.supplement.as_ref().is_some_and(Supplement::is_blocked)
     }
 
-    /// Lets the schemes make the notifications that are due, as long as `send` takes them.
-    pub fn notify(&mut self, now: Nanos, send: impl FnMut(PortId, Notification) -> Offer) {
+    /// Lets the schemes make the notifications that are due, as long as `send` takes them. The queues in `severe` are
+    /// [that long](Self::severe_from).
+    pub fn notify(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        mut send: impl FnMut(PortId, Notification) -> Offer,
+    ) {
         if let Some(limiter) = &mut self.limiter {
-            limiter.notify(now, &mut self.flows, send);
+            limiter.notify(now, &mut self.flows, &mut send);
+        }
+        if let Some(supplement) = &mut self.supplement {
+            supplement.notify(now, severe, &mut self.flows, send);
         }
     }
 }

@@ -132,6 +132,12 @@ impl EgressPort {
         Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire) }
     }
 
+    /// The queues that hold at least `bytes`.
+    pub fn at_least(&self, bytes: Bytes) -> QueueSet {
+        let all = QueueSet::first(self.queues.len()).iter();
+        all.filter(|queue| self.queue(*queue).bytes >= bytes.0).collect()
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {

@@ -1,12 +1,12 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::lscc;
+use crate::congestion::{lscc, supplement};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 7] = [
+pub static LISTS: [&FigureList; 8] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
@@ -14,6 +14,7 @@ pub static LISTS: [&FigureList; 7] = [
     &p_pfc::figures::FIGURES,
     &capfc::figures::FIGURES,
     &lscc::figures::FIGURES,
+    &supplement::figures::FIGURES,
 ];
 
 #[cfg(test)]

@@ -176,6 +176,20 @@ impl Flows {
         Seen { sighting, data, source_port: packet.source_port }
     }
 
+    /// The flow of a data packet that leaves, and its UDP source port. The packet was [seen](Flows::see) when it was
+    /// queued. Its port of entry is unknown here, so it counts as its flow's if station and VLAN are those of the flow.
+    pub fn find_outgoing(&self, descriptor: &Descriptor, headers: &[u8]) -> Option<(Slot, u16)> {
+        /// It is not compared.
+        const ANY: PortId = PortId(0);
+        let keyed = self.table.keyed();
+        let packet = Packet::usual(Way::Out, ANY, descriptor, headers, keyed)
+            .or_else(|| Packet::find(Way::Out, ANY, descriptor, headers, keyed))?;
+        let slot = self.table.find(packet.hash, &packet.key)?;
+        let origin = self.table.cold(slot).origin()?;
+        let is_data = Role::of(packet.bth.opcode()).data && origin.shares_station_with(packet.origin);
+        is_data.then_some((slot, packet.source_port))
+    }
+
     /// Takes a packet: finds or enters its flow and learns from it.
     #[inline(always)]
     fn observe(&mut self, now: Nanos, packet: &Packet) -> Sighting {

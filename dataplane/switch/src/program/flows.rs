@@ -16,6 +16,17 @@ pub struct FlowSettings {
 }
 
 impl FlowSettings {
+    /// The settings that serve two schemes of one port: the larger table, the longer times.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        Self {
+            capacity: self.capacity.max(other.capacity),
+            ageing: self.ageing.max(other.ageing),
+            round_trip: self.round_trip.max(other.round_trip),
+            rate: self.rate.max(other.rate),
+        }
+    }
+
     /// The largest permitted number of flows.
     pub const MOST: u32 = 1 << 22;
     /// The most PSNs in flight for which they can tell queue pairs apart: a quarter of all, so that three of four

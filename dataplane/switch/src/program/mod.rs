@@ -10,6 +10,7 @@ mod forwarding;
 mod lscc;
 mod port;
 mod settings;
+mod supplement;
 mod validate;
 mod watchdog;
 
@@ -25,6 +26,7 @@ pub use port::{
     QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
 pub use settings::{BufferSettings, Packing, Settings};
+pub use supplement::{Supplement, SupplementError};
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::forwarding::{Addresses, Forwarding};

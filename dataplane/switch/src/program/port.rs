@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Watchdog};
+use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Supplement, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -37,6 +37,8 @@ pub struct PortSettings {
     pub flow_control: FlowControl,
     /// LSCC with the other end of a long link.
     pub lscc: Option<Lscc>,
+    /// Supplemental CNPs, and thinning of CNPs.
+    pub supplement: Option<Supplement>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
@@ -74,6 +76,7 @@ impl PortSettings {
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
+            supplement: None,
             watchdog: None,
             int: false,
         }
@@ -86,7 +89,9 @@ impl PortSettings {
 
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
-        self.lscc.as_ref().map(|lscc| lscc.flows(self.rate))
+        let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
+        let supplement = self.supplement.as_ref().map(|it| it.flows(self.rate));
+        lscc.into_iter().chain(supplement).reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

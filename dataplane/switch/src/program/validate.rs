@@ -57,6 +57,10 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
+    if let Some(settings) = &port.supplement {
+        let valid = settings.validate(port.lscc.is_some());
+        valid.map_err(|error| ProgramError::Supplement { port: name(), error })?;
+    }
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
     }

@@ -3,6 +3,7 @@
 use super::Shard;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
+use crate::congestion::supplement::SupplementCounters;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
@@ -142,6 +143,8 @@ pub struct PortInspection {
     pub flow_control: SchemeReport,
     /// Its flows, where a scheme notifies their senders.
     pub flows: Option<FlowsReport>,
+    /// Supplemental CNPs, where they are on.
+    pub supplement: Option<SupplementCounters>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -173,6 +176,7 @@ impl<F: Frame> Shard<F> {
     pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
+        into.supplement = self.supplement(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.bridge = self.bridge_counters(port);
@@ -225,6 +229,12 @@ impl<F: Frame> Shard<F> {
             data: flows.data(),
             resolver: flows.resolver_counters(),
         })
+    }
+
+    /// Supplemental CNPs on `port`; `None` where they are off.
+    pub fn supplement(&self, port: PortId) -> Option<SupplementCounters> {
+        let senders = self.fabric.senders[port.index()].as_ref()?;
+        Some(*senders.supplement.as_ref()?.counters())
     }
 
     /// LSCC on `port`; `None` where it does not run.

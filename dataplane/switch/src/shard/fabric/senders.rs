@@ -3,15 +3,16 @@
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
+use crate::congestion::senders::Senders;
 use crate::descriptor::Descriptor;
 use crate::flows::Way;
 use crate::flows::notifications::{Notification, Offer};
 use crate::forwarding::Forwarding;
-use crate::frame::{Frame, Transmitter};
+use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::Program;
 use crate::queue::Queued;
 use crate::reason::Consumed;
-use units::{Nanos, PortId, WireBytes};
+use units::{Nanos, PortId, QueueId, QueueSet, WireBytes};
 
 /// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -154,8 +155,10 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { senders, egress, ways_out, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
+        let severe =
+            senders.severe_from().map_or(QueueSet::EMPTY, |from| egress[port.index()].at_least(from));
         let mut handed_over = 0;
-        senders.notify(now, |ingress, notification| {
+        senders.notify(now, severe, |ingress, notification| {
             // Never notify across the long link: a host behind it has not sent through this end.
             let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
             let Some((port, notification)) = sender else { return Offer::Unreachable };
@@ -196,6 +199,29 @@ impl<F: Frame> Fabric<F> {
                 self.notify(now, port, program);
             }
         }
+    }
+}
+
+/// A transmitter that shows the senders of a port what leaves one of its queues.
+pub(super) struct Watched<'a, T> {
+    pub now: Nanos,
+    pub queue: QueueId,
+    pub senders: &'a mut Senders,
+    pub out: &'a mut T,
+}
+
+impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
+    fn room(&self) -> usize {
+        self.out.room()
+    }
+
+    fn frame(&mut self, start: Nanos, frame: F) {
+        self.senders.depart(self.now, self.queue, frame.headers(), frame.length());
+        self.out.frame(start, frame);
+    }
+
+    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+        self.out.control(start, frame);
     }
 }
 
