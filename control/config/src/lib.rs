@@ -14,6 +14,7 @@ mod defaults;
 mod device;
 mod diff;
 mod emulation;
+mod fast_cnp;
 mod file;
 mod flow_control;
 mod gateway;

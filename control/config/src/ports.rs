@@ -22,7 +22,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, lscc, supplement, watchdog};
+use crate::{defaults, emulation, fast_cnp, flow_control, lscc, supplement, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -64,6 +64,7 @@ impl Builder<'_> {
             flow_control: FlowControl::Pfc,
             lscc: None,
             supplement: None,
+            fast_cnp: None,
             watchdog: None,
             int: decl.int(),
         };
@@ -75,6 +76,9 @@ impl Builder<'_> {
         }
         if let Some(declared) = &decl.supplement {
             port.supplement = Some(supplement::build(declared)?);
+        }
+        if let Some(declared) = &decl.fast_cnp {
+            port.fast_cnp = Some(fast_cnp::build(declared, self.problems)?);
         }
         self.groups(decl, &mut port, link)?;
         port.pfc.obey = port.lossless();
@@ -232,6 +236,7 @@ pub(crate) fn in_force(port: &PortSettings, link: &Link) -> PortDecl {
         }),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         supplement: port.supplement.as_ref().map(supplement::in_force),
+        fast_cnp: port.fast_cnp.as_ref().map(fast_cnp::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

@@ -39,6 +39,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         port.flow_control = FlowControl::Pfc;
         port.lscc = None;
         port.supplement = None;
+        port.fast_cnp = None;
         port.watchdog = None;
         port.int = false;
         port.queues.iter_mut().for_each(|queue| queue.red = None);
@@ -72,7 +73,6 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         let queue: &QueueDecl = queue(name, priority)?;
         Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
     };
-    let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
         E::DuplicateName { port } => key(port, &["name"]),
         E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
@@ -97,6 +97,19 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
         E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
+        _ => of_senders(error, found),
+    }
+}
+
+/// The key of a scheme that notifies senders; `found` finds a port by its name.
+fn of_senders<'a>(error: &ProgramError, found: impl Fn(&String) -> Option<&'a PortDecl>) -> Option<Place> {
+    use ProgramError as E;
+    let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
+    match error {
+        E::FastCnp { port, error } => {
+            let keys = error.key();
+            Some(found(port)?.fast_cnp.as_ref()?.first(keys.as_slice()).clone())
+        }
         E::Supplement { port, error } => {
             let keys = error.key();
             Some(found(port)?.supplement.as_ref()?.first(keys.as_slice()).clone())

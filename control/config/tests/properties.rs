@@ -17,8 +17,8 @@ use switch::flow_control::p_pfc::settings::PPfc;
 use switch::program::{
     Bifrost, BufferSettings, Classification, DynamicThreshold, Feedback, FlowControl, FlowSettings,
     GroupSettings, LosslessGroup, LossyQueue, Lscc, MarkAt, PfcSettings, PortSettings, Program,
-    QueueSettings, RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Supplement,
-    Threshold, Trust, VirtualIncoming, Watchdog, WatchdogAction,
+    QueueSettings, RateCalculation, RateLimit, RateLimiting, Red, Scheduling, Settings, Threshold, Trust,
+    VirtualIncoming, Watchdog, WatchdogAction,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
@@ -265,14 +265,13 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
     let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme());
-    let rest =
-        (rest, schemes, lscc, (prop::option::of(watchdog()), prop::option::of(strategies::supplement())));
+    let rest = (rest, schemes, lscc, (prop::option::of(watchdog()), strategies::senders()));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let ((rate_limit, obey_global_pause, pause, int), (scheme, other), (lscc, senders), alone) = rest;
-        let (watchdog, supplement) = alone;
+        let (rest, (scheme, other), (lscc, senders), (watchdog, told)) = rest;
+        let (rate_limit, obey_global_pause, pause, int) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
             mac: MacAddress([2, 0, 0, 1, 0, index]),
@@ -288,12 +287,13 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             flow_control: FlowControl::Pfc,
             lscc: None,
             supplement: None,
+            fast_cnp: None,
             watchdog,
             int: int && LinkRate::of(rate).is_some(),
         };
         port.pfc.obey = port.lossless();
         let port = with_lscc(with_other(with_scheme(port, scheme), other), lscc);
-        let port = strategies::with_supplement(port, supplement);
+        let port = strategies::with_senders(port, told);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         let senders = if port.lscc.is_some() { senders } else { Senders::default() };

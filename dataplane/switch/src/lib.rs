@@ -33,6 +33,7 @@ mod sync;
 mod table;
 mod watermark;
 
+pub use congestion::fast_cnp::FastCnpCounters;
 pub use congestion::lscc::{FeedbackCounters, LimiterCounters, RateCounters};
 pub use congestion::supplement::SupplementCounters;
 pub use egress::{

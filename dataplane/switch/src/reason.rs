@@ -49,6 +49,8 @@ reasons! {
         /// A grant frame that came in through a port without BifrostX and credits, or that is not in the format of its
         /// scheme.
         ForeignGrants = "foreign_grants",
+        /// A Fast CNP that came in through a port that does not accept them.
+        ForeignFastCnp = "foreign_fast_cnp",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.
@@ -117,6 +119,8 @@ reasons! {
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.
         SuppressedCnp = "suppressed_cnp",
+        /// A Fast CNP for a sender that does not know them, translated or not.
+        FastCnp = "fast_cnp",
     }
 }
 

@@ -7,6 +7,7 @@ use switch::program::PortSettings;
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
+use crate::fast_cnp::FastCnpDecl;
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::capfc::keys::CaPfcDecl;
 use crate::flow_control::cbfc::keys::CbfcDecl;
@@ -84,6 +85,7 @@ table! {
         capfc: CaPfcDecl, absent;
         lscc: LsccDecl;
         supplement: SupplementDecl;
+        fast_cnp: FastCnpDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;

@@ -278,7 +278,7 @@ fn snapshot_with(gateway: &str, messages: [grants::Message; 3]) -> Snapshot {
 }
 
 /// What is seen of a gateway with two workers that share one shard for want of a second.
-/// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC and supplemental CNPs.
+/// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC with supplemental and Fast CNPs.
 pub fn snapshot_of_early_pauses() -> Snapshot {
     let port = |name, scheme| {
         format!(
@@ -286,7 +286,7 @@ pub fn snapshot_of_early_pauses() -> Snapshot {
              lossless = [{{ priorities = [3] }}]\n"
         )
     };
-    let supplement = "[port.supplement]\nthreshold = \"1MB\"\n";
+    let supplement = "[port.supplement]\nthreshold = \"1MB\"\n[port.fast_cnp]\n";
     let text = port("dc0", "p-pfc") + &port("lh0", "capfc") + supplement;
     let gateway = config::parse(&text, "gateway.toml").unwrap();
     snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)

@@ -1,5 +1,6 @@
 //! Feedback to the senders.
 
+pub(crate) mod fast_cnp;
 pub(crate) mod int;
 pub(crate) mod lscc;
 pub(crate) mod mark;
@@ -21,4 +22,8 @@ mod notes {
     pub const SUPPLEMENT_TOLD: Note = Note::numbered(3);
     /// Supplemental CNPs: the switch made the last CNP to the sender.
     pub const SUPPLEMENT_OWN: Note = Note::numbered(4);
+    /// Fast CNPs: the sender was notified.
+    pub const FAST_CNP_TOLD: Note = Note::numbered(5);
+    /// Fast CNPs: the way back to the sender is kept.
+    pub const FAST_CNP_WAY: Note = Note::numbered(6);
 }

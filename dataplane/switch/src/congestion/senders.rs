@@ -3,6 +3,7 @@
 //! A scheme sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
 //! lists the schemes, which run beside each other on one table of flows.
 
+use super::fast_cnp::FastCnps;
 use super::lscc::{Outgoing, RateLimiter};
 use super::supplement::Supplement;
 use crate::descriptor::Descriptor;
@@ -20,6 +21,8 @@ pub(crate) struct Senders {
     pub limiter: Option<RateLimiter>,
     /// Supplemental CNPs, and thinning of CNPs.
     pub supplement: Option<Supplement>,
+    /// Fast CNPs.
+    pub fast_cnps: Option<FastCnps>,
 }
 
 impl Senders {
@@ -31,6 +34,7 @@ impl Senders {
             flows: Flows::new(flows, key),
             limiter: settings.lscc.as_ref().map(|lscc| RateLimiter::new(lscc, settings.rate, seed)),
             supplement: settings.supplement.as_ref().map(|it| Supplement::new(it, flows.capacity)),
+            fast_cnps: settings.fast_cnp.as_ref().map(|it| FastCnps::new(it, flows.capacity)),
         })
     }
 
@@ -54,6 +58,10 @@ impl Senders {
             }
             (_, supplement, spare) => core::mem::swap(supplement, spare),
         }
+        match (&mut self.fast_cnps, &mut spare.fast_cnps) {
+            (Some(fast_cnps), Some(spare)) => fast_cnps.configure(spare, exchanged),
+            (fast_cnps, spare) => core::mem::swap(fast_cnps, spare),
+        }
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
@@ -70,6 +78,9 @@ impl Senders {
         if let Some(limiter) = &mut self.limiter {
             limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
         }
+        if let Some(fast_cnps) = &mut self.fast_cnps {
+            fast_cnps.send(outgoing, seen, &mut self.flows, descriptor, headers);
+        }
     }
 
     /// Takes a frame that came in through the port. Returns whether it is to be forwarded.
@@ -82,9 +93,28 @@ impl Senders {
         headers: &[u8],
     ) -> bool {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        let Self { flows, limiter, supplement } = self;
+        let Self { flows, limiter, supplement, .. } = self;
         limiter.as_mut().is_none_or(|limiter| limiter.receive(now, seen.sighting, flows))
             && supplement.as_mut().is_none_or(|supplement| supplement.receive(now, seen.sighting, flows))
+    }
+
+    /// Takes a Fast CNP that came in through the port: `packet` starts with its IPv6 header. Returns whether it is to be
+    /// forwarded.
+    pub fn receive_fast_cnp(&mut self, now: Nanos, packet: &[u8]) -> bool {
+        self.fast_cnps.as_mut().is_none_or(|it| it.receive(now, packet, &mut self.flows))
+    }
+
+    /// Whether a scheme watches what leaves the port.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        self.severe_from().is_some() || self.fast_cnps.as_ref().is_some_and(FastCnps::emits)
+    }
+
+    /// Takes a frame that a queue of the port is about to mark. Returns whether it is to be marked.
+    pub fn congested(&mut self, now: Nanos, headers: &[u8], length: Bytes) -> bool {
+        let Some(fast_cnps) = self.fast_cnps.as_mut().filter(|it| it.emits()) else { return true };
+        let Some(descriptor) = Descriptor::parse(headers, length) else { return true };
+        fast_cnps.congested(now, &descriptor, headers, &mut self.flows)
     }
 
     /// The length of a queue from which a scheme follows the marked packets that leave it; `None` if none does.
@@ -96,6 +126,7 @@ impl Senders {
     /// Takes a frame that leaves the port from `queue`.
     pub fn depart(&mut self, now: Nanos, queue: QueueId, headers: &[u8], length: Bytes) {
         if let Some(supplement) = &mut self.supplement
+            && supplement.threshold().is_some()
             && let Some(descriptor) = Descriptor::parse(headers, length)
             && descriptor.ecn() == Ecn::Ce
         {
@@ -107,7 +138,8 @@ impl Senders {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
-        limiter.min(self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline))
+        let fast_cnps = self.fast_cnps.as_ref().map_or(Nanos::NEVER, FastCnps::deadline);
+        limiter.min(fast_cnps).min(self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline))
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
@@ -115,6 +147,7 @@ impl Senders {
     pub fn is_blocked(&self) -> bool {
         self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
             || self.supplement.as_ref().is_some_and(Supplement::is_blocked)
+            || self.fast_cnps.as_ref().is_some_and(FastCnps::is_blocked)
     }
 
     /// Lets the schemes make the notifications that are due, as long as `send` takes them. The queues in `severe` are
@@ -129,7 +162,10 @@ impl Senders {
             limiter.notify(now, &mut self.flows, &mut send);
         }
         if let Some(supplement) = &mut self.supplement {
-            supplement.notify(now, severe, &mut self.flows, send);
+            supplement.notify(now, severe, &mut self.flows, &mut send);
+        }
+        if let Some(fast_cnps) = &mut self.fast_cnps {
+            fast_cnps.notify(&self.flows, send);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::{lscc, supplement};
+use crate::congestion::{fast_cnp, lscc, supplement};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc};
 use crate::forwarding;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 8] = [
+pub static LISTS: [&FigureList; 9] = [
     &forwarding::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
@@ -15,6 +15,7 @@ pub static LISTS: [&FigureList; 8] = [
     &capfc::figures::FIGURES,
     &lscc::figures::FIGURES,
     &supplement::figures::FIGURES,
+    &fast_cnp::figures::FIGURES,
 ];
 
 #[cfg(test)]

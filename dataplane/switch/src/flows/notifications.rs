@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
-use wire::roce::cnp;
+use wire::roce::{cnp, fast_cnp};
 
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
@@ -17,6 +17,8 @@ const CAPACITY: usize = 128;
 pub(crate) enum Notification {
     /// A congestion notification packet.
     Cnp(cnp::Frame),
+    /// A Fast CNP.
+    FastCnp(fast_cnp::Frame),
 }
 
 impl Notification {
@@ -24,6 +26,7 @@ impl Notification {
     pub const fn length(&self) -> Bytes {
         match self {
             Self::Cnp(frame) => Bytes(frame.length() as u64),
+            Self::FastCnp(frame) => Bytes(frame.length() as u64),
         }
     }
 
@@ -34,6 +37,7 @@ impl Notification {
                 cnp::Addresses::V4 { destination, .. } => destination.into(),
                 cnp::Addresses::V6 { destination, .. } => destination.into(),
             },
+            Self::FastCnp(frame) => frame.sender.into(),
         }
     }
 
@@ -42,6 +46,7 @@ impl Notification {
     pub const fn readdressed(self, source_mac: MacAddress, destination_mac: MacAddress) -> Self {
         match self {
             Self::Cnp(frame) => Self::Cnp(cnp::Frame { source_mac, destination_mac, ..frame }),
+            Self::FastCnp(frame) => Self::FastCnp(fast_cnp::Frame { source_mac, destination_mac, ..frame }),
         }
     }
 
@@ -50,6 +55,7 @@ impl Notification {
         let mut control = ControlFrame::zeroed(u8::try_from(self.length().0).ok()?);
         match self {
             Self::Cnp(frame) => frame.emit(control.bytes_mut()).ok()?,
+            Self::FastCnp(frame) => frame.emit(control.bytes_mut()).ok()?,
         };
         Some(control)
     }

@@ -1,6 +1,6 @@
 //! The errors of a configuration, with the values needed to correct it.
 
-use super::SupplementError;
+use super::{FastCnpError, SupplementError};
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
@@ -41,6 +41,8 @@ pub enum ProgramError {
     ZeroPause { port: String },
     #[error("port {port}: {error}")]
     FlowControl { port: String, error: FlowControlError },
+    #[error("port {port}: Fast CNPs: {error}")]
+    FastCnp { port: String, error: FastCnpError },
     #[error("port {port}: supplemental CNPs: {error}")]
     Supplement { port: String, error: SupplementError },
     #[error("port {port}: LSCC needs a lossless priority")]

@@ -5,6 +5,7 @@
 
 mod classification;
 mod error;
+mod fast_cnp;
 mod flows;
 mod forwarding;
 mod lscc;
@@ -18,6 +19,7 @@ pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTe
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
+pub use fast_cnp::{FastCnp, FastCnpError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
@@ -42,6 +44,7 @@ pub struct Program {
     /// The addresses for which each port answers.
     addresses: Vec<Addresses>,
     keeps_flows: bool,
+    filters_fast_cnps: bool,
     hash_key: HashKey,
 }
 
@@ -63,6 +66,7 @@ impl Program {
             forwarding: Forwarding::new(&settings),
             addresses: ports.map(|port| Addresses::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
+            filters_fast_cnps: settings.ports.iter().any(|port| port.fast_cnp.is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -113,6 +117,12 @@ impl Program {
     #[inline]
     pub(crate) fn keeps_flows(&self) -> bool {
         self.keeps_flows
+    }
+
+    /// Whether Fast CNPs end at ports that do not accept them: whether any port has them.
+    #[inline]
+    pub(crate) fn filters_fast_cnps(&self) -> bool {
+        self.filters_fast_cnps
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Supplement, Watchdog};
+use super::{Bifrost, Classification, FastCnp, FlowControl, FlowSettings, Lscc, Supplement, Watchdog};
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
@@ -39,6 +39,8 @@ pub struct PortSettings {
     pub lscc: Option<Lscc>,
     /// Supplemental CNPs, and thinning of CNPs.
     pub supplement: Option<Supplement>,
+    /// Fast CNPs.
+    pub fast_cnp: Option<FastCnp>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
@@ -77,6 +79,7 @@ impl PortSettings {
             flow_control: FlowControl::Pfc,
             lscc: None,
             supplement: None,
+            fast_cnp: None,
             watchdog: None,
             int: false,
         }
@@ -91,7 +94,8 @@ impl PortSettings {
     pub fn flows(&self) -> Option<FlowSettings> {
         let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
         let supplement = self.supplement.as_ref().map(|it| it.flows(self.rate));
-        lscc.into_iter().chain(supplement).reduce(FlowSettings::joined)
+        let fast_cnp = self.fast_cnp.as_ref().map(|it| it.flows(self.rate));
+        lscc.into_iter().chain(supplement).chain(fast_cnp).reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

@@ -4,7 +4,7 @@
 mod lscc;
 
 use super::{
-    BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
+    BufferSettings, LosslessGroup, MarkAt, PortSettings, ProgramError, QueueSettings, Scheduling, Settings,
     Threshold, Watchdog,
 };
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
@@ -57,8 +57,14 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
+    if let Some(settings) = &port.fast_cnp {
+        let at_enqueue = |queue: &QueueSettings| queue.red.is_some_and(|red| red.mark_at == MarkAt::Enqueue);
+        let valid = settings.validate(port.lscc.is_some(), port.queues.iter().any(at_enqueue));
+        valid.map_err(|error| ProgramError::FastCnp { port: name(), error })?;
+    }
     if let Some(settings) = &port.supplement {
-        let valid = settings.validate(port.lscc.is_some());
+        let beside_fast_cnps = port.fast_cnp.as_ref().is_some_and(|it| it.accept || it.source.is_some());
+        let valid = settings.validate(port.lscc.is_some(), beside_fast_cnps);
         valid.map_err(|error| ProgramError::Supplement { port: name(), error })?;
     }
     if let Some(watchdog) = &port.watchdog {

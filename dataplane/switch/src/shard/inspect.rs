@@ -1,6 +1,7 @@
 //! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::congestion::fast_cnp::FastCnpCounters;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
 use crate::congestion::supplement::SupplementCounters;
@@ -145,6 +146,8 @@ pub struct PortInspection {
     pub flows: Option<FlowsReport>,
     /// Supplemental CNPs, where they are on.
     pub supplement: Option<SupplementCounters>,
+    /// Fast CNPs, where they are on.
+    pub fast_cnp: Option<FastCnpCounters>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -177,6 +180,7 @@ impl<F: Frame> Shard<F> {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
         into.supplement = self.supplement(port);
+        into.fast_cnp = self.fast_cnp(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.bridge = self.bridge_counters(port);
@@ -235,6 +239,12 @@ impl<F: Frame> Shard<F> {
     pub fn supplement(&self, port: PortId) -> Option<SupplementCounters> {
         let senders = self.fabric.senders[port.index()].as_ref()?;
         Some(*senders.supplement.as_ref()?.counters())
+    }
+
+    /// Fast CNPs on `port`; `None` where they are off.
+    pub fn fast_cnp(&self, port: PortId) -> Option<FastCnpCounters> {
+        let senders = self.fabric.senders[port.index()].as_ref()?;
+        Some(*senders.fast_cnps.as_ref()?.counters())
     }
 
     /// LSCC on `port`; `None` where it does not run.

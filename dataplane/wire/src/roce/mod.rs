@@ -4,6 +4,7 @@ pub mod bth;
 pub mod cm;
 pub mod cnp;
 pub mod extended;
+pub mod fast_cnp;
 pub mod head;
 pub mod icrc;
 mod opcode;

@@ -125,7 +125,7 @@ mod tests {
                     agenda.add(now, slot, at);
                     due[slot.index()] = Some(at);
                 }
-                now = now + Interval(pass);
+                now += Interval(pass);
                 let awaited = agenda.deadline();
                 let mut any = false;
                 while let Some(slot) = agenda.take(now) {

@@ -170,8 +170,9 @@ impl Supplement {
         }
     }
 
-    /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is no longer
-    /// congested.
+    /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is left alone until
+    /// its next marked packet: it is no longer congested, or its queue not severely, or there is no way to its sender. So
+    /// the work is bounded by marked packets and by the CNPs that links take, whatever the number of flows.
     fn handle(
         &mut self,
         now: Nanos,
@@ -187,9 +188,8 @@ impl Supplement {
         if missing_from > now {
             return Some(missing_from);
         }
-        let again = Some(now + settings.increase_timer);
         if !severe.contains(queue) {
-            return again;
+            return None;
         }
         let as_configured = (settings.cnp_dscp, settings.cnp_priority);
         let offer = match self.cnps.build(flows, slot, as_configured) {
@@ -200,14 +200,17 @@ impl Supplement {
             Offer::Taken => {
                 self.counters.supplemented += 1;
                 states.supplemented(flows, slot, now);
+                Some(now + settings.increase_timer)
             }
-            Offer::Unreachable => self.counters.not_notified += 1,
+            Offer::Unreachable => {
+                self.counters.not_notified += 1;
+                None
+            }
             Offer::Full { until } => {
                 self.blocked = Some(until);
-                return Some(now);
+                Some(now)
             }
         }
-        again
     }
 
     pub const fn counters(&self) -> &SupplementCounters {

@@ -1,6 +1,7 @@
 //! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
 use super::Fabric;
+use super::fast_cnp::is_fast_cnp;
 use crate::congestion::lscc::Response;
 use crate::descriptor::Descriptor;
 use crate::frame::{ControlFrame, Frame, Transmitter};
@@ -32,6 +33,9 @@ impl<F: Frame> Fabric<F> {
         if is_rate_feedback(descriptor, frame.headers()) {
             self.receive_feedback(now, port, settings, descriptor, frame);
             return false;
+        }
+        if self.filters_fast_cnps && is_fast_cnp(descriptor, frame.headers()) {
+            return self.receive_fast_cnp(now, port, settings, descriptor, frame);
         }
         !self.notifying.contains(port) || self.receive_from_far(now, port, descriptor, frame)
     }

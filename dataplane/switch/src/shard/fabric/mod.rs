@@ -1,6 +1,7 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
 mod egress;
+mod fast_cnp;
 mod grants;
 mod handoff;
 mod ingress;
@@ -61,6 +62,8 @@ pub(super) struct Fabric<F> {
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
     notifying: PortSet,
+    /// Whether Fast CNPs end at ports that do not accept them.
+    filters_fast_cnps: bool,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -86,6 +89,7 @@ impl<F: Frame> Fabric<F> {
             watchdog_log: WatchdogLog::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
+            filters_fast_cnps: false,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,

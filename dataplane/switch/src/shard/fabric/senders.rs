@@ -21,6 +21,7 @@ impl<F: Frame> Fabric<F> {
     /// Configures the senders of each port of this shard by `program`. A port that starts to notify senders takes its
     /// state from `spare`, which was made for `program`; a port that stops leaves its state there.
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
+        self.filters_fast_cnps = program.filters_fast_cnps();
         for port in self.owned.iter() {
             let settings = program.port(port);
             match (&mut self.senders[port.index()], &mut spare[port.index()]) {
@@ -222,6 +223,10 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
 
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
         self.out.control(start, frame);
+    }
+
+    fn marks(&mut self, frame: &F) -> bool {
+        self.senders.congested(self.now, frame.headers(), frame.length())
     }
 }
 

@@ -1,0 +1,45 @@
+//! Fast CNPs at the border: believed where a port accepts them, dropped everywhere else.
+
+use super::Fabric;
+use crate::descriptor::{Descriptor, Network};
+use crate::frame::Frame;
+use crate::program::PortSettings;
+use crate::reason::{Consumed, DropReason};
+use units::{Nanos, PortId};
+use wire::roce::fast_cnp;
+
+/// Whether a frame can be a Fast CNP. Extension headers are rare, so the rest is looked at out of line.
+#[inline]
+pub(super) fn is_fast_cnp(descriptor: &Descriptor, headers: &[u8]) -> bool {
+    descriptor.network == Network::Ipv6 && is_candidate(descriptor, headers)
+}
+
+#[inline(never)]
+fn is_candidate(descriptor: &Descriptor, headers: &[u8]) -> bool {
+    headers.get(usize::from(descriptor.payload_offset)..).is_some_and(fast_cnp::is_candidate)
+}
+
+impl<F: Frame> Fabric<F> {
+    /// Takes a Fast CNP, valid or not. Returns whether it is to be forwarded.
+    #[cold]
+    pub(super) fn receive_fast_cnp(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        settings: &PortSettings,
+        descriptor: &Descriptor,
+        frame: &F,
+    ) -> bool {
+        let accepts = settings.fast_cnp.as_ref().is_some_and(|it| it.accept);
+        let Some(senders) = self.senders[port.index()].as_mut().filter(|_| accepts) else {
+            self.refuse(port, settings, DropReason::ForeignFastCnp, frame.length());
+            return false;
+        };
+        let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
+        let passes = senders.receive_fast_cnp(now, packet);
+        if !passes {
+            self.ingress[port.index()].counters.consumed[Consumed::FastCnp.index()].count(frame.length());
+        }
+        passes
+    }
+}
