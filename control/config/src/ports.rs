@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, link_delay, lscc, themis, watchdog};
+use crate::{defaults, emulation, fast_cnp, flow_control, link_delay, lscc, supplement, themis, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -73,6 +73,8 @@ impl Builder<'_> {
             lscc: None,
             themis: None,
             slow: None,
+            supplement: None,
+            fast_cnp: None,
             watchdog: None,
             link_delay: decl.link_delay.as_ref().map(link_delay::build),
             int: decl.int(),
@@ -85,6 +87,12 @@ impl Builder<'_> {
         }
         if let Some(declared) = &decl.themis {
             port.themis = Some(themis::build(declared, &port, link, self.problems)?);
+        }
+        if let Some(declared) = &decl.supplement {
+            port.supplement = Some(supplement::build(declared)?);
+        }
+        if let Some(declared) = &decl.fast_cnp {
+            port.fast_cnp = Some(fast_cnp::build(declared, self.problems)?);
         }
         self.groups(decl, &mut port, link)?;
         flow_control::add_queues(&mut port);
@@ -255,6 +263,8 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         link_delay: link_delay::in_force(port, link),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         themis: port.themis.as_ref().map(themis::in_force),
+        supplement: port.supplement.as_ref().map(supplement::in_force),
+        fast_cnp: port.fast_cnp.as_ref().map(fast_cnp::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

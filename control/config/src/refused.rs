@@ -41,7 +41,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
-        (port.lscc, port.themis) = (None, None);
+        (port.lscc, port.themis, port.supplement, port.fast_cnp) = (None, None, None, None);
         port.watchdog = None;
         port.int = false;
         port.remap = Default::default();
@@ -59,7 +59,7 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
         E::PortCount { .. } => document.ports().first().map(|port| port.place.clone()),
         E::LossyAboveShared { .. } => Some(document.buffer().first(&["egress_lossy", "shared"]).clone()),
         _ => of_port(error, document)
-            .or_else(|| of_lscc(error, document))
+            .or_else(|| of_senders(error, document))
             .or_else(|| of_forwarding(error, document.forwarding())),
     };
     found.unwrap_or_else(|| document.forwarding().place.clone())
@@ -119,14 +119,22 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     }
 }
 
-/// The key of LSCC on a port: the first stated key among those at fault, or its table.
-fn of_lscc(error: &ProgramError, document: &Document) -> Option<Place> {
+/// The key of a scheme that notifies senders: the first stated key among those at fault, or its table.
+fn of_senders(error: &ProgramError, document: &Document) -> Option<Place> {
     use ProgramError as E;
     let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
         E::Themis { port, error } => {
             Some(found(port)?.themis.as_ref()?.first(themis::keys_at_fault(error)).clone())
+        }
+        E::FastCnp { port, error } => {
+            let keys = error.key();
+            Some(found(port)?.fast_cnp.as_ref()?.first(keys.as_slice()).clone())
+        }
+        E::Supplement { port, error } => {
+            let keys = error.key();
+            Some(found(port)?.supplement.as_ref()?.first(keys.as_slice()).clone())
         }
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {

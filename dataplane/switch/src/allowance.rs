@@ -2,13 +2,30 @@
 
 use units::{Interval, Nanos};
 
-/// A token bucket of [`Allowance::BURST`], filled with [`Allowance::PER_SECOND`]; full at first. It is the generic
-/// cell rate algorithm (ITU-T I.371, annex A), so one instant is its whole state.
+/// A token bucket, full at first. It is the generic cell rate algorithm (ITU-T I.371, annex A), so one instant is its whole
+/// state.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Allowance {
+pub(crate) struct Bucket {
     /// The time when the bucket is full again.
     full_at: Nanos,
 }
+
+impl Bucket {
+    /// Takes a token if there is one at `now`, of `burst` with one more `each` time. Returns whether there was.
+    #[inline]
+    pub fn take(&mut self, now: Nanos, each: Interval, burst: u64) -> bool {
+        let full_at = self.full_at.max(now) + each;
+        let allowed = full_at.since(now) <= each * burst;
+        if allowed {
+            self.full_at = full_at;
+        }
+        allowed
+    }
+}
+
+/// A token bucket of [`Allowance::BURST`], filled with [`Allowance::PER_SECOND`]; full at first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowance(Bucket);
 
 impl Allowance {
     /// Tokens per second in the long run.
@@ -21,12 +38,7 @@ impl Allowance {
     /// Takes a token if there is one at `now`. Returns whether there was.
     #[inline]
     pub fn take(&mut self, now: Nanos) -> bool {
-        let full_at = self.full_at.max(now) + Self::EACH;
-        let allowed = full_at.since(now) <= Self::EACH * Self::BURST;
-        if allowed {
-            self.full_at = full_at;
-        }
-        allowed
+        self.0.take(now, Self::EACH, Self::BURST)
     }
 }
 

@@ -102,6 +102,13 @@ pub trait Transmitter<F> {
     /// Takes a control frame whose first bit is on the wire at `start`. Control frames come from a pool of their
     /// own and are always taken.
     fn control(&mut self, start: Nanos, frame: &ControlFrame);
+
+    /// Whether a frame that is due for a congestion mark as it leaves gets one. Anything but the switch itself leaves
+    /// this alone.
+    #[inline(always)]
+    fn marks(&mut self, _: &F) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

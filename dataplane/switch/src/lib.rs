@@ -35,7 +35,9 @@ mod table;
 mod watermark;
 
 pub use congestion::adaptive_ecn::AdaptiveEcnReport;
+pub use congestion::fast_cnp::FastCnpCounters;
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::supplement::SupplementCounters;
 pub use congestion::themis::ThemisCounters;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,

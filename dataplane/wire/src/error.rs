@@ -64,6 +64,8 @@ pub enum Protocol {
     Cm,
     /// InfiniBand invariant CRC.
     Icrc,
+    /// Fast CNP.
+    FastCnp,
     /// In-band telemetry of HPCC.
     Telemetry,
     /// Direct in-band telemetry of HPCC*.
@@ -94,6 +96,7 @@ impl fmt::Display for Protocol {
             Self::ExtendedTransport => "extended transport header",
             Self::Cm => "CM datagram",
             Self::Icrc => "ICRC",
+            Self::FastCnp => "Fast CNP",
             Self::Telemetry => "in-band telemetry",
             Self::DirectInt => "direct in-band telemetry",
             Self::Tcp => "TCP",

@@ -7,6 +7,7 @@ use switch::program::{Orientation, PortSettings};
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
+use crate::fast_cnp::FastCnpDecl;
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::capfc::keys::CaPfcDecl;
 use crate::flow_control::cbfc::keys::CbfcDecl;
@@ -23,6 +24,7 @@ use crate::notes::Problems;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
+use crate::supplement::SupplementDecl;
 use crate::table::{List, Profiles, Table, table, values};
 use crate::themis::keys::ThemisDecl;
 use crate::value::{Length, Name, Written, words};
@@ -98,6 +100,8 @@ table! {
         link_delay: LinkDelayDecl;
         lscc: LsccDecl;
         themis: ThemisDecl;
+        supplement: SupplementDecl;
+        fast_cnp: FastCnpDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;

@@ -1,11 +1,13 @@
 //! Feedback to the senders.
 
 pub(crate) mod adaptive_ecn;
+pub(crate) mod fast_cnp;
 pub(crate) mod int;
 pub(crate) mod lscc;
 pub(crate) mod mark;
 pub(crate) mod red;
 pub(crate) mod senders;
+pub(crate) mod supplement;
 pub(crate) mod themis;
 
 /// The notes that schemes make of flows ([`Note`](crate::flows::Note)).
@@ -26,4 +28,14 @@ mod notes {
     pub const THEMIS_UNREACHABLE: Note = Note::numbered(5);
     /// LSCC: a direct INT was made of the flow.
     pub const LSCC_DIRECT_INT: Note = Note::numbered(6);
+    /// Supplemental CNPs: marked packets left, and the flow may still be congested.
+    pub const SUPPLEMENT_MARKED: Note = Note::numbered(7);
+    /// Supplemental CNPs: a CNP went to the sender.
+    pub const SUPPLEMENT_TOLD: Note = Note::numbered(8);
+    /// Supplemental CNPs: the switch made the last CNP to the sender.
+    pub const SUPPLEMENT_OWN: Note = Note::numbered(9);
+    /// Fast CNPs: the sender was notified.
+    pub const FAST_CNP_TOLD: Note = Note::numbered(10);
+    /// Fast CNPs: the way back to the sender is kept.
+    pub const FAST_CNP_WAY: Note = Note::numbered(11);
 }

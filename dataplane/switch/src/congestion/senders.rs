@@ -3,14 +3,17 @@
 //! A scheme sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
 //! lists the schemes, which run beside each other on one table of flows.
 
+use super::fast_cnp::FastCnps;
 use super::lscc::{Outgoing, RateLimiter};
+use super::supplement::Supplement;
 use super::themis::{Gatekeeper, Lane, Slowly};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings, RateLimiting};
-use units::{Nanos, PortId, WireBytes};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
+use wire::ip::Ecn;
 
 /// What becomes of a frame that came in through the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,10 @@ pub(crate) struct Senders {
     pub limiter: Option<RateLimiter>,
     /// THEMIS.
     pub themis: Option<Gatekeeper>,
+    /// Supplemental CNPs, and thinning of CNPs.
+    pub supplement: Option<Supplement>,
+    /// Fast CNPs.
+    pub fast_cnps: Option<FastCnps>,
 }
 
 impl Senders {
@@ -45,6 +52,8 @@ impl Senders {
             flows: Flows::new(flows, key),
             limiter: settings.lscc.as_ref().map(sized),
             themis: settings.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
+            supplement: settings.supplement.as_ref().map(|it| Supplement::new(it, capacity)),
+            fast_cnps: settings.fast_cnp.as_ref().map(|it| FastCnps::new(it, capacity)),
         })
     }
 
@@ -71,6 +80,16 @@ impl Senders {
             }
             (_, themis, spare) => core::mem::swap(themis, spare),
         }
+        match (&settings.supplement, &mut self.supplement, &mut spare.supplement) {
+            (Some(settings), Some(supplement), Some(spare)) => {
+                supplement.configure(settings, spare, exchanged);
+            }
+            (_, supplement, spare) => core::mem::swap(supplement, spare),
+        }
+        match (&mut self.fast_cnps, &mut spare.fast_cnps) {
+            (Some(fast_cnps), Some(spare)) => fast_cnps.configure(spare, exchanged),
+            (fast_cnps, spare) => core::mem::swap(fast_cnps, spare),
+        }
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
@@ -90,6 +109,9 @@ impl Senders {
         if let Some(limiter) = &mut self.limiter {
             limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
         }
+        if let Some(fast_cnps) = &mut self.fast_cnps {
+            fast_cnps.send(outgoing, seen, &mut self.flows, descriptor, headers);
+        }
     }
 
     /// Takes a frame that came in through the port.
@@ -102,14 +124,50 @@ impl Senders {
         headers: &[u8],
     ) -> Passage {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        let limiter = self.limiter.as_mut();
-        if limiter.is_some_and(|limiter| !limiter.receive(now, seen.sighting, &mut self.flows)) {
+        let Self { flows, limiter, supplement, themis, .. } = self;
+        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows))
+            && supplement.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows));
+        if !passes {
             return Passage::Consumed;
         }
-        let themis = self.themis.as_ref();
-        themis
-            .and_then(|it| it.receive(seen.sighting, &self.flows))
-            .map_or(Passage::Forwarded, Passage::Slowed)
+        let slot = themis.as_ref().and_then(|it| it.receive(seen.sighting, flows));
+        slot.map_or(Passage::Forwarded, Passage::Slowed)
+    }
+
+    /// Takes a Fast CNP that came in through the port: `packet` starts with its IPv6 header. Returns whether it is to be
+    /// forwarded.
+    pub fn receive_fast_cnp(&mut self, now: Nanos, packet: &[u8]) -> bool {
+        self.fast_cnps.as_mut().is_none_or(|it| it.receive(now, packet, &mut self.flows))
+    }
+
+    /// Whether a scheme watches what leaves the port.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        self.severe_from().is_some() || self.fast_cnps.as_ref().is_some_and(FastCnps::emits)
+    }
+
+    /// Takes a frame that a queue of the port is about to mark. Returns whether it is to be marked.
+    pub fn congested(&mut self, now: Nanos, headers: &[u8], length: Bytes) -> bool {
+        let Some(fast_cnps) = self.fast_cnps.as_mut().filter(|it| it.emits()) else { return true };
+        let Some(descriptor) = Descriptor::parse(headers, length) else { return true };
+        fast_cnps.congested(now, &descriptor, headers, &mut self.flows)
+    }
+
+    /// The length of a queue from which a scheme follows the marked packets that leave it; `None` if none does.
+    #[inline]
+    pub fn severe_from(&self) -> Option<Bytes> {
+        self.supplement.as_ref().and_then(Supplement::threshold)
+    }
+
+    /// Takes a frame that leaves the port from `queue`.
+    pub fn depart(&mut self, now: Nanos, queue: QueueId, headers: &[u8], length: Bytes) {
+        if let Some(supplement) = &mut self.supplement
+            && supplement.threshold().is_some()
+            && let Some(descriptor) = Descriptor::parse(headers, length)
+            && descriptor.ecn() == Ecn::Ce
+        {
+            supplement.depart(now, queue, &descriptor, headers, &mut self.flows);
+        }
     }
 
     /// Whether the next frame of a flow that may be [slowed](Passage::Slowed) takes the slow queue of `lane`, and the
@@ -122,7 +180,10 @@ impl Senders {
     #[inline]
     pub fn deadline(&self) -> Nanos {
         let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
-        limiter.min(self.themis.as_ref().map_or(Nanos::NEVER, Gatekeeper::deadline))
+        let themis = self.themis.as_ref().map_or(Nanos::NEVER, Gatekeeper::deadline);
+        let fast_cnps = self.fast_cnps.as_ref().map_or(Nanos::NEVER, FastCnps::deadline);
+        let supplement = self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline);
+        limiter.min(themis).min(fast_cnps).min(supplement)
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
@@ -130,15 +191,29 @@ impl Senders {
     pub fn is_blocked(&self) -> bool {
         self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
             || self.themis.as_ref().is_some_and(Gatekeeper::is_blocked)
+            || self.supplement.as_ref().is_some_and(Supplement::is_blocked)
+            || self.fast_cnps.as_ref().is_some_and(FastCnps::is_blocked)
     }
 
-    /// Lets the schemes make the notifications that are due, as long as `send` takes them.
-    pub fn notify(&mut self, now: Nanos, mut send: impl FnMut(PortId, Notification) -> Offer) {
+    /// Lets the schemes make the notifications that are due, as long as `send` takes them. The queues in `severe` are
+    /// [that long](Self::severe_from).
+    pub fn notify(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        mut send: impl FnMut(PortId, Notification) -> Offer,
+    ) {
         if let Some(themis) = &mut self.themis {
             themis.notify(&mut self.flows, &mut send);
         }
         if let Some(limiter) = &mut self.limiter {
-            limiter.notify(now, &mut self.flows, send);
+            limiter.notify(now, &mut self.flows, &mut send);
+        }
+        if let Some(supplement) = &mut self.supplement {
+            supplement.notify(now, severe, &mut self.flows, &mut send);
+        }
+        if let Some(fast_cnps) = &mut self.fast_cnps {
+            fast_cnps.notify(&self.flows, send);
         }
     }
 }

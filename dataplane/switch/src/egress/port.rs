@@ -209,6 +209,12 @@ impl EgressPort {
         }
     }
 
+    /// The queues that hold at least `bytes`.
+    pub fn at_least(&self, bytes: Bytes) -> QueueSet {
+        let all = QueueSet::first(self.queues.len()).iter();
+        all.filter(|queue| self.queue(*queue).bytes >= bytes.0).collect()
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {
@@ -439,6 +445,7 @@ impl EgressPort {
             if let Some(red) = red
                 && queued.ip_offset != 0
                 && red.marks(Bytes(waiting), rng)
+                && out.marks(&queued.frame)
             {
                 queue.counters.count(mark(&mut queued));
             }

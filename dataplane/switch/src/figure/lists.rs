@@ -1,13 +1,13 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::{adaptive_ecn, lscc, themis};
+use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::forwarding;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 13] = [
+pub static LISTS: [&FigureList; 15] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -21,6 +21,8 @@ pub static LISTS: [&FigureList; 13] = [
     &adaptive_ecn::figures::FIGURES,
     &themis::figures::FIGURES,
     &link_delay::figures::FIGURES,
+    &supplement::figures::FIGURES,
+    &fast_cnp::figures::FIGURES,
 ];
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ pub(crate) use table::{Cold, Hot, Note, Slot};
 use crate::descriptor::Descriptor;
 use crate::hash::HashKey;
 use crate::program::FlowSettings;
-use packet::Packet;
+use core::net::Ipv6Addr;
+use packet::{FlowKey, Hosts, Packet};
 use resolver::{Envelope, Resolver, Response, Said};
 use role::{Kind, Role};
 use table::{FlowTable, Tick};
@@ -174,6 +175,32 @@ impl Flows {
             self.table.hot_mut(slot).count(length);
         }
         Seen { sighting, data, source_port: packet.source_port }
+    }
+
+    /// The flow of a data packet that leaves, and its UDP source port. The packet was [seen](Flows::see) when it was
+    /// queued. Its port of entry is unknown here, so it counts as its flow's if station and VLAN are those of the flow.
+    pub fn find_outgoing(&self, descriptor: &Descriptor, headers: &[u8]) -> Option<(Slot, u16)> {
+        /// It is not compared.
+        const ANY: PortId = PortId(0);
+        let keyed = self.table.keyed();
+        let packet = Packet::usual(Way::Out, ANY, descriptor, headers, keyed)
+            .or_else(|| Packet::find(Way::Out, ANY, descriptor, headers, keyed))?;
+        let slot = self.table.find(packet.hash, &packet.key)?;
+        let origin = self.table.cold(slot).origin()?;
+        let is_data = Role::of(packet.bth.opcode()).data && origin.shares_station_with(packet.origin);
+        is_data.then_some((slot, packet.source_port))
+    }
+
+    /// The flow that goes out from `sender` to this queue pair of `receiver`.
+    pub fn find_sent(&self, sender: Ipv6Addr, receiver: Ipv6Addr, qp: QueuePair) -> Option<Slot> {
+        let hosts = Hosts { source: sender.into(), destination: receiver.into(), way: Way::Out };
+        let key = FlowKey { hosts, qp };
+        self.table.find(self.table.hash(&key), &key)
+    }
+
+    /// The host that sends the flow.
+    pub fn sender_of(&self, slot: Slot) -> Ipv6Addr {
+        self.hot(slot).key().hosts.source.into()
     }
 
     /// Takes a packet: finds or enters its flow and learns from it.

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
-use wire::roce::{cnp, direct_int};
+use wire::roce::{cnp, direct_int, fast_cnp};
 
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
@@ -19,6 +19,8 @@ pub(crate) enum Notification {
     Cnp(cnp::Frame),
     /// Direct in-band telemetry.
     Int(direct_int::Frame),
+    /// A Fast CNP.
+    FastCnp(fast_cnp::Frame),
 }
 
 // With what goes with it to another shard, it takes two cache lines.
@@ -30,32 +32,33 @@ impl Notification {
         match self {
             Self::Cnp(frame) => Bytes(frame.length() as u64),
             Self::Int(frame) => Bytes(frame.length() as u64),
+            Self::FastCnp(frame) => Bytes(frame.length() as u64),
         }
     }
 
     /// The receiving host.
     pub fn receiver(&self) -> IpAddr {
-        match self.way().addresses {
-            cnp::Addresses::V4 { destination, .. } => destination.into(),
-            cnp::Addresses::V6 { destination, .. } => destination.into(),
-        }
-    }
-
-    /// Its addresses.
-    const fn way(&self) -> &cnp::Frame {
-        match self {
+        let way = match self {
             Self::Cnp(frame) => frame,
             Self::Int(frame) => &frame.way,
+            Self::FastCnp(frame) => return frame.sender.into(),
+        };
+        match way.addresses {
+            cnp::Addresses::V4 { destination, .. } => destination.into(),
+            cnp::Addresses::V6 { destination, .. } => destination.into(),
         }
     }
 
     /// The notification with the MAC addresses of another link.
     #[must_use]
     pub const fn readdressed(self, source_mac: MacAddress, destination_mac: MacAddress) -> Self {
-        let way = cnp::Frame { source_mac, destination_mac, ..*self.way() };
         match self {
-            Self::Cnp(_) => Self::Cnp(way),
-            Self::Int(frame) => Self::Int(direct_int::Frame { way, ..frame }),
+            Self::Cnp(frame) => Self::Cnp(cnp::Frame { source_mac, destination_mac, ..frame }),
+            Self::Int(frame) => {
+                let way = cnp::Frame { source_mac, destination_mac, ..frame.way };
+                Self::Int(direct_int::Frame { way, ..frame })
+            }
+            Self::FastCnp(frame) => Self::FastCnp(fast_cnp::Frame { source_mac, destination_mac, ..frame }),
         }
     }
 
@@ -65,6 +68,7 @@ impl Notification {
         match self {
             Self::Cnp(frame) => frame.emit(control.bytes_mut()).ok()?,
             Self::Int(frame) => frame.emit(control.bytes_mut()).ok()?,
+            Self::FastCnp(frame) => frame.emit(control.bytes_mut()).ok()?,
         };
         Some(control)
     }

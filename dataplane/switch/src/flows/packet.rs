@@ -144,6 +144,11 @@ impl Origin {
         Self { station: u64::from_le_bytes(source) << Self::PORT_BITS | port.0 as u64, vlan }
     }
 
+    /// Whether both are of one station and one VLAN, whatever their ports.
+    pub const fn shares_station_with(self, other: Self) -> bool {
+        self.station >> Self::PORT_BITS == other.station >> Self::PORT_BITS && self.vlan == other.vlan
+    }
+
     /// The port at which it came in.
     pub const fn port(self) -> PortId {
         PortId(self.station as u16)

@@ -6,6 +6,7 @@
 mod behind;
 mod classification;
 mod error;
+mod fast_cnp;
 mod flows;
 mod forwarding;
 mod lscc;
@@ -13,6 +14,7 @@ mod orientation;
 mod port;
 mod remap;
 mod settings;
+mod supplement;
 mod validate;
 mod watchdog;
 
@@ -21,6 +23,7 @@ pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTe
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
+pub use fast_cnp::{FastCnp, FastCnpError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
@@ -31,6 +34,7 @@ pub use port::{
 };
 pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
+pub use supplement::{Supplement, SupplementError};
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::flow_control::port_grants::Behind;
@@ -52,6 +56,7 @@ pub struct Program {
     /// The bounces from each port, where frames are remapped.
     bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
+    filters_fast_cnps: bool,
     hash_key: HashKey,
 }
 
@@ -76,6 +81,7 @@ impl Program {
             addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
             bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
+            filters_fast_cnps: settings.ports.iter().any(|port| port.fast_cnp.is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -142,6 +148,12 @@ impl Program {
 
     pub(crate) fn behind(&self, port: PortId) -> &Arc<Behind> {
         &self.behind[port.index()]
+    }
+
+    /// Whether Fast CNPs end at ports that do not accept them: whether any port has them.
+    #[inline]
+    pub(crate) fn filters_fast_cnps(&self) -> bool {
+        self.filters_fast_cnps
     }
 
     #[inline]

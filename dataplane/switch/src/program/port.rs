@@ -1,8 +1,8 @@
 //! The settings of one port.
 
 use super::{
-    Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues, Themis,
-    Watchdog,
+    Bifrost, Classification, FastCnp, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues,
+    Supplement, Themis, Watchdog,
 };
 use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
@@ -49,6 +49,10 @@ pub struct PortSettings {
     pub themis: Option<Themis>,
     /// The queues in which THEMIS on another port slows flows down.
     pub slow: Option<SlowQueues>,
+    /// Supplemental CNPs, and thinning of CNPs.
+    pub supplement: Option<Supplement>,
+    /// Fast CNPs.
+    pub fast_cnp: Option<FastCnp>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// The measurement of the link's delay; without it, messages of peer delay are dropped.
@@ -92,6 +96,8 @@ impl PortSettings {
             lscc: None,
             themis: None,
             slow: None,
+            supplement: None,
+            fast_cnp: None,
             watchdog: None,
             link_delay: None,
             int: false,
@@ -105,9 +111,11 @@ impl PortSettings {
 
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
-        let lscc = self.lscc.as_ref().map(|lscc| lscc.flows(self.rate));
-        let themis = self.themis.as_ref().map(|themis| themis.flows(self.rate));
-        [lscc, themis].into_iter().flatten().reduce(FlowSettings::joined)
+        let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
+        let themis = self.themis.as_ref().map(|it| it.flows(self.rate));
+        let supplement = self.supplement.as_ref().map(|it| it.flows(self.rate));
+        let fast_cnp = self.fast_cnp.as_ref().map(|it| it.flows(self.rate));
+        [lscc, themis, supplement, fast_cnp].into_iter().flatten().reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

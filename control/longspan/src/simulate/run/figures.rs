@@ -8,8 +8,8 @@ use switch::program::{GroupSettings, LosslessGroup, PortSettings, Threshold};
 use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
 use units::Priority;
 
-/// The listed figure whose sum is the number of CNPs from switches.
-const DIRECT_CNPS: &str = "direct_cnps";
+/// The listed figures whose sum is the number of CNPs from switches.
+const FROM_SWITCHES: [&str; 2] = ["direct_cnps", "supplemental_cnps"];
 
 /// Adds totals of all switches and hosts, and the metrics of each of `ports`.
 pub fn figures(
@@ -39,7 +39,7 @@ pub fn figures(
         marked += port.queues.iter().map(|queue| queue.counters.marked).sum::<u64>();
         longest = longest.max(longest_queue(port));
         control += port.control_sent.frames;
-        let cnps = listed(Seen { settings, look: port }).filter(|(_, name, _)| *name == DIRECT_CNPS);
+        let cnps = listed(Seen { settings, look: port }).filter(|(_, name, _)| FROM_SWITCHES.contains(name));
         direct += cnps.map(|(.., value)| value).sum::<u64>();
     }
     total.say("total", &mut say);

@@ -10,6 +10,11 @@ use wire::roce::{Psn, QueuePair};
 pub(crate) struct Slot(pub(super) u32);
 
 impl Slot {
+    /// The slot with this [index](Self::index).
+    pub const fn numbered(index: u32) -> Self {
+        Self(index)
+    }
+
     /// The slot as a small number.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -1,9 +1,12 @@
 //! From a queue onto the wire.
 
 use super::Fabric;
+use super::senders::Watched;
 use crate::egress::Turn;
 use crate::frame::{ControlFrame, Frame, Transmitter};
+use crate::ledger::Load;
 use crate::program::Program;
+use crate::queue::Charge;
 use units::{Nanos, PortId};
 use wire::{ethernet, pfc};
 
@@ -51,8 +54,8 @@ impl<F: Frame> Fabric<F> {
     /// together. Returns whether any left. None leaves if a packed frame finds no memory to be unpacked into.
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
-        let Self { id, ledger, egress, store, pools, rng, owned, unsettled, .. } = self;
-        egress[port.index()].serve(now, turn, (store, pools, rng), out, |charge, load| {
+        let Self { id, ledger, egress, store, pools, rng, owned, unsettled, senders, .. } = self;
+        let credit = |charge: Charge, load: Load| {
             if load.volume.frames > 0 {
                 let ingress = charge.ingress();
                 ledger.depart(*id, ingress, port, charge.group(), load);
@@ -60,7 +63,15 @@ impl<F: Frame> Fabric<F> {
                     unsettled.insert(ingress);
                 }
             }
-        })
+        };
+        let (egress, parts) = (&mut egress[port.index()], (store, pools, rng));
+        match senders[port.index()].as_deref_mut().filter(|senders| senders.watches()) {
+            None => egress.serve(now, turn, parts, out, credit),
+            Some(senders) => {
+                let mut out = Watched { now, queue: turn.queue, senders, out };
+                egress.serve(now, turn, parts, &mut out, credit)
+            }
+        }
     }
 
     /// Sends the PFC frame that is due, if any. While the link is busy beyond the window, it waits like any frame,

@@ -2,6 +2,7 @@
 
 mod bounce;
 mod egress;
+mod fast_cnp;
 mod grants;
 mod handoff;
 mod ingress;
@@ -73,6 +74,8 @@ pub(super) struct Fabric<F> {
     pub(super) meters: Vec<Option<Meter>>,
     /// The ports that measure their link.
     metered: PortSet,
+    /// Whether Fast CNPs end at ports that do not accept them.
+    filters_fast_cnps: bool,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -102,6 +105,7 @@ impl<F: Frame> Fabric<F> {
             steered: PortSet::EMPTY,
             meters: vec![None; ports],
             metered: PortSet::EMPTY,
+            filters_fast_cnps: false,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,

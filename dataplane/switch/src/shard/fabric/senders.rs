@@ -3,18 +3,18 @@
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
-use crate::congestion::senders::Passage;
+use crate::congestion::senders::{Passage, Senders};
 use crate::congestion::themis::Lane;
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
-use crate::frame::{Frame, Transmitter};
+use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::ledger::Volume;
 use crate::program::Program;
 use crate::queue::Queued;
 use crate::reason::Consumed;
-use units::{Nanos, PortId, QueueId, WireBytes};
+use units::{Nanos, PortId, QueueId, QueueSet, WireBytes};
 
 /// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -23,6 +23,7 @@ impl<F: Frame> Fabric<F> {
     /// Configures the senders of each port of this shard by `program`. A port that starts to notify senders takes its
     /// state from `spare`, which was made for `program`; a port that stops leaves its state there.
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
+        self.filters_fast_cnps = program.filters_fast_cnps();
         for port in self.owned.iter() {
             let settings = program.port(port);
             match (&mut self.senders[port.index()], &mut spare[port.index()]) {
@@ -176,8 +177,10 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { senders, egress, ways_out, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
+        let severe =
+            senders.severe_from().map_or(QueueSet::EMPTY, |from| egress[port.index()].at_least(from));
         let mut handed_over = 0;
-        senders.notify(now, |ingress, notification| {
+        senders.notify(now, severe, |ingress, notification| {
             // Never notify across the long link: a host behind it has not sent through this end.
             let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
             let Some((port, notification)) = sender else { return Offer::Unreachable };
@@ -218,6 +221,33 @@ impl<F: Frame> Fabric<F> {
                 self.notify(now, port, program);
             }
         }
+    }
+}
+
+/// A transmitter that shows the senders of a port what leaves one of its queues.
+pub(super) struct Watched<'a, T> {
+    pub now: Nanos,
+    pub queue: QueueId,
+    pub senders: &'a mut Senders,
+    pub out: &'a mut T,
+}
+
+impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
+    fn room(&self) -> usize {
+        self.out.room()
+    }
+
+    fn frame(&mut self, start: Nanos, frame: F) {
+        self.senders.depart(self.now, self.queue, frame.headers(), frame.length());
+        self.out.frame(start, frame);
+    }
+
+    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+        self.out.control(start, frame);
+    }
+
+    fn marks(&mut self, frame: &F) -> bool {
+        self.senders.congested(self.now, frame.headers(), frame.length())
     }
 }
 

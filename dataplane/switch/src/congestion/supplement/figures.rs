@@ -1,0 +1,106 @@
+//! The figures of supplemental CNPs and thinning.
+
+use super::SupplementCounters;
+use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
+use crate::program::{PortSettings, Supplement};
+use crate::shard::FlowsReport;
+
+pub(crate) static FIGURES: FigureList = FigureList {
+    name: "supplement",
+    view: "flows",
+    runs_on: |settings: &PortSettings| settings.supplement.is_some(),
+    report: &[
+        Section {
+            name: "",
+            figures: &[
+                Figure::gauge("threshold_bytes", |it| Some(settings(it)?.threshold?.0.into())),
+                Figure::gauge("increase_timer_ns", |it| Some(settings(it)?.increase_timer.into())),
+                Figure::gauge("thinning_ns", |it| Some(settings(it)?.thinning?.into())),
+            ],
+        },
+        Section {
+            name: "cnps",
+            figures: &[
+                Figure::counter("supplemented", |it| Some(counters(it)?.supplemented.into()))
+                    .of_run("supplemental_cnps")
+                    .sampled("supplement_cnps_total", "supplemental CNPs since the start", SeriesKind::Count)
+                    .plotted("Supplemental CNPs"),
+                Figure::counter("not_notified", |it| Some(counters(it)?.not_notified.into())),
+                Figure::counter("passed", |it| Some(counters(it)?.passed.into())),
+                Figure::counter("unknown", |it| Some(counters(it)?.unknown.into())),
+                Figure::counter("suppressed", |it| Some(counters(it)?.suppressed.into()))
+                    .of_run("suppressed_cnps"),
+                Figure::counter("marked_packets", |it| Some(counters(it)?.marked.into())),
+            ],
+        },
+        Section {
+            name: "flows",
+            figures: &[
+                Figure::gauge("capacity", |it| Some(settings(it)?.flows.into())),
+                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
+                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
+                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
+                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
+            ],
+        },
+    ],
+    now: &[],
+    metrics: &[
+        Metric {
+            name: "supplement_cnps",
+            help: "CNPs to senders behind the gateway: made by it, or of receivers and passed on or suppressed.",
+            samples: Samples::By(
+                "kind",
+                &[
+                    ("supplemented", "cnps.supplemented", &[]),
+                    ("passed", "cnps.passed", &[]),
+                    ("unknown", "cnps.unknown", &[]),
+                    ("suppressed", "cnps.suppressed", &[]),
+                ],
+            ),
+        },
+        Metric {
+            name: "supplement_not_notified",
+            help: "CNPs that were missing and could not be made.",
+            samples: Samples::One("cnps.not_notified"),
+        },
+        Metric {
+            name: "supplement_marked_packets",
+            help: "Packets of known flows that left with a congestion mark.",
+            samples: Samples::One("cnps.marked_packets"),
+        },
+        Metric {
+            name: "supplement_flows",
+            help: "Flows that carry data, by whether their sender is known.",
+            samples: Samples::By(
+                "state",
+                &[("resolved", "flows.resolved", &[]), ("unresolved", "flows.unresolved", &[])],
+            ),
+        },
+    ],
+    tables: &[Table {
+        title: "SUPPLEMENTAL CNPs, and CNPs of receivers",
+        in_summary: true,
+        columns: &[
+            ("supplemented", &["cnps.supplemented"]),
+            ("not notified", &["cnps.not_notified"]),
+            ("passed", &["cnps.passed", "cnps.unknown"]),
+            ("suppressed", &["cnps.suppressed"]),
+            ("marked packets", &["cnps.marked_packets"]),
+            ("resolved", &["flows.resolved"]),
+            ("unresolved", &["flows.unresolved"]),
+        ],
+    }],
+};
+
+fn settings(seen: Seen<'_>) -> Option<&Supplement> {
+    seen.settings.supplement.as_ref().filter(|_| seen.look.supplement.is_some())
+}
+
+fn counters(seen: Seen<'_>) -> Option<&SupplementCounters> {
+    seen.look.supplement.as_ref().filter(|_| seen.settings.supplement.is_some())
+}
+
+fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
+    seen.look.flows.as_ref().filter(|_| seen.settings.supplement.is_some())
+}

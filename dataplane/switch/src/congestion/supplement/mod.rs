@@ -1,0 +1,222 @@
+//! Supplemental CNPs, and thinning of CNPs (Nendica report "Intelligent Lossless Data Center Networks", "Improving
+//! Congestion Notification").
+//!
+//! A receiver sends a CNP only when a marked packet arrives. If many flows share a congested queue, the packets of each
+//! are far apart, and its sender raises its rate between two CNPs. The switch follows the marked packets that leave
+//! the port, and the CNPs that come back. While the queue is severely congested, it sends the CNP that is missing when
+//! neither came for as long as the sender's timer.
+//!
+//! The report leaves open:
+//!
+//! - the length of a severely congested queue: a setting;
+//! - how long a flow without packets is told to slow down: a setting, as a flow that has stopped needs no CNP;
+//! - the CNP of the receiver that comes just after the one that the switch made in its place. It does not pass, so the
+//!   sender never gets two within its timer because the switch made one.
+//!
+//! Packets count when they leave, marked here or before: what leaves is what the receiver answers.
+
+mod agenda;
+pub(crate) mod figures;
+mod states;
+
+use crate::descriptor::Descriptor;
+use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::notifications::{Notification, Offer};
+use crate::flows::{Flows, Sighting, Slot};
+use crate::program::Supplement as Settings;
+use agenda::Agenda;
+use states::FlowStates;
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
+
+/// The most flows handled in one call, so that many of them do not hold up the port.
+const HANDLED_PER_CALL: usize = 64;
+
+/// Counters of supplemental CNPs and thinning on a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SupplementCounters {
+    /// Packets of known flows that left with a congestion mark.
+    pub marked: u64,
+    /// CNPs that the switch made.
+    pub supplemented: u64,
+    /// CNPs that were missing and could not be made: the sender's queue pair is unknown, or there is no way to it.
+    pub not_notified: u64,
+    /// CNPs of receivers whose flow was known, and that were passed on.
+    pub passed: u64,
+    /// CNPs of receivers whose flow was unknown. They were passed on.
+    pub unknown: u64,
+    /// CNPs of receivers that were not passed on.
+    pub suppressed: u64,
+}
+
+/// Supplemental CNPs and thinning of one port.
+#[derive(Debug)]
+pub(crate) struct Supplement {
+    settings: Settings,
+    states: FlowStates,
+    /// Flows whose packets were marked, by the time when a CNP may be missing.
+    agenda: Agenda,
+    /// The time until which a port has no room for the next notification, if that is so.
+    blocked: Option<Nanos>,
+    cnps: CnpBuilder,
+    counters: SupplementCounters,
+}
+
+impl Supplement {
+    /// The state for a flow table of `capacity`.
+    pub fn new(settings: &Settings, capacity: u32) -> Self {
+        Self {
+            settings: *settings,
+            states: FlowStates::new(capacity),
+            agenda: Agenda::new(capacity, settings.increase_timer),
+            blocked: None,
+            cnps: CnpBuilder::default(),
+            counters: SupplementCounters::default(),
+        }
+    }
+
+    /// Applies new settings, for which `spare` was made. If the table of flows was `exchanged`, all entries are those of
+    /// `spare`, which are empty.
+    pub fn configure(&mut self, settings: &Settings, spare: &mut Self, exchanged: bool) {
+        if exchanged {
+            core::mem::swap(&mut self.states, &mut spare.states);
+        }
+        if exchanged || settings.increase_timer != self.settings.increase_timer {
+            core::mem::swap(&mut self.agenda, &mut spare.agenda);
+            self.blocked = None;
+        }
+        self.settings = *settings;
+    }
+
+    /// The length from which a queue is severely congested, if CNPs are supplemented at all.
+    #[inline]
+    pub const fn threshold(&self) -> Option<Bytes> {
+        self.settings.threshold
+    }
+
+    /// Takes a marked packet that leaves the port from `queue`.
+    pub fn depart(
+        &mut self,
+        now: Nanos,
+        queue: QueueId,
+        descriptor: &Descriptor,
+        headers: &[u8],
+        flows: &mut Flows,
+    ) {
+        let Some((slot, source_port)) = flows.find_outgoing(descriptor, headers) else { return };
+        self.counters.marked += 1;
+        if let Some(way) = WayBack::of(headers, source_port) {
+            self.mark(now, queue, slot, way, flows);
+        }
+    }
+
+    /// Notes that a marked packet of a flow, with this way back to its sender, has left.
+    fn mark(&mut self, now: Nanos, queue: QueueId, slot: Slot, way: WayBack, flows: &mut Flows) {
+        flows.keep(slot, way);
+        self.states.mark(flows, slot, now, queue);
+        if !self.agenda.has(slot) {
+            self.agenda.add(now, slot, now + self.settings.increase_timer);
+        }
+    }
+
+    /// Takes a frame from a receiver, seen as `sighting`. Returns whether it is to be forwarded.
+    #[inline]
+    pub fn receive(&mut self, now: Nanos, sighting: Sighting, flows: &mut Flows) -> bool {
+        match sighting {
+            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows),
+            _ => true,
+        }
+    }
+
+    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows) -> bool {
+        let Some(slot) = flow else {
+            self.counters.unknown += 1;
+            return true;
+        };
+        let passes = self.states.passes(flows, slot, now, &self.settings);
+        self.counters.passed += u64::from(passes);
+        self.counters.suppressed += u64::from(!passes);
+        passes
+    }
+
+    /// The time of the next call of [`Supplement::notify`].
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.blocked.unwrap_or_else(|| self.agenda.deadline())
+    }
+
+    /// Whether notifications wait until a port that has room again calls [`Supplement::notify`].
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked == Some(Nanos::NEVER)
+    }
+
+    /// Makes the CNPs that are missing by now, to flows of the queues in `severe`, as long as `send` takes them.
+    pub fn notify(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        flows: &mut Flows,
+        mut send: impl FnMut(PortId, Notification) -> Offer,
+    ) {
+        self.blocked = None;
+        for _ in 0..HANDLED_PER_CALL {
+            let Some(slot) = self.agenda.take(now) else { break };
+            if let Some(due) = self.handle(now, slot, severe, flows, &mut send) {
+                self.agenda.add(now, slot, due);
+            }
+            if self.blocked.is_some() {
+                break;
+            }
+        }
+    }
+
+    /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is left alone until
+    /// its next marked packet: it is no longer congested, or its queue not severely, or there is no way to its sender. So
+    /// the work is bounded by marked packets and by the CNPs that links take, whatever the number of flows.
+    fn handle(
+        &mut self,
+        now: Nanos,
+        slot: Slot,
+        severe: QueueSet,
+        flows: &mut Flows,
+        send: &mut impl FnMut(PortId, Notification) -> Offer,
+    ) -> Option<Nanos> {
+        let Self { settings, states, .. } = self;
+        let (marked, queue) = states.congested(flows, slot, now, settings.mark_lasts)?;
+        let awaited = marked + settings.increase_timer;
+        let missing_from = awaited.max(states.may_supplement_from(flows, slot, settings));
+        if missing_from > now {
+            return Some(missing_from);
+        }
+        if !severe.contains(queue) {
+            return None;
+        }
+        let as_configured = (settings.cnp_dscp, settings.cnp_priority);
+        let offer = match self.cnps.build(flows, slot, as_configured) {
+            Some((port, cnp)) => send(port, cnp),
+            None => Offer::Unreachable,
+        };
+        match offer {
+            Offer::Taken => {
+                self.counters.supplemented += 1;
+                states.supplemented(flows, slot, now);
+                Some(now + settings.increase_timer)
+            }
+            Offer::Unreachable => {
+                self.counters.not_notified += 1;
+                None
+            }
+            Offer::Full { until } => {
+                self.blocked = Some(until);
+                Some(now)
+            }
+        }
+    }
+
+    pub const fn counters(&self) -> &SupplementCounters {
+        &self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests;

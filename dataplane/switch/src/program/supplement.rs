@@ -1,0 +1,191 @@
+//! The settings of supplemental CNPs and of thinning.
+
+use super::FlowSettings;
+use units::{BitRate, Bytes, Interval, Priority};
+use wire::ip::Dscp;
+
+/// Supplemental CNPs for the senders of a port that is severely congested, and thinning of CNPs from its receivers
+/// (Nendica report "Intelligent Lossless Data Center Networks", "Improving Congestion Notification").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supplement {
+    /// The buffered bytes from which a queue is severely congested; `None` supplements nothing. The report says
+    /// "severely congested" and gives no length.
+    pub threshold: Option<Bytes>,
+    /// The time without a CNP after which a sender raises its rate: 1 us to a second. The report has 300 us.
+    pub increase_timer: Interval,
+    /// The time for which a flow counts as congested after its last marked packet; more than `increase_timer`. The
+    /// report has no such limit, but a flow that has stopped sending needs no CNP.
+    pub mark_lasts: Interval,
+    /// At most one CNP of the receivers per flow passes in this time; `None` thins nothing. At most
+    /// `increase_timer`.
+    pub thinning: Option<Interval>,
+    /// The most flows in the table, in both directions.
+    pub flows: u32,
+    /// The idle time after which a flow is forgotten.
+    pub ageing: Interval,
+    /// Round trip to the receivers behind the port, queues included.
+    pub round_trip: Interval,
+    /// DSCP of supplemental CNPs.
+    pub cnp_dscp: Dscp,
+    /// PCP of supplemental CNPs to a tagged flow.
+    pub cnp_priority: Priority,
+}
+
+impl Supplement {
+    /// The flow table that it needs at a port of `rate`.
+    pub const fn flows(&self, rate: BitRate) -> FlowSettings {
+        let Self { flows: capacity, ageing, round_trip, .. } = *self;
+        FlowSettings { capacity, ageing, round_trip, rate }
+    }
+}
+
+/// A setting of supplemental CNPs that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SupplementError {
+    /// Neither part is on.
+    #[error("without a threshold and without thinning there is nothing to do; state one of them")]
+    Idle,
+    /// LSCC on the same port.
+    #[error(
+        "LSCC sends CNPs of its own, so a sender could get two; use far_cnp_interval of LSCC to thin CNPs"
+    )]
+    BesideLscc,
+    /// Fast CNPs on the same port.
+    #[error(
+        "Fast CNPs of the port go to the same senders, so one could get two; leave out accept and source"
+    )]
+    BesideFastCnps,
+    /// A timer out of range.
+    #[error("an increase timer of {given} is out of range; expected {least} to {most}")]
+    IncreaseTimer {
+        /// As configured.
+        given: Interval,
+        /// The least.
+        least: Interval,
+        /// The most.
+        most: Interval,
+    },
+    /// Marks that end before anything can be missing.
+    #[error("marks that last {given} end before the increase timer, {least}, so no CNP could be missing")]
+    MarkLasts {
+        /// As configured.
+        given: Interval,
+        /// The increase timer.
+        least: Interval,
+    },
+    /// Thinning that withholds what is then supplemented.
+    #[error(
+        "thinning to one CNP in {given} would withhold CNPs that the sender awaits within its timer, {most}"
+    )]
+    Thinning {
+        /// As configured.
+        given: Interval,
+        /// The increase timer.
+        most: Interval,
+    },
+    /// A table of no size, or too large.
+    #[error("a table of {flows} flows is out of range; expected 1 to {most}")]
+    Flows {
+        /// As configured.
+        flows: u32,
+        /// The most.
+        most: u32,
+    },
+    /// Flows that are forgotten at once.
+    #[error("the ageing time must be above zero")]
+    Ageing,
+}
+
+impl SupplementError {
+    /// The key at fault, if it is a single one.
+    pub const fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Idle | Self::BesideLscc | Self::BesideFastCnps => None,
+            Self::IncreaseTimer { .. } => Some("increase_timer"),
+            Self::MarkLasts { .. } => Some("mark_lasts"),
+            Self::Thinning { .. } => Some("thinning"),
+            Self::Flows { .. } => Some("flows"),
+            Self::Ageing => Some("ageing"),
+        }
+    }
+}
+
+impl Supplement {
+    /// Checks the settings of a port that has LSCC, or a role of Fast CNPs, or neither.
+    pub(super) fn validate(&self, beside_lscc: bool, beside_fast_cnps: bool) -> Result<(), SupplementError> {
+        const LEAST: Interval = Interval::from_micros(1);
+        const MOST: Interval = Interval::from_secs(1);
+        let Self { threshold, increase_timer, mark_lasts, thinning, flows, ageing, .. } = *self;
+        let refused = if beside_lscc {
+            SupplementError::BesideLscc
+        } else if beside_fast_cnps {
+            SupplementError::BesideFastCnps
+        } else if threshold.is_none() && thinning.is_none() {
+            SupplementError::Idle
+        } else if increase_timer < LEAST || increase_timer > MOST {
+            SupplementError::IncreaseTimer { given: increase_timer, least: LEAST, most: MOST }
+        } else if threshold.is_some() && mark_lasts <= increase_timer {
+            SupplementError::MarkLasts { given: mark_lasts, least: increase_timer }
+        } else if let Some(given) = thinning.filter(|it| *it > increase_timer) {
+            SupplementError::Thinning { given, most: increase_timer }
+        } else if flows == 0 || flows > FlowSettings::MOST {
+            SupplementError::Flows { flows, most: FlowSettings::MOST }
+        } else if ageing == Interval::ZERO {
+            SupplementError::Ageing
+        } else {
+            return Ok(());
+        };
+        Err(refused)
+    }
+}
+
+#[cfg(test)]
+impl Supplement {
+    /// Settings for tests: severe from 100,000 bytes on.
+    pub(crate) const PLAIN: Self = Self {
+        threshold: Some(Bytes(100_000)),
+        increase_timer: Interval::from_micros(300),
+        mark_lasts: Interval::from_millis(1),
+        thinning: None,
+        flows: 64,
+        ageing: Interval::from_secs(10),
+        round_trip: Interval::from_micros(100),
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(change: impl FnOnce(&mut Supplement)) -> Result<(), SupplementError> {
+        let mut settings = Supplement::PLAIN;
+        change(&mut settings);
+        settings.validate(false, false)
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused_with_their_reason() {
+        use SupplementError as E;
+        let micros = Interval::from_micros;
+        assert_eq!(checked(|_| ()), Ok(()));
+        assert_eq!(checked(|it| (it.threshold, it.thinning) = (None, Some(micros(300)))), Ok(()));
+        assert_eq!(checked(|it| it.threshold = None), Err(E::Idle));
+        assert_eq!(Supplement::PLAIN.validate(true, false), Err(E::BesideLscc));
+        assert_eq!(Supplement::PLAIN.validate(false, true), Err(E::BesideFastCnps));
+        let (least, most) = (micros(1), Interval::from_secs(1));
+        for given in [Interval(999), most + Interval(1)] {
+            let refused = checked(|it| it.increase_timer = given);
+            assert_eq!(refused, Err(E::IncreaseTimer { given, least, most }));
+        }
+        let short = checked(|it| it.mark_lasts = micros(300));
+        assert_eq!(short, Err(E::MarkLasts { given: micros(300), least: micros(300) }));
+        let thin = checked(|it| it.thinning = Some(micros(301)));
+        assert_eq!(thin, Err(E::Thinning { given: micros(301), most: micros(300) }));
+        for flows in [0, FlowSettings::MOST + 1] {
+            assert_eq!(checked(|it| it.flows = flows), Err(E::Flows { flows, most: FlowSettings::MOST }));
+        }
+        assert_eq!(checked(|it| it.ageing = Interval::ZERO), Err(E::Ageing));
+    }
+}

@@ -1,0 +1,242 @@
+//! Fast CNPs between a gateway that sends them and one that translates them, and at the borders of both.
+
+use conformance::settings::{host_v6, port_v6, two_ports};
+use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
+use core::net::Ipv6Addr;
+use switch::program::{FastCnp, MarkAt, Red, Settings};
+use switch::{Consumed, DropReason, FastCnpCounters};
+use units::{Bytes, Interval, Priority};
+use wire::ip::{Dscp, Ecn};
+use wire::roce::fast_cnp::{Frame, MAX_FRAME_LEN, Notice, OptionType};
+use wire::roce::{Opcode, QueuePair, bth, icrc};
+use wire::{ethernet, ipv6};
+
+const NODE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x99);
+const INTERVAL: Interval = Interval::from_micros(50);
+const PAYLOAD: usize = 1_000;
+
+fn fast_cnp() -> FastCnp {
+    FastCnp {
+        option: OptionType::EXPERIMENTAL,
+        accept: false,
+        source: None,
+        capable: Vec::new(),
+        interval: INTERVAL,
+        port_interval: Interval::from_micros(1),
+        flows: 1_024,
+        ageing: Interval::from_secs(10),
+        round_trip: Interval::from_micros(100),
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    }
+}
+
+/// A gateway in the network: data goes out through B, where a queue of two frames marks.
+fn emitter(capable: &[&str]) -> Settings {
+    let mut settings = two_ports();
+    let capable = capable.iter().map(|prefix| prefix.parse().expect("a prefix")).collect();
+    let port = &mut settings.ports[B.index()];
+    port.fast_cnp = Some(FastCnp { source: Some(NODE), capable, ..fast_cnp() });
+    let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at: MarkAt::Dequeue };
+    port.queues[P3.index()].red = Some(red);
+    settings
+}
+
+/// A gateway in front of the senders, behind A. It accepts Fast CNPs from the network, behind B.
+fn proxy(capable: &[&str]) -> Settings {
+    let mut settings = two_ports();
+    let capable = capable.iter().map(|prefix| prefix.parse().expect("a prefix")).collect();
+    settings.ports[B.index()].fast_cnp = Some(FastCnp { accept: true, capable, ..fast_cnp() });
+    settings
+}
+
+fn connection() -> Connection {
+    Connection::new(Flow::new(A, B).v6().at(P3).ecn(Ecn::Ect0), 5)
+}
+
+/// A gateway that knows the sender of the connection.
+fn introduced(settings: Settings) -> Testbench {
+    let mut bench = Testbench::new(settings);
+    bench.inject_singly(A, [connection().request()]);
+    bench.inject_singly(B, [connection().reply()]);
+    bench.run_for(Interval::from_micros(500));
+    bench.inject_singly(A, [connection().data(1, PAYLOAD)]);
+    bench.run_for(Interval::from_micros(500));
+    [A, B].into_iter().for_each(|port| drop(bench.newly_sent(port)));
+    bench
+}
+
+/// Ten packets at once: nine of them leave others behind.
+fn burst(bench: &mut Testbench) {
+    bench.inject(A, (2..12).map(|psn| connection().data(psn, PAYLOAD)));
+    bench.run_for(INTERVAL);
+}
+
+/// Notifications that left through A, and how many packets left through B with a mark.
+fn result(bench: &mut Testbench) -> (Vec<TestFrame>, usize) {
+    let near = bench.newly_sent(A).into_iter().filter(|it| it.control && it.pfc().is_none());
+    let near = near.map(|it| it.frame).collect();
+    let far = bench.newly_sent(B);
+    let marked = far.iter().filter(|it| !it.control && it.frame.bytes[15] & 0x30 == 0x30).count();
+    (near, marked)
+}
+
+fn counters(bench: &Testbench) -> FastCnpCounters {
+    bench.shard.fast_cnp(B).expect("they are on")
+}
+
+/// A Fast CNP about the connection as another node sends it.
+fn foreign(change: impl FnOnce(&mut Frame)) -> TestFrame {
+    let mut frame = Frame {
+        destination_mac: conformance::settings::port_mac(B),
+        source_mac: conformance::settings::host_mac(B),
+        tag: None,
+        source: "2001:db8:77::1".parse().expect("an address"),
+        sender: host_v6(A),
+        option: OptionType::EXPERIMENTAL,
+        receiver: host_v6(B),
+        dscp: Dscp::from_low_bits(48),
+        ecn: Ecn::Ect0,
+        hop_limit: 60,
+        source_port: 0xc005,
+        receiver_qp: connection().destination_qp,
+    };
+    change(&mut frame);
+    let mut bytes = [0; MAX_FRAME_LEN];
+    let length = frame.emit(&mut bytes).expect("it fits");
+    TestFrame::new(bytes[..length].to_vec())
+}
+
+/// Asserts that `frame` is an ordinary CNP in the name of the receiver, to the sender's queue pair.
+fn assert_is_cnp(frame: &TestFrame) {
+    let packet = &frame.bytes[ethernet::HEADER_LEN..];
+    let ip = ipv6::View::parse(packet).expect("IPv6");
+    assert_eq!((ip.source(), ip.destination()), (host_v6(B), host_v6(A)));
+    assert_eq!(icrc::verify(packet), Ok(true));
+    let bth = bth::View::parse(&packet[48..]).expect("a BTH").header();
+    assert_eq!(bth, bth::Header { becn: true, ..bth::Header::new(Opcode::CNP, connection().source_qp) });
+}
+
+#[test]
+fn a_queue_that_marks_notifies_the_sender_once_in_the_interval_of_its_flow() {
+    let mut bench = introduced(emitter(&[]));
+    burst(&mut bench);
+    let (sent, marked) = result(&mut bench);
+    assert_eq!((sent.len(), marked), (1, 9), "a sender that may not understand it is marked as well");
+    let notice = Notice::parse(&sent[0].bytes[ethernet::HEADER_LEN..], OptionType::EXPERIMENTAL);
+    let (sender, receiver) = (host_v6(A), host_v6(B));
+    let expected = Notice { source: NODE, sender, receiver, receiver_qp: connection().destination_qp };
+    assert_eq!(notice, Ok(expected));
+    burst(&mut bench);
+    assert_eq!(result(&mut bench).0.len(), 1);
+    let FastCnpCounters { sent, over_flow_limit, .. } = counters(&bench);
+    assert_eq!((sent, over_flow_limit), (2, 16));
+}
+
+#[test]
+fn a_sender_that_understands_fast_cnps_is_not_marked_beside_one() {
+    for (prefix, marks) in [("::/0", 0), ("2001:db8::/48", 0), ("2001:db8:7::/48", 9)] {
+        let mut bench = introduced(emitter(&[prefix]));
+        burst(&mut bench);
+        let (sent, marked) = result(&mut bench);
+        assert_eq!((sent.len(), marked), (1, marks), "{prefix}");
+        assert_eq!(counters(&bench).unmarked, 9 - marks as u64);
+    }
+}
+
+#[test]
+fn a_packet_is_marked_where_the_limit_of_the_port_leaves_no_fast_cnp() {
+    let mut settings = emitter(&["::/0"]);
+    let fast_cnp = settings.ports[B.index()].fast_cnp.as_mut().expect("it is on");
+    (fast_cnp.port_interval, fast_cnp.interval) = (Interval::from_secs(1), Interval(1));
+    let mut bench = introduced(settings);
+    for _ in 0..20 {
+        burst(&mut bench);
+    }
+    let (sent, marked) = result(&mut bench);
+    assert_eq!((sent.len(), marked), (64, 20 * 9 - 64));
+    assert_eq!(counters(&bench).over_port_limit, 20 * 9 - 64);
+}
+
+#[test]
+fn packets_over_ipv4_are_marked_and_bring_no_fast_cnp() {
+    let mut bench = Testbench::new(emitter(&["::/0"]));
+    let connection = Connection::new(Flow::new(A, B).at(P3).ecn(Ecn::Ect0), 5);
+    bench.inject(A, (1..11).map(|psn| connection.data(psn, PAYLOAD)));
+    bench.run_for(INTERVAL);
+    assert_eq!(bench.shard.queue(bench.now(), B, P3).counters.marked, 9);
+    assert_eq!(result(&mut bench).0.len(), 0);
+}
+
+#[test]
+fn what_one_gateway_sends_another_one_translates_into_the_cnp_of_the_receiver() {
+    let (mut congested, mut near) = (introduced(emitter(&[])), introduced(proxy(&[])));
+    burst(&mut congested);
+    let (sent, _) = result(&mut congested);
+    near.inject_singly(B, sent);
+    near.run_for(INTERVAL);
+    let (made, _) = result(&mut near);
+    assert_eq!(made.len(), 1);
+    assert_is_cnp(&made[0]);
+    assert_eq!(counters(&near).translated, 1);
+}
+
+#[test]
+fn a_fast_cnp_for_an_unknown_flow_or_a_malformed_one_ends_here() {
+    let mut bench = introduced(proxy(&[]));
+    let other = QueuePair::from_low_bits(0x666);
+    let unknown = [
+        foreign(|it| it.receiver_qp = other),
+        foreign(|it| it.receiver = port_v6(A)),
+        foreign(|it| it.sender = port_v6(A)),
+    ];
+    bench.inject_singly(B, unknown);
+    let mut broken = foreign(|_| ());
+    *broken.bytes.last_mut().expect("it has bytes") ^= 1;
+    bench.inject_singly(B, [broken, foreign(|it| it.option = OptionType::new(2).expect("valid"))]);
+    bench.run_for(INTERVAL);
+    assert_eq!((bench.newly_sent(A).len(), bench.newly_sent(B).len()), (0, 0));
+    let FastCnpCounters { unknown, malformed, .. } = counters(&bench);
+    assert_eq!((unknown, malformed), (3, 2));
+    let consumed = bench.shard.ingress_counters(B).consumed[Consumed::FastCnp.index()];
+    assert_eq!(consumed.frames, 5);
+}
+
+#[test]
+fn a_sender_that_understands_fast_cnps_gets_them_as_they_are() {
+    let mut bench = introduced(proxy(&["2001:db8::/48"]));
+    bench.inject_singly(B, [foreign(|_| ())]);
+    bench.run_for(INTERVAL);
+    let passed = bench.newly_sent(A);
+    assert_eq!((passed.len(), counters(&bench).passed), (1, 1));
+    assert!(Notice::parse(&passed[0].frame.bytes[14..], OptionType::EXPERIMENTAL).is_ok());
+}
+
+#[test]
+fn a_forged_fast_cnp_from_a_port_that_accepts_none_is_dropped_by_name() {
+    let forged = || foreign(|it| (it.sender, it.receiver) = (host_v6(B), host_v6(A)));
+    let mut bench = introduced(proxy(&["::/0"]));
+    bench.inject_singly(A, [forged()]);
+    bench.run_for(INTERVAL);
+    assert_eq!(bench.newly_sent(B).len(), 0);
+    assert_eq!(bench.dropped_in_all().frames, 1);
+    let dropped = Priority::all().map(|it| bench.dropped(A, it, DropReason::ForeignFastCnp).frames);
+    assert_eq!(dropped.sum::<u64>(), 1);
+    // A gateway that knows nothing of them forwards them as it does any packet.
+    let mut plain = introduced(two_ports());
+    plain.inject_singly(A, [forged()]);
+    plain.run_for(INTERVAL);
+    assert_eq!(plain.newly_sent(B).len(), 1);
+}
+
+#[test]
+fn a_flood_of_forged_fast_cnps_slows_a_sender_as_often_as_its_limit_allows() {
+    let mut bench = introduced(proxy(&[]));
+    for _ in 0..1_000 {
+        bench.inject_singly(B, [foreign(|_| ())]);
+        bench.run_for(Interval::from_micros(1));
+    }
+    let (made, _) = result(&mut bench);
+    assert_eq!(made.len(), 20, "1 ms is 20 intervals");
+    assert_eq!(counters(&bench).over_flow_limit, 980);
+}
