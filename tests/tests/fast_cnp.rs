@@ -37,7 +37,7 @@ fn emitter(capable: &[&str]) -> Settings {
     let capable = capable.iter().map(|prefix| prefix.parse().expect("a prefix")).collect();
     let port = &mut settings.ports[B.index()];
     port.fast_cnp = Some(FastCnp { source: Some(NODE), capable, ..fast_cnp() });
-    let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at: MarkAt::Dequeue };
+    let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at: MarkAt::Dequeue, adaptive: None };
     port.queues[P3.index()].red = Some(red);
     settings
 }

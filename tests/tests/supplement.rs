@@ -111,7 +111,7 @@ fn the_sender_of_a_packet_that_leaves_marked_gets_the_cnps_that_are_missing() {
 fn packets_that_this_switch_marks_count_as_those_that_come_marked() {
     for (mark_at, marked) in [(MarkAt::Dequeue, 9), (MarkAt::Enqueue, 9)] {
         let mut settings = gateway(|_| ());
-        let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at };
+        let red = Red { kmin: Bytes(1), kmax: Bytes(2), pmax: 1.0, mark_at, adaptive: None };
         settings.ports[B.index()].queues[P3.index()].red = Some(red);
         let mut scene = Scene::new(settings, Ecn::Ect0);
         let burst: Vec<_> = (1..=10).map(|psn| scene.connection.data(psn, PAYLOAD)).collect();

@@ -1,5 +1,7 @@
 //! Schemes that notify senders, but for LSCC.
 
+pub mod runtime;
+
 use proptest::prelude::*;
 use switch::program::{FastCnp, FlowSettings, MarkAt, PortSettings, QueueSettings, Supplement};
 use units::{Bytes, Interval, Priority};

@@ -1,7 +1,9 @@
 //! One port's egress: its queues, and the choice of the next frame.
 
+mod slow;
+
 use super::gate::Gate;
-use super::queue::{Queue, Slow, mark};
+use super::queue::{Queue, mark};
 use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
@@ -104,16 +106,6 @@ impl EgressPort {
         port
     }
 
-    /// Applies the settings of slow queues. Queues themselves never change.
-    fn configure_slow(&mut self, settings: &PortSettings) {
-        self.slow = settings.slow.map_or([None; Priority::COUNT], |slow| slow.queues);
-        for (id, queue) in QueueSet::first(self.queues.len()).iter().zip(&mut self.queues) {
-            let limit = settings.slow.and_then(|slow| slow.limit_of(id));
-            let Slow { entered, behind, .. } = queue.slow.unwrap_or_default();
-            queue.slow = limit.map(|Bytes(limit)| Slow { limit, entered, behind });
-        }
-    }
-
     /// Applies new settings. Waiting frames stay, and shapers whose limit is new start full. Calls `report` for
     /// each storm that ends because of it.
     pub fn configure(
@@ -168,44 +160,6 @@ impl EgressPort {
     pub fn note_waiting(&mut self) {
         if let Some(upstream) = &mut self.gate.upstream {
             upstream.note_waiting(self.backlog);
-        }
-    }
-
-    /// The slow queue of `priority`, with the frames that have entered it so far.
-    pub fn slow_queue(&self, priority: Priority) -> Option<(QueueId, u64)> {
-        let id = self.slow[priority.index()]?;
-        Some((id, self.queues[id.index()].slow?.entered))
-    }
-
-    /// Limits the rate of the slow queue of `priority` until `until`, or longer if it already does. A flow that
-    /// `enters` it may have frames in the first queue of the priority, so these leave before.
-    pub fn slow_down(&mut self, priority: Priority, until: Nanos, enters: bool) {
-        let Some(id) = self.slow[priority.index()] else { return };
-        self.gate.limit_until(id, until);
-        let first = &self.queues[QueueId::from(priority).index()];
-        if enters && !first.fifo.is_empty() {
-            let behind = first.counters.transmitted.frames + first.fifo.length() as u64;
-            self.queues[id.index()].slow.iter_mut().for_each(|slow| slow.behind = behind);
-            self.barred = self.barred.with(id);
-        }
-    }
-
-    /// Lets the slow queue of the priority of `first` send again, if it waits for that queue no longer.
-    #[inline]
-    fn unbar(&mut self, first: QueueId) {
-        if !self.barred.is_empty() {
-            self.unbar_now(first);
-        }
-    }
-
-    #[cold]
-    fn unbar_now(&mut self, first: QueueId) {
-        let slow = self.slow.get(first.index()).copied().flatten().filter(|id| self.barred.contains(*id));
-        let Some(id) = slow else { return };
-        let queue = &self.queues[first.index()];
-        let behind = self.queues[id.index()].slow.map_or(0, |slow| slow.behind);
-        if queue.fifo.is_empty() || queue.counters.transmitted.frames >= behind {
-            self.barred = self.barred.without(id);
         }
     }
 
