@@ -10,6 +10,7 @@ pub mod bifrost;
 pub mod bifrostx;
 pub mod capfc;
 pub mod cbfc;
+mod choice;
 mod look;
 pub mod p_pfc;
 pub(crate) mod pause_time;
@@ -19,117 +20,27 @@ mod rota;
 mod sender;
 mod sequence;
 pub(crate) mod threshold;
+mod upstream;
 
+pub use choice::{FlowControl, FlowControlError};
 pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
+pub(crate) use upstream::{Outgoing, Upstream, UpstreamCounters};
 
 use crate::hash::HashKey;
-use bifrost::settings::BifrostError;
-use bifrost::{Bifrost, BifrostReport, settings};
+use bifrost::{Bifrost, BifrostReport};
 use bifrostx::{BifrostX, BifrostXReport};
-use capfc::settings::CaPfcError;
 use capfc::{CaPfc, CaPfcReport};
-use cbfc::settings::{Cbfc, CbfcError};
 use cbfc::{CbfcReport, Credits};
-use p_pfc::settings::PPfcError;
 use p_pfc::{PPfc, PPfcReport};
 use port_grants::{Behind, PortGrants, PortGrantsReport};
 pub(crate) use relay::PauseEnds;
-use relay::settings::RelayError;
 use relay::{Relay, RelayReport};
 use std::sync::Arc;
-use units::{BitRate, Bytes, Nanos, PortId, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
+use units::{BitRate, Nanos, PortId};
 use wire::grants::Message;
-
-/// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
-/// every scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum FlowControl {
-    /// XOFF and XON at the thresholds, and nothing else.
-    #[default]
-    Pfc,
-    /// Time slots, announced as pauses.
-    Bifrost(settings::Bifrost),
-    /// Time slots, announced as grants to a peer that speaks them.
-    BifrostX(settings::Bifrost),
-    /// Credits for each priority.
-    Cbfc(Cbfc),
-    /// Pauses ahead of the thresholds, by prediction.
-    PPfc(p_pfc::settings::PPfc),
-    /// Pauses for the ports that congest an egress queue.
-    CaPfc(capfc::settings::CaPfc),
-    /// The pauses that another port receives.
-    Relay(relay::settings::Relay),
-    /// Time slots, announced as grants for each port behind the peer's.
-    PortGrants(port_grants::settings::PortGrants),
-}
-
-/// An error in the settings of a scheme.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FlowControlError {
-    /// An error in the settings of Bifrost.
-    #[error(transparent)]
-    Bifrost(#[from] BifrostError),
-    /// An error in the settings of credits.
-    #[error(transparent)]
-    Cbfc(#[from] CbfcError),
-    /// An error in the settings of P-PFC.
-    #[error(transparent)]
-    PPfc(#[from] PPfcError),
-    /// An error in the settings of CaPFC.
-    #[error(transparent)]
-    CaPfc(#[from] CaPfcError),
-    /// An error in the settings of a relay.
-    #[error(transparent)]
-    Relay(#[from] RelayError),
-}
-
-impl FlowControl {
-    /// Checks the settings on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
-    pub(crate) fn validate(
-        &self,
-        rate: BitRate,
-        max_frame: Bytes,
-        lossless: PrioritySet,
-    ) -> Result<(), FlowControlError> {
-        match self {
-            Self::Pfc => Ok(()),
-            Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
-            Self::BifrostX(bifrost) => Ok(bifrostx::timed(*bifrost).validate(rate, max_frame, lossless)?),
-            Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
-            Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
-            Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
-            Self::Relay(relay) => Ok(relay.validate(lossless)?),
-            Self::PortGrants(it) => Ok(bifrostx::timed(it.slots).validate(rate, max_frame, lossless)?),
-        }
-    }
-
-    /// The settings of the slots, where Bifrost, BifrostX or port grants run.
-    pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
-        match self {
-            Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
-            Self::PortGrants(it) => Some(&it.slots),
-            _ => None,
-        }
-    }
-
-    /// The settings of port grants, where they run.
-    pub const fn port_grants(&self) -> Option<&port_grants::settings::PortGrants> {
-        if let Self::PortGrants(it) = self { Some(it) } else { None }
-    }
-
-    /// The settings of credits, where they run.
-    pub const fn cbfc(&self) -> Option<&Cbfc> {
-        if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }
-    }
-
-    /// The settings of a relay, where one runs.
-    pub const fn relay(&self) -> Option<&relay::settings::Relay> {
-        if let Self::Relay(relay) = self { Some(relay) } else { None }
-    }
-}
 
 /// The flow control of one port.
 #[derive(Debug)]
@@ -324,161 +235,6 @@ impl Scheme {
     }
 }
 
-/// What a scheme may see of the egress half of its port, on the wire, by priority.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outgoing {
-    /// Bytes that wait.
-    pub waiting: [WireBytes; Priority::COUNT],
-    /// All bytes sent so far.
-    pub sent: [WireBytes; Priority::COUNT],
-    /// Frames that wait in the first queue of each priority.
-    pub in_first: [u64; Priority::COUNT],
-}
-
-/// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "the gate has it in a box")]
-pub(crate) enum Upstream {
-    BifrostX(bifrostx::Upstream),
-    Cbfc(cbfc::Upstream),
-    PortGrants(port_grants::Upstream),
-}
-
-/// What it has counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum UpstreamCounters {
-    BifrostX(bifrostx::UpstreamCounters),
-    Cbfc(Sequence),
-    PortGrants(port_grants::UpstreamCounters),
-}
-
-impl Upstream {
-    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame`, these `lossless` priorities, and
-    /// `queues` of these priorities; `None` if pauses alone limit it.
-    pub fn new(
-        settings: FlowControl,
-        rate: BitRate,
-        max_frame: Bytes,
-        lossless: PrioritySet,
-        queues: impl Iterator<Item = Priority> + Clone,
-    ) -> Option<Box<Self>> {
-        let upstream = match settings {
-            FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
-            FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
-            FlowControl::PortGrants(it) => {
-                Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
-            }
-            _ => return None,
-        };
-        Some(Box::new(upstream))
-    }
-
-    /// Applies new settings. Returns whether it takes them over; if not, the port needs another one.
-    pub fn configure(
-        &mut self,
-        settings: FlowControl,
-        rate: BitRate,
-        max_frame: Bytes,
-        lossless: PrioritySet,
-        queues: impl Iterator<Item = Priority>,
-    ) -> bool {
-        match (self, settings) {
-            (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
-            (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
-            (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
-                return it.configure(&new, rate, lossless, queues);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// The queues that may not send at `now`. `queues_of` returns those of some priorities.
-    #[inline]
-    pub fn closed(&mut self, now: Nanos, queues_of: impl FnOnce(PrioritySet) -> QueueSet) -> QueueSet {
-        match self {
-            Self::BifrostX(it) => queues_of(it.closed(now)),
-            Self::Cbfc(it) => queues_of(it.closed()),
-            Self::PortGrants(it) => it.closed(now),
-        }
-    }
-
-    /// Whether `queue`, of `priority`, may not send; and the time at which it will if no message comes.
-    #[inline]
-    pub fn closed_until(&self, queue: QueueId, priority: Priority) -> Option<Nanos> {
-        let (closed, until) = match self {
-            Self::BifrostX(it) => {
-                let (closed, until) = it.closed_until();
-                (closed.contains(priority), until)
-            }
-            Self::Cbfc(it) => (it.closed().contains(priority), Nanos::NEVER),
-            Self::PortGrants(it) => {
-                let (closed, until) = it.closed_until();
-                (closed.contains(queue), until)
-            }
-        };
-        closed.then_some(until)
-    }
-
-    /// Charges a frame of `queue`, of `priority`, that leaves at `now`.
-    #[inline]
-    pub fn spend(&mut self, now: Nanos, queue: QueueId, priority: Priority, bytes: WireBytes) {
-        match self {
-            Self::BifrostX(it) => it.spend(now, priority, bytes),
-            Self::Cbfc(it) => it.spend(priority, bytes),
-            Self::PortGrants(it) => it.spend(now, queue, bytes),
-        }
-    }
-
-    /// The port grants that steer frames to queues of far ports, if any do.
-    #[inline]
-    pub fn steering(&self) -> Option<&port_grants::Upstream> {
-        if let Self::PortGrants(it) = self { Some(it).filter(|it| it.steers()) } else { None }
-    }
-
-    /// Notes the queues that hold frames, at a time when none is on its way to a queue.
-    #[inline]
-    pub fn note_waiting(&mut self, waiting: QueueSet) {
-        if let Self::PortGrants(it) = self {
-            it.note_waiting(waiting);
-        }
-    }
-
-    /// Whether `message` has the format of the scheme, and its counter.
-    pub fn understands(&self, message: &Message) -> bool {
-        match (self, message) {
-            (Self::BifrostX(_), Message::Slot(_)) => true,
-            (Self::Cbfc(it), Message::Credit(credit)) => it.counts_as(credit),
-            (Self::PortGrants(_), Message::FarPort(_) | Message::Behind(_)) => true,
-            _ => false,
-        }
-    }
-
-    /// Takes a message to a port in `session`. Returns whether its scheme is to hear it: it is new, and in the format
-    /// of the scheme.
-    pub fn receive(&mut self, now: Nanos, message: &Message, session: u32, outgoing: &Outgoing) -> bool {
-        match (self, message) {
-            (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
-            (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
-            (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
-            (Self::PortGrants(it), Message::Behind(page)) => {
-                it.take_page(page, &outgoing.in_first);
-                false
-            }
-            _ => false,
-        }
-    }
-
-    /// What it has counted.
-    pub fn counters(&self) -> UpstreamCounters {
-        match self {
-            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),
-            Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
-            Self::PortGrants(it) => UpstreamCounters::PortGrants(it.counters()),
-        }
-    }
-}
-
 /// The report of the flow control of one port, as plain data.
 #[expect(
     clippy::large_enum_variant,
@@ -549,10 +305,11 @@ impl SchemeReport {
 
 #[cfg(test)]
 mod tests {
+    use super::bifrost::settings::{self, BifrostError};
     use super::*;
     use crate::ledger::{Ledger, Volume};
     use core::num::NonZeroU32;
-    use units::{Interval, PauseQuanta, PortId};
+    use units::{Bytes, Interval, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 
     /// A byte a nanosecond.
     const RATE: BitRate = BitRate::gigabits(8);

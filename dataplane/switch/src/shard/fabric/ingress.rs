@@ -175,37 +175,6 @@ impl<F: Frame> Fabric<F> {
         (priority, verdict, queue)
     }
 
-    /// The queue of a frame: that of its far port where the egress port has such queues, or else `queue`.
-    #[inline(always)]
-    fn steered(
-        &self,
-        verdict: Verdict,
-        (priority, queue): (Priority, QueueId),
-        descriptor: &Descriptor,
-        frame: &F,
-    ) -> QueueId {
-        match verdict {
-            Verdict::Forward(egress) if self.steered.contains(egress) => {
-                self.steer(egress, priority, descriptor, frame.headers())
-            }
-            _ => queue,
-        }
-    }
-
-    /// The queue of `priority` for the far port of a frame with these `headers`, at a port that has such queues.
-    #[inline(never)]
-    pub(super) fn steer(
-        &self,
-        egress: PortId,
-        priority: Priority,
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> QueueId {
-        let steering = self.egress[egress.index()].steering();
-        let far = steering.zip(descriptor.destination(headers));
-        far.map_or(priority.into(), |(it, address)| it.queue(address, priority))
-    }
-
     /// Wakes the components that sleep until frames come in, and settles the changes of a burst.
     #[inline(always)]
     fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {

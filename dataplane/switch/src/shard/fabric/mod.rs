@@ -11,6 +11,7 @@ mod lscc;
 mod pass;
 mod scheme;
 mod senders;
+mod steering;
 mod watchdog;
 mod way_out;
 

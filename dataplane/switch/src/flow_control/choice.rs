@@ -1,0 +1,98 @@
+//! The choice of a flow control for a port: its settings, and their errors.
+
+use super::bifrost::settings::{self, BifrostError};
+use super::bifrostx;
+use super::capfc::{self, settings::CaPfcError};
+use super::cbfc::settings::{Cbfc, CbfcError};
+use super::p_pfc::{self, settings::PPfcError};
+use super::port_grants;
+use super::relay::{self, settings::RelayError};
+use units::{BitRate, Bytes, PrioritySet};
+
+/// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
+/// every scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum FlowControl {
+    /// XOFF and XON at the thresholds, and nothing else.
+    #[default]
+    Pfc,
+    /// Time slots, announced as pauses.
+    Bifrost(settings::Bifrost),
+    /// Time slots, announced as grants to a peer that speaks them.
+    BifrostX(settings::Bifrost),
+    /// Credits for each priority.
+    Cbfc(Cbfc),
+    /// Pauses ahead of the thresholds, by prediction.
+    PPfc(p_pfc::settings::PPfc),
+    /// Pauses for the ports that congest an egress queue.
+    CaPfc(capfc::settings::CaPfc),
+    /// The pauses that another port receives.
+    Relay(relay::settings::Relay),
+    /// Time slots, announced as grants for each port behind the peer's.
+    PortGrants(port_grants::settings::PortGrants),
+}
+
+/// An error in the settings of a scheme.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FlowControlError {
+    /// An error in the settings of Bifrost.
+    #[error(transparent)]
+    Bifrost(#[from] BifrostError),
+    /// An error in the settings of credits.
+    #[error(transparent)]
+    Cbfc(#[from] CbfcError),
+    /// An error in the settings of P-PFC.
+    #[error(transparent)]
+    PPfc(#[from] PPfcError),
+    /// An error in the settings of CaPFC.
+    #[error(transparent)]
+    CaPfc(#[from] CaPfcError),
+    /// An error in the settings of a relay.
+    #[error(transparent)]
+    Relay(#[from] RelayError),
+}
+
+impl FlowControl {
+    /// Checks the settings on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
+    pub(crate) fn validate(
+        &self,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+    ) -> Result<(), FlowControlError> {
+        match self {
+            Self::Pfc => Ok(()),
+            Self::Bifrost(bifrost) => Ok(bifrost.validate(rate, max_frame, lossless)?),
+            Self::BifrostX(bifrost) => Ok(bifrostx::timed(*bifrost).validate(rate, max_frame, lossless)?),
+            Self::Cbfc(cbfc) => Ok(cbfc.validate(max_frame, lossless)?),
+            Self::PPfc(p_pfc) => Ok(p_pfc.validate(lossless)?),
+            Self::CaPfc(capfc) => Ok(capfc.validate(lossless)?),
+            Self::Relay(relay) => Ok(relay.validate(lossless)?),
+            Self::PortGrants(it) => Ok(bifrostx::timed(it.slots).validate(rate, max_frame, lossless)?),
+        }
+    }
+
+    /// The settings of the slots, where Bifrost, BifrostX or port grants run.
+    pub const fn bifrost(&self) -> Option<&settings::Bifrost> {
+        match self {
+            Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
+            Self::PortGrants(it) => Some(&it.slots),
+            _ => None,
+        }
+    }
+
+    /// The settings of port grants, where they run.
+    pub const fn port_grants(&self) -> Option<&port_grants::settings::PortGrants> {
+        if let Self::PortGrants(it) = self { Some(it) } else { None }
+    }
+
+    /// The settings of credits, where they run.
+    pub const fn cbfc(&self) -> Option<&Cbfc> {
+        if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }
+    }
+
+    /// The settings of a relay, where one runs.
+    pub const fn relay(&self) -> Option<&relay::settings::Relay> {
+        if let Self::Relay(relay) = self { Some(relay) } else { None }
+    }
+}

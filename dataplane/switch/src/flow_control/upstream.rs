@@ -1,0 +1,162 @@
+//! The upstream side of a port: what its peer granted, as a part of the port's gate.
+
+use super::choice::FlowControl;
+use super::sequence::Sequence;
+use super::{bifrostx, cbfc, port_grants};
+use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
+use wire::grants::Message;
+
+/// What a scheme may see of the egress half of its port, on the wire, by priority.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outgoing {
+    /// Bytes that wait.
+    pub waiting: [WireBytes; Priority::COUNT],
+    /// All bytes sent so far.
+    pub sent: [WireBytes; Priority::COUNT],
+    /// Frames that wait in the first queue of each priority.
+    pub in_first: [u64; Priority::COUNT],
+}
+
+/// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the gate has it in a box")]
+pub(crate) enum Upstream {
+    BifrostX(bifrostx::Upstream),
+    Cbfc(cbfc::Upstream),
+    PortGrants(port_grants::Upstream),
+}
+
+/// What it has counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UpstreamCounters {
+    BifrostX(bifrostx::UpstreamCounters),
+    Cbfc(Sequence),
+    PortGrants(port_grants::UpstreamCounters),
+}
+
+impl Upstream {
+    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame`, these `lossless` priorities, and
+    /// `queues` of these priorities; `None` if pauses alone limit it.
+    pub fn new(
+        settings: FlowControl,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority> + Clone,
+    ) -> Option<Box<Self>> {
+        let upstream = match settings {
+            FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
+            FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+            FlowControl::PortGrants(it) => {
+                Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
+            }
+            _ => return None,
+        };
+        Some(Box::new(upstream))
+    }
+
+    /// Applies new settings. Returns whether it takes them over; if not, the port needs another one.
+    pub fn configure(
+        &mut self,
+        settings: FlowControl,
+        rate: BitRate,
+        max_frame: Bytes,
+        lossless: PrioritySet,
+        queues: impl Iterator<Item = Priority>,
+    ) -> bool {
+        match (self, settings) {
+            (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
+            (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
+            (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
+                return it.configure(&new, rate, lossless, queues);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The queues that may not send at `now`. `queues_of` returns those of some priorities.
+    #[inline]
+    pub fn closed(&mut self, now: Nanos, queues_of: impl FnOnce(PrioritySet) -> QueueSet) -> QueueSet {
+        match self {
+            Self::BifrostX(it) => queues_of(it.closed(now)),
+            Self::Cbfc(it) => queues_of(it.closed()),
+            Self::PortGrants(it) => it.closed(now),
+        }
+    }
+
+    /// Whether `queue`, of `priority`, may not send; and the time at which it will if no message comes.
+    #[inline]
+    pub fn closed_until(&self, queue: QueueId, priority: Priority) -> Option<Nanos> {
+        let (closed, until) = match self {
+            Self::BifrostX(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(priority), until)
+            }
+            Self::Cbfc(it) => (it.closed().contains(priority), Nanos::NEVER),
+            Self::PortGrants(it) => {
+                let (closed, until) = it.closed_until();
+                (closed.contains(queue), until)
+            }
+        };
+        closed.then_some(until)
+    }
+
+    /// Charges a frame of `queue`, of `priority`, that leaves at `now`.
+    #[inline]
+    pub fn spend(&mut self, now: Nanos, queue: QueueId, priority: Priority, bytes: WireBytes) {
+        match self {
+            Self::BifrostX(it) => it.spend(now, priority, bytes),
+            Self::Cbfc(it) => it.spend(priority, bytes),
+            Self::PortGrants(it) => it.spend(now, queue, bytes),
+        }
+    }
+
+    /// The port grants that steer frames to queues of far ports, if any do.
+    #[inline]
+    pub fn steering(&self) -> Option<&port_grants::Upstream> {
+        if let Self::PortGrants(it) = self { Some(it).filter(|it| it.steers()) } else { None }
+    }
+
+    /// Notes the queues that hold frames, at a time when none is on its way to a queue.
+    #[inline]
+    pub fn note_waiting(&mut self, waiting: QueueSet) {
+        if let Self::PortGrants(it) = self {
+            it.note_waiting(waiting);
+        }
+    }
+
+    /// Whether `message` has the format of the scheme, and its counter.
+    pub fn understands(&self, message: &Message) -> bool {
+        match (self, message) {
+            (Self::BifrostX(_), Message::Slot(_)) => true,
+            (Self::Cbfc(it), Message::Credit(credit)) => it.counts_as(credit),
+            (Self::PortGrants(_), Message::FarPort(_) | Message::Behind(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Takes a message to a port in `session`. Returns whether its scheme is to hear it: it is new, and in the format
+    /// of the scheme.
+    pub fn receive(&mut self, now: Nanos, message: &Message, session: u32, outgoing: &Outgoing) -> bool {
+        match (self, message) {
+            (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
+            (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
+            (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
+            (Self::PortGrants(it), Message::Behind(page)) => {
+                it.take_page(page, &outgoing.in_first);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> UpstreamCounters {
+        match self {
+            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),
+            Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
+            Self::PortGrants(it) => UpstreamCounters::PortGrants(it.counters()),
+        }
+    }
+}
