@@ -38,4 +38,6 @@ mod notes {
     pub const FAST_CNP_TOLD: Note = Note::numbered(10);
     /// Fast CNPs: the way back to the sender is kept.
     pub const FAST_CNP_WAY: Note = Note::numbered(11);
+    /// Fast CNPs: there was no way to the sender.
+    pub const FAST_CNP_UNREACHABLE: Note = Note::numbered(12);
 }

@@ -9,7 +9,7 @@ use super::supplement::Supplement;
 use super::themis::{Gatekeeper, Lane, Slowly};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Slot, Way};
+use crate::flows::{Flows, Origin, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings, RateLimiting};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
@@ -126,7 +126,9 @@ impl Senders {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
         let Self { flows, limiter, supplement, themis, .. } = self;
         let passes = limiter.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows))
-            && supplement.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows));
+            && supplement.as_mut().is_none_or(|it| {
+                it.receive(now, seen.sighting, flows, || Origin::of(came.0, descriptor, headers))
+            });
         if !passes {
             return Passage::Consumed;
         }
@@ -213,7 +215,7 @@ impl Senders {
             supplement.notify(now, severe, &mut self.flows, &mut send);
         }
         if let Some(fast_cnps) = &mut self.fast_cnps {
-            fast_cnps.notify(&self.flows, send);
+            fast_cnps.notify(&mut self.flows, send);
         }
     }
 }

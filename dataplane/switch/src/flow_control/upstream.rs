@@ -94,10 +94,7 @@ impl Upstream {
                 (closed.contains(priority), until)
             }
             Self::Cbfc(it) => (it.closed().contains(priority), Nanos::NEVER),
-            Self::PortGrants(it) => {
-                let (closed, until) = it.closed_until();
-                (closed.contains(queue), until)
-            }
+            Self::PortGrants(it) => return it.closed_until(queue),
         };
         closed.then_some(until)
     }

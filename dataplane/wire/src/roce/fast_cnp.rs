@@ -166,15 +166,15 @@ impl Frame {
     }
 }
 
-/// Whether `packet`, which starts with its IPv6 header, can be a Fast CNP: its Destination Options come first, and then a
-/// CNP, as far as `packet` holds them. This is a filter for borders. It looks at neither the option nor the ICRC, so that
-/// nothing gets through that another node might take for one.
+/// Whether `packet`, which starts with its IPv6 header, can be a Fast CNP: a CNP behind any extension headers, or extension
+/// headers that cannot be followed to their end, as far as `packet` holds them. This is a filter for borders. It looks at
+/// neither the options nor the ICRC, so that nothing gets through that another node might take for one.
 pub fn is_candidate(packet: &[u8]) -> bool {
     let Ok(ip) = ipv6::View::parse_head(packet, usize::MAX) else { return false };
-    if ip.next_header() != IpProtocol::DESTINATION_OPTIONS {
+    if ip.next_header() == IpProtocol::UDP {
         return false;
     }
-    let Ok(upper) = ip.upper_layer() else { return false };
+    let Ok(upper) = ip.upper_layer() else { return true };
     let datagram = packet.get(upper.offset..).unwrap_or_default();
     let port = datagram.get(2..4).map(|port| [port[0], port[1]]);
     let opcode = datagram.get(udp::HEADER_LEN);

@@ -15,7 +15,7 @@
 pub(crate) mod figures;
 
 use super::lscc::Outgoing;
-use super::notes::{FAST_CNP_TOLD, FAST_CNP_WAY};
+use super::notes::{FAST_CNP_TOLD, FAST_CNP_UNREACHABLE, FAST_CNP_WAY};
 use crate::allowance::Bucket;
 use crate::descriptor::{Descriptor, Network};
 use crate::flows::cnp::{CnpBuilder, WayBack};
@@ -139,7 +139,8 @@ impl FastCnps {
             return true;
         }
         let Some((slot, _)) = flows.find_outgoing(descriptor, headers) else { return true };
-        if !flows.hot(slot).notes.has(FAST_CNP_WAY) {
+        let notes = flows.hot(slot).notes;
+        if !notes.has(FAST_CNP_WAY) || notes.has(FAST_CNP_UNREACHABLE) {
             return true;
         }
         let told = self.take(now, slot, Role::Emitter, flows);
@@ -208,7 +209,7 @@ impl FastCnps {
     }
 
     /// Makes the notifications that are due, as long as `send` takes them.
-    pub fn notify(&mut self, flows: &Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
+    pub fn notify(&mut self, flows: &mut Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
         self.blocked = None;
         let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
         while let Some(&(slot, role)) = self.due.last() {
@@ -227,7 +228,12 @@ impl FastCnps {
                 }
                 Some(Offer::Taken) if role == Role::Proxy => self.counters.translated += 1,
                 Some(Offer::Taken) => self.counters.sent += 1,
-                Some(Offer::Unreachable) | None => self.counters.unreachable += 1,
+                Some(Offer::Unreachable) | None => {
+                    self.counters.unreachable += 1;
+                    // Without a notification, marks must do.
+                    let notes = &mut flows.hot_mut(slot).notes;
+                    notes.set(FAST_CNP_UNREACHABLE, notes.has(FAST_CNP_TOLD));
+                }
             }
             self.due.pop();
         }

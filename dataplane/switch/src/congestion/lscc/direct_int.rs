@@ -109,7 +109,8 @@ impl DirectInt {
         let Some(state) = state else { return true };
         let Packet { now, slot, .. } = packet;
         let told = flows.hot(slot).notes.has(LSCC_DIRECT_INT)
-            && now.since(Nanos(self.last[slot.index()])) < self.interval;
+            && now.since(Nanos(self.last[slot.index()])) < self.interval
+            && flows.is_from(slot, Origin::of(packet.from.0, packet.descriptor, headers));
         let replaced = told || self.make(packet, state, flows, &mut maker, (headers, offset)).is_some();
         if replaced {
             maker.counters.replaced += 1;

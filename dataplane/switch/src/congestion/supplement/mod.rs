@@ -22,7 +22,7 @@ mod states;
 use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Sighting, Slot};
+use crate::flows::{Flows, Origin, Sighting, Slot};
 use crate::program::Supplement as Settings;
 use agenda::Agenda;
 use states::FlowStates;
@@ -120,15 +120,25 @@ impl Supplement {
 
     /// Takes a frame from a receiver, seen as `sighting`. Returns whether it is to be forwarded.
     #[inline]
-    pub fn receive(&mut self, now: Nanos, sighting: Sighting, flows: &mut Flows) -> bool {
+    pub fn receive(
+        &mut self,
+        now: Nanos,
+        sighting: Sighting,
+        flows: &mut Flows,
+        origin: impl FnOnce() -> Origin,
+    ) -> bool {
         match sighting {
-            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows),
+            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows, origin()),
             _ => true,
         }
     }
 
-    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows) -> bool {
-        let Some(slot) = flow else {
+    /// A CNP counts only if it comes from where the receiver's own packets come from. Any other one may be forged, and its
+    /// sender may discard it.
+    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+        let from_receiver =
+            |slot: &Slot| flows.partner(*slot).is_some_and(|back| flows.is_from(back, origin));
+        let Some(slot) = flow.filter(from_receiver) else {
             self.counters.unknown += 1;
             return true;
         };

@@ -36,11 +36,15 @@ impl Scene {
     }
 
     fn flow(&mut self, number: u32) -> Slot {
-        let origin = Origin::new(PortId(1), MacAddress([2, 0, 0, 0, 0, 9]), 0);
+        let origin = Self::origin(9);
         match number < 100 {
             true => self.flows.enter_known(number, self.now, origin, WireBytes(1)),
             false => self.flows.enter_from(number, self.now, origin),
         }
+    }
+
+    fn origin(station: u8) -> Origin {
+        Origin::new(PortId(1), MacAddress([2, 0, 0, 0, 0, station]), 0)
     }
 
     fn mark(&mut self, slot: Slot) {
@@ -50,7 +54,13 @@ impl Scene {
 
     /// Lets a CNP of the receiver come; returns whether it passes.
     fn receiver(&mut self, slot: Slot) -> bool {
-        self.scheme.receive(self.now, Sighting::Notification(Some(slot)), &mut self.flows)
+        self.notified(Some(slot), 9)
+    }
+
+    /// Lets a CNP of `station` come for a flow; returns whether it passes.
+    fn notified(&mut self, flow: Option<Slot>, station: u8) -> bool {
+        let sighting = Sighting::Notification(flow);
+        self.scheme.receive(self.now, sighting, &mut self.flows, || Self::origin(station))
     }
 
     /// Lets time pass, with calls at their deadlines. Returns the times of the CNPs made, since the start.
@@ -173,9 +183,19 @@ fn thinning_alone_passes_one_cnp_of_a_receiver_in_an_interval_and_makes_none() {
         assert_eq!(scene.pass(Interval::from_micros(60)), []);
     }
     assert_eq!(passed, [true, false, true, false, true]);
-    assert!(scene.scheme.receive(scene.now, Sighting::Notification(None), &mut scene.flows));
+    assert!(scene.notified(None, 9));
     let SupplementCounters { passed, unknown, suppressed, .. } = *scene.scheme.counters();
     assert_eq!((passed, unknown, suppressed), (3, 1, 2));
+}
+
+#[test]
+fn a_cnp_that_does_not_come_from_the_receiver_takes_the_place_of_no_other() {
+    let mut scene = Scene::new(|it| it.thinning = Some(Interval::from_micros(100)));
+    let slot = scene.flow(1);
+    assert!(scene.notified(Some(slot), 8), "its sender may discard it");
+    assert!(scene.receiver(slot), "so the true one passes");
+    assert!(!scene.receiver(slot));
+    assert_eq!(scene.scheme.counters().unknown, 1);
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -34,9 +34,11 @@ use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Seen, Sighting, Slot};
 use std::collections::VecDeque;
-use units::{Bytes, Nanos, PortId, Priority};
+use units::{Bytes, Interval, Nanos, PortId, Priority};
 use wire::ip::Ecn;
 
+/// The time after which a sender without a way is tried again.
+const RETRY: Interval = Interval::from_secs(1);
 /// CNPs that can wait for the port of their sender.
 const WAITING: usize = 1 << 10;
 
@@ -128,9 +130,11 @@ impl Gatekeeper {
     }
 
     /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
-    /// slots. CNPs that wait are complete, and stay.
+    /// slots. CNPs that wait belong to former slots, and are forgotten.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
         core::mem::swap(&mut self.states, &mut spare.states);
+        self.waiting.clear();
+        self.blocked = None;
     }
 
     pub fn counters(&self) -> &ThemisCounters {
@@ -179,9 +183,12 @@ impl Gatekeeper {
             }
         };
         let notes = flows.hot(slot).notes;
-        let recent = notes.has(THEMIS_ANSWERED) && now.since(self.states[slot.index()].answered) < interval;
-        let answered = !notes.has(THEMIS_UNREACHABLE)
-            && (recent || self.answer(now, slot, WayBack::of(headers, seen.source_port), flows));
+        let since = now.since(self.states[slot.index()].answered);
+        let recent = notes.has(THEMIS_ANSWERED) && since < interval;
+        // A route may come back.
+        let unreachable = notes.has(THEMIS_UNREACHABLE) && since < RETRY;
+        let answered =
+            !unreachable && (recent || self.answer(now, slot, WayBack::of(headers, seen.source_port), flows));
         if answered {
             set_ecn(headers, descriptor.payload_offset, Ecn::Ect0);
             self.counters.marks_removed += 1;
@@ -202,7 +209,9 @@ impl Gatekeeper {
         self.waiting.push_back((port, slot, cnp));
         self.counters.cnps += 1;
         self.states[slot.index()].answered = now;
-        flows.hot_mut(slot).notes.set(THEMIS_ANSWERED, true);
+        let notes = &mut flows.hot_mut(slot).notes;
+        notes.set(THEMIS_ANSWERED, true);
+        notes.set(THEMIS_UNREACHABLE, false);
         true
     }
 
@@ -242,6 +251,9 @@ impl Gatekeeper {
         let notes = &mut flows.hot_mut(slot).notes;
         let (here, left) = ((lane.port, lane.priority), lane.entered - lane.waiting);
         if notes.has(THEMIS_SLOW) && state.lane != here {
+            // Frames may still wait in the former lane for as long as the flow was slowed down.
+            let over = self.settings.slowing.is_none_or(|it| now >= state.told + it.hold + it.hold);
+            notes.set(THEMIS_SLOW, !over);
             self.counters.not_slowed += 1;
             return None;
         }
@@ -286,7 +298,9 @@ impl Gatekeeper {
                 Offer::Taken => {}
                 Offer::Unreachable => {
                     self.counters.unreachable += 1;
-                    flows.hot_mut(slot).notes.set(THEMIS_UNREACHABLE, true);
+                    let notes = &mut flows.hot_mut(slot).notes;
+                    // A slot that now belongs to another flow has no such note.
+                    notes.set(THEMIS_UNREACHABLE, notes.has(THEMIS_ANSWERED));
                 }
                 Offer::Full { until } => {
                     self.blocked = Some(until);

@@ -11,8 +11,13 @@ impl EgressPort {
         self.slow = settings.slow.map_or([None; Priority::COUNT], |slow| slow.queues);
         for (id, queue) in QueueSet::first(self.queues.len()).iter().zip(&mut self.queues) {
             let limit = settings.slow.and_then(|slow| slow.limit_of(id));
-            let Slow { entered, behind, .. } = queue.slow.unwrap_or_default();
+            // Frames that came in before the queue was slow count as well.
+            let entered = queue.counters.transmitted.frames + queue.fifo.length() as u64;
+            let Slow { entered, behind, .. } = queue.slow.unwrap_or(Slow { entered, ..Slow::default() });
             queue.slow = limit.map(|Bytes(limit)| Slow { limit, entered, behind });
+            if queue.slow.is_none() {
+                self.barred = self.barred.without(id);
+            }
         }
     }
 

@@ -122,10 +122,14 @@ impl Upstream {
         self.closed.union(self.directory.held())
     }
 
-    /// The queues that may not send, and the time at which they will if no message comes.
+    /// Whether `queue` may not send, and the time at which it will if no message comes. A queue that waits for frames in
+    /// front of it is released when these leave.
     #[inline]
-    pub fn closed_until(&self) -> (QueueSet, Nanos) {
-        (self.closed.union(self.directory.held()), self.term.silent_at())
+    pub fn closed_until(&self, queue: QueueId) -> Option<Nanos> {
+        if self.closed.contains(queue) {
+            return Some(self.term.silent_at());
+        }
+        self.directory.held().contains(queue).then_some(Nanos::NEVER)
     }
 
     #[cold]

@@ -46,10 +46,12 @@ impl Flows {
         slot
     }
 
-    /// As [`Flows::enter_from`], for a flow that has sent `sent`. The queue pair that sends it is known.
+    /// As [`Flows::enter_from`], for a flow that has sent `sent`. The queue pair that sends it is known, and responses come
+    /// from the same origin.
     pub fn enter_known(&mut self, qp: u32, now: Nanos, origin: Origin, sent: WireBytes) -> Slot {
         let slot = self.enter_from(qp, now, origin);
         let back = self.enter_half(Y_TO_X, qp, now);
+        resolver::pin(&mut self.table, back, origin);
         self.table.pair(slot, back);
         self.table.hot_mut(slot).count(sent);
         slot

@@ -76,7 +76,7 @@ impl<F: Frame> Fabric<F> {
             decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
         }
         let (priority, verdict, queue) = decision;
-        let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
+        let queue = self.steered(verdict, queue, &descriptor, &frame);
         let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
         if let Passage::Slowed(slot) = passage {
             arrival.queue = self.slowly(slot, verdict, &arrival);
@@ -130,7 +130,7 @@ impl<F: Frame> Fabric<F> {
                 decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
             }
             let (priority, verdict, queue) = decision;
-            let queue = self.steered(verdict, (priority, queue), &descriptor, &frame);
+            let queue = self.steered(verdict, queue, &descriptor, &frame);
             let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
             if let Passage::Slowed(slot) = passage {
                 // The choice depends on what waits, frames of the run among it.
@@ -381,7 +381,6 @@ impl<F: Frame> Fabric<F> {
 
     /// Sends a copy through every other port; the last one gets the frame itself.
     fn flood(&mut self, arrival: Arrival<'_>, frame: F) {
-        let arrival = Arrival { queue: arrival.priority.into(), ..arrival };
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
         let Some(last) = others.next_back() else {
@@ -393,14 +392,21 @@ impl<F: Frame> Fabric<F> {
             let counters = &mut self.ingress[arrival.port.index()].counters;
             counters.copies[arrival.priority.index()].count(arrival.length);
             match frame.duplicate() {
-                Some(copy) => self.admit(arrival, egress, copy),
+                Some(copy) => self.admit(self.copied(arrival, egress, &copy), egress, copy),
                 None => {
                     let Arrival { port, priority, length, .. } = arrival;
                     self.ingress[port.index()].count_drop(priority, DropReason::NoBuffer, length);
                 }
             }
         }
-        self.admit(arrival, last, frame);
+        self.admit(self.copied(arrival, last, &frame), last, frame);
+    }
+
+    /// `arrival` of a copy for `egress`, in the queue in which later frames to the same destination wait.
+    fn copied<'a>(&self, arrival: Arrival<'a>, egress: PortId, frame: &F) -> Arrival<'a> {
+        let first = arrival.priority.into();
+        let queue = self.steered(Verdict::Forward(egress), first, arrival.descriptor, frame);
+        Arrival { queue, ..arrival }
     }
 
     /// Drops a frame without a priority of its own. It counts under the default priority.

@@ -242,10 +242,9 @@ impl<F: Frame> Fabric<F> {
 
     /// Chooses the queue of a frame that another shard has handed over: it could not know the far ports.
     fn steer_handed_over(&self, queued: &mut Queued<F>) {
-        let gate = &self.egress[queued.egress.index()].gate;
-        let (headers, priority) = (queued.frame.headers(), gate.pauses.priority(queued.queue));
+        let headers = queued.frame.headers();
         if let Some(descriptor) = Descriptor::parse(headers, queued.length()) {
-            queued.queue = self.steer(queued.egress, priority, &descriptor, headers);
+            queued.queue = self.steer(queued.egress, queued.queue, &descriptor, headers);
         }
     }
 

@@ -110,7 +110,9 @@ impl<F: Frame> Fabric<F> {
         let Arrival { now, port, priority, queue: usual, .. } = *arrival;
         let Verdict::Forward(egress) = verdict else { return usual };
         let to = &mut self.egress[egress.index()];
-        let slow = to.slow_queue(priority).filter(|_| self.owned.contains(egress));
+        // A frame that bounced stays in the queue of its isolated priority.
+        let may_change = self.owned.contains(egress) && usual == priority.into();
+        let slow = to.slow_queue(priority).filter(|_| may_change);
         let (Some((slow, entered)), Some(senders)) = (slow, &mut self.senders[port.index()]) else {
             return usual;
         };
