@@ -304,7 +304,9 @@ pub enum ProblemKind {
     ArgumentOfKey { argument: &'static str, key: &'static str },
     #[error("core {core} is not in dpdk.cores, which lists {cores}")]
     CoreUnlisted { core: usize, cores: String },
-    #[error("is not the core of port {from}, whose pauses this port passes on; both need one core")]
+    #[error(
+        "is not the core of port {from}, whose pauses this port passes on; put both ports on the same core"
+    )]
     RelayApart { from: String },
     #[error("{}", load.behind())]
     CoreBehind { load: Box<CoreLoad> },

@@ -20,7 +20,7 @@ table! {
         threshold: At<Option<Bytes>>, required("threshold = \"1MB\"");
         /// The time without a CNP after which senders raise their rates. The port sends the CNP that is missing then, so set it to the timer of the NICs or a little less
         increase_timer: At<Interval>, within(SPANS), default(INCREASE_TIMER);
-        /// For this long after a marked packet its flow counts as congested, and more than `increase_timer`. With less than the time to its next marked packet, its rate rises in between
+        /// A flow counts as congested for this long after a marked packet. Must be more than `increase_timer`. With less than the time to its next marked packet, its rate rises in between
         mark_lasts: At<Interval>, auto("`ageing`: as long as the queue is severely congested");
         /// The port passes on one CNP of its receivers per flow in this time; `"none"` passes all. At most `increase_timer`
         thinning: At<Spacing>, default(Spacing(None));

@@ -118,7 +118,7 @@ impl LinkDelays {
                 it.told = Some(now);
                 let DelayBounds { least, most } = bounds;
                 tracing::warn!(
-                    "port {}: the link delay of {refused} is not believed, as it is not within port.link_delay.least = {least} and most = {most}; the headroom stays as it is",
+                    "port {}: the link delay of {refused} is refused: it is outside port.link_delay.least = {least} to most = {most}; the headroom stays as it is",
                     gateway.program.port(port).name
                 );
             }

@@ -10,11 +10,11 @@ use crate::value::Spacing;
 table! {
     /// THEMIS on the port of a long link.
     ThemisDecl {
-        /// The port answers outgoing packets with a congestion mark by a CNP to their sender, one per flow in this time, and removes the mark. `"none"` leaves marks alone, as LSCC on the same port wants it
+        /// The port answers outgoing packets with a congestion mark by a CNP to their sender, one per flow in this time, and removes the mark. `"none"` leaves marks alone, which LSCC on the same port requires
         cnp_interval: At<Spacing>, default(Spacing(Some(Interval::from_micros(5))));
-        /// The rate at which the gateway sends on flows that their receivers on this side complain of: all flows of a priority together, at each of its other ports. `"none"` slows no flow down
+        /// The rate at which the gateway forwards flows about which their receivers on this side sent CNPs: all flows of a priority together, at each of its other ports. `"none"` slows no flow down
         slow_rate: At<Option<BitRate>>, auto("a sixteenth of the port's rate");
-        /// How long after such a complaint a flow is slow: until its sender can have reacted
+        /// How long a flow stays slow after such a CNP: until its sender can have reacted
         slow_hold: At<Interval>, within(SPANS), auto("the round trip");
         /// The bytes that wait for `slow_rate` at one port and priority. Beyond, frames leave at the rate of the link
         slow_limit: At<Bytes>, default(Bytes(1_000_000));

@@ -10,7 +10,7 @@ use wire::ptp::{Body, Message, PortIdentity, Timestamp};
 const ALLOWED_LOST: u32 = 9;
 /// Successive requests with several answers after which the delay is unknown (clause 11.2.2).
 const ALLOWED_DOUBTFUL: u32 = 2;
-/// The longest delay that a link can have: once around the equator takes 202 ms in a fibre.
+/// The longest delay that a link can have: once around the equator takes 202 ms in a fibre; this leaves a margin.
 const LONGEST: Interval = Interval::from_millis(250);
 /// The greatest difference between two clocks of 802.1AS, 100 ppm off each (clause B.1.1), in billionths.
 const MOST_DRIFT: i128 = 200_000;

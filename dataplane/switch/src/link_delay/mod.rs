@@ -24,8 +24,8 @@ use wire::ptp::{Body, Message, PortIdentity};
 /// The measurement on a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkDelayReport {
-    /// The delay of the link, one way: what the last exchanges agree on. `None` until there are eight, and once the
-    /// other end has not answered ten requests.
+    /// The delay of the link, one way: what the last exchanges agree on. `None` before eight exchanges, and after ten
+    /// unanswered requests.
     pub delay: Option<Interval>,
     /// The delay of the last exchange.
     pub last_delay: Option<Interval>,

@@ -38,10 +38,12 @@ pub struct FastCnp {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FastCnpError {
     /// LSCC on the same port.
-    #[error("LSCC sends CNPs of its own to the same senders, so one could get two")]
+    #[error(
+        "a sender could get two CNPs, because LSCC on this port notifies the same senders; remove one of them"
+    )]
     BesideLscc,
     /// An IPv4 prefix.
-    #[error("{prefix} is no IPv6 prefix; Fast CNPs are for IPv6 alone")]
+    #[error("{prefix} is not an IPv6 prefix; Fast CNPs are for IPv6 alone")]
     Capable {
         /// As configured.
         prefix: IpNet,
@@ -70,7 +72,7 @@ pub enum FastCnpError {
     )]
     MarkAtEnqueue,
     /// A table of no size, or too large.
-    #[error("a table of {flows} flows is out of range; expected 1 to {most}")]
+    #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
     Flows {
         /// As configured.
         flows: u32,

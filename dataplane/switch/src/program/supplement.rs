@@ -84,7 +84,7 @@ pub enum SupplementError {
         most: Interval,
     },
     /// A table of no size, or too large.
-    #[error("a table of {flows} flows is out of range; expected 1 to {most}")]
+    #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
     Flows {
         /// As configured.
         flows: u32,

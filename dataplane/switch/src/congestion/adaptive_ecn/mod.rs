@@ -2,11 +2,12 @@
 //!
 //! Low thresholds keep queues and so the latency of short flows low; high ones keep the link busy for long flows (IEEE
 //! 802 Nendica report, "The Lossless Network for Data Centers", section "Intelligent ECN threshold optimization"). The
-//! report has a model that learns. Here it is a rule with three lines, from three of the inputs that it names: the ports
-//! that feed the queue (incast ratio), the growth of the queue, and bytes sent.
+//! report has a model that learns. Here it is a rule with three lines. Two of its inputs are the report's: the ports that
+//! feed the queue (incast ratio) and the growth of the queue. In place of the third, the mix of mice and elephants, it
+//! looks at how busy the link is.
 //!
-//! No timer of its own: it looks when frames leave, at most once in an interval. An idle port therefore costs nothing,
-//! and bounds that leave no room give what fixed thresholds give, to the byte.
+//! It has no timer; it looks when frames leave, at most once in an interval. An idle port therefore costs nothing, and
+//! bounds that leave no room give what fixed thresholds give, to the byte.
 
 pub(crate) mod figures;
 
@@ -35,7 +36,7 @@ pub struct AdaptiveEcnReport {
 }
 
 impl AdaptiveEcnReport {
-    /// Both together: all changes, and the lowest thresholds.
+    /// The sum of both: all changes, and the lowest thresholds.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

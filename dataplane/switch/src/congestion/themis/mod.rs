@@ -7,14 +7,14 @@
 //! - *Proactive notification*: a data packet that goes out with a congestion mark met congestion in the data center of its
 //!   sender. The gateway notifies the sender at once, and removes the mark.
 //! - *Temporary reaction*: a CNP that goes out belongs to a flow from the far side that met congestion in this data center.
-//!   Until its sender can have reacted, the gateway sends the flow on slowly, through a queue with a limited rate.
+//!   Until its sender can have reacted, the gateway delays the flow's data, in a queue with a limited rate.
 //!
 //! Differences from the public code:
 //!
-//! - There a packet of such a flow passes a loop of the chip once more with each CNP, so slow flows share a loop whose rate
-//!   falls to a 64th. Here they share a queue of constant rate for each port and priority.
-//! - There the slowing ends 500 us after the last CNP. Here it ends after a round trip of the link, when the sender's
-//!   reaction can be here.
+//! - In the public code a packet of such a flow passes a loop of the chip once more with each CNP, so slow flows share a
+//!   loop whose rate falls to a 64th. In this code they share a queue of constant rate for each port and priority.
+//! - In the public code the slowing ends 500 us after the last CNP. In this code it ends after a round trip of the link,
+//!   when the sender's reaction can be here.
 //! - The slow queue has a limit, because its frames are charged to the port of the long link: beyond it, the rate does not
 //!   apply.
 

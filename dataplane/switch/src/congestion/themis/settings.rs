@@ -85,7 +85,7 @@ pub enum ThemisError {
     )]
     BesideFarPorts,
     #[error(
-        "the slow queue {queue} of priority {priority} is none of the port's further queues with a rate limit"
+        "the slow queue {queue} of priority {priority} is not one of the port's additional queues, or has no rate limit"
     )]
     SlowQueue { queue: QueueId, priority: Priority },
 }

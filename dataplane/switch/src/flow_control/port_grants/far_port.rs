@@ -74,7 +74,7 @@ impl FarPort {
             most,
             slots,
             span: round_trip + slot,
-            // Those of a round trip, of the running slot, and one that is expiring.
+            // Grants of one round trip, the running slot, and one that is expiring.
             grants: VecDeque::with_capacity(slots as usize + 3),
             incoming: 0,
             totals,

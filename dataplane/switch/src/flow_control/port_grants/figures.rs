@@ -50,7 +50,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 Figure::gauge("destinations", |it| Some(received(it)?.directory.destinations.into())).shown(
                     "port_grants_destinations",
                     "destinations",
-                    "Destinations that the other end has told to be behind its ports.",
+                    "Destinations that the other end has announced behind its ports.",
                 ),
             ],
         },
@@ -58,7 +58,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
     now: &[],
     metrics: &[Metric {
         name: "port_grants_frames_sent",
-        help: "Messages sent: grants, others without any, and pages of destinations.",
+        help: "Messages sent: grants, other messages without grants, and pages of destinations.",
         samples: Samples::By(
             "kind",
             &[("grant", "sent.grants", &[]), ("other", "sent.others", &[]), ("page", "sent.pages", &[])],

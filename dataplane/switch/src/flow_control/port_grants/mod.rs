@@ -1,10 +1,10 @@
 //! Port grants: one slow receiver behind the far gateway must not stop the whole long link.
 //!
-//! Ours; no paper has it. Both ends of a link are gateways of this project. The far end grants bytes for each slot, as
+//! This scheme is our own. Both ends of a link are gateways of this project. The far end grants bytes for each slot, as
 //! BifrostX does: in all, within Bifrost's bound, and for each of its ports, within a bound of that port
 //! (`FarPort`). It also tells which destinations are behind which of its ports (`Behind`). The near end has a queue for
 //! each far port and lossless priority, looks up the far port of each frame (`Directory`), and spends the grants queue by
-//! queue (`Upstream`). What is for a slow port waits there, and leaves the link to the others.
+//! queue (`Upstream`). Traffic for a slow port waits in its own queue, and the link stays free for the rest.
 //!
 //! `docs/port-grants.md` has the rule, its proof and its limits. Slots, handshake and fallback are those of
 //! [BifrostX](super::bifrostx); only what each message grants beside its total differs.

@@ -21,7 +21,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
             Figure::counter("expired", |it| Some(report(it)?.expired.into())).shown(
                 "relay_expired",
                 "expired",
-                "Of these, pauses that ran out and were not resumed.",
+                "Pauses of these that expired without a resume.",
             ),
         ],
     }],

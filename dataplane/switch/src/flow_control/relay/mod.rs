@@ -10,8 +10,8 @@
 //!   refreshes of its own. A pause that runs out ends like one that is resumed.
 //! - A pause is not in force while the watchdog of the other port drops or sends frames in spite of it.
 //! - The port obeys what it passes on, so frames gather in the group of this port. They are never more than arrive in a
-//!   round trip of its link: what may come in at a time is what could leave a round trip ago. XOFF stands there,
-//!   and acts only if pauses are lost.
+//!   round trip of its link: frames that arrive now could have left a round trip ago. XOFF stands there, and acts only if
+//!   pauses are lost.
 //!
 //! Pauses never return through the port that they came in by, so two relays at one link send none in a circle.
 
@@ -28,9 +28,9 @@ use units::{Nanos, PortId, Priority, PrioritySet};
 /// Counters of a relay on one port, as plain data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayReport {
-    /// Pauses of the other port that it began to pass on, by priority and not by frame.
+    /// Pauses of the other port that it began to pass on, counted per priority, not per frame.
     pub passed_on: u64,
-    /// Of these, pauses that ran out and were not resumed.
+    /// Pauses of these that expired without a resume.
     pub expired: u64,
 }
 

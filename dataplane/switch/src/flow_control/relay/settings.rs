@@ -51,10 +51,12 @@ pub enum RelayError {
         from: PortId,
     },
     /// The port would pass pauses back to the one that sent them.
-    #[error("a relay passes on the pauses of another port; expected the other port of its pair")]
+    #[error(
+        "a relay cannot pass pauses back to the port that received them; name the other port of its pair"
+    )]
     Itself,
     /// Three ports are tied together.
-    #[error("a relay joins two ports; expected no third port to pass on pauses of this pair")]
+    #[error("a relay joins two ports, and a third one names a port of this pair; give it a pair of its own")]
     NotAPair,
 }
 
