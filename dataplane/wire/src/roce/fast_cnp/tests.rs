@@ -119,6 +119,24 @@ fn a_packet_without_exactly_one_option_with_an_address_is_refused() {
 }
 
 #[test]
+fn a_border_takes_a_cnp_behind_other_extension_headers_as_well() {
+    // Hop-by-Hop Options with a PadN in front, and then so many that nobody follows them.
+    for (count, known) in [(1, true), (9, true)] {
+        let mut packet = bytes().split_off(14);
+        let first = core::mem::replace(&mut packet[6], 0);
+        for number in 0..count {
+            let next = if number == 0 { first } else { 0 };
+            packet.splice(40..40, [next, 0, 1, 4, 0, 0, 0, 0]);
+        }
+        assert!(parse(&packet).is_err());
+        assert_eq!(is_candidate(&packet), known, "{count} headers");
+    }
+    let mut plain = bytes().split_off(14);
+    plain[6] = 6;
+    assert!(!is_candidate(&plain), "TCP");
+}
+
+#[test]
 fn what_is_not_a_whole_cnp_behind_destination_options_is_refused() {
     let original = bytes().split_off(14);
     for length in 0..original.len() {
