@@ -1,4 +1,4 @@
-//! The message of grants for far ports: that of a [slot](super::slot), with bytes for each port behind the sender instead
+//! The message of grants for far ports: that of a [`slot`](super::slot), with bytes for each port behind the sender instead
 //! of each priority. `docs/port-grants.md` shows its bytes.
 
 use units::WireBytes;
