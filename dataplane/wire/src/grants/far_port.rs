@@ -1,5 +1,5 @@
-//! The message of grants for far ports: that of a [`slot`](super::slot), with bytes for each port behind the sender instead
-//! of each priority. `docs/port-grants.md` shows its bytes.
+//! The message of grants for far ports: that of a [slot](super::slot::Message), with bytes for each port behind the sender
+//! instead of each priority. `docs/port-grants.md` shows its bytes.
 
 use units::WireBytes;
 
