@@ -133,11 +133,13 @@ impl Supplement {
         }
     }
 
-    /// A CNP counts only if it comes from where the receiver's own packets come from. Any other one may be forged, and its
-    /// sender may discard it.
+    /// A CNP counts only if it comes from where the receiver's responses come from, if any have come. Any other one may be
+    /// forged, and its sender may discard it.
     fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
-        let from_receiver =
-            |slot: &Slot| flows.partner(*slot).is_some_and(|back| flows.is_from(back, origin));
+        let responses_from = |back| flows.cold(back).origin();
+        let from_receiver = |slot: &Slot| {
+            flows.partner(*slot).is_some_and(|back| responses_from(back).is_none_or(|it| it == origin))
+        };
         let Some(slot) = flow.filter(from_receiver) else {
             self.counters.unknown += 1;
             return true;

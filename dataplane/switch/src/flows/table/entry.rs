@@ -380,7 +380,7 @@ const _: () = assert!(size_of::<Cold>() <= 48);
 
 impl Cold {
     /// The origin of packets, if it is known.
-    pub(in crate::flows) fn origin(&self) -> Option<Origin> {
+    pub(crate) fn origin(&self) -> Option<Origin> {
         let origin = Origin::new(self.ingress, self.source, self.tag.vlan());
         self.flags.has(Flags::PINNED).then_some(origin)
     }
