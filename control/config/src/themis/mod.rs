@@ -74,7 +74,10 @@ pub(crate) fn in_force(themis: &Themis) -> ThemisDecl {
 /// The keys at fault, the likeliest first.
 pub(crate) const fn keys_at_fault(error: &ThemisError) -> &'static [&'static str] {
     match error {
-        ThemisError::Idle | ThemisError::CnpInterval { .. } | ThemisError::BesideLscc => &["cnp_interval"],
+        ThemisError::Idle
+        | ThemisError::CnpInterval { .. }
+        | ThemisError::BesideLscc
+        | ThemisError::BesideNotifier { .. } => &["cnp_interval"],
         ThemisError::Hold => &["slow_hold"],
         ThemisError::Limit => &["slow_limit"],
         ThemisError::Flows { .. } => &["flows"],

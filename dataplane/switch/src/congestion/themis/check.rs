@@ -28,7 +28,7 @@ impl Themis {
     /// Checks THEMIS on `port`.
     ///
     /// # Errors
-    /// [`ThemisError`] for what is out of range or has no effect, and beside LSCC.
+    /// [`ThemisError`] for what is out of range or has no effect, and beside another scheme that answers the same marks.
     pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
         let Self { cnp_interval, slowing, flows, ageing, .. } = *self;
         if let Some(interval) = cnp_interval {
@@ -37,6 +37,12 @@ impl Themis {
             }
             if port.lscc.is_some() {
                 return Err(ThemisError::BesideLscc);
+            }
+            let supplements = port.supplement.is_some_and(|it| it.threshold.is_some());
+            let fast_cnps = port.fast_cnp.as_ref().is_some_and(|it| it.accept || it.source.is_some());
+            let others = [("supplement", supplements), ("fast_cnp", fast_cnps)];
+            if let Some((table, _)) = others.into_iter().find(|(_, notifies)| *notifies) {
+                return Err(ThemisError::BesideNotifier { table });
             }
         }
         match slowing {

@@ -1,0 +1,67 @@
+//! Which schemes of a port may stand beside each other, and what is said of those that may not.
+
+use config::parse;
+
+/// Every flow control of a long link.
+const FLOW_CONTROLS: [&str; 8] =
+    ["pfc", "bifrost", "bifrostx", "port-grants", "cbfc", "p-pfc", "capfc", "relay"];
+
+const LSCC: &str = "[port.lscc]\nlocal = \"10.255.0.1\"\npeer = \"10.255.0.2\"\nkey = \"none\"\n";
+const DIRECT_INT: &str = "direct = \"int\"\n";
+const THEMIS: &str = "[port.themis]\n";
+const WITHOUT_CNPS: &str = "cnp_interval = \"none\"\n";
+const SUPPLEMENT: &str = "[port.supplement]\nthreshold = \"10MB\"\n";
+const THINNING: &str = "[port.supplement]\nthreshold = \"none\"\nthinning = \"100us\"\n";
+const FAST_CNP: &str = "[port.fast_cnp]\naccept = true\n";
+const LINK_DELAY: &str = "[port.link_delay]\n";
+
+/// What is wrong with a gateway whose long port has `flow_control` and the tables in `schemes`; nothing if it is valid.
+fn errors(flow_control: &str, schemes: &[&str]) -> String {
+    let text = format!(
+        "[buffer]\nshared = \"64MB\"\negress_lossy = \"1MB\"\n\
+         [[port]]\nname = \"dc0\"\nrate = \"100G\"\ndistance = \"100m\"\nlossless = [{{ priorities = [3] }}]\n\
+         [[port]]\nname = \"lh0\"\nrate = \"100G\"\ndistance = \"80km\"\nflow_control = \"{flow_control}\"\n\
+         lossless = [{{ priorities = [3] }}]\n{}",
+        schemes.concat()
+    );
+    parse(&text, "gateway.toml").map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+#[test]
+fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
+    let valid: [&[&str]; 9] = [
+        &[],
+        &[LSCC],
+        &[LSCC, DIRECT_INT],
+        &[THEMIS],
+        &[SUPPLEMENT],
+        &[FAST_CNP],
+        &[LINK_DELAY],
+        // The one answers marks, the other slows flows down or thins CNPs.
+        &[LSCC, THEMIS, WITHOUT_CNPS],
+        &[THEMIS, THINNING],
+    ];
+    for flow_control in FLOW_CONTROLS {
+        for schemes in valid {
+            assert_eq!(errors(flow_control, schemes), "", "{flow_control} {schemes:?}");
+        }
+    }
+}
+
+#[test]
+fn schemes_that_would_notify_a_sender_twice_are_refused_with_the_reason() {
+    let refused: [(&[&str], &str); 6] = [
+        (&[LSCC, THEMIS], "LSCC and THEMIS would both answer a congestion mark of the same packet"),
+        (&[THEMIS, SUPPLEMENT], "because [port.supplement] notifies the same senders"),
+        (&[THEMIS, FAST_CNP], "because [port.fast_cnp] notifies the same senders"),
+        (&[LSCC, SUPPLEMENT], "LSCC sends CNPs of its own, so a sender could get two"),
+        (&[LSCC, FAST_CNP], "because LSCC on this port notifies the same senders"),
+        (&[SUPPLEMENT, FAST_CNP], "Fast CNPs of the port go to the same senders, so one could get two"),
+    ];
+    for flow_control in FLOW_CONTROLS {
+        for (schemes, reason) in refused {
+            let errors = errors(flow_control, schemes);
+            assert!(errors.contains(reason), "{flow_control} {schemes:?}: {errors}");
+        }
+    }
+}
