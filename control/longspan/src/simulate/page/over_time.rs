@@ -184,11 +184,16 @@ mod tests {
     #[test]
     fn the_figures_of_schemes_are_those_of_their_lists() {
         let titles: Vec<_> = listed().map(|kind| kind.title).collect();
+        // Those of the last list come first.
         assert_eq!(
             titles[..4],
+            ["Supplemental CNPs", "THEMIS CNPs", "THEMIS slowed frames", "Adaptive Kmin"]
+        );
+        assert_eq!(
+            titles[4..8],
             ["LSCC pseudo-queue", "LSCC advertised rate", "LSCC received rate", "LSCC direct CNPs"]
         );
-        assert_eq!(titles[4..], ["Bifrost virtual incoming bytes", "Bifrost grant per slot"]);
+        assert_eq!(titles[8..], ["Bifrost virtual incoming bytes", "Bifrost grant per slot"]);
     }
 
     #[test]

@@ -72,11 +72,10 @@ impl<F: Frame> Fabric<F> {
             return false;
         }
         let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-        if let Some(bounces) = program.bounces(port) {
-            decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
+        if self.detours(port, program) {
+            decision = self.detour(port, program, decision, &descriptor, &mut frame);
         }
         let (priority, verdict, queue) = decision;
-        let queue = self.steered(verdict, queue, &descriptor, &frame);
         let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
         if let Passage::Slowed(slot) = passage {
             arrival.queue = self.slowly(slot, verdict, &arrival);
@@ -103,7 +102,7 @@ impl<F: Frame> Fabric<F> {
         mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
         let (settings, with_flows) = (program.port(port), program.keeps_flows());
-        let bounces = program.bounces(port);
+        let detours = self.detours(port, program);
         let (mut run, mut carries_data) = (None::<Run>, false);
         for mut frame in burst.drain(..) {
             let length = frame.length();
@@ -126,11 +125,10 @@ impl<F: Frame> Fabric<F> {
             }
             carries_data = true;
             let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-            if let Some(bounces) = bounces {
-                decision = self.bounce(port, bounces, decision, &descriptor, &mut frame);
+            if detours {
+                decision = self.detour(port, program, decision, &descriptor, &mut frame);
             }
             let (priority, verdict, queue) = decision;
-            let queue = self.steered(verdict, queue, &descriptor, &frame);
             let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
             if let Passage::Slowed(slot) = passage {
                 // The choice depends on what waits, frames of the run among it.

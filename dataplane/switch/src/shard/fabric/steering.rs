@@ -1,15 +1,40 @@
-//! The queues of far ports: the choice of one for each frame.
+//! Frames that do not wait in the queue of their priority: those that bounce, and those for far ports.
 
 use super::Fabric;
+use super::ingress::Decision;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
+use crate::program::Program;
 use units::{PortId, QueueId};
 
 impl<F: Frame> Fabric<F> {
+    /// Whether frames that come in through `port` may wait in another queue than that of their priority. It is asked once
+    /// for each burst.
+    #[inline]
+    pub(super) fn detours(&self, port: PortId, program: &Program) -> bool {
+        !self.steered.is_empty() || program.bounces(port).is_some()
+    }
+
+    /// Takes a frame that came in through `port` out of its priority if it bounces, and gives it the queue of its far port.
+    #[inline(never)]
+    pub(super) fn detour(
+        &mut self,
+        port: PortId,
+        program: &Program,
+        mut decision: Decision,
+        descriptor: &Descriptor,
+        frame: &mut F,
+    ) -> Decision {
+        if let Some(bounces) = program.bounces(port) {
+            decision = self.bounce(port, bounces, decision, descriptor, frame);
+        }
+        let (priority, verdict, queue) = decision;
+        (priority, verdict, self.steered(verdict, queue, descriptor, frame))
+    }
+
     /// The queue of a frame: that of its far port and of the priority of `queue` where the egress port has such queues, or
     /// else `queue`.
-    #[inline(always)]
     pub(super) fn steered(
         &self,
         verdict: Verdict,
@@ -27,7 +52,6 @@ impl<F: Frame> Fabric<F> {
 
     /// The queue for the far port of a frame with these `headers`, at a port that has such queues. A frame that bounced has
     /// the queue of its isolated priority, and so have the others of the priority of `queue`.
-    #[inline(never)]
     pub(super) fn steer(
         &self,
         egress: PortId,
