@@ -15,7 +15,7 @@ const THINNING: &str = "[port.supplement]\nthreshold = \"none\"\nthinning = \"10
 const FAST_CNP: &str = "[port.fast_cnp]\naccept = true\n";
 const LINK_DELAY: &str = "[port.link_delay]\n";
 
-/// What is wrong with a gateway whose long port has `flow_control` and the tables in `schemes`; nothing if it is valid.
+/// The errors of a gateway whose long port has `flow_control` and the tables in `schemes`; empty if it is valid.
 fn errors(flow_control: &str, schemes: &[&str]) -> String {
     let text = format!(
         "[buffer]\nshared = \"64MB\"\negress_lossy = \"1MB\"\n\

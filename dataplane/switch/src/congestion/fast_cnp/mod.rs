@@ -53,7 +53,7 @@ pub struct FastCnpCounters {
     pub unreachable: u64,
 }
 
-/// What is to be made.
+/// The kind of notification to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Emitter,

@@ -19,7 +19,7 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
-    /// What is behind a gateway, for the other end of the link at `long`: of all destinations, those that one port alone
+    /// The destinations behind a gateway, for the other end of the link at `long`: of all, those that one port alone
     /// of `reached` leads to, for `far_ports` ports at most. A port that shares all of its destinations with others, as
     /// equal paths do, has no grants of its own.
     pub fn new(

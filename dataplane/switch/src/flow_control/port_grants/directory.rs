@@ -24,7 +24,7 @@ const PROBES: usize = 16;
 /// The most lengths of prefixes, of IPv4 and IPv6 alike, since each costs a look-up.
 const LENGTHS: usize = 8;
 
-/// What was taken of the pages.
+/// Counters of the pages taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectoryCounters {
     /// Pages that came in.

@@ -102,7 +102,7 @@ impl Scene {
         header.passed
     }
 
-    /// What is given out, to ports that all answer so.
+    /// Offers all that waits to ports that answer `offer`. Returns the frames, and the time of the next try.
     fn given(&mut self, offer: Offer) -> (Vec<(PortId, Frame)>, Option<Nanos>) {
         let mut given = Vec::new();
         let until = self.direct_int.send(&mut self.counters, &mut |port, notification| {
