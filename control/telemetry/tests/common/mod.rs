@@ -427,6 +427,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         reloads: ReloadsReport { applied: 3, refused: 1 },
         covered_delays: vec![None, Some(COVERED)],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
+        ledger: shard.ledger(),
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
     })
