@@ -386,7 +386,6 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         }
     }
     (inspections[0].pools, inspections[1].pools) = (shard.pools(), PoolReport::default());
-    inspections[1].port.watchdog.clone_from(shard.watchdog_events());
     inspections[0].port.watchdog = Default::default();
     inspections[1].emulation = EmulationCounters {
         in_flight: 7,
