@@ -13,13 +13,18 @@ import sys
 BACK = {"down": 25_000_000, "silent": 1_520_000_000}
 BEFORE = (10_000_000, 20_000_000)
 WINDOW = 1_000_000
-SENT = "gw-east.gw-west.sent_bps"
 
 
-def rates(file):
-    """The rate of the long link at each sample."""
+def ends(of):
+    """The names of the switches at the ends of the long link: gateways, or relays beside them."""
+    kind = "relay" if "link.long.relay-east.mean_bps" in of else "gw"
+    return f"{kind}-east", f"{kind}-west"
+
+
+def rates(file, sent):
+    """The rate of the long link at each sample, by the name of its column."""
     with file.open(encoding="utf-8", newline="") as lines:
-        return [(int(row["time_ns"]), float(row[SENT])) for row in csv.DictReader(lines) if row[SENT]]
+        return [(int(row["time_ns"]), float(row[sent])) for row in csv.DictReader(lines) if row[sent]]
 
 
 def mean_within(samples, least, most):
@@ -27,11 +32,11 @@ def mean_within(samples, least, most):
     return statistics.mean(values) if values else 0.0
 
 
-def recovery(directory, variant):
+def recovery(directory, variant, sent):
     """How long after the link is back it carries 90 % of what it carried before, over a millisecond."""
     if variant not in BACK:
         return ""
-    samples, back = rates(directory / "series.csv"), BACK[variant]
+    samples, back = rates(directory / "series.csv", sent), BACK[variant]
     wanted = 0.9 * mean_within(samples, *BEFORE)
     for at, _ in samples:
         if at >= back and mean_within(samples, at, at + WINDOW) >= wanted > 0:
@@ -41,6 +46,7 @@ def recovery(directory, variant):
 
 def row(directory, run):
     of = run["metrics"]
+    east, west = ends(of)
     us = lambda name: f"{of[name] / 1e3:,.0f}" if name in of else "-"
     return [
         run["variant"],
@@ -48,9 +54,9 @@ def row(directory, run):
         f"{of['drops.lossless']:,}",
         f"{of['links.lost']:,}",
         f"{us('fct.small.mean_ns')} / {us('fct.small.p99_ns')} us",
-        f"{of['ingress.gw-west.gw-east.max_bytes'] / 1e6:.1f} MB",
-        f"{of['link.long.gw-east.mean_bps'] / 1e9:.2f}G",
-        recovery(directory / run["name"], run["variant"]),
+        f"{of[f'ingress.{west}.{east}.max_bytes'] / 1e6:.1f} MB",
+        f"{of[f'link.long.{east}.mean_bps'] / 1e9:.2f}G",
+        recovery(directory / run["name"], run["variant"], f"{east}.{west}.sent_bps"),
     ]
 
 

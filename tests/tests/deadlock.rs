@@ -10,10 +10,10 @@ use etherparse::{
     IpHeaders, Ipv4Extensions, Ipv4Header, NetHeaders, PacketBuilder, PacketHeaders, VlanHeader,
 };
 use ipnet::IpNet;
-use simulation::{Ending, FlowSpec, NodeId, Options, Outcome, PausedQueue};
-use switch::program::{Orientation, Remap, Settings, Threshold, Trust};
-use switch::{BounceCounters, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, Interval, PauseQuanta, PortId, Priority};
+use simulation::{Ending, FlowSpec, NodeId, Observer, Options, Outcome, PausedQueue, Simulation, View};
+use switch::program::{Orientation, Remap, Settings, Threshold, Trust, Watchdog, WatchdogAction};
+use switch::{BounceCounters, ForwardingSettings, Frame, Neighbour, Route, RouteSettings, Shard, Source};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority};
 use wire::vlan::{Tag, VlanId};
 
 /// A leaf: A and B lead to spines, C and D to hosts. Frames of priority 3 that bounce get priority 4.
@@ -151,15 +151,14 @@ fn a_lossless_frame_that_bounces_in_a_priority_without_an_isolated_one_is_counte
 }
 
 const RATE: BitRate = BitRate::gigabits(100);
-const SWITCHES: u16 = 4;
 
 /// Switch `number` of a ring, in which everything goes round in one direction, as rerouted flows do in figure 21: a
 /// host behind port A, the next switch behind port B, the last one behind C. Even numbers are leaves, odd ones
 /// spines, so a frame that passes a leaf bounces there.
-fn of_ring(number: u16, remap: Remap) -> Settings {
+fn of_ring(number: u16, switches: u16, remap: Remap) -> Settings {
     let next = IpAddr::from(Ipv4Addr::new(10, 9, number as u8, 1));
     let own = IpAddr::from(host_v4(PortId(number)));
-    let routes = (0..SWITCHES).filter(|other| *other != number).filter_map(|other| {
+    let routes = (0..switches).filter(|other| *other != number).filter_map(|other| {
         let prefix = IpNet::new(host_v4(PortId(other)).into(), 32).ok()?;
         Some(Route { prefix, next_hops: vec![next] })
     });
@@ -180,11 +179,12 @@ fn of_ring(number: u16, remap: Remap) -> Settings {
     settings
 }
 
-/// Runs a ring in which each host sends 5 MB to the host three switches on, at each of `priorities`.
-fn around(remap: Remap, priorities: &[Priority]) -> Outcome {
+/// A ring of these switches with a host at each, in which each host sends 5 MB to the one behind it in the ring, at each of
+/// `priorities`.
+fn ring(settings: &[Settings], priorities: &[Priority]) -> (Plan, Vec<FlowSpec>) {
     let mut plan = Plan::default();
-    let switches: Vec<_> = (0..SWITCHES).map(|number| plan.switch(of_ring(number, remap))).collect();
-    let hosts: Vec<_> = (0..SWITCHES)
+    let switches: Vec<_> = settings.iter().map(|it| plan.switch(it.clone())).collect();
+    let hosts: Vec<_> = (0..settings.len() as u16)
         .map(|number| plan.host(host(host_mac(PortId(number)), host_v4(PortId(number)), port_mac(A), RATE)))
         .collect();
     for (number, here) in switches.iter().enumerate() {
@@ -194,13 +194,16 @@ fn around(remap: Remap, priorities: &[Priority]) -> Outcome {
     }
     let count = hosts.len();
     let flows = priorities.iter().flat_map(|priority| (0..count).map(move |n| (n, *priority)));
-    let flows: Vec<_> = flows
-        .zip(0..)
-        .map(|((n, priority), id)| FlowSpec {
-            priority,
-            ..flow(id, hosts[n], hosts[(n + count - 1) % count], 5_000_000)
-        })
-        .collect();
+    let flow = |((n, priority), id)| FlowSpec {
+        priority,
+        ..flow(id, hosts[n], hosts[(n + count - 1) % count], 5_000_000)
+    };
+    (plan, flows.zip(0..).map(flow).collect())
+}
+
+/// Runs a ring of four switches.
+fn around(remap: Remap, priorities: &[Priority]) -> Outcome {
+    let (plan, flows) = ring(&[0, 1, 2, 3].map(|number| of_ring(number, 4, remap)), priorities);
     plan.run(Options { stall: Interval::from_millis(1), ..options() }, &flows).0
 }
 
@@ -229,4 +232,58 @@ fn hosts_that_send_in_the_isolated_priority_close_a_cycle_there_unless_the_chain
     let outcome = around(to_four.with(P4, P1), &[P3, P4]);
     assert!(!matches!(outcome.ending, Ending::Deadlock { .. }), "{:?}", outcome.ending);
     assert!(outcome.flows_ended >= 4, "flows of priority 3 bounce once and lose nothing");
+}
+
+/// The stormed queue of each switch, and the ingress ports of its frames with the priorities of their groups, where the
+/// switch pauses the neighbour.
+#[derive(Default)]
+struct Hops(Vec<Vec<(PausedQueue, PortId, Priority)>>);
+
+impl Observer for Hops {
+    fn sample(&mut self, now: Nanos, view: &View<'_>) {
+        let switches = (0..).map(NodeId).map_while(|node| Some((node, view.shard(node)?)));
+        self.0 = switches.map(|(node, shard)| hops(now, node, shard)).collect();
+    }
+}
+
+fn hops<F: Frame>(now: Nanos, node: NodeId, shard: &Shard<F>) -> Vec<(PausedQueue, PortId, Priority)> {
+    let queues = [A, B, C].into_iter().flat_map(|port| Priority::all().map(move |priority| (port, priority)));
+    let stormed = queues.filter(|(port, priority)| shard.queue(now, *port, *priority).stormed);
+    let sources = stormed.flat_map(|(port, priority)| {
+        let of_queue = Source::of_queue(shard.program(), shard.ledger(), port, priority);
+        of_queue.map(move |source| (PausedQueue { node, port, priority }, source.ingress, source.priority))
+    });
+    sources.filter(|(_, ingress, group)| shard.pauses(now, *ingress).sent.contains(*group)).collect()
+}
+
+#[test]
+fn the_hops_that_three_switches_know_join_to_the_cycle_that_the_simulator_finds() {
+    let settings = [0, 1, 2].map(|number| {
+        let mut settings = of_ring(number, 3, Remap::default());
+        for port in &mut settings.ports {
+            let (detection, restoration) = (*Watchdog::DETECTION.start(), *Watchdog::RESTORATION.start());
+            port.watchdog = Some(Watchdog { detection, restoration, action: WatchdogAction::Alert });
+        }
+        settings
+    });
+    let (plan, flows) = ring(&settings, &[P3]);
+    let (sampling, stall) = (Some(Interval::from_millis(10)), Interval::from_millis(150));
+    let mut hops = Hops::default();
+    let simulation = Simulation::new(plan.network, Options { sampling, stall, ..options() });
+    let outcome = simulation.run(flows.into_iter(), &mut hops).unwrap();
+    let mut found = cycle_of(&outcome).to_vec();
+    // Each switch alone names its hop: from the last switch, behind C, and from its own host to the next switch.
+    for number in 0..3 {
+        let queue = PausedQueue { node: NodeId(number), port: B, priority: P3 };
+        assert_eq!(hops.0[number as usize], [(queue, A, P3), (queue, C, P3)]);
+    }
+    // B leads to C of the next switch, so the hop there goes on.
+    let follow = |queue: &PausedQueue| {
+        let next = &hops.0[(queue.node.0 as usize + 1) % 3];
+        next.iter().find(|(_, ingress, group)| (*ingress, *group) == (C, queue.priority)).map(|hop| hop.0)
+    };
+    let joined: Vec<_> = core::iter::successors(Some(hops.0[0][0].0), follow).take(4).collect();
+    found.sort_by_key(|queue| queue.node.0);
+    found.push(found[0]);
+    assert_eq!(joined, found);
 }

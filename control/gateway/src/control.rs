@@ -175,6 +175,7 @@ impl<L: Line> Control<L> {
             reloads: self.reloads,
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),
+            ledger: &self.ledger,
             workers: Vec::new(),
         };
         self.looks.take(&mut self.crew, &self.lines, about)

@@ -5,14 +5,14 @@ use crate::snapshot::{
     MemoryReport, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
 };
 use config::Gateway;
-use report::{DelayReport, FiguresReport, PoolsReport, PortReport, WatchdogReport};
-use switch::PortInspection;
+use report::{DelayReport, FiguresReport, PoolsReport, PortReport, StalledQueueReport, WatchdogReport};
 use switch::program::Settings;
+use switch::{Ledger, PortInspection};
 use units::{Nanos, PortId, Priority};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
 /// All workers and their ports at one instant.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Observation<'a> {
     /// The gateway in force.
     pub gateway: &'a Gateway,
@@ -28,6 +28,8 @@ pub struct Observation<'a> {
     pub memory: MemoryReport,
     /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
     pub covered_delays: Vec<Option<CoveredDelayReport>>,
+    /// The charges of the buffer.
+    pub ledger: &'a Ledger,
     /// The workers.
     pub workers: Vec<ObservedWorker<'a>>,
 }
@@ -86,10 +88,16 @@ impl Snapshot {
             memory: seen.memory,
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),
             watchdog: WatchdogReport::new(settings, shards().map(|shard| &shard.port.watchdog)),
+            stalled: stalled_queues(seen, &ports),
             ports: ports.into_iter().map(|port| port_report(settings, port, seen)).collect(),
             config: config::render_without_keys(seen.configured),
         }
     }
+}
+
+fn stalled_queues(seen: &Observation<'_>, ports: &[&ObservedPort<'_>]) -> Vec<StalledQueueReport> {
+    let looks: Vec<_> = ports.iter().map(|it| (it.port, &it.inspection.port)).collect();
+    StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, seen.now, &looks)
 }
 
 fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {

@@ -1,6 +1,8 @@
 //! The state of a running gateway at one instant, as plain data. `docs/show.md` explains every key.
 
-use report::{DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, WatchdogReport};
+use report::{
+    DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport, WatchdogReport,
+};
 use serde::{Deserialize, Serialize};
 use switch::figure::FigureList;
 
@@ -30,6 +32,9 @@ pub struct Snapshot {
     pub pools: PoolsReport,
     /// Events of the ports' watchdogs.
     pub watchdog: WatchdogReport,
+    /// The queues that a watchdog holds for stormed, and where their frames came in.
+    #[serde(default)]
+    pub stalled: Vec<StalledQueueReport>,
     /// The ports, in the order of the configuration.
     pub ports: Vec<WirePortReport>,
     /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers and measured

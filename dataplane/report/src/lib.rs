@@ -13,6 +13,7 @@ mod figures;
 mod pools;
 mod port;
 mod priority;
+mod stalled;
 mod watchdog;
 
 pub use delay::{BucketReport, DelayReport};
@@ -23,6 +24,7 @@ pub use priority::{
     GroupReport, LimitsReport, PausedByCause, PausesReceivedReport, PausesSentReport, PriorityReport,
     QueueReport,
 };
+pub use stalled::{SourceReport, StalledQueueReport};
 pub use watchdog::{WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport, WatchdogReport};
 
 use serde::{Deserialize, Serialize};

@@ -30,6 +30,7 @@ pub mod program;
 mod queue;
 mod reason;
 mod shard;
+mod source;
 mod sync;
 mod table;
 mod watermark;
@@ -59,4 +60,5 @@ pub use shard::{
     FlowsReport, GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
     QueueReport, Shard, Successor,
 };
+pub use source::Source;
 pub use watermark::Watermark;

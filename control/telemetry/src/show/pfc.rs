@@ -2,9 +2,10 @@
 
 use super::shown::{Shown, View, write_listed, yes_or_no};
 use crate::snapshot::CoveredDelayReport;
-use crate::table::{Columns, Table, duration, nanos, section, thousands};
+use crate::table::{Columns, Table, bytes, duration, nanos, section, thousands};
 use report::{
-    PausesReceivedReport, PausesSentReport, WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport,
+    PausesReceivedReport, PausesSentReport, SourceReport, StalledQueueReport, WatchdogChangeReport,
+    WatchdogEventReport, WatchdogQueueReport,
 };
 
 /// How many events of the watchdogs are shown.
@@ -16,6 +17,7 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_covered_delays(page, shown);
     write_received(page, shown);
     write_storms(page, shown);
+    write_stalled(page, shown);
     write_events(page, shown);
     if page.is_empty() {
         page.push_str("No priority is lossless, and no pause frame has been received.\n");
@@ -82,6 +84,24 @@ fn write_storms(page: &mut String, shown: &Shown<'_>) {
     ];
     let title = "PFC WATCHDOG: pause storms by queue";
     shown.write_priorities(page, title, "prio", columns, |priority, _| priority.egress.watchdog.as_ref());
+}
+
+fn write_stalled(page: &mut String, shown: &Shown<'_>) {
+    let columns: Columns<'_, (&StalledQueueReport, &SourceReport)> = &[
+        ("port", |(queue, _)| queue.port.clone()),
+        ("prio", |(queue, _)| queue.priority.to_string()),
+        ("came in", |(_, source)| source.port.clone()),
+        ("as prio", |(_, source)| source.priority.to_string()),
+        ("sent none for", |(queue, _)| queue.stalled_ns.map(nanos).unwrap_or_default()),
+        ("waiting", |(_, source)| bytes(source.waiting.bytes)),
+        ("frames", |(_, source)| thousands(source.waiting.frames)),
+        ("paused there", |(_, source)| yes_or_no(source.pauses_peer)),
+    ];
+    let is_shown = |queue: &&StalledQueueReport| shown.ports.iter().any(|it| it.port.name == queue.port);
+    let queues = shown.snapshot.stalled.iter().filter(is_shown);
+    let rows = queues.flat_map(|queue| queue.sources.iter().map(move |source| (queue, source)));
+    let title = "STORMED QUEUES: where the frames that wait came in, and whether their senders are paused";
+    section(page, title, &Table::of(4, columns, rows));
 }
 
 fn write_events(page: &mut String, shown: &Shown<'_>) {

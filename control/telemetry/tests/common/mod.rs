@@ -386,7 +386,6 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         }
     }
     (inspections[0].pools, inspections[1].pools) = (shard.pools(), PoolReport::default());
-    inspections[1].port.watchdog.clone_from(shard.watchdog_events());
     inspections[0].port.watchdog = Default::default();
     inspections[1].emulation = EmulationCounters {
         in_flight: 7,
@@ -427,6 +426,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         reloads: ReloadsReport { applied: 3, refused: 1 },
         covered_delays: vec![None, Some(COVERED)],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
+        ledger: shard.ledger(),
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
     })

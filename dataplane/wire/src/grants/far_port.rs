@@ -24,7 +24,8 @@ pub struct Message {
     pub head: Head,
     /// The far ports that have grants, up to [`MOST`]. They are numbered from one.
     pub count: u8,
-    /// Bytes on the wire for each of them; zero beyond `count`.
+    /// Bytes on the wire for each of them, zero beyond `count`: in a grant, all that was granted since the last message of
+    /// another kind, modulo 2^32.
     pub each: [WireBytes; MOST],
 }
 

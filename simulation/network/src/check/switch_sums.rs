@@ -2,7 +2,7 @@
 
 use crate::nodes::Switch;
 use crate::violation::Broken;
-use switch::{DropReason, Volume};
+use switch::{DropReason, Source, Volume};
 use units::{Nanos, PortId, Priority};
 
 fn ports(switch: &Switch) -> impl Iterator<Item = PortId> + use<> {
@@ -96,17 +96,10 @@ pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     if held == expected { Ok(()) } else { Err(Broken::Held { node, expected, ledger: held }) }
 }
 
-/// The frames that the ledger has in the queue of `priority` at `egress`: a frame that bounced waits in the queue of
-/// another priority than that of its group.
+/// The frames that the ledger has in the queue of `priority` at `egress`.
 fn charged_to_queue(switch: &Switch, egress: PortId, priority: Priority) -> Volume {
-    let ledger = switch.shard.ledger();
-    let waits_there =
-        |ingress, group: &Priority| switch.program.queue_of(ingress, egress, *group) == priority;
-    let of_ingress = |ingress| {
-        let groups = Priority::all().filter(move |group| waits_there(ingress, group));
-        groups.map(move |group| ledger.occupancy(ingress, egress, group).volume).sum::<Volume>()
-    };
-    ports(switch).map(of_ingress).sum()
+    let sources = Source::of_queue(&switch.program, switch.shard.ledger(), egress, priority);
+    sources.map(|source| source.waiting).sum()
 }
 
 #[cfg(test)]

@@ -90,8 +90,9 @@ pub(crate) struct PortGrants {
     /// The settings and the rate of the far ports.
     learned: Option<(Settings, BitRate)>,
     far: Vec<FarPort>,
-    /// The grants of the last slot.
-    each: [WireBytes; grants::MOST],
+    /// All bytes granted since the last message that was none of a slot, modulo 2^32. So the newest message has also what
+    /// lost ones had.
+    granted: [u32; grants::MOST],
     /// The next page to be sent, and its time; never while no peer is heard.
     next_page: (usize, Nanos),
     page: Option<page::Message>,
@@ -108,7 +109,7 @@ impl PortGrants {
             behind: Arc::default(),
             learned: None,
             far: Vec::new(),
-            each: [WireBytes(0); grants::MOST],
+            granted: [0; grants::MOST],
             next_page: (0, Nanos::NEVER),
             page: None,
             pages: 0,
@@ -135,7 +136,6 @@ impl PortGrants {
             FarPort::new(rate.min(self.rate), round_trip, slots.slot, look.totals_to(port))
         };
         self.far = behind.ports.iter().map(far_port).collect();
-        self.each = [WireBytes(0); grants::MOST];
         self.next_page.0 = 0;
     }
 
@@ -168,10 +168,10 @@ impl PortGrants {
             self.turn_page(now);
         }
         if self.link.ends_slot(now) {
-            let ports = self.far.iter_mut().zip(&self.behind.ports).zip(&mut self.each);
-            for ((far, (port, _)), grant) in ports {
+            let ports = self.far.iter_mut().zip(&self.behind.ports).zip(&mut self.granted);
+            for ((far, (port, _)), granted) in ports {
                 let (admitted, departed) = look.totals_to(*port);
-                *grant = WireBytes(far.end_slot(now, admitted, departed));
+                *granted = granted.wrapping_add(far.end_slot(now, admitted, departed) as u32);
             }
         }
         if self.link.deadline() <= now { self.link.on_deadline(now, look) } else { None }
@@ -197,17 +197,27 @@ impl PortGrants {
     /// Takes a message that waits for the link: grants before pages.
     pub fn take_message(&mut self) -> Option<Message> {
         if let Some(message) = self.link.take_message() {
-            let mut each = self.each;
-            if message.head.kind == Kind::Free {
-                // The start of each far port, until the first grant is due.
-                each.iter_mut().zip(&self.far).for_each(|(bytes, far)| *bytes = WireBytes(far.start()));
-            }
-            let count = self.far.len() as u8;
-            return Some(Message::FarPort(grants::Message { head: message.head, count, each }));
+            return Some(Message::FarPort(self.grants(message.head)));
         }
         let page = self.page.take()?;
         self.pages += 1;
         Some(Message::Behind(page))
+    }
+
+    /// The message with this head: what each far port has been granted so far, or else its start, until the first grant is
+    /// due.
+    fn grants(&mut self, head: Head) -> grants::Message {
+        let mut each = [WireBytes(0); grants::MOST];
+        for ((bytes, far), granted) in each.iter_mut().zip(&self.far).zip(&mut self.granted) {
+            *bytes = WireBytes(match head.kind {
+                Kind::Grant => u64::from(*granted),
+                Kind::Pauses | Kind::Free => {
+                    *granted = 0;
+                    far.start()
+                }
+            });
+        }
+        grants::Message { head, count: self.far.len() as u8, each }
     }
 
     /// Its report, with the counters of the other side of the port.

@@ -90,6 +90,11 @@ fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look
     }
 }
 
+/// The head of a message whose sender follows.
+fn head(kind: Kind, sequence: u32, total: WireBytes) -> Head {
+    Head { kind, follows: true, priorities: LOSSLESS, sequence, slot: SLOT, total }
+}
+
 fn near(far_ports: u8) -> Upstream {
     let settings = settings(far_ports);
     let queues: Vec<_> = Priority::all().chain(settings.queues(LOSSLESS)).collect();
@@ -117,6 +122,8 @@ struct Link {
     longest_in_all: u64,
     /// The time by which messages are late.
     late: Interval,
+    /// Up to this much is added to that of each message, so that they overtake each other.
+    jitter: Interval,
 }
 
 impl Link {
@@ -138,6 +145,7 @@ impl Link {
             longest: [0; PORTS],
             longest_in_all: 0,
             late: Interval::ZERO,
+            jitter: Interval::ZERO,
         };
         link.answer(Nanos(0), false);
         // The handshake takes some messages.
@@ -149,14 +157,7 @@ impl Link {
 
     fn answer(&mut self, at: Nanos, follows: bool) {
         self.sequence += 1;
-        let head = Head {
-            kind: Kind::Free,
-            follows,
-            priorities: LOSSLESS,
-            sequence: self.sequence,
-            slot: SLOT,
-            total: WireBytes(0),
-        };
+        let head = Head { follows, ..head(Kind::Free, self.sequence, WireBytes(0)) };
         self.answers.push_back((at, head));
     }
 
@@ -206,9 +207,12 @@ impl Link {
             if let Message::FarPort(message) = message
                 && !lose
             {
-                self.messages.push_back((self.now + one_way + self.late, message));
+                let drawn = u64::from(message.head.sequence.wrapping_mul(0x9e37_79b9) >> 8);
+                let late = self.late + Interval(drawn % (self.jitter.0 + 1));
+                self.messages.push_back((self.now + one_way + late, message));
             }
         }
+        self.messages.make_contiguous().sort_by_key(|(at, _)| *at);
     }
 
     /// Sends a frame for the next far port whose turn it is.
@@ -240,11 +244,17 @@ impl Link {
         settings(self.far_ports).slots.buffer.0.div_ceil(FRAME) + PORTS as u64 + 1
     }
 
-    /// The most that one far port can hold, whatever happens: its bound at line rate, and frames that have begun.
+    /// The most that one far port can hold while no message is lost: its bound at line rate, and frames that have begun.
     fn bound_of_one() -> u64 {
         let timed = bifrostx::timed(settings(3).slots);
         let far = FarPort::new(RATE, timed.round_trip + Interval(2_000), SLOT, (0, 0));
         far.bound().div_ceil(FRAME) + 2
+    }
+
+    /// What comes on top of that when messages are lost or overtaken: what the link carries under the message that makes up
+    /// for them.
+    fn made_up() -> u64 {
+        (SLOT + Interval(SLOT.0 / 4)).0 / FRAME
     }
 }
 
@@ -308,7 +318,70 @@ fn grants_that_come_a_quarter_of_a_slot_late_or_not_at_all_break_no_bound() {
         link.step([step % 3 == 0, step / 5_000 % 2 == 0, step % 20 == 0], step / 100 % 10 == 0);
         assert!(link.longest_in_all <= link.bound(), "{} of {}", link.longest_in_all, link.bound());
     }
-    assert!(link.longest.iter().all(|longest| *longest <= Link::bound_of_one()), "{:?}", link.longest);
+    let bound = Link::bound_of_one() + Link::made_up();
+    assert!(link.longest.iter().all(|longest| *longest <= bound), "{:?}", link.longest);
+}
+
+#[test]
+fn messages_that_overtake_each_other_or_are_lost_cost_ports_at_a_tenth_of_the_link_no_rate() {
+    let drained = |jitter, lost_of_ten| {
+        let mut link = Link::new(3);
+        link.jitter = jitter;
+        let mut step = |count: u64| {
+            let before = link.drained;
+            for step in 0..count {
+                link.backlog = [1_000; PORTS];
+                link.step([step % 10 == 0; PORTS], step / 10 * 7 % 10 < lost_of_ten);
+            }
+            core::array::from_fn::<_, PORTS, _>(|port| link.drained[port] - before[port])
+        };
+        step(20 * BDP);
+        step(20 * BDP)
+    };
+    let undisturbed = drained(Interval::ZERO, 0);
+    assert_eq!(undisturbed, [2 * BDP; PORTS]);
+    for (jitter, lost) in [(SLOT * 4, 0), (Interval::ZERO, 1), (Interval::ZERO, 2)] {
+        let disturbed = drained(jitter, lost);
+        let kept = disturbed.iter().zip(undisturbed).all(|(now, before)| now * 50 >= before * 49);
+        assert!(kept, "{jitter:?}, {lost}: {disturbed:?} of {undisturbed:?}");
+    }
+}
+
+#[test]
+fn the_newest_message_grants_a_far_port_what_lost_ones_did_and_one_that_comes_later_nothing_more() {
+    for start in [0, u32::MAX - 1_500] {
+        let mut near = near(3);
+        let mut hear = |sequence, total: u32| {
+            let each =
+                core::array::from_fn(|index| if index == 0 { WireBytes(total.into()) } else { WireBytes(0) });
+            let head = head(Kind::Grant, sequence, WireBytes(100_000));
+            let at = Nanos(u64::from(sequence) * 2 * SLOT.0);
+            let taken = near.receive(at, &grants::Message { head, count: 1, each });
+            (taken, near.left_of(1))
+        };
+        hear(1, start);
+        hear(2, start.wrapping_add(1_000));
+        assert_eq!(hear(5, start.wrapping_add(4_000)), (true, 3_000));
+        assert_eq!(hear(4, start.wrapping_add(3_000)), (false, 3_000), "overtaken");
+        assert_eq!(hear(5, start.wrapping_add(4_000)), (false, 3_000), "twice");
+    }
+}
+
+#[test]
+fn totals_that_begin_anew_leave_a_far_port_no_more_than_the_grant_for_all_and_for_one_slot_only() {
+    let mut near = near(3);
+    let mut hear = |at, sequence, kind, total| {
+        let head = head(kind, sequence, WireBytes(5_000));
+        let each = core::array::from_fn(|_| WireBytes(total));
+        near.receive(Nanos(at), &grants::Message { head, count: 3, each });
+        [near.left_of(1), near.left_of(0)]
+    };
+    hear(0, 1_000_000, Kind::Grant, 1_000_000);
+    let [port, all] = hear(20_000, 1, Kind::Grant, 1_000);
+    assert!(port > 1 << 31 && all == 5_000, "a restart: {port} of {all}");
+    assert_eq!(hear(40_000, 2, Kind::Grant, 2_000), [1_000, 5_000]);
+    hear(60_000, 3, Kind::Free, 7_000);
+    assert_eq!(hear(80_000, 4, Kind::Grant, 500), [500, 5_000], "they begin at zero after a rest");
 }
 
 #[test]
@@ -328,14 +401,7 @@ fn a_far_end_that_restarts_is_followed_again() {
 #[test]
 fn what_the_near_end_was_not_granted_for_a_far_port_waits_and_leaves_the_others_open() {
     let mut near = near(3);
-    let head = Head {
-        kind: Kind::Grant,
-        follows: true,
-        priorities: LOSSLESS,
-        sequence: 1,
-        slot: SLOT,
-        total: WireBytes(3_000),
-    };
+    let head = head(Kind::Grant, 1, WireBytes(3_000));
     let mut each = [WireBytes(0); grants::MOST];
     each[1] = WireBytes(2_000);
     near.receive(Nanos(0), &grants::Message { head, count: 2, each });
@@ -360,14 +426,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// L <= H in all, and each far port within the bound of its link, whatever drains, whoever sends, and whatever grants are
-    /// lost.
+    /// lost or out of order. Grants that come later than the far end remembers come on top.
     #[test]
     fn the_buffer_holds_what_bifrost_promises_and_each_far_port_what_its_link_may(
         phases in prop::collection::vec(
             (1_u64..900, [0_u64..=10, 0_u64..=10, 0_u64..=10], 0_u64..=3, [0_u64..900, 0_u64..900, 0_u64..900]), 1..12,
         ),
+        jitter in prop_oneof![Just(0), 0_u64..60_000],
     ) {
         let mut link = Link::new(3);
+        link.jitter = Interval(jitter);
+        let disturbed = jitter > 0 || phases.iter().any(|(_, _, loss, _)| *loss > 0);
         for (steps, drain, loss, backlog) in phases {
             link.backlog = backlog;
             for step in 0..steps {
@@ -375,9 +444,12 @@ proptest! {
                 link.step(drains, step / 10 % 10 < loss);
             }
         }
-        prop_assert!(link.longest_in_all <= link.bound(), "{} of {}", link.longest_in_all, link.bound());
+        let late = jitter / FRAME;
+        let bound = link.bound() + late;
+        prop_assert!(link.longest_in_all <= bound, "{} of {bound}", link.longest_in_all);
+        let bound = Link::bound_of_one() + late + if disturbed { Link::made_up() } else { 0 };
         for longest in link.longest {
-            prop_assert!(longest <= Link::bound_of_one(), "{} of {}", longest, Link::bound_of_one());
+            prop_assert!(longest <= bound, "{longest} of {bound}");
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Upstream {
     left: i64,
     /// The rest of that for each far port.
     left_of: [i64; far_port::MOST],
+    /// What the last message said that each of them had been granted so far, modulo 2^32.
+    granted: [u32; far_port::MOST],
 }
 
 impl Upstream {
@@ -81,6 +83,7 @@ impl Upstream {
             closed: QueueSet::EMPTY,
             left: 0,
             left_of: [0; far_port::MOST],
+            granted: [0; far_port::MOST],
         }
     }
 
@@ -171,32 +174,45 @@ impl Upstream {
         let Some(beginning) = self.term.begin(now, &message.head) else { return false };
         let limited = message.head.priorities.iter().map(|priority| self.by_priority[priority.index()]);
         self.limited = limited.fold(QueueSet::EMPTY, QueueSet::union);
+        let each = self.take_totals(message);
         match beginning {
             Beginning::Pauses => {
                 self.closed = QueueSet::EMPTY;
                 return true;
             }
             Beginning::Free { anew: false } => {}
-            Beginning::Free { anew: true } => self.grant(Interval::ZERO, message),
+            Beginning::Free { anew: true } => self.grant(Interval::ZERO, message, each),
             Beginning::Slot { early } => {
                 if early.is_none() {
                     (self.left, self.left_of) = (0, [0; far_port::MOST]);
                 }
-                self.grant(early.unwrap_or(Interval::ZERO), message);
+                self.grant(early.unwrap_or(Interval::ZERO), message, each);
             }
         }
         self.close_spent();
         true
     }
 
-    /// Adds a grant to what is left of the last one: its debts, and what the link could still have sent in its `early`
-    /// end.
-    fn grant(&mut self, early: Interval, message: &far_port::Message) {
+    /// The bytes that a message grants each far port. Those of a slot come as totals, so they include what lost and overtaken
+    /// messages granted. Totals that begin anew leave the port the grant for all, for this slot.
+    fn take_totals(&mut self, message: &far_port::Message) -> [u32; far_port::MOST] {
+        let each = message.each.map(|bytes| bytes.0 as u32);
+        if message.head.kind != Kind::Grant {
+            self.granted = [0; far_port::MOST];
+            return each;
+        }
+        let before = core::mem::replace(&mut self.granted, each);
+        core::array::from_fn(|index| each[index].wrapping_sub(before[index]))
+    }
+
+    /// Adds a grant, with bytes for `each` far port, to what is left of the last one: its debts, and what the link could
+    /// still have sent in its `early` end.
+    fn grant(&mut self, early: Interval, message: &far_port::Message, each: [u32; far_port::MOST]) {
         let kept = self.rate.bytes_in(early) as i64;
         self.left = self.left.min(kept).saturating_add(message.head.total.0 as i64);
-        for (index, (left, bytes)) in self.left_of.iter_mut().zip(message.each).enumerate() {
+        for (index, (left, bytes)) in self.left_of.iter_mut().zip(each).enumerate() {
             // The grant for all is the only bound of a far port that has none of its own.
-            let own = if index < usize::from(message.count) { bytes.0 as i64 } else { i64::MAX };
+            let own = if index < usize::from(message.count) { i64::from(bytes) } else { i64::MAX };
             *left = (*left).min(kept).saturating_add(own);
         }
     }
@@ -212,6 +228,12 @@ impl Upstream {
     /// Takes a page of destinations, while so many frames wait in the `first` queue of each priority.
     pub fn take_page(&mut self, page: &behind::Message, first: &[u64; Priority::COUNT]) {
         self.directory.take(page, first);
+    }
+
+    /// What is left for a far port, or for all if it is zero.
+    #[cfg(test)]
+    pub fn left_of(&self, far_port: usize) -> i64 {
+        far_port.checked_sub(1).map_or(self.left, |index| self.left_of[index])
     }
 
     /// What it has counted.
