@@ -10,6 +10,7 @@
 #   need_dpdk                   DPDK and what its bindings are made with
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
+#   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -121,4 +122,17 @@ need_cargo_tool() {
         cargo install --quiet --locked --root "$root" --version "$version" "$name" ||
         die "cannot build $name $version"
     rm -rf "$(target_directory)/tools"
+}
+
+# To compare with another commit: its tree is checked out in target/against/tree, where one of a run before may be left.
+other_commit() {
+    commit=$(git rev-parse --verify --quiet "$1^{commit}") || die "there is no commit $1"
+    mkdir -p "$(target_directory)/against"
+    against=$(realpath "$(target_directory)/against")
+    if [ -e "$against/tree/.git" ]; then
+        git -C "$against/tree" checkout --quiet --detach "$commit"
+    else
+        git worktree prune
+        git worktree add --quiet --detach "$against/tree" "$commit"
+    fi
 }

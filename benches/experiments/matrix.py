@@ -19,8 +19,16 @@ MEAN, TAIL = "slowdown.inter.mean", "slowdown.inter.p99"
 VICTIM = "slowdown.victim.p99"
 BUFFERS = ("buffer.gw-east.max_bytes", "buffer.gw-west.max_bytes")
 RESERVED = ("reserved.gw-east.gw-west.bytes", "reserved.gw-west.gw-east.bytes")
+USED = "link.long.gw-east.utilisation"
 # Message sizes, up to and including the upper end.
 SIZES = (("up to 100 kB", 0, 100e3), ("up to 1 MB", 100e3, 1e6), ("above 1 MB", 1e6, math.inf))
+
+
+def at_the_long_link(run):
+    """The metrics of a run. Where relays end the long link, theirs take the names of the gateways'."""
+    metrics = run["metrics"]
+    names = {name: name.replace("gw-", "relay-") for name in (*BUFFERS, *RESERVED, USED)}
+    return metrics | {name: metrics[relay] for name, relay in names.items() if relay in metrics}
 
 
 def median(runs, metric):
@@ -45,10 +53,10 @@ def slowdowns(scheme, workloads, runs):
 
 def costs(scheme, workloads, runs):
     """The worst tail of the victim, and what the scheme took for it, on all workloads together."""
-    metrics = [run["metrics"] for run in runs]
+    metrics = [at_the_long_link(run) for run in runs]
     total = lambda *names: sum(of.get(name, 0) for of in metrics for name in names)
     most = lambda names: max((of.get(name, 0) for of in metrics for name in names), default=0)
-    used = [of[name] for of in metrics if (name := "link.long.gw-east.utilisation") in of]
+    used = [of[USED] for of in metrics if USED in of]
     victim = max((of.get(VICTIM, 0) for of in metrics), default=0)
     return [
         scheme,
@@ -104,11 +112,11 @@ def by_size(file):
 def csv_rows(path):
     """A row for each run of one link."""
     for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
-        of = run["metrics"]
+        of = at_the_long_link(run)
         number = lambda name: f"{of[name]:.3f}".rstrip("0").rstrip(".") if name in of else ""
         plain = [MEAN, TAIL, "slowdown.victim.mean", VICTIM]
         sizes = list(by_size(path.parent / run["name"] / "fct.csv"))
-        rest = ["link.long.gw-east.utilisation", *BUFFERS, *RESERVED, "pfc.total.paused_ns", "control.frames"]
+        rest = [USED, *BUFFERS, *RESERVED, "pfc.total.paused_ns", "control.frames"]
         rest += ["drops.lossless", "drops.lossy", "retransmitted.packets"]
         who = [path.parent.name, run["variant"], run["parameters"][SWEPT], run["seed"], run["ending"]]
         yield who + [number(name) for name in plain] + sizes + [number(name) for name in rest]
