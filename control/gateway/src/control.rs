@@ -61,6 +61,8 @@ pub struct Control<L> {
     pub events: Receiver<Event>,
     /// The start, in Unix time.
     pub started: Nanos,
+    /// The rate of the time stamp counter.
+    pub tsc_hz: u64,
     /// The latest inspections of its ports.
     pub looks: Looks,
     /// When the gateway ends by itself.
@@ -172,6 +174,7 @@ impl<L: Line> Control<L> {
             configured: &self.configured,
             started: self.started,
             now: unix_time(),
+            tsc_hz: self.tsc_hz,
             reloads: self.reloads,
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),

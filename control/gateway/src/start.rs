@@ -101,6 +101,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         memory: Box::new(move || buffers.report()),
         events,
         started: unix_time(),
+        tsc_hz: clock.0.ticks_per_second(),
         ending,
         reloads: ReloadsReport::default(),
         looks: Looks::new(ports),

@@ -1,8 +1,12 @@
 //! `longspan show` and `longspan reload`, which ask a running gateway.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use gateway::socket::{self, Request, Response};
+use telemetry::{Snapshot, View};
+use units::Interval;
 
 use crate::cli::{ReloadArgs, ShowArgs, Whom};
 use crate::console;
@@ -14,15 +18,37 @@ const SOCKETS: &str = "/run/longspan";
 /// Shows one view of a gateway.
 ///
 /// # Errors
-/// [`Failure::Ask`] if no gateway answers, [`Failure::Port`] if it has no such port.
+/// [`Failure::Usage`] for an interval with another view than `runtime`, [`Failure::Ask`] if no gateway answers,
+/// [`Failure::Port`] if it has no such port, [`Failure::Restarted`] if it starts within the interval.
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+    if args.interval.is_some() && args.view != View::Runtime {
+        return Err(Failure::usage("--interval is for the view runtime"));
+    }
+    let socket = path(&args.whom)?;
     let request = if args.clear { Request::ShowAndClear } else { Request::Show };
+    let snapshot = match args.interval {
+        Some(interval) => after(interval, &socket, request)?,
+        None => look(&socket, request)?,
+    };
     let port = args.port.as_deref();
-    match socket::ask(&path(&args.whom)?, request)? {
-        Response::Shown(snapshot) if args.json => {
-            console::print(&console::json(&telemetry::of_port(*snapshot, port)?))
-        }
-        Response::Shown(snapshot) => console::print(&telemetry::render(&snapshot, args.view, port)?),
+    console::print(&if args.json {
+        console::json(&telemetry::of_port(snapshot, port)?)
+    } else {
+        telemetry::render(&snapshot, args.view, port)?
+    })
+}
+
+/// A snapshot that `request` asks for after `interval`, with the profiles of this time.
+fn after(interval: Interval, socket: &Path, request: Request) -> Result<Snapshot, Failure> {
+    let earlier = look(socket, Request::Show)?;
+    thread::sleep(Duration::from_nanos(interval.0));
+    Ok(look(socket, request)?.since(&earlier)?)
+}
+
+/// The snapshot that `request` asks for.
+fn look(socket: &Path, request: Request) -> Result<Snapshot, Failure> {
+    match socket::ask(socket, request)? {
+        Response::Shown(snapshot) => Ok(*snapshot),
         other => Err(Failure::unexpected(&other)),
     }
 }

@@ -151,6 +151,7 @@ Exit status: 0 reloaded, 1 no gateway answered, 2 the configuration was refused.
   longspan show ports
   longspan show pfc --port lh0
   longspan show queues --json | jq .ports
+  longspan show runtime --interval 1s
 
 Exit status: 0 success, 1 no gateway answered, 2 wrong usage.")]
     Show(ShowArgs),
@@ -204,6 +205,9 @@ pub struct ShowArgs {
     /// Clear the user watermarks after reading them
     #[arg(long)]
     pub clear: bool,
+    /// With the view runtime: also show the time from now on, for example 1s
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub interval: Option<Interval>,
     /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
@@ -459,6 +463,7 @@ fn views() -> impl TypedValueParser<Value = View> {
         View::Flows => "LSCC: advertised and received rates, CNPs, flows",
         View::Drops => "Dropped frames by reason",
         View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
+        View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
         View::Config => "The configuration in force",
     };
     let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));

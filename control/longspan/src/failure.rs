@@ -7,7 +7,7 @@ use replay::capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use telemetry::NoSuchPort;
+use telemetry::{NoSuchPort, Restarted};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,9 @@ pub enum Failure {
     /// No gateway answered.
     #[error("{0}")]
     Ask(#[from] ClientError),
+    /// The gateway has started again within an interval.
+    #[error("{0}")]
+    Restarted(#[from] Restarted),
     /// The gateway is busy.
     #[error("the gateway is busy, try again: {0}")]
     Busy(String),

@@ -4,14 +4,18 @@
 //! [`Observation`], into plain data with the types of a replay's report. A snapshot travels as JSON; [`render`] shows
 //! it as tables, and [`metrics::encode`] writes it for Prometheus. Nothing here asks, waits or touches a file.
 
+mod interval;
 pub mod metrics;
 mod observation;
+mod runtime;
 mod show;
 mod snapshot;
 pub mod table;
 pub mod tables;
 
+pub use interval::Restarted;
 pub use observation::{Observation, ObservedPort, ObservedWorker};
+pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, RuntimeReport};
 pub use show::{NoSuchPort, View, of_port, render};
 pub use snapshot::{
     ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,

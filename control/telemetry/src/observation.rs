@@ -1,5 +1,6 @@
 //! Observations of the control thread, and the snapshot that it makes of them.
 
+use crate::runtime::RuntimeReport;
 use crate::snapshot::{
     ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,
     MemoryReport, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
@@ -22,6 +23,8 @@ pub struct Observation<'a> {
     pub started: Nanos,
     /// The instant of the observation.
     pub now: Nanos,
+    /// The rate of the time stamp counter, by which cycles are counted.
+    pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
     /// The packet pools.
@@ -74,8 +77,7 @@ impl Snapshot {
         let shards = || seen.workers.iter().filter_map(|worker| Some(worker.ports.first()?.inspection));
         let mut ports: Vec<_> = seen.workers.iter().flat_map(|worker| &worker.ports).collect();
         ports.sort_by_key(|seen| seen.port);
-        let mut workers: Vec<_> =
-            seen.workers.iter().map(|worker| worker_report(seen.gateway, worker)).collect();
+        let mut workers: Vec<_> = seen.workers.iter().map(|worker| worker_report(seen, worker)).collect();
         workers.sort_by_key(|worker| worker.core);
         Self {
             format: FORMAT,
@@ -83,6 +85,7 @@ impl Snapshot {
             version: env!("CARGO_PKG_VERSION").into(),
             at_ns: seen.now.0,
             uptime_ns: seen.now.since(seen.started).0,
+            tsc_hz: seen.tsc_hz,
             reloads: seen.reloads,
             workers,
             memory: seen.memory,
@@ -100,7 +103,8 @@ fn stalled_queues(seen: &Observation<'_>, ports: &[&ObservedPort<'_>]) -> Vec<St
     StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, seen.now, &looks)
 }
 
-fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {
+fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerReport {
+    let gateway = all.gateway;
     let name = |port: PortId| gateway.program.port(port).name.clone();
     let (stage, port) = match seen.stage {
         Stage::Idle => ("idle", None),
@@ -123,6 +127,7 @@ fn worker_report(gateway: &Gateway, seen: &ObservedWorker<'_>) -> WorkerReport {
         covered_lateness_ns: gateway.covered_by(seen.ports.iter().map(|seen| seen.port)).map(|it| it.0),
         late_turns: seen.late_turns,
         held_back: shard.held_back,
+        runtime: RuntimeReport::new(&shard.profile, all.tsc_hz),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The state of a running gateway at one instant, as plain data. `docs/show.md` explains every key.
 
+use crate::runtime::RuntimeReport;
 use report::{
     DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport, WatchdogReport,
 };
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub at_ns: u64,
     /// How long the gateway has been running.
     pub uptime_ns: u64,
+    /// The rate of the time stamp counter, by which cycles are counted.
+    pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
     /// The workers, ordered by core.
@@ -76,6 +79,8 @@ pub struct WorkerReport {
     pub late_turns: u64,
     /// Frames that waited because another worker had fallen behind.
     pub held_back: u64,
+    /// The run-time profile.
+    pub runtime: RuntimeReport,
 }
 
 /// The stage of a worker's turn.

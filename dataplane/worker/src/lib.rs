@@ -16,6 +16,7 @@ mod mailbox;
 mod monitor;
 mod pinning;
 mod port;
+mod profile;
 mod ring;
 mod worker;
 
@@ -26,6 +27,7 @@ pub use exchange::{Exchange, exchanges};
 pub use mailbox::{Command, Controls, Full, Inspection, Mailbox, Reply, mailbox};
 pub use monitor::{Monitor, Stage};
 pub use pinning::{allowed_cores, pin};
+pub use profile::{Profile, ProfileStage, SAMPLED_TURNS};
 pub use worker::{Idle, Worker};
 
 /// The maximum number of frames that a device receives or takes at once.

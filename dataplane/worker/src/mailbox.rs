@@ -1,8 +1,8 @@
 //! Commands of the control thread to a worker, and its replies. The control thread allocates and frees all
 //! memory: boxes travel to the worker and back.
 
-use crate::DeviceCounters;
 use crate::ring::{Consumer, Producer, ring};
+use crate::{DeviceCounters, Profile};
 use switch::program::NotLive;
 use switch::{DelayHistogram, PoolReport, PortInspection, Successor, Volume};
 use units::PortId;
@@ -51,6 +51,8 @@ pub struct Inspection {
     pub lateness: DelayHistogram,
     /// The durations of the worker's turns.
     pub turns: DelayHistogram,
+    /// The run-time profile of the worker.
+    pub profile: Profile,
     /// Data frames that arrived at the port during a drain and were dropped.
     pub drained: Volume,
     /// Frames held back because the worker of their egress port was behind.

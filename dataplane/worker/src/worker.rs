@@ -4,6 +4,7 @@ use crate::exchange::{Exchange, TAKEN_AT_ONCE};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
+use crate::profile::{ProfileStage, Profiler};
 use crate::{BURST, Clock, DelayLine, Device};
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -58,6 +59,7 @@ pub struct Worker<D: Device, C> {
     turn_times: DelayHistogram,
     /// Turns that took longer than promised.
     late_turns: u64,
+    profiler: Profiler,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -89,6 +91,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             lateness: DelayHistogram::default(),
             turn_times: DelayHistogram::default(),
             late_turns: 0,
+            profiler: Profiler::default(),
             shard,
         }
     }
@@ -125,7 +128,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
             idle_turns = if self.busy == busy { (idle_turns + 1).min(IDLE_TURNS) } else { 0 };
             busy = self.busy;
             if idle_turns >= IDLE_TURNS && self.next_deadline() > self.now + SOON {
+                let from = self.clock.now();
                 thread::sleep(Duration::from_nanos(NAP.0));
+                self.profiler.note_sleep(self.clock.now().since(from));
             }
         }
         self.monitor.enter(Stage::Idle);
@@ -144,18 +149,27 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.began = self.now;
         if self.turns > 0 {
             self.note_turn(self.began.since(last));
+        } else {
+            self.profiler.start(self.began);
         }
+        self.profiler.begin(self.began);
         let mut busy = false;
         self.look_at_memory();
+        self.profiler.end_stage(ProfileStage::Housekeeping, &mut self.clock);
         for index in 0..self.ports.len() {
             busy |= self.receive(index);
         }
+        // The time since the last burst went into polls that found nothing.
+        self.profiler.end_stage(ProfileStage::Receive, &mut self.clock);
         if !self.exchange.is_alone() {
             busy |= self.take_over();
+            self.profiler.end_stage(ProfileStage::Exchange, &mut self.clock);
         }
         for index in 0..self.ports.len() {
             busy |= self.transmit(index, last);
         }
+        self.profiler.end_stage(ProfileStage::Egress, &mut self.clock);
+        self.profiler.note_busy(busy);
         let ordered = self.mailbox.take();
         let flow = ordered.map_or(ControlFlow::Continue(()), |command| self.follow(command));
         self.turns += 1;
@@ -168,6 +182,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     #[inline]
     fn note_turn(&mut self, took: Interval) {
         self.turn_times.record(took);
+        self.profiler.end(self.began, took);
         if self.monitor.is_late(took) {
             self.late_turns += 1;
             self.monitor.note_late(self.turn_times.longest(), self.late_turns);
@@ -191,15 +206,18 @@ impl<D: Device, C: Clock> Worker<D, C> {
         if self.burst.is_empty() {
             return false;
         }
+        self.profiler.count_burst(self.burst.len());
         // Read the clock again, because the system may have preempted this thread since the turn began. A
         // timestamp before the frame's arrival would let it leave an emulated link too early.
         self.now = self.clock.now().max(self.now);
+        self.profiler.end_stage_at(ProfileStage::Receive, self.now);
         if self.draining {
             port.drop_data(&mut self.burst);
         }
         let port = port.id;
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
         self.hand_over();
+        self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);
         true
     }
 
@@ -221,6 +239,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             peer.take(&mut self.arrivals);
             busy |= !self.arrivals.is_empty();
             if !self.arrivals.is_empty() {
+                self.profiler.count_burst(self.arrivals.len());
                 self.now = self.clock.now().max(self.now);
                 self.shard.accept(self.now, &mut self.arrivals);
             }
@@ -306,6 +325,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         into.pools = self.shard.pools();
         into.lateness.clone_from(&self.lateness);
         into.turns.clone_from(&self.turn_times);
+        into.profile = self.profiler.profile(self.turns, self.busy);
         into.drained = port.drained;
         into.held_back = self.shard.held_back();
     }

@@ -173,6 +173,7 @@ impl Running {
             memory: Box::new(MemoryReport::default),
             events,
             started: unix_time(),
+            tsc_hz: 1_000_000_000,
             looks: Looks::new(2),
             ending: None,
             reloads: ReloadsReport::default(),

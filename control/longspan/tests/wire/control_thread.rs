@@ -1,7 +1,7 @@
 //! Obstacles for the control thread, and functions that must continue nevertheless.
 
 use crate::configuration::two_ports;
-use crate::lab::{Lab, PYTHON, cores, wait_until};
+use crate::lab::{Lab, PYTHON, cores, ping, wait_until};
 use crate::on_the_wire;
 use crate::pair::Pair;
 use libtest_mimic::Trial;
@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         on_the_wire("silent_callers_keep_the_metrics_from_nobody", silent_metrics),
         on_the_wire("silent_callers_keep_the_control_socket_from_nobody", silent_socket),
         on_the_wire("a_fifo_as_configuration_is_refused_and_the_gateway_goes_on", fifo),
+        on_the_wire("a_running_gateway_shows_the_run_time_of_its_worker", run_time),
         on_the_wire("a_second_signal_ends_a_gateway_whose_control_thread_waits", second_signal),
     ]
 }
@@ -58,6 +59,29 @@ fn fifo(lab: &Lab) {
     assert_eq!(pair.gateway.show()["reloads"]["refused"], 1);
     let ended = pair.gateway.end();
     assert!(ended.status.success(), "{}", ended.stderr);
+}
+
+fn run_time(lab: &Lab) {
+    let pair = Pair::new(lab, &two_ports("1G", "1G"));
+    ping(&pair.near, &pair.far, 20);
+    let page = pair.gateway.show_with(&["runtime", "--interval", "20ms"]);
+    let text = String::from_utf8(page.stdout).unwrap();
+    assert!(page.status.success(), "{}", String::from_utf8_lossy(&page.stderr));
+    for title in ["TURNS in ", "BUSY TURNS in ", "IDLE TURNS in ", "TURNS since the start, "] {
+        assert!(text.lines().any(|line| line.starts_with(title)), "{title}: {text}");
+    }
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    let shown = pair.gateway.show();
+    assert!(shown["tsc_hz"].as_u64().unwrap() > 0);
+    let runtime = &shown["workers"][0]["runtime"];
+    let count = |key: &str| runtime["since_start"][key].as_u64().unwrap();
+    // Requests and replies, each received once.
+    assert!(count("frames") >= 40 && count("bursts") > 0, "{runtime}");
+    assert!(count("busy_turns") > 0 && count("busy_ns") > 0 && count("idle_ns") > 0, "{runtime}");
+    assert!(runtime["interval"].is_null(), "{runtime}");
+    let refused = pair.gateway.show_with(&["ports", "--interval", "20ms"]);
+    assert_eq!(refused.status.code(), Some(2));
+    pair.gateway.end();
 }
 
 fn second_signal(lab: &Lab) {

@@ -1,10 +1,11 @@
 //! Metrics of the gateway as a whole, of its workers and of its pools.
 
 use super::metric::metrics;
-use super::readers::{Part, each_worker, of_gateway, of_gateway_by};
+use super::readers::{Part, each_worker, each_worker_by, of_gateway, of_gateway_by};
 use super::samples::Value::{Delay, Info, Number};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, WorkerReport};
 use report::PoolReport;
+use worker::ProfileStage;
 
 metrics! {
     /// Metrics of the gateway as a whole.
@@ -30,6 +31,21 @@ metrics! {
             each_worker(|at| Some(Number(at.late_turns)));
         Counter "worker_held_back_frames": "Frames that waited because another worker had fallen behind.",
             each_worker(|at| Some(Number(at.held_back)));
+        Counter "worker_bursts": "Bursts of at least one frame that a device or another worker delivered.",
+            each_worker(|at| Some(Number(at.runtime.since_start.counts.bursts)));
+        Counter "worker_frames": "Frames of these bursts.",
+            each_worker(|at| Some(Number(at.runtime.since_start.counts.frames)));
+        Counter "worker_time" in Nanos: "Time of the worker, by what it did.",
+            each_worker_by("activity", |at| {
+                let counts = &at.runtime.since_start.counts;
+                [("busy", counts.busy_ns), ("idle", counts.idle_ns), ("asleep", counts.asleep_ns)]
+            });
+        Counter "worker_sampled_turns": "Busy turns that were timed stage by stage.",
+            each_worker(|at| Some(Number(at.runtime.since_start.counts.sampled_turns)));
+        Counter "worker_sampled_stage" in Nanos: "Time of these turns, by stage.",
+            each_worker_by("stage", stages);
+        Gauge "tsc_hertz": "Rate of the time stamp counter, by which cycles are counted.",
+            of_gateway(|it| it.tsc_hz);
         Gauge "mbufs": "Total number of packet buffers.", of_gateway(|it| it.memory.mbufs);
         Gauge "mbufs_in_use": "Packet buffers that hold a frame or wait in a receive ring.",
             of_gateway(|it| it.memory.mbufs_in_use);
@@ -41,6 +57,11 @@ metrics! {
         Gauge "pool_size" in Bytes: "Size of a buffer pool.",
             of_gateway_by("pool", |it| pools(it, |pool| pool.size_bytes));
     }
+}
+
+fn stages(worker: &WorkerReport) -> [Part; ProfileStage::COUNT] {
+    let sampled_ns = worker.runtime.since_start.counts.sampled_ns;
+    ProfileStage::ALL.map(|stage| (stage.name(), sampled_ns[stage as usize]))
 }
 
 fn pools(snapshot: &Snapshot, read: fn(&PoolReport) -> u64) -> [Part; 3] {

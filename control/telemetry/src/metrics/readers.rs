@@ -27,6 +27,14 @@ pub fn each_worker(read: for<'a> fn(&'a WorkerReport) -> Option<Value<'a>>) -> R
     })
 }
 
+/// Reads a number of each worker for each value of `label`.
+pub fn each_worker_by<const N: usize>(label: &'static str, read: fn(&WorkerReport) -> [Part; N]) -> Reader {
+    Box::new(move |snapshot| {
+        let workers = snapshot.workers.iter();
+        workers.flat_map(|worker| within("core", worker.core.to_string(), by(label, read(worker)))).collect()
+    })
+}
+
 /// Reads a value of each port that has it.
 pub fn each_port(read: for<'a> fn(&'a WirePortReport) -> Option<Value<'a>>) -> Reader {
     each_port_with(move |port| one(read(port)))

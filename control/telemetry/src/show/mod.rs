@@ -4,6 +4,7 @@ mod drops;
 mod pfc;
 mod ports;
 mod queues;
+mod runtime;
 mod shown;
 
 pub use shown::{NoSuchPort, View, of_port};
@@ -26,6 +27,7 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
         View::Flows => write_listed(&mut page, &shown, view, "LSCC is not configured on any port.\n"),
         View::Drops => drops::write(&mut page, &shown),
         View::Slots => write_listed(&mut page, &shown, view, "Bifrost is not configured on any port.\n"),
+        View::Runtime => runtime::write(&mut page, &shown),
         View::Config => page.push_str(&snapshot.config),
     }
     // Sections begin with a blank line.

@@ -1,6 +1,6 @@
 //! The views of a snapshot, and what they share.
 
-use crate::snapshot::{LevelsReport, Snapshot, WirePortReport};
+use crate::snapshot::{LevelsReport, Snapshot, WirePortReport, WorkerReport};
 use crate::table::{Columns, Table, section};
 use crate::tables;
 use report::PriorityReport;
@@ -22,14 +22,24 @@ pub enum View {
     Drops,
     /// Bifrost, BifrostX and credits: slots, grants and messages.
     Slots,
+    /// Run-time profiles of the workers.
+    Runtime,
     /// The configuration in force.
     Config,
 }
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 7] =
-        [Self::Ports, Self::Queues, Self::Pfc, Self::Flows, Self::Drops, Self::Slots, Self::Config];
+    pub const ALL: [Self; 8] = [
+        Self::Ports,
+        Self::Queues,
+        Self::Pfc,
+        Self::Flows,
+        Self::Drops,
+        Self::Slots,
+        Self::Runtime,
+        Self::Config,
+    ];
 
     /// The name on the command line. It is stable.
     pub const fn name(self) -> &'static str {
@@ -40,6 +50,7 @@ impl View {
             Self::Flows => "flows",
             Self::Drops => "drops",
             Self::Slots => "slots",
+            Self::Runtime => "runtime",
             Self::Config => "config",
         }
     }
@@ -84,6 +95,12 @@ impl<'a> Shown<'a> {
             }),
             _ => Ok(Self { snapshot, ports, filtered: port.is_some() }),
         }
+    }
+
+    /// The workers of the shown ports.
+    pub fn workers(&self) -> impl Iterator<Item = &'a WorkerReport> {
+        let is_shown = |name: &String| self.ports.iter().any(|port| port.port.name == *name);
+        self.snapshot.workers.iter().filter(move |worker| worker.ports.iter().any(is_shown))
     }
 
     /// Writes a table with a row for each priority of which `read` finds something: the port, the priority under

@@ -20,7 +20,7 @@ use wire::grants::slot::{self, Kind};
 use wire::ip::Dscp;
 use wire::ptp::{self, Body, Message, PortIdentity, Ptp, Timestamp};
 use wire::rate_feedback::{self, Content, FRAME_LEN, Frame, Key, Received};
-use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
+use worker::{DeviceCounters, EmulationCounters, Inspection, Profile, Stage};
 
 pub const GATEWAY: &str = r#"
 [gateway]
@@ -81,6 +81,8 @@ action = "alert"
 
 const DC0: PortId = PortId(0);
 const LH0: PortId = PortId(1);
+/// The rate of the time stamp counter.
+const TSC_HZ: u64 = 2_500_000_000;
 const START: Nanos = Nanos(1_700_000_000_000_000_000);
 const SLOT: Interval = Interval::from_micros(50);
 
@@ -368,6 +370,19 @@ fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
 /// The delay that the headroom of lh0 covers.
 const COVERED: CoveredDelayReport = CoveredDelayReport { covered_ns: 412_500, applied: 2, refused: 1 };
 
+/// The profile of a worker after a million turns.
+pub const PROFILE: Profile = Profile {
+    turns: 1_000_000,
+    busy_turns: 250_000,
+    elapsed: Interval(205_000_000),
+    busy: Interval(120_000_000),
+    asleep: Interval(10_000_000),
+    bursts: 300_000,
+    frames: 2_400_000,
+    sampled_turns: 4_098,
+    sampled: [Interval(400_000), Interval(800_000), Interval(0), Interval(700_000), Interval(100_000)],
+};
+
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {
@@ -380,6 +395,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
             full: 2,
             ..DeviceCounters::default()
         };
+        inspection.profile = PROFILE;
         for nanos in [150, 700, 700, 2_000, 90_000] {
             inspection.turns.record(Interval(nanos));
             inspection.lateness.record(Interval(nanos / 3));
@@ -396,14 +412,6 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         ..Default::default()
     };
     let [dc0, lh0] = &inspections;
-    let worker = |core, stage, port| ObservedWorker {
-        core,
-        turns: 1_000_000,
-        busy_turns: 250_000,
-        late_turns: 2,
-        stage,
-        ports: vec![port],
-    };
     let dc0 = ObservedPort {
         port: DC0,
         device: device("veth-dc", true, PfcPassage { receive: Passage::Yes, transmit: Passage::Yes }),
@@ -423,6 +431,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         configured: gateway,
         started: START,
         now,
+        tsc_hz: TSC_HZ,
         reloads: ReloadsReport { applied: 3, refused: 1 },
         covered_delays: vec![None, Some(COVERED)],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
@@ -430,6 +439,11 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
     })
+}
+
+fn worker(core: usize, stage: Stage, port: ObservedPort<'_>) -> ObservedWorker<'_> {
+    let (turns, busy_turns) = (PROFILE.turns, PROFILE.busy_turns);
+    ObservedWorker { core, turns, busy_turns, late_turns: 2, stage, ports: vec![port] }
 }
 
 /// Holds `text` against a golden file, or writes it anew where `BLESS` is set.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PortSettings, QueueSettings,
     Scheduling, Settings, Threshold,
@@ -110,6 +110,19 @@ pub struct Outside {
     pub memory_is_low: bool,
 }
 
+/// The time that calls of a device take.
+#[derive(Clone, Copy)]
+pub struct Costs {
+    /// A look whether memory runs low.
+    pub memory: Interval,
+    /// A poll, whether it finds frames or not.
+    pub receive: Interval,
+    /// A data frame to send.
+    pub transmit: Interval,
+    /// A flush, whether there is anything to send or not.
+    pub flush: Interval,
+}
+
 impl Outside {
     /// The pause times of priority 3 in PFC frames, in order.
     pub fn pauses(&self) -> Vec<PauseQuanta> {
@@ -132,11 +145,26 @@ impl Outside {
 
 /// The test's handle of a device.
 #[derive(Clone, Default)]
-pub struct Cable(Arc<Mutex<Outside>>);
+pub struct Cable {
+    outside: Arc<Mutex<Outside>>,
+    /// The time that calls of the device take, and on which clock.
+    costs: Arc<OnceLock<(TestClock, Costs)>>,
+}
 
 impl Cable {
     pub fn outside(&self) -> MutexGuard<'_, Outside> {
-        self.0.lock().unwrap()
+        self.outside.lock().unwrap()
+    }
+
+    /// From now on, calls of the device take this time on `clock`.
+    pub fn takes_time(&self, clock: &TestClock, costs: Costs) {
+        assert!(self.costs.set((clock.clone(), costs)).is_ok(), "it takes another time already");
+    }
+
+    fn spend(&self, cost: impl Fn(&Costs) -> Interval) {
+        if let Some((clock, costs)) = self.costs.get() {
+            clock.advance(cost(costs));
+        }
     }
 
     pub fn inject(&self, frames: impl IntoIterator<Item = TestFrame>) {
@@ -161,6 +189,7 @@ impl Device for MemoryDevice {
     type Frame = TestFrame;
 
     fn receive(&mut self, burst: &mut Vec<TestFrame>) {
+        self.cable.spend(|costs| costs.receive);
         let inbound = &mut self.cable.outside().inbound;
         let frames = inbound.len().min(BURST);
         self.counters.received += frames as u64;
@@ -173,6 +202,7 @@ impl Device for MemoryDevice {
 
     fn transmit(&mut self, frame: TestFrame) {
         assert!(self.room() > 0, "a device without room is given nothing");
+        self.cable.spend(|costs| costs.transmit);
         self.waiting.push_back(frame);
     }
 
@@ -182,6 +212,7 @@ impl Device for MemoryDevice {
     }
 
     fn flush(&mut self) {
+        self.cable.spend(|costs| costs.flush);
         if self.waiting.is_empty() {
             return;
         }
@@ -194,6 +225,7 @@ impl Device for MemoryDevice {
     }
 
     fn memory_is_low(&mut self) -> bool {
+        self.cable.spend(|costs| costs.memory);
         self.cable.outside().memory_is_low
     }
 

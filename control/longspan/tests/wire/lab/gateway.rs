@@ -60,6 +60,11 @@ impl Gateway {
         longspan().args(["reload", "--socket"]).arg(&self.socket).output().unwrap()
     }
 
+    /// The output of `longspan show` with these arguments.
+    pub fn show_with(&self, arguments: &[&str]) -> Output {
+        longspan().arg("show").args(arguments).arg("--socket").arg(&self.socket).output().unwrap()
+    }
+
     /// The whole snapshot of `longspan show`.
     pub fn show(&self) -> Value {
         self.try_show().unwrap_or_else(|error| panic!("show: {error}"))
