@@ -1,7 +1,7 @@
-"""Forwarding rates and latency of Longspan, testpmd and OVS-DPDK, side by side."""
+"""Forwarding rates and latency of Longspan, testpmd and OVS-DPDK, side by side. Prints tables in Markdown."""
 
 import argparse
-import json
+import functools
 import os
 import shutil
 import signal
@@ -13,9 +13,12 @@ import machine
 from longspan import Longspan
 from openvswitch import OpenVSwitch
 from parts import PARTS, Plan
+from process import Failed
+from record import Enough, Record
 from testpmd import Testpmd
 
-CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "longspan-forwarding", "longspan-everything")
+CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "ovs-dpdk-rule", "longspan-forwarding",
+              "longspan-everything")  # fmt: skip
 
 
 def numbers(text):
@@ -35,8 +38,13 @@ def arguments():
     parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), default=CONTENDERS,
                         help=f"default: {','.join(CONTENDERS)}")  # fmt: skip
     parser.add_argument("--cores", type=numbers, help="the first is for housekeeping, the last forward; default: all")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="two sizes, 512 flows, one run each: shows that it works")
+    parser.add_argument("--quick", action="store_true",
+                        help="two sizes, 512 flows, one run each, of throughput where no part is named: shows that it works")  # fmt: skip
     parser.add_argument("--json", help="where the figures go; default: out/bench-dataplane.json of the repository")
+    parser.add_argument("--resume", action="store_true", help="keep what is in that file, and measure what is missing")
+    parser.add_argument("--minutes", type=float, default=float("inf"),
+                        help="start no row of a table later than that, and end with status 1 if one is missing; a "
+                        "row takes up to four minutes")  # fmt: skip
     parser.add_argument("--caller", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--binaries", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -45,7 +53,8 @@ def arguments():
     if unknown:
         parser.error(f"there is no {', no '.join(unknown)}")
     if chosen.quick:
-        chosen.parts, chosen.sizes, chosen.flows, chosen.repeats = ["throughput"], (64, 1082), (512,), 1
+        chosen.sizes, chosen.flows, chosen.repeats = (64, 1082), (512,), 1
+        chosen.parts = chosen.parts or ["throughput"]
     return chosen
 
 
@@ -54,7 +63,8 @@ def contenders(names, binaries):
     makers = {
         "testpmd-io": lambda: Testpmd("io"),
         "testpmd-5tswap": lambda: Testpmd("5tswap"),
-        "ovs-dpdk": OpenVSwitch,
+        "ovs-dpdk": lambda: OpenVSwitch(parses=False),
+        "ovs-dpdk-rule": lambda: OpenVSwitch(parses=True),
         "longspan-forwarding": lambda: Longspan(program, "forwarding"),
         "longspan-everything": lambda: Longspan(program, "everything"),
     }
@@ -73,6 +83,40 @@ def say(text):
     print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
 
 
+def plan_of(chosen, contenders, cores, directory):
+    return Plan(
+        contenders=contenders,
+        directory=directory,
+        maker=os.path.join(chosen.binaries, "examples", "make_capture"),
+        probe=os.path.join(chosen.binaries, "latency_probe"),
+        noise=os.path.join(chosen.binaries, "noise"),
+        cores=cores,
+        sizes=chosen.sizes,
+        flows=chosen.flows,
+        packets_per_flow=chosen.packets_per_flow,
+        seconds=chosen.seconds,
+        repeats=chosen.repeats,
+        quick=chosen.quick,
+        say=say,
+    )
+
+
+def record_of(chosen):
+    # Paths are relative to where the caller stands.
+    path = os.path.join(chosen.caller, chosen.json) if chosen.json else os.path.abspath("out/bench-dataplane.json")
+    description = machine.description()
+    settings = {"seconds": chosen.seconds, "repeats": chosen.repeats, "contenders": list(chosen.contenders),
+                "revision": description["revision"]}  # fmt: skip
+    return Record(path, settings, description, chosen.resume, chosen.minutes)
+
+
+def measure(parts, plan, record):
+    """Prints the tables of each part once it is complete."""
+    for part in parts:
+        measure_part, show = PARTS[part]
+        print(show(part, measure_part(plan, functools.partial(record.row, part))), flush=True)
+
+
 def main():
     chosen = arguments()
     # As on an interrupt, so that children are ended and settings put back.
@@ -82,36 +126,18 @@ def main():
         sys.exit("scripts/bench-dataplane: needs two cores, one of them for housekeeping")
     chosen_contenders = contenders(chosen.contenders, chosen.binaries)
     expect_installed(chosen_contenders)
+    record = record_of(chosen)
     directory = tempfile.mkdtemp(prefix="longspan-bench.", dir="/dev/shm")
-    plan = Plan(
-        contenders=chosen_contenders,
-        directory=directory,
-        maker=os.path.join(chosen.binaries, "examples", "make_capture"),
-        probe=os.path.join(chosen.binaries, "latency_probe"),
-        cores=cores,
-        sizes=chosen.sizes,
-        flows=chosen.flows,
-        packets_per_flow=chosen.packets_per_flow,
-        seconds=chosen.seconds,
-        repeats=chosen.repeats,
-        say=say,
-    )
-    results = {"machine": machine.description(), "seconds": chosen.seconds, "repeats": chosen.repeats, "parts": {}}
     try:
-        for part in chosen.parts or PARTS:
-            measure, show = PARTS[part]
-            results["parts"][part] = measure(plan)
-            print(show(part, results["parts"][part]), flush=True)
+        measure(chosen.parts or PARTS, plan_of(chosen, chosen_contenders, cores, directory), record)
+    except Enough:
+        sys.exit("scripts/bench-dataplane: rows are missing; the same command with --resume goes on")
+    except Failed as failure:
+        sys.exit(f"scripts/bench-dataplane: {failure}")
     finally:
         shutil.rmtree(directory)
         machine.remove_runtime_directories()
-    # Paths are relative to where the caller stands.
-    path = os.path.join(chosen.caller, chosen.json) if chosen.json else os.path.abspath("out/bench-dataplane.json")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(results, file, indent=2)
-        file.write("\n")
-    print(f"\nAll runs: {path}")
+    print(f"\nAll runs: {record.path}")
 
 
 main()

@@ -1,11 +1,13 @@
 /* Sends stamped frames into one memif and takes them from another, and prints as JSON how long they took.
  *
- *   latency_probe EAL-ARGUMENTS -- CAPTURE FRAMES_PER_SECOND SECONDS QUEUES
+ *   latency_probe EAL-ARGUMENTS -- CAPTURE SECONDS QUEUES LOAD...
  *
- * QUEUES is how many transmit queues the gateway has at each port, for the two ends of a memif must agree.
- * It shares nothing with the gateways that it measures. Each frame is the first of the capture, with the next
- * sequence number, and the time stamp counter behind the headers, where no gateway looks. Frames are sent one by
- * one, at even intervals; one that comes too late for its interval is sent at once.
+ * First it sends as much as the gateway takes, to see how many frames per second come back. Then it sends each LOAD,
+ * a part of that rate (0.1 for a tenth). QUEUES is how many transmit queues the gateway has at each port, for the two
+ * ends of a memif must agree. It shares nothing with the gateways that it measures. Each frame is the first of the
+ * capture, with the next sequence number, and the time stamp counter behind the headers, where no gateway looks.
+ * Frames are due at even intervals, and those that are due are sent together. Whoever comes more than a burst too late
+ * leaves frames out, and does not make up for them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +32,7 @@ enum {
 };
 
 static const double WARM_UP_SECONDS = 0.2;
+static const double FLOOD_SECONDS = 0.5;
 static const double DRAIN_SECONDS = 0.2;
 
 struct probe {
@@ -38,8 +41,11 @@ struct probe {
     uint16_t length;
     struct rte_mempool *pool;
     uint16_t queues;
+    uint32_t psn;
     uint64_t sent, refused, received;
+    uint64_t arrived;     /* within the time of the measurement, whenever they were sent */
     uint64_t first_stamp; /* earlier ones are the warm-up's */
+    uint64_t end;         /* of sending */
     uint64_t *samples;
     uint64_t samples_max, samples_count;
 };
@@ -94,27 +100,37 @@ static void wait_for_link(uint16_t port)
     }
 }
 
-static void send_one(struct probe *probe)
+static struct rte_mbuf *next_frame(struct probe *probe, uint64_t stamp)
 {
     struct rte_mbuf *frame = rte_pktmbuf_alloc(probe->pool);
 
-    if (!frame) {
-        probe->refused++;
-        return;
-    }
+    if (!frame)
+        return NULL;
     uint8_t *bytes = (uint8_t *)rte_pktmbuf_append(frame, probe->length);
     memcpy(bytes, probe->frame, probe->length);
-    uint32_t psn = (uint32_t)(probe->sent & 0xffffff);
-    bytes[PSN_OFFSET] = (uint8_t)(psn >> 16);
-    bytes[PSN_OFFSET + 1] = (uint8_t)(psn >> 8);
-    bytes[PSN_OFFSET + 2] = (uint8_t)psn;
-    uint64_t stamp = rte_rdtsc();
+    bytes[PSN_OFFSET] = (uint8_t)(probe->psn >> 16);
+    bytes[PSN_OFFSET + 1] = (uint8_t)(probe->psn >> 8);
+    bytes[PSN_OFFSET + 2] = (uint8_t)probe->psn;
+    probe->psn++;
     memcpy(bytes + STAMP_OFFSET, &stamp, sizeof(stamp));
-    if (rte_eth_tx_burst(probe->in, 0, &frame, 1) == 1) {
-        probe->sent += stamp >= probe->first_stamp;
-    } else {
-        probe->refused++;
-        rte_pktmbuf_free(frame);
+    return frame;
+}
+
+static void send_frames(struct probe *probe, uint16_t wanted)
+{
+    struct rte_mbuf *frames[BURST];
+    uint64_t stamp = rte_rdtsc();
+    uint16_t count = 0;
+
+    while (count < wanted && (frames[count] = next_frame(probe, stamp)) != NULL)
+        count++;
+    uint16_t sent = rte_eth_tx_burst(probe->in, 0, frames, count);
+    rte_pktmbuf_free_bulk(frames + sent, count - sent);
+    /* The gateway is to see no gap in the sequence. */
+    probe->psn -= (uint32_t)(count - sent);
+    if (stamp >= probe->first_stamp) {
+        probe->sent += sent;
+        probe->refused += (uint64_t)(wanted - sent);
     }
 }
 
@@ -129,33 +145,41 @@ static void receive(struct probe *probe, uint16_t queue)
         /* What the gateway says for itself is of other lengths. */
         if (rte_pktmbuf_pkt_len(frames[i]) == probe->length) {
             memcpy(&stamp, rte_pktmbuf_mtod_offset(frames[i], uint8_t *, STAMP_OFFSET), sizeof(stamp));
-            if (stamp >= probe->first_stamp && probe->samples_count < probe->samples_max) {
-                probe->samples[probe->samples_count++] = now - stamp;
+            probe->arrived += now >= probe->first_stamp && now < probe->end;
+            if (stamp >= probe->first_stamp) {
                 probe->received++;
+                if (probe->samples_count < probe->samples_max)
+                    probe->samples[probe->samples_count++] = now - stamp;
             }
         }
-        rte_pktmbuf_free(frames[i]);
     }
+    rte_pktmbuf_free_bulk(frames, count);
     /* What comes back to the side from which we send. */
     count = rte_eth_rx_burst(probe->in, queue, frames, BURST);
     rte_pktmbuf_free_bulk(frames, count);
 }
 
+/* Sends for so long after a warm-up, and takes back what comes until it is over. A rate of 0 is all that passes. */
 static void run(struct probe *probe, double frames_per_second, double seconds)
 {
     double hz = (double)rte_get_tsc_hz();
-    uint64_t interval = (uint64_t)(hz / frames_per_second);
-    uint64_t start = rte_rdtsc(), next = start;
+    double interval = frames_per_second > 0 ? hz / frames_per_second : 0;
+    uint64_t start = rte_rdtsc();
+    double next = 0; /* after the start */
 
+    probe->sent = probe->refused = probe->received = probe->arrived = probe->samples_count = 0;
     probe->first_stamp = start + (uint64_t)(WARM_UP_SECONDS * hz);
-    uint64_t end = probe->first_stamp + (uint64_t)(seconds * hz);
-    uint64_t drained = end + (uint64_t)(DRAIN_SECONDS * hz);
+    probe->end = probe->first_stamp + (uint64_t)(seconds * hz);
+    uint64_t drained = probe->end + (uint64_t)(DRAIN_SECONDS * hz);
     for (uint64_t now = start; now < drained; now = rte_rdtsc()) {
-        if (now >= next && now < end) {
-            send_one(probe);
-            next += interval;
-            if (next < now)
-                next = now; /* no burst to make up for it */
+        double since = (double)(now - start);
+        if (since >= next && now < probe->end) {
+            double due = interval > 0 ? (since - next) / interval + 1 : BURST;
+            uint16_t count = due < BURST ? (uint16_t)due : BURST;
+            send_frames(probe, count);
+            next += interval * count;
+            if (due > BURST)
+                next = since;
         }
         for (uint16_t queue = 0; queue < probe->queues; queue++)
             receive(probe, queue);
@@ -174,6 +198,25 @@ static double nanos_at(const struct probe *probe, double share)
     return (double)probe->samples[rank] * 1e9 / (double)rte_get_tsc_hz();
 }
 
+static void measure_load(struct probe *probe, double frames_per_second, double seconds)
+{
+    probe->samples_max = (uint64_t)(frames_per_second * seconds) + BURST;
+    probe->samples = malloc(probe->samples_max * sizeof(*probe->samples));
+    if (!probe->samples)
+        fail("no memory");
+    /* Written to, so that the kernel does not do that in between. */
+    memset(probe->samples, 1, probe->samples_max * sizeof(*probe->samples));
+    run(probe, frames_per_second, seconds);
+    if (probe->samples_count == 0)
+        fail("no frame came back");
+    qsort(probe->samples, probe->samples_count, sizeof(*probe->samples), compare);
+    printf("{\"sent\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"received\": %" PRIu64
+           ", \"frames_per_second\": %.0f, \"p50_ns\": %.0f, \"p99_ns\": %.0f, \"p999_ns\": %.0f, \"most_ns\": %.0f}",
+           probe->sent, probe->refused, probe->received, (double)probe->sent / seconds, nanos_at(probe, 0.5),
+           nanos_at(probe, 0.99), nanos_at(probe, 0.999), nanos_at(probe, 1.0));
+    free(probe->samples);
+}
+
 int main(int argc, char **argv)
 {
     static struct probe probe;
@@ -181,31 +224,29 @@ int main(int argc, char **argv)
 
     if (used < 0)
         fail("EAL does not start");
-    if (argc - used != 5)
-        fail("usage: latency_probe EAL-ARGUMENTS -- CAPTURE FRAMES_PER_SECOND SECONDS QUEUES");
+    if (argc - used < 5)
+        fail("usage: latency_probe EAL-ARGUMENTS -- CAPTURE SECONDS QUEUES LOAD...");
     if (rte_eth_dev_get_port_by_name("net_memif0", &probe.in) ||
         rte_eth_dev_get_port_by_name("net_memif1", &probe.out))
         fail("needs --vdev net_memif0 and net_memif1");
-    double frames_per_second = atof(argv[used + 2]), seconds = atof(argv[used + 3]);
-    probe.queues = (uint16_t)atoi(argv[used + 4]);
+    double seconds = atof(argv[used + 2]);
+    probe.queues = (uint16_t)atoi(argv[used + 3]);
     read_frame(&probe, argv[used + 1]);
     probe.pool = rte_pktmbuf_pool_create("probe", BUFFERS, BUFFER_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-    probe.samples_max = (uint64_t)(frames_per_second * seconds) + 1;
-    probe.samples = calloc(probe.samples_max, sizeof(*probe.samples));
-    if (!probe.pool || !probe.samples)
+    if (!probe.pool)
         fail("no memory");
     start_port(&probe, probe.in);
     start_port(&probe, probe.out);
     wait_for_link(probe.in);
     wait_for_link(probe.out);
-    run(&probe, frames_per_second, seconds);
-
-    if (probe.samples_count == 0)
+    run(&probe, 0, FLOOD_SECONDS);
+    double most = (double)probe.arrived / FLOOD_SECONDS;
+    if (most <= 0)
         fail("no frame came back");
-    qsort(probe.samples, probe.samples_count, sizeof(*probe.samples), compare);
-    printf("{\"sent\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"received\": %" PRIu64
-           ", \"p50_ns\": %.0f, \"p99_ns\": %.0f, \"p999_ns\": %.0f, \"most_ns\": %.0f}\n",
-           probe.sent, probe.refused, probe.received, nanos_at(&probe, 0.5), nanos_at(&probe, 0.99),
-           nanos_at(&probe, 0.999), nanos_at(&probe, 1.0));
+    printf("{\"frames_per_second\": %.0f, \"refused\": %" PRIu64 ", \"loads\": [", most, probe.refused);
+    for (int load = used + 4; load < argc; load++) {
+        measure_load(&probe, most * atof(argv[load]), seconds);
+        printf(load + 1 < argc ? ", " : "]}\n");
+    }
     return 0;
 }

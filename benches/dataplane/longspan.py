@@ -13,6 +13,9 @@ from process import child, output_of, wait_until
 # What is under way, beside the frames that net_pcap keeps.
 SPARE_MBUFS = 65_536
 SHARED_BYTES = 32 << 20
+# The least that `dpdk.pack_below` can be, and the most that a frame takes of the buffer beside its length.
+PACK_BELOW_MIN = 60
+FRAME_OVERHEAD_BYTES = 31
 BUFFER_OVERHEAD_BYTES = 512
 TEMPLATES = os.path.dirname(os.path.abspath(__file__))
 
@@ -36,13 +39,16 @@ class Longspan:
     def mbufs(workload):
         return workload.ports * workload.frames_per_port + SPARE_MBUFS
 
+    def shared_bytes(self, workload):
+        """So many that the gateway reserves at least that many mbufs for its buffer."""
+        return max(SHARED_BYTES, self.mbufs(workload) * (PACK_BELOW_MIN + FRAME_OVERHEAD_BYTES))
+
     def pack_below(self, workload):
-        """So short that the gateway reserves at least that many mbufs for its buffer: a frame costs up to 31 bytes more
-        than it is long."""
-        return min(max(SHARED_BYTES // self.mbufs(workload) - 31, 60), 9216)
+        """So short that it reserves them."""
+        return min(max(self.shared_bytes(workload) // self.mbufs(workload) - FRAME_OVERHEAD_BYTES, PACK_BELOW_MIN), 9216)
 
     def memory_bytes(self, workload):
-        mbufs = max(self.mbufs(workload), SHARED_BYTES // (self.pack_below(workload) + 16))
+        mbufs = max(self.mbufs(workload), self.shared_bytes(workload) // (self.pack_below(workload) + 16))
         return mbufs * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
 
     def configuration(self, workload, devices, setting, socket):
@@ -51,7 +57,7 @@ class Longspan:
             metrics=machine.free_address(),
             hugepages="require" if setting.huge else "never",
             cores=", ".join(map(str, setting.workers)),
-            shared=SHARED_BYTES,
+            shared=self.shared_bytes(workload),
             pack_below=self.pack_below(workload),
             pairs=", ".join(f'["near{pair}", "far{pair}"]' for pair in range(workload.pairs)),
         )

@@ -1,4 +1,5 @@
-"""OVS-DPDK with two flow rules for each pair of ports, one for each direction: Debian's, run by hand with a database of its own."""
+"""OVS-DPDK with two flow rules for each pair of ports, one for each direction: Debian's, run by hand with a database of its
+own."""
 
 import contextlib
 import os
@@ -18,19 +19,29 @@ PORT_BUFFERS = 16_384
 SPARE_BUFFERS = 4_096
 BUFFER_OVERHEAD_BYTES = 512
 BRIDGE = "bench"
+# A rule for which the datapath parses each frame, looks it up and changes it: the RoCEv2 frames of the captures from one
+# site to the other, at an odd port and back at the next.
+PARSED = (
+    "udp,tp_dst=4791,nw_src=10.0.1.0/24,nw_dst=10.0.2.0/24",
+    "udp,tp_dst=4791,nw_src=10.0.2.0/24,nw_dst=10.0.1.0/24",
+)
 LONGEST_USUAL_FRAME = 1518
 
 
 class OpenVSwitch:
     """A contender. Rules that match on the port alone take its shortest way (`simple match`), whatever
-    caches are set; where another way is taken, they are: EMC for few flows, SMC for more than EMC holds."""
+    caches are set. With `parses` they match addresses and ports and count the TTL down, so frames take another way,
+    for which caches are set: EMC for few flows, SMC for more than EMC holds."""
 
-    name = "ovs-dpdk"
     programs = (DAEMON, "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
     origin = "package openvswitch-switch-dpdk"
     # Its main thread has one too.
     transmit_queues = 2
     EMC_FLOWS = 4096
+
+    def __init__(self, parses):
+        self.name = "ovs-dpdk-rule" if parses else "ovs-dpdk"
+        self.parses = parses
 
     @staticmethod
     def refuses(workload):
@@ -108,8 +119,9 @@ class OpenVSwitch:
             if error != "[]":
                 raise Failed(f"{self.name}: port {number}: {error}")
         for one, other in zip(range(1, workload.ports, 2), range(2, workload.ports + 1, 2)):
-            for ingress, egress in ((one, other), (other, one)):
-                tools.ofctl("add-flow", BRIDGE, f"in_port={ingress},actions=output:{egress}")
+            for ingress, egress, parsed in zip((one, other), (other, one), PARSED):
+                rule = f"{parsed},actions=dec_ttl,output:{egress}" if self.parses else f"actions=output:{egress}"
+                tools.ofctl("add-flow", BRIDGE, f"in_port={ingress},{rule}")
 
 
 def mask(cores):

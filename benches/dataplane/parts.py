@@ -2,13 +2,14 @@
 
 import contextlib
 import dataclasses
+import functools
 import statistics
 import time
 
 import machine
 from latency import latency, latency_table
 from process import Failed
-from table import table
+from table import budget_table, tables
 from workload import Workload, packets_per_flow
 
 WARM_UP_SECONDS = 0.3
@@ -32,12 +33,14 @@ class Plan:
     directory: str
     maker: str
     probe: str
+    noise: str
     cores: tuple  # the first is for housekeeping
     sizes: tuple
     flows: tuple
     packets_per_flow: int
     seconds: float
     repeats: int
+    quick: bool
     say: object
 
     def workload(self, frame_bytes, flows):
@@ -62,37 +65,61 @@ class Plan:
         )
 
 
-def throughput(plan):
+def throughput(plan, row):
     """One core, all sizes and flows."""
     cases = [(plan.workload(size, flows), 1) for flows in plan.flows for size in plan.sizes]
-    return measure_all(plan, cases)
+    return measure_all(plan, row, cases)
 
 
-def workers(plan):
+def workers(plan, row):
     """One core, and two with a pair of ports for each."""
     one = plan.workload(128, plan.flows[0])
     two = dataclasses.replace(one, pairs=2)
-    return measure_all(plan, [(one, 1), (two, 1), (two, 2)])
+    return measure_all(plan, row, [(one, 1), (two, 1), (two, 2)])
 
 
 FLOWS_OF_SWEEP = (16, 4_096, 65_536, 1_048_576)
 FRAMES_OF_SWEEP = 65_536
 
 
-def flows(plan):
-    """One core, frames of 128 bytes, ever more flows among as many frames, so that the source costs the same;
-    more than there are frames need more of them, and what that costs is seen where flows are not looked at."""
-    workloads = [Workload(128, count, max(FRAMES_OF_SWEEP // (count // 2), 1)) for count in FLOWS_OF_SWEEP]
-    return measure_all(plan, [(workload, 1) for workload in workloads])
+def of_sweep(frame_bytes, count, frames):
+    """So many flows among as many frames as all others have, so that the source costs the same; more flows than
+    there are frames need more of them, and what that costs is seen where flows are not looked at."""
+    return Workload(frame_bytes, count, max(frames // (count // 2), 1))
 
 
-def measure_all(plan, cases):
+def flows(plan, row):
+    """One core, frames of 128 bytes, ever more flows."""
+    counts = FLOWS_OF_SWEEP[:1] if plan.quick else FLOWS_OF_SWEEP
+    return measure_all(plan, row, [(of_sweep(128, count, FRAMES_OF_SWEEP), 1) for count in counts])
+
+
+BUDGET_FLOWS = (512, 4_096, 65_536, 1_048_576)
+BUDGET_BYTES = 1082
+# At each port: one of each flow where there are most, 16 where there are 65,536, and then sequence numbers start again.
+FRAMES_OF_BUDGET = 524_288
+BUDGET_CONTENDERS = ("testpmd-io", "longspan-forwarding", "longspan-everything")
+
+
+def budget(plan, row):
+    """One core, full frames of RoCEv2, ever more flows: whether a core keeps up with a link."""
+    chosen = tuple(contender for contender in plan.contenders if contender.name in BUDGET_CONTENDERS)
+    if not chosen:
+        raise Failed(f"budget: needs one of {', '.join(BUDGET_CONTENDERS)}")
+    plan = dataclasses.replace(plan, contenders=chosen)
+    counts, frames = (BUDGET_FLOWS[:1], FRAMES_OF_SWEEP) if plan.quick else (BUDGET_FLOWS, FRAMES_OF_BUDGET)
+    return measure_all(plan, row, [(of_sweep(BUDGET_BYTES, count, frames), 1) for count in counts])
+
+
+def measure_all(plan, row, cases):
     rows = []
     with machine.huge_pages(plan.memory_bytes([workload for workload, _ in cases])) as huge:
         if not huge:
             plan.say("no huge pages: everybody runs with --no-huge, which costs all of them")
         for workload, count in cases:
-            rows.append(measure_case(plan, workload, plan.setting(count, huge)))
+            setting = plan.setting(count, huge)
+            case = f"{workload}, {workload.packets_per_flow} packets of each, workers: {count}"
+            rows.append(row(case, functools.partial(measure_case, plan, workload, setting)))
     return rows
 
 
@@ -147,17 +174,15 @@ def summary(runs, refused):
         "least": min(rates),
         "most": max(rates),
         "worker_share": min(run["worker_share"] for run in runs),
-        "frames_per_worker_second": round(
-            statistics.median(run["frames_per_second"] / run["worker_share"] for run in runs)
-        ),
         "runs": runs,
     }
 
 
-# What measures it, and what prints it.
+# The function that measures a part, and the one that prints its tables.
 PARTS = {
-    "throughput": (throughput, table),
-    "workers": (workers, table),
-    "flows": (flows, table),
+    "throughput": (throughput, tables),
+    "workers": (workers, tables),
+    "flows": (flows, tables),
+    "budget": (budget, budget_table),
     "latency": (latency, latency_table),
 }

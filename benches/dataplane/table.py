@@ -1,58 +1,131 @@
 """The tables that people read."""
 
+import statistics
+
+from markdown import markdown
+
 WIRE_OVERHEAD_BYTES = 24
 # Below this, a worker did not have its core to itself.
 UNDISTURBED = 0.97
+SOURCE = "testpmd-io"
 RATIOS = (
     ("fwd/ovs", "longspan-forwarding", "ovs-dpdk"),
+    ("fwd/rule", "longspan-forwarding", "ovs-dpdk-rule"),
     ("all/ovs", "longspan-everything", "ovs-dpdk"),
+    ("all/rule", "longspan-everything", "ovs-dpdk-rule"),
     ("all/5tswap", "longspan-everything", "testpmd-5tswap"),
 )
+# The rate of the link by which the last table judges, in bits in a nanosecond.
+BUDGET_GIGABITS = 100
 
 
-def rate_of(row, name):
-    return row["contenders"].get(name, {}).get("frames_per_second")
+def found_of(row, name):
+    """A contender's figures, if it has any in this row."""
+    found = row["contenders"].get(name, {})
+    return found if "runs" in found else None
 
 
-def rate_while_running(row, name):
-    """What it forwards in a second of its worker's processor time, so that who lost its core for a while can
-    still be compared."""
-    return row["contenders"].get(name, {}).get("frames_per_worker_second")
+def tables(title, rows):
+    """Rates and ratios, then what a frame costs beyond the source."""
+    parts = [f"\n{title}: millions of frames per second (Gb/s on the wire)", rates(rows)]
+    if found_of(rows[0], SOURCE):
+        parts += [f"{title}: nanoseconds of processor time per frame; beyond {SOURCE}, the rest", net(rows)]
+    return "\n\n".join(parts + notes(rows))
 
 
-def table(title, rows):
-    """Millions of frames per second, all ports together, and ratios."""
+def case_of(row):
+    return list(map(str, (row["frame_bytes"], row["flows"], row["ports"], row["workers"])))
+
+
+CASE_HEADS = ["bytes", "flows", "ports", "cores"]
+
+
+def rates(rows):
+    """All ports together, and ratios."""
     names = list(rows[0]["contenders"])
     ratios = [ratio for ratio in RATIOS if ratio[1] in names and ratio[2] in names]
-    heads = ["bytes", "flows", "ports", "cores", *names, *(head for head, _, _ in ratios)]
-    lines = [[*map(str, (row["frame_bytes"], row["flows"], row["ports"], row["workers"])),
-              *(shown_rate(row, name) for name in names),
-              *(shown_ratio(row, over, under) for _, over, under in ratios)] for row in rows]  # fmt: skip
-    widths = [max(len(line[column]) for line in [heads, *lines]) for column in range(len(heads))]
-    out = [f"\n{title}: millions of frames per second (Gb/s on the wire)"]
-    for line in [heads, *lines]:
-        out.append("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
-    if any("*" in cell for line in lines for cell in line):
-        out.append(f"* a worker had its core for less than {UNDISTURBED:.0%} of the time: the figure is too low; "
-                   "ratios are of frames per second of a worker's processor time")
-    reasons = {
-        f"{name} at {row['flows']} flows of {row['frame_bytes']} bytes: {found['refused'].splitlines()[0]}"
-        for row in rows
-        for name, found in row["contenders"].items()
-        if "refused" in found
-    }
-    return "\n".join(out + sorted(reasons))
+    heads = [*CASE_HEADS, *names, *(head for head, _, _ in ratios)]
+    return markdown(heads, [[*case_of(row), *(shown_rate(row, name) for name in names),
+                             *(shown_ratio(row, over, under) for _, over, under in ratios)] for row in rows])  # fmt: skip
+
+
+def net(rows):
+    """The source's cost, and that of each other contender beyond it."""
+    names = [name for name in rows[0]["contenders"] if name != SOURCE]
+    heads = [*CASE_HEADS, SOURCE, *names]
+    return markdown(heads, [[*case_of(row), shown(nanos(row, SOURCE)),
+                             *(shown(net_nanos(row, name)) for name in names)] for row in rows])  # fmt: skip
+
+
+def budget_table(title, rows):
+    """What a frame costs by the number of flows, and how much that is of its time on a link."""
+    names = list(rows[0]["contenders"])
+    beyond = [name for name in names if name != SOURCE]
+    available = nanos_on_link(rows[0]["frame_bytes"])
+    heads = ["flows", *names, *(f"{name} beyond {SOURCE}" for name in beyond), f"of {available:.0f} ns"]
+    lines = []
+    for row in rows:
+        last = net_nanos(row, beyond[-1]) if beyond else None
+        share = "-" if last is None else f"{last / available:.0%}"
+        lines.append([f"{row['flows']:,}", *(shown(nanos(row, name)) for name in names),
+                      *(shown(net_nanos(row, name)) for name in beyond), share])  # fmt: skip
+    caption = (f"\n{title}: nanoseconds of processor time per frame of {rows[0]['frame_bytes']:,} bytes, of which "
+               f"{BUDGET_GIGABITS}G leaves {available:.1f}; the last column is of {names[-1]} beyond {SOURCE}")  # fmt: skip
+    return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
+
+
+def nanos_on_link(frame_bytes):
+    return (frame_bytes + WIRE_OVERHEAD_BYTES) * 8 / BUDGET_GIGABITS
+
+
+def nanos_of(row, run):
+    """Of the workers' processor time, for a frame: what others took from them does not count."""
+    return run["worker_share"] * row["workers"] * 1e9 / run["frames_per_second"]
+
+
+def nanos(row, name):
+    found = found_of(row, name)
+    return statistics.median(nanos_of(row, run) for run in found["runs"]) if found else None
+
+
+def net_nanos(row, name):
+    """Beyond what the source cost in the same turn."""
+    found, source = found_of(row, name), found_of(row, SOURCE)
+    if not found or not source:
+        return None
+    pairs = zip(found["runs"], source["runs"])
+    return statistics.median(nanos_of(row, run) - nanos_of(row, io) for run, io in pairs)
+
+
+def shown(nanoseconds):
+    return "-" if nanoseconds is None else f"{nanoseconds:.1f}"
 
 
 def shown_rate(row, name):
-    rate = rate_of(row, name)
-    if rate is None:
+    found = found_of(row, name)
+    if not found:
         return "-"
+    rate = found["frames_per_second"]
     gigabits = rate * (row["frame_bytes"] + WIRE_OVERHEAD_BYTES) * 8 / 1e9
-    disturbed = "*" if row["contenders"][name]["worker_share"] < UNDISTURBED else " "
+    disturbed = "*" if found["worker_share"] < UNDISTURBED else ""
     return f"{rate / 1e6:.2f} ({gigabits:.0f}){disturbed}"
 
 
 def shown_ratio(row, over, under):
-    over, under = rate_while_running(row, over), rate_while_running(row, under)
-    return f"{over / under:.2f}" if over and under else "-"
+    """Of the frames in a second of the workers' processor time, so that who lost its core for a while can still
+    be compared."""
+    over, under = nanos(row, over), nanos(row, under)
+    return f"{under / over:.2f}" if over and under else "-"
+
+
+def notes(rows):
+    disturbed = any(found.get("worker_share", 1) < UNDISTURBED for row in rows for found in row["contenders"].values())
+    reasons = {
+        f"{name} at {row['flows']} flows of {row['frame_bytes']} bytes: {found['refused'].splitlines()[-1].strip()}"
+        for row in rows
+        for name, found in row["contenders"].items()
+        if "refused" in found
+    }
+    star = (f"\\* A worker had its core for less than {UNDISTURBED:.0%} of the time, so the rate is too low. "
+            "Ratios and nanoseconds are of its processor time.")  # fmt: skip
+    return [*([star] if disturbed else []), *sorted(reasons)]

@@ -9,7 +9,7 @@ use switch::{Handoff, ShardId};
 
 /// Handoffs in a ring: a few microseconds of minimum frames at 100G.
 pub(crate) const RING: usize = 1_024;
-/// Handoffs taken from one ring in one turn. The limit keeps other ports from waiting.
+/// The maximum number of handoffs taken from one ring in one turn. The limit keeps other ports from waiting.
 pub(crate) const TAKEN_AT_ONCE: usize = 8 * crate::BURST;
 
 /// One worker's ends of the rings to and from all others.
@@ -52,6 +52,17 @@ impl<F> Exchange<F> {
         self.peers.is_empty()
     }
 
+    /// The number of handoffs to take from each other worker in one turn, if all of them have `ports` ports
+    /// together: twice what one of them receives in a turn, at most [`TAKEN_AT_ONCE`].
+    ///
+    /// More would let the other worker have several turns during one of this worker, receive a burst in each
+    /// of them, and so be even further ahead. Its frames would then wait, while this worker's ports would be
+    /// polled rarely. With less than twice, a backlog would never end.
+    pub(crate) fn taken_at_once(&self, ports: usize) -> usize {
+        let received = crate::BURST * ports.div_ceil(self.peers.len().max(1)).max(1);
+        (2 * received).min(TAKEN_AT_ONCE)
+    }
+
     /// All other workers.
     #[inline]
     pub(crate) fn peers(&mut self) -> impl Iterator<Item = &mut Peer<F>> {
@@ -78,9 +89,22 @@ impl<F> Peer<F> {
         }
     }
 
-    /// Appends the other worker's handoffs to `arrivals`.
+    /// Appends the other worker's handoffs to `arrivals`, at most `most`.
     #[inline]
-    pub fn take(&mut self, arrivals: &mut Vec<Handoff<F>>) {
-        self.incoming.take(TAKEN_AT_ONCE, arrivals);
+    pub fn take(&mut self, most: usize, arrivals: &mut Vec<Handoff<F>>) {
+        self.incoming.take(most, arrivals);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::BURST;
+
+    #[test]
+    fn a_turn_takes_over_twice_what_another_worker_receives_in_one() {
+        let bursts_of = |shards, ports| exchanges::<Vec<u8>>(shards)[0].taken_at_once(ports) / BURST;
+        assert_eq!([0, 1, 2, 3, 4, 5, 64].map(|ports| bursts_of(2, ports)), [2, 2, 4, 6, 8, 8, 8]);
+        assert_eq!([2, 3, 6, 64].map(|ports| bursts_of(3, ports)), [2, 4, 6, 8]);
     }
 }

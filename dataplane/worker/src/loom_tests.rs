@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
-use crate::exchange::exchanges_of;
+use crate::exchange::{TAKEN_AT_ONCE, exchanges_of};
 use crate::mailbox::mailbox_of;
 use crate::ring::ring;
 use crate::{Clock, Command, Device, DeviceCounters, Exchange, Full, Monitor, Reply, Worker};
@@ -195,7 +195,7 @@ fn release(
     let mut arrivals = Vec::new();
     while link.numbers.len() as u64 != frames {
         for peer in exchange.peers() {
-            peer.take(&mut arrivals);
+            peer.take(TAKEN_AT_ONCE, &mut arrivals);
         }
         if arrivals.is_empty() {
             thread::yield_now();

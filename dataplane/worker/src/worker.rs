@@ -45,6 +45,8 @@ pub struct Worker<D: Device, C> {
     monitor: Arc<Monitor>,
     /// Received frames; empty between ports.
     burst: Vec<D::Frame>,
+    /// The maximum number of handoffs taken from each other worker per turn.
+    taken_at_once: usize,
     /// Handoffs of another worker; empty between workers.
     arrivals: Vec<Handoff<D::Frame>>,
     draining: bool,
@@ -73,11 +75,13 @@ impl<D: Device, C: Clock> Worker<D, C> {
         mailbox: Mailbox,
         monitor: Arc<Monitor>,
     ) -> Self {
+        let ports: Ports<D> = devices.into_iter().map(|(id, device)| Port::new(id, device)).collect();
         Self {
             clock,
             now: Nanos::ZERO,
             began: Nanos::ZERO,
-            ports: devices.into_iter().map(|(id, device)| Port::new(id, device)).collect(),
+            taken_at_once: exchange.taken_at_once(shard.ledger().ports().saturating_sub(ports.len())),
+            ports,
             exchange,
             mailbox,
             monitor,
@@ -236,7 +240,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.shard.look_at_other_shards();
         let mut busy = false;
         for peer in self.exchange.peers() {
-            peer.take(&mut self.arrivals);
+            peer.take(self.taken_at_once, &mut self.arrivals);
             busy |= !self.arrivals.is_empty();
             if !self.arrivals.is_empty() {
                 self.profiler.count_burst(self.arrivals.len());
