@@ -3,7 +3,7 @@
 use conformance::settings::{host_v6, port_v6, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use core::net::Ipv6Addr;
-use switch::program::{FastCnp, MarkAt, Red, Settings};
+use switch::program::{FastCnp, MarkAt, Notifier, Red, Settings};
 use switch::{Consumed, DropReason, FastCnpCounters};
 use units::{Bytes, Interval, Priority};
 use wire::ip::{Dscp, Ecn};
@@ -23,11 +23,13 @@ fn fast_cnp() -> FastCnp {
         capable: Vec::new(),
         interval: INTERVAL,
         port_interval: Interval::from_micros(1),
-        flows: 1_024,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
     }
 }
 

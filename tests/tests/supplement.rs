@@ -3,7 +3,7 @@
 
 use conformance::settings::{bridged, host_mac, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
-use switch::program::{MarkAt, Red, Settings, Supplement};
+use switch::program::{MarkAt, Notifier, Red, Settings, Supplement};
 use switch::{Consumed, SupplementCounters};
 use units::{Bytes, Interval, PortId, Priority};
 use wire::ethernet::MacAddress;
@@ -22,11 +22,13 @@ fn supplement() -> Supplement {
         increase_timer: TIMER,
         mark_lasts: Interval::from_micros(700),
         thinning: None,
-        flows: 1_024,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
     }
 }
 

@@ -7,7 +7,9 @@ use conformance::settings::{host_mac, lossless, patched, port_mac, routed, two_p
 use conformance::{A, B, C, Connection, Flow, P3, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switch::program::{Program, ProgramError, Settings, Slowing, Themis, ThemisError};
+use switch::program::{
+    Notifier, NotifierError, Program, ProgramError, Settings, Slowing, Themis, ThemisError,
+};
 use switch::{DropReason, ThemisCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ip::{Dscp, Ecn};
@@ -23,11 +25,13 @@ const PAYLOAD: usize = 1_000;
 const THEMIS: Themis = Themis {
     cnp_interval: Some(CNP_INTERVAL),
     slowing: Some(Slowing { hold: HOLD, rate: SLOW, limit: LIMIT }),
-    flows: 1_024,
-    ageing: Interval::from_secs(10),
-    round_trip: HOLD,
-    cnp_dscp: Dscp::from_low_bits(48),
-    cnp_priority: Priority::from_low_bits(6),
+    notifier: Notifier {
+        flows: 1_024,
+        ageing: Interval::from_secs(10),
+        round_trip: HOLD,
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    },
 };
 
 /// `settings` with `themis` on port B, and slow queues at the others.
@@ -255,8 +259,11 @@ fn settings_that_make_no_sense_are_refused() {
     assert_eq!(refused(&|_| ()), None);
     assert_eq!(of(&|it| (it.cnp_interval, it.slowing) = (None, None)), Some(ThemisError::Idle));
     assert!(matches!(of(&|it| it.cnp_interval = Some(Interval(1))), Some(ThemisError::CnpInterval { .. })));
-    assert!(matches!(of(&|it| it.flows = 0), Some(ThemisError::Flows { .. })));
-    assert_eq!(of(&|it| it.ageing = Interval::ZERO), Some(ThemisError::Ageing));
+    assert!(matches!(
+        of(&|it| it.notifier.flows = 0),
+        Some(ThemisError::Notifier(NotifierError::Flows { .. }))
+    ));
+    assert_eq!(of(&|it| it.notifier.ageing = Interval::ZERO), Some(NotifierError::Ageing.into()));
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().hold = Interval::ZERO), Some(ThemisError::Hold));
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().limit = Bytes::ZERO), Some(ThemisError::Limit));
     let rate = BitRate::gigabits(100);

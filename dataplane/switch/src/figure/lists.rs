@@ -3,11 +3,12 @@
 use super::FigureList;
 use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
+use crate::flows;
 use crate::forwarding;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 15] = [
+pub static LISTS: [&FigureList; 16] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -23,6 +24,7 @@ pub static LISTS: [&FigureList; 15] = [
     &link_delay::figures::FIGURES,
     &supplement::figures::FIGURES,
     &fast_cnp::figures::FIGURES,
+    &flows::figures::FIGURES,
 ];
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | [`resolver`] | the queue pairs that send flows |
 //! | [`notifications`] | control frames that wait for the link of a sender |
 //! | [`cnp`] | congestion notification packets to senders |
+//! | [`figures`] | what reports show of the flow table |
 //!
 //! A CNP must carry the sender's queue pair, and data packets carry only the receiver's. So both directions of the
 //! long-haul port are watched, and half-flows, (source host, destination host, destination queue pair), are joined
@@ -22,6 +23,7 @@
 //! stopped.
 
 pub(crate) mod cnp;
+pub(crate) mod figures;
 pub(crate) mod notifications;
 mod packet;
 mod resolver;

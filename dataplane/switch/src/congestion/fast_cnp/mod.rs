@@ -211,7 +211,7 @@ impl FastCnps {
     /// Makes the notifications that are due, as long as `send` takes them.
     pub fn notify(&mut self, flows: &mut Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
         self.blocked = None;
-        let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
+        let as_configured = self.settings.notifier.class();
         while let Some(&(slot, role)) = self.due.last() {
             // A slot that now belongs to another flow has no such note.
             let made = flows.hot(slot).notes.has(FAST_CNP_TOLD).then(|| match role {

@@ -203,7 +203,7 @@ impl Supplement {
         if !severe.contains(queue) {
             return None;
         }
-        let as_configured = (settings.cnp_dscp, settings.cnp_priority);
+        let as_configured = settings.notifier.class();
         let offer = match self.cnps.build(flows, slot, as_configured) {
             Some((port, cnp)) => send(port, cnp),
             None => Offer::Unreachable,

@@ -204,7 +204,7 @@ impl Gatekeeper {
         }
         let Some(way) = way else { return false };
         flows.keep(slot, way);
-        let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
+        let as_configured = self.settings.notifier.class();
         let Some((port, cnp)) = self.builder.build(flows, slot, as_configured) else { return false };
         self.waiting.push_back((port, slot, cnp));
         self.counters.cnps += 1;
