@@ -159,6 +159,27 @@ fn a_cnp_of_the_receiver_postpones_the_next_one_and_is_dropped_just_after_one_in
 }
 
 #[test]
+fn a_receiver_of_which_nothing_else_has_been_seen_is_believed_and_a_stranger_no_longer_once_it_has_answered()
+{
+    let mut settings = bridged(3);
+    settings.ports[B.index()].supplement = Some(Supplement { thinning: Some(TIMER), ..supplement() });
+    let mut scene = Scene::along(settings, Flow::new(A, B).at(P3).bridged().ecn(Ecn::Ect0));
+    scene.data(1);
+    let stranger = from(host_mac(PortId(20)), scene.connection.cnp());
+    scene.receiver();
+    scene.pass(1);
+    let SupplementCounters { passed, unknown, .. } = scene.counters();
+    assert_eq!((passed, unknown), (1, 0), "it has sent no acknowledgement yet");
+    let answer = scene.connection.acknowledge(1);
+    scene.bench.inject_singly(B, [answer, stranger]);
+    scene.receiver();
+    scene.pass(1);
+    let SupplementCounters { passed, unknown, suppressed, .. } = scene.counters();
+    assert_eq!((passed, unknown, suppressed), (1, 1, 1));
+    assert_eq!(scene.cnps().len(), 2, "that of the stranger passes, and takes the place of none");
+}
+
+#[test]
 fn a_flood_of_cnps_in_the_name_of_the_receiver_reaches_the_sender_as_often_as_thinning_lets_it() {
     let interval = Interval::from_micros(100);
     for (thinning, expected) in [(None, 1_000), (Some(interval), 10)] {
