@@ -16,7 +16,10 @@ const FLOW_CONTROLS: [(&str, &str); 10] = [
     ("relay", ""),
     ("cbfc", "[port.cbfc]\nround_trip = \"10us\"\n"),
     ("pfc", ""),
-    ("port-grants", "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n[port.port_grants]\nfar_ports = 2\n"),
+    (
+        "port-grants",
+        "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n[port.port_grants]\nfar_ports = 2\n",
+    ),
 ];
 
 const SLOTS: &str = "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n";
@@ -39,6 +42,9 @@ flows = 64
 
 const FAST_CNPS: &str = "[port.fast_cnp]\naccept = true\nsource = \"2001:db8::99\"\ncapable = [\"2001:db8:1::/48\"]\n\
                          interval = \"10us\"\nport_interval = \"1us\"\nflows = 32\n";
+
+/// The bit of the last choice with which frames bounce.
+pub(crate) const BOUNCES: u8 = 0x80;
 
 /// What can change while the gateway runs; `choices[0]` holds what cannot, or not without loss.
 pub(crate) fn program(choices: [u8; CHOICES]) -> Arc<Program> {
@@ -66,11 +72,9 @@ pub(crate) fn configuration(choices: [u8; CHOICES]) -> String {
         0 => format!("{}\nheadroom = \"64KiB\"", pick(thresholds >> 2, &XOFFS)),
         _ => String::new(),
     };
+    let bounces = with(BOUNCES, "orientation = \"uplink\"\nremap = { 3 = 5 }\n");
     // A bridge has no ways up and down.
-    let bounces = match forwarding % 3 {
-        1 => "",
-        _ => with(0x80, "orientation = \"uplink\"\nremap = { 3 = 5 }\n"),
-    };
+    let forwarding = if bounces.is_empty() || forwarding % 3 == 2 { forwarding } else { 0 };
     format!(
         r#"
 [buffer]
@@ -113,7 +117,8 @@ ecn = {{ kmin = "2kB", kmax = "9kB", pmax = 0.5{adaptive} }}
         far_watchdog = with(2, "[port.watchdog]\ndetection = \"200ms\"\naction = \"drop\"\n"),
         tx_window = pick(thresholds >> 4, &["0us", "2us", "20us"]),
         queue = pick(thresholds >> 6, &["scheduling = \"strict\"", "weight = 3"]),
-        adaptive = with(0x40, ", adaptive = { kmin = \"1kB\", kmax = \"4kB\", interval = \"10us\", incast = 2 }"),
+        adaptive =
+            with(0x40, ", adaptive = { kmin = \"1kB\", kmax = \"4kB\", interval = \"10us\", incast = 2 }"),
         senders = senders(fixed & 8 != 0, schemes),
     )
 }

@@ -1,7 +1,7 @@
 //! What the hosts of the target `gateway` say beyond single frames: connections, and credits of the far end.
 
-use crate::gateway_configuration::routes;
 use crate::Run;
+use crate::gateway_configuration::routes;
 use conformance::settings::{host_mac, host_v6};
 use conformance::{A, B, Connection, Flow, P3, TestFrame};
 use switch::program::FlowControl;
@@ -105,7 +105,8 @@ impl Run {
 
     /// The far end of port grants tells of the destinations behind its ports.
     pub(crate) fn tell_destinations(&mut self, edition: u8, port: u8) {
-        let all = behind::Destination { address: [10, 0, 0, 2].into(), length: edition % 33, port: port % 15 };
+        let all =
+            behind::Destination { address: [10, 0, 0, 2].into(), length: edition % 33, port: port % 15 };
         let page = behind::Message::new(u32::from(edition), 0, 1, &[all]);
         self.emit(grants::Message::Behind(page));
     }
@@ -122,7 +123,7 @@ impl Run {
         let is_new = self.credits.session != heard.session;
         (self.credits.session, self.credits.limit) = (heard.session, heard.limit[P3.index()]);
         // It is said once in a while, as by any far end, and at once to who has none.
-        if is_new || heard.echo == 0 || heard.sequence % 8 == 0 {
+        if is_new || heard.echo == 0 || heard.sequence.is_multiple_of(8) {
             self.credits.sequence += 1;
             let mut sent = [WireBytes(0); Priority::COUNT];
             sent[P3.index()] = WireBytes(self.sent_at_p3());
