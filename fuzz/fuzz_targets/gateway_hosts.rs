@@ -12,23 +12,10 @@ use wire::int::Format;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::{Opcode, Psn, bth, fast_cnp};
 
-/// Stations in front of the gateway's ports, as its configurations have them.
+/// The addresses of the gateway's ports, as its configurations have them.
 const PORT_MACS: [[u8; 6]; 2] = [[0x52, 0x54, 0, 0, 0, 0xaa], [0x52, 0x54, 0, 0, 0, 0xbb]];
 /// Connections, in each direction.
 const CONNECTIONS: u8 = 4;
-/// A data packet of a connection, which collects telemetry or not.
-fn data(connection: &Connection, psn: u32, collects: bool) -> TestFrame {
-    if !collects {
-        return connection.data(psn, 1_000);
-    }
-    let header = bth::Header {
-        telemetry: bth::Telemetry::Collected(Format::Five),
-        psn: Psn::from_low_bits(psn),
-        ..bth::Header::new(Opcode::RC_SEND_MIDDLE, connection.destination_qp)
-    };
-    connection.flow.roce(&header, &[0; 1_042])
-}
-
 /// Credits that the far end gives in all, more than an input can use.
 const CREDITS: u32 = 1 << 24;
 
@@ -150,4 +137,17 @@ impl Run {
         let limit = Counter::Wide.ahead(self.credits.limit, self.sent_at_p3());
         !needs || self.credits.session != 0 && limit >= on_wire.0 as i64
     }
+}
+
+/// A data packet of a connection, which collects telemetry or not.
+fn data(connection: &Connection, psn: u32, collects: bool) -> TestFrame {
+    if !collects {
+        return connection.data(psn, 1_000);
+    }
+    let header = bth::Header {
+        telemetry: bth::Telemetry::Collected(Format::Five),
+        psn: Psn::from_low_bits(psn),
+        ..bth::Header::new(Opcode::RC_SEND_MIDDLE, connection.destination_qp)
+    };
+    connection.flow.roce(&header, &[0; 1_042])
 }
