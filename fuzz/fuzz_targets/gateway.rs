@@ -4,18 +4,22 @@
 
 #![no_main]
 
+mod gateway_configuration;
+mod gateway_hosts;
 mod input;
 
 use conformance::long_haul::{SESSION, nonce_in};
 use conformance::{A, B, P3, Sent, TestFrame, Testbench};
+use gateway_configuration::{BOUNCES, configuration, program};
+use gateway_hosts::Credits;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
-use std::sync::Arc;
-use switch::{DropReason, Program};
+use switch::DropReason;
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet, WireBytes};
 use wire::ethernet::{HEADER_LEN, MacAddress};
 use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
-use wire::roce::{bth, icrc};
+use wire::roce::fast_cnp::{self, Notice, OptionType};
+use wire::roce::{Opcode, bth, direct_int, icrc};
 use wire::vlan::Stack;
 use wire::{grants, ipv4, ipv6, udp};
 
@@ -51,102 +55,6 @@ fuzz_target!(|data: &[u8]| {
     run.finish();
 });
 
-/// What can change while the gateway runs; `choices[0]` holds what cannot, or not without loss.
-fn program(choices: [u8; CHOICES]) -> Arc<Program> {
-    let text = configuration(choices);
-    match config::parse(&text, "fuzzed.toml") {
-        Ok(gateway) => gateway.program,
-        Err(error) => panic!("every choice makes a gateway: {error}\n{text}"),
-    }
-}
-
-fn configuration([fixed, forwarding, thresholds, schemes]: [u8; CHOICES]) -> String {
-    let pick = |choice: u8, words: &[&'static str]| words[usize::from(choice) % words.len()];
-    let forwarding = pick(
-        forwarding,
-        &[
-            "mode = \"patch\"\npairs = [[\"dc0\", \"lh0\"]]",
-            "mode = \"bridge\"",
-            "mode = \"route\"\n\
-             neighbour = [{ address = \"10.0.0.2\", mac = \"52:54:00:00:00:02\", port = \"lh0\" },\n\
-             { address = \"10.0.1.2\", mac = \"52:54:00:00:00:01\", port = \"dc0\" }]\n\
-             route = [{ prefix = \"0.0.0.0/0\", next_hops = [\"10.0.0.2\"] },\n\
-             { prefix = \"10.0.9.0/24\", next_hops = [\"10.0.1.2\", \"10.0.0.2\"] }]",
-        ],
-    );
-    let rate = pick(fixed, &["10G", "25G", "100G"]);
-    let shared = pick(fixed >> 2, &["1MiB", "256KiB"]);
-    let bifrost = match fixed & 0x10 {
-        0 => format!("{}\nheadroom = \"64KiB\"", pick(thresholds >> 2, &XOFFS)),
-        _ => String::new(),
-    };
-    let with = |bit: u8, section: &'static str| if schemes & bit == 0 { "" } else { section };
-    let slots = "[port.bifrost]\nslot = \"50us\"\nround_trip = \"400us\"\n";
-    // Without a peer that grants any, credits would hold everything back.
-    let (flow_control, slots) = match fixed >> 4 & 3 {
-        1 => ("bifrost", slots),
-        3 => ("bifrostx", slots),
-        _ => ("pfc", ""),
-    };
-    format!(
-        r#"
-[buffer]
-shared = "{shared}"
-
-[forwarding]
-{forwarding}
-
-[[port]]
-name = "dc0"
-rate = "100G"
-mac = "52:54:00:00:00:aa"
-addresses = ["10.0.1.1/24"]
-[[port.lossless]]
-priorities = [3]
-{near}
-headroom = "64KiB"
-{near_watchdog}
-
-[[port]]
-name = "lh0"
-rate = "{rate}"
-mac = "52:54:00:00:00:bb"
-addresses = ["10.0.0.1/24"]
-tx_window = "{tx_window}"
-flow_control = "{flow_control}"
-[[port.lossless]]
-priorities = [3]
-{bifrost}
-[[port.queue]]
-priorities = [3]
-{queue}
-ecn = {{ kmin = "2kB", kmax = "9kB", pmax = 0.5 }}
-{slots}{lscc}{far_watchdog}"#,
-        near = pick(thresholds, &XOFFS),
-        near_watchdog = with(1, "[port.watchdog]\ndetection = \"200ms\"\naction = \"alert\"\n"),
-        far_watchdog = with(2, "[port.watchdog]\ndetection = \"200ms\"\naction = \"drop\"\n"),
-        tx_window = pick(thresholds >> 4, &["0us", "2us", "20us"]),
-        queue = pick(thresholds >> 6, &["scheduling = \"strict\"", "weight = 3"]),
-        lscc = with(4, LSCC),
-    )
-}
-
-const XOFFS: [&str; 3] =
-    ["xoff = \"24kB\"\nxon = \"16kB\"", "xoff = \"3kB\"\nxon = \"2kB\"", "xoff = \"60kB\"\nxon = \"60kB\""];
-
-const LSCC: &str = r#"[port.lscc]
-local = "10.255.0.1"
-peer = "10.255.0.2"
-key = "000102030405060708090a0b0c0d0e0f"
-interval = "100us"
-round_trip = "400us"
-reference = "20kB"
-step = "100M"
-least = "1M"
-pseudo_reference = "10kB"
-flows = 64
-"#;
-
 /// A host, which sends nothing while it is paused, and hears of a pause when its frame leaves the gateway.
 #[derive(Clone, Copy, Default)]
 struct Host {
@@ -163,6 +71,9 @@ struct Run {
     sequence: u64,
     /// The nonce of the gateway's last challenge that is not answered.
     asked: Option<u64>,
+    credits: Credits,
+    /// The PSN of the last packet of a connection.
+    psn: u32,
     stormed: bool,
 }
 
@@ -175,6 +86,8 @@ impl Run {
             last: (A, Vec::new(), 0),
             sequence: 0,
             asked: None,
+            credits: Credits::default(),
+            psn: 0,
             stormed: false,
         }
     }
@@ -201,6 +114,8 @@ impl Run {
             6 => self.install([bytes.next(), bytes.next(), bytes.next()]),
             _ => match more & 3 {
                 0 if !self.stormed => self.storm(),
+                2 => self.tell_destinations(bytes.next(), bytes.next()),
+                3 => self.converse(bytes.next(), bytes.next()),
                 _ => self.feed_back(bytes.next()),
             },
         }
@@ -215,6 +130,9 @@ impl Run {
             }
             let frame = TestFrame { length: length.max(bytes.len() as u64), ..TestFrame::new(bytes.clone()) };
             let on_wire = WireBytes::of_frame(Bytes(frame.length));
+            if port == B && !self.has_credits(on_wire) {
+                return;
+            }
             self.bench.inject(port, [frame]);
             self.run_for(self.rate(port).serialization().time_of(on_wire));
         }
@@ -227,6 +145,8 @@ impl Run {
     /// Puts another configuration in force, of which what may cost frames stays as it is.
     fn install(&mut self, changed: [u8; CHOICES - 1]) {
         let [forwarding, thresholds, schemes] = changed;
+        // The sums that the bench checks hold while frames of a group wait in the same queues.
+        let schemes = schemes & !BOUNCES | self.choices[CHOICES - 1] & BOUNCES;
         let choices = [self.choices[0], forwarding, thresholds, schemes];
         let installed = self.bench.shard.install(self.bench.now(), program(choices)).map(|_old| ());
         assert_eq!(installed, Ok(()), "ports and their names are the same");
@@ -298,7 +218,8 @@ impl Run {
                     }
                 }
                 None if grants::is_frame(&sent.frame.bytes) => {
-                    grants::Message::parse(&sent.frame.bytes[HEADER_LEN..]).expect("the gateway made it");
+                    let message = grants::Message::parse(&sent.frame.bytes[HEADER_LEN..]);
+                    self.hear_credits(&message.expect("the gateway made it"));
                 }
                 None => {
                     check_made(sent);
@@ -351,13 +272,18 @@ fn is_loss(reason: DropReason) -> bool {
     )
 }
 
-/// A control frame that is no pause is a message to the far end, or a CNP.
+/// A control frame that is no pause is a message to the far end, or a notification to a sender: a CNP, direct INT or a
+/// Fast CNP.
 fn check_made(sent: &Sent) {
     let frame = &sent.frame.bytes[..];
     let stack = Stack::parse(frame).expect("a frame has a type");
     let packet = &frame[stack.payload_offset..];
     if let Ok(received) = Received::parse(packet) {
         assert!(received.message.verify_checksum() && received.verify_tag(&KEY, None));
+        return;
+    }
+    if fast_cnp::is_candidate(packet) {
+        Notice::parse(packet, OptionType::EXPERIMENTAL).expect("the gateway made it");
         return;
     }
     assert_eq!(icrc::verify(packet), Ok(true));
@@ -368,6 +294,10 @@ fn check_made(sent: &Sent) {
         }
         Err(_) => &packet[ipv6::HEADER_LEN..],
     };
-    let header = bth::View::parse(&upper[udp::HEADER_LEN..]).expect("a CNP is a RoCEv2 packet").header();
-    assert!(header.opcode.is_cnp() && header.becn);
+    let bth = bth::View::parse(&upper[udp::HEADER_LEN..]).expect("a notification is a RoCEv2 packet");
+    if bth.opcode() == Opcode::DIRECT_INT {
+        direct_int::Content::parse(bth.payload()).expect("the gateway made it");
+        return;
+    }
+    assert!(bth.opcode().is_cnp() && bth.becn());
 }

@@ -30,6 +30,7 @@ use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
 use wire::rate_feedback::{self, Content, Key, Received};
 use wire::roce::cm::{CommunicationId, DATAGRAM_LEN, Message};
+use wire::roce::direct_int::Content as DirectInt;
 use wire::roce::extended::Deth;
 use wire::roce::{self, Opcode, Psn, QueuePair, bth, cm, icrc};
 use wire::vlan::{Stack, Tag};
@@ -42,7 +43,7 @@ const CALLS: usize = 400;
 /// Calls at one instant, after which it is said to stand still.
 const CALLS_AT_ONCE: usize = 64;
 
-/// Opcodes that are told apart anywhere, and one of no transport.
+/// Opcodes that are told apart anywhere.
 const OPCODES: [Opcode; 16] = [
     Opcode::RC_WRITE_ONLY,
     Opcode::RC_WRITE_MIDDLE,
@@ -59,7 +60,7 @@ const OPCODES: [Opcode; 16] = [
     Opcode::UC_WRITE_ONLY,
     Opcode::UC_SEND_ONLY,
     Opcode::UD_SEND_ONLY,
-    Opcode(0xff),
+    Opcode::DIRECT_INT,
 ];
 /// Queue pairs, the reserved ones among them.
 const PAIRS: [u32; 8] = [0x11, 0x1f, 0x12, 0x20, 0x2a7, 0xff_ffff, 1, 0];
@@ -127,6 +128,9 @@ fn settings(one: u8, other: u8) -> Settings {
     lscc.limiting.cnp_interval = pick(other, 0, &[50, 1, 10, 1_000].map(Interval::from_micros));
     lscc.interval = pick(other, 2, &[100, 1, 10, 1_000].map(Interval::from_micros));
     lscc.limiting.ageing = pick(other, 4, &[10_000_000, 100, 1_000, 100_000].map(Interval::from_micros));
+    if one & other & 0x10 != 0 {
+        lscc.limiting.direct_int = Some(Interval(if other & 0x20 == 0 { 10_000 } else { 0 }));
+    }
     if one & 0x20 != 0 {
         settings.ports[A.index()].rate = BitRate::gigabits(1);
     }
@@ -483,7 +487,7 @@ impl Run {
             self.check_feedback(&frame[ethernet::HEADER_LEN..]);
         } else {
             assert_ne!(port, B);
-            self.check_cnp(port, frame);
+            self.check_notification(port, frame);
         }
     }
 
@@ -511,11 +515,13 @@ impl Run {
         self.told = Some(sequence);
     }
 
-    fn check_cnp(&mut self, port: PortId, frame: &[u8]) {
+    /// A CNP or direct INT.
+    fn check_notification(&mut self, port: PortId, frame: &[u8]) {
         let stack = Stack::parse(frame).expect("a frame has a type");
         assert_eq!(icrc::verify(&frame[stack.payload_offset..]), Ok(true));
         let (receiver, sender, bth) = transport(frame).expect("a CNP is a RoCEv2 packet");
-        assert!(bth.opcode().is_cnp() && bth.becn());
+        let is_cnp = bth.opcode().is_cnp();
+        assert!(bth.becn() == is_cnp && (is_cnp || DirectInt::parse(bth.payload()).is_ok()));
         let pair = bth.destination_qp();
         assert!(pair > QueuePair::GENERAL_SERVICES);
         let station = ethernet::View::parse(frame).expect("a frame has addresses").destination();
@@ -533,6 +539,9 @@ impl Run {
             let known = (0..2).map(real).find(|it| it.flow.source_port == source_port);
             let told = known.expect("the sender sends nothing else").source_qp;
             assert_eq!((pair, port), (told, A), "a CNP that is meant for another");
+        }
+        if !is_cnp {
+            return;
         }
         self.notified += 1;
         assert!(self.notified <= self.made());

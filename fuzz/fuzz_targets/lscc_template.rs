@@ -1,6 +1,12 @@
 //! Packets of the target `lscc`, as its input describes them.
 
 use crate::*;
+use wire::int::Format;
+use wire::roce::bth::Telemetry;
+
+/// Whether a packet collects telemetry, and in which format.
+const TELEMETRY: [Telemetry; 3] =
+    [Telemetry::None, Telemetry::Collected(Format::Five), Telemetry::Collected(Format::Eight)];
 
 /// A packet, as the input describes it.
 #[derive(Clone, Copy, Default)]
@@ -54,12 +60,17 @@ impl Template {
             false => pick(self.pairs, 0, &PAIRS),
         };
         let pair = QueuePair::from_low_bits(pair);
+        let telemetry = pick(self.opcode, 6, &TELEMETRY);
         let header = bth::Header {
             psn: Psn::from_low_bits(self.psn),
             becn: opcode.is_cnp(),
+            telemetry,
             ..bth::Header::new(opcode, pair)
         };
-        let mut payload = [0; 28];
+        let mut payload = vec![0; 28];
+        if let Telemetry::Collected(format) = telemetry {
+            payload.resize(28 + format.bytes(), 0);
+        }
         if opcode.is_read_request() {
             payload[12..16].copy_from_slice(&pick(self.opcode, 4, &[0, 256, 9_000, u32::MAX]).to_be_bytes());
         } else {

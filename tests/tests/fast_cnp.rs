@@ -1,11 +1,11 @@
 //! Fast CNPs between a gateway that sends them and one that translates them, and at the borders of both.
 
-use conformance::settings::{host_v6, port_v6, two_ports};
+use conformance::settings::{host_v6, port_v6, routed, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use core::net::Ipv6Addr;
-use switch::program::{FastCnp, MarkAt, Red, Settings};
+use switch::program::{FastCnp, ForwardingSettings, MarkAt, Notifier, Red, Settings};
 use switch::{Consumed, DropReason, FastCnpCounters};
-use units::{Bytes, Interval, Priority};
+use units::{BitRate, Bytes, Interval, Priority};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::fast_cnp::{Frame, MAX_FRAME_LEN, Notice, OptionType};
 use wire::roce::{Opcode, QueuePair, bth, icrc};
@@ -23,11 +23,13 @@ fn fast_cnp() -> FastCnp {
         capable: Vec::new(),
         interval: INTERVAL,
         port_interval: Interval::from_micros(1),
-        flows: 1_024,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
     }
 }
 
@@ -156,6 +158,45 @@ fn a_packet_is_marked_where_the_limit_of_the_port_leaves_no_fast_cnp() {
     let (sent, marked) = result(&mut bench);
     assert_eq!((sent.len(), marked), (64, 20 * 9 - 64));
     assert_eq!(counters(&bench).over_port_limit, 20 * 9 - 64);
+}
+
+#[test]
+fn a_sender_without_a_way_back_gets_marks_once_that_is_known() {
+    let mut settings = emitter(&["::/0"]);
+    let ForwardingSettings::Route(mut table) = routed(2).forwarding else { panic!("it routes") };
+    table.neighbours.retain(|it| it.port == B);
+    table.routes.clear();
+    settings.forwarding = ForwardingSettings::Route(table);
+    let addresses = routed(2).ports.into_iter().map(|it| it.addresses);
+    settings.ports.iter_mut().zip(addresses).for_each(|(port, addresses)| port.addresses = addresses);
+    let mut bench = introduced(settings);
+    burst(&mut bench);
+    let first = counters(&bench);
+    assert!(first.unreachable == 1 && first.sent == 0 && first.unmarked > 0, "{first:?}");
+    bench.newly_sent(B);
+    burst(&mut bench);
+    assert_eq!(result(&mut bench).1, 9, "all are marked");
+    assert_eq!(counters(&bench), first);
+}
+
+#[test]
+fn notifications_that_a_reload_forgets_are_counted() {
+    let mut settings = emitter(&["::/0"]);
+    // Its port takes 64 bytes in half a millisecond, so what is due waits for room.
+    settings.ports[A.index()].rate = BitRate::megabits(1);
+    let fast_cnp = settings.ports[B.index()].fast_cnp.as_mut().expect("it is on");
+    fast_cnp.interval = Interval(1);
+    let mut bench = introduced(settings);
+    for psn in (0..2_000).step_by(10) {
+        bench.inject(A, (psn..psn + 10).map(|psn| connection().data(psn, PAYLOAD)));
+        bench.run_for(Interval::from_micros(20));
+    }
+    let waiting = |it: FastCnpCounters| it.unmarked - it.sent - it.over_flow_limit - it.unreachable;
+    let before = counters(&bench);
+    assert!(waiting(before) > 0 && before.unreachable == 0, "{before:?}");
+    bench.install(|it| it.ports[B.index()].fast_cnp.as_mut().expect("it is on").notifier.flows = 4);
+    let after = counters(&bench);
+    assert_eq!((after.unreachable, waiting(after)), (waiting(before), 0));
 }
 
 #[test]

@@ -9,9 +9,9 @@ use conformance::two_gateways::{ONE_WAY, RATE, sender};
 use conformance::{A, B, Connection, Flow, P3, P4, TestFrame, Testbench};
 use endpoint::{CongestionControl, Hpcc};
 use simulation::{Faults, Outcome};
-use switch::DirectIntCounters;
 use switch::program::{Feedback, Settings};
-use units::{BitRate, Bytes, Interval, Nanos, PortId};
+use switch::{DirectIntCounters, DropReason};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority};
 use wire::int::{self, Format, Header, Hop, HopNumber, LinkRate};
 use wire::ip::Ecn;
 use wire::roce::bth::{self, Telemetry};
@@ -143,6 +143,30 @@ fn senders_without_telemetry_are_still_sent_cnps() {
         bench.run_for(Interval::from_micros(1));
     }
     assert!(direct_ints(&bench).is_empty() && bench.shard.lscc(B).unwrap().limiter.direct_cnps > 0);
+}
+
+#[test]
+fn direct_int_that_comes_over_the_long_link_is_forged_and_dropped_by_name() {
+    let told = direct_ints(&run(telling(), Some(SLOW), true)).remove(0);
+    for (settings, dropped) in [(telling(), true), (gateway(), false)] {
+        for tagged in [false, true] {
+            let mut bench = run(settings.clone(), Some(SLOW), true);
+            let before = direct_ints(&bench).len();
+            let mut forged = told.clone();
+            if tagged {
+                forged.splice(12..12, [0x81, 0x00, 0x60, 0x07]);
+            }
+            bench.inject_singly(B, [TestFrame::new(forged)]);
+            bench.run_for(Interval::from_micros(1));
+            let counted = bench.dropped_in_all().frames;
+            let by_name =
+                Priority::all().map(|it| bench.dropped(B, it, DropReason::ForeignDirectInt).frames).sum();
+            assert_eq!((counted, by_name), if dropped { (1, 1) } else { (0, 0) });
+            let passed = bench.sent(A).iter().filter(|it| !it.control).count() - 1;
+            assert_eq!(passed, usize::from(!dropped), "beside the reply");
+            assert!(dropped || before == 0);
+        }
+    }
 }
 
 /// The bottleneck behind the far gateway.

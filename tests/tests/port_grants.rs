@@ -5,13 +5,15 @@
 use conformance::settings::{host_mac, host_v4, port_mac, routed, switch};
 use conformance::simulated::{Plan, assert_lossless, endless, flow, host, options};
 use conformance::two_gateways::{END, ONE_WAY, RATE, slots, with_long_link};
-use conformance::{A, B, C, P3, TestFrame, Testbench};
+use conformance::{A, B, C, Flow, P1, P3, TestFrame, Testbench};
 use ipnet::IpNet;
 use simulation::{Faults, Outcome};
 use std::net::IpAddr;
 use switch::flow_control::port_grants::PortGrantsReport;
 use switch::flow_control::port_grants::settings::PortGrants;
-use switch::program::{FlowControl, ForwardingSettings, Neighbour, Route, RouteSettings, Settings};
+use switch::program::{
+    FlowControl, ForwardingSettings, Neighbour, Orientation, Remap, Route, RouteSettings, Settings,
+};
 use switch::{DropReason, PortInspection};
 use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind};
@@ -188,6 +190,30 @@ fn a_forged_page_chooses_a_queue_and_never_the_way_of_a_frame() {
     assert_eq!(report.directory.destinations, 1);
     assert_eq!(bench.dropped_in_all().frames, 0);
     bench.assert_conserved();
+}
+
+#[test]
+fn a_frame_that_bounces_keeps_the_queue_of_its_isolated_priority_and_others_have_that_of_their_far_port() {
+    let mut settings = gateway([10, 11], [20, 21], port_grants(14));
+    for (port, orientation) in
+        settings.ports.iter_mut().zip([Orientation::Uplink, Orientation::Uplink, Orientation::Downlink])
+    {
+        port.orientation = Some(orientation);
+        port.remap = Remap::default().with(P3, P1);
+    }
+    let mut bench = Testbench::new(settings);
+    let far = behind::Destination { address: host_v4(PortId(20)).into(), length: 32, port: 1 };
+    bench.inject(A, [frame(grants::Message::Behind(behind::Message::new(1, 0, 1, &[far])))]);
+    bench.block(A, P3);
+    for (from, host, left) in [(B, 10, 1), (C, 11, 0)] {
+        let mut sent = Flow::new(PortId(host), PortId(20)).at(P3).udp(500);
+        sent.bytes[..6].copy_from_slice(&port_mac(from).0);
+        bench.inject_singly(from, [sent]);
+        bench.run_for(Interval::from_micros(1));
+        let data = bench.newly_sent(A).iter().filter(|it| !it.control).count();
+        assert_eq!(data, left, "a pause of priority 3 stops what is in a queue of it, from {from}");
+    }
+    assert_eq!(bench.shard.bounce_counters(B).unwrap().remapped, 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use conformance::settings::{bridged, host_mac, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
-use switch::program::{MarkAt, Red, Settings, Supplement};
+use switch::program::{MarkAt, Notifier, Red, Settings, Supplement};
 use switch::{Consumed, SupplementCounters};
 use units::{Bytes, Interval, PortId, Priority};
 use wire::ethernet::MacAddress;
@@ -22,11 +22,13 @@ fn supplement() -> Supplement {
         increase_timer: TIMER,
         mark_lasts: Interval::from_micros(700),
         thinning: None,
-        flows: 1_024,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
     }
 }
 
@@ -154,6 +156,27 @@ fn a_cnp_of_the_receiver_postpones_the_next_one_and_is_dropped_just_after_one_in
     scene.receiver();
     scene.pass(10);
     assert_eq!(scene.cnps().last(), Some(&false), "a timer later its CNPs pass again");
+}
+
+#[test]
+fn a_receiver_of_which_nothing_else_has_been_seen_is_believed_and_a_stranger_no_longer_once_it_has_answered()
+{
+    let mut settings = bridged(3);
+    settings.ports[B.index()].supplement = Some(Supplement { thinning: Some(TIMER), ..supplement() });
+    let mut scene = Scene::along(settings, Flow::new(A, B).at(P3).bridged().ecn(Ecn::Ect0));
+    scene.data(1);
+    let stranger = from(host_mac(PortId(20)), scene.connection.cnp());
+    scene.receiver();
+    scene.pass(1);
+    let SupplementCounters { passed, unknown, .. } = scene.counters();
+    assert_eq!((passed, unknown), (1, 0), "it has sent no acknowledgement yet");
+    let answer = scene.connection.acknowledge(1);
+    scene.bench.inject_singly(B, [answer, stranger]);
+    scene.receiver();
+    scene.pass(1);
+    let SupplementCounters { passed, unknown, suppressed, .. } = scene.counters();
+    assert_eq!((passed, unknown, suppressed), (1, 1, 1));
+    assert_eq!(scene.cnps().len(), 2, "that of the stranger passes, and takes the place of none");
 }
 
 #[test]

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{host_mac, lossless, patched, port_mac, routed, two_ports};
-use conformance::{A, B, C, Connection, Flow, P3, Sent, TestFrame, Testbench};
+use conformance::{A, B, C, Connection, Flow, P3, P4, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switch::program::{Program, ProgramError, Settings, Slowing, Themis, ThemisError};
+use switch::program::{
+    ForwardingSettings, Notifier, NotifierError, Orientation, Program, ProgramError, Remap, RouteSettings,
+    Settings, Slowing, Themis, ThemisError,
+};
 use switch::{DropReason, ThemisCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ip::{Dscp, Ecn};
@@ -23,11 +26,13 @@ const PAYLOAD: usize = 1_000;
 const THEMIS: Themis = Themis {
     cnp_interval: Some(CNP_INTERVAL),
     slowing: Some(Slowing { hold: HOLD, rate: SLOW, limit: LIMIT }),
-    flows: 1_024,
-    ageing: Interval::from_secs(10),
-    round_trip: HOLD,
-    cnp_dscp: Dscp::from_low_bits(48),
-    cnp_priority: Priority::from_low_bits(6),
+    notifier: Notifier {
+        flows: 1_024,
+        ageing: Interval::from_secs(10),
+        round_trip: HOLD,
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    },
 };
 
 /// `settings` with `themis` on port B, and slow queues at the others.
@@ -241,6 +246,126 @@ fn each_part_works_without_the_other() {
     }
 }
 
+/// A routed gateway with a slow port to the senders, where CNPs wait.
+fn routed_gateway() -> Settings {
+    let mut settings = with(routed(3), THEMIS);
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    settings.ports[B.index()].groups[P3.index()] = lossless(4_000_000, 2_000_000, 100_000);
+    settings
+}
+
+/// Takes the station behind A away.
+fn without_a(settings: &mut Settings) {
+    let ForwardingSettings::Route(table) = &mut settings.forwarding else { panic!("it routes") };
+    let RouteSettings { routes, neighbours } = table;
+    neighbours.retain(|it| it.port != A);
+    routes.retain(|it| it.next_hops.iter().all(|hop| neighbours.iter().any(|it| it.address == *hop)));
+}
+
+/// Notifications that wait at the port of their sender, at most. All others wait in the scheme.
+const STORE: u64 = 128;
+
+#[test]
+fn cnps_that_wait_while_a_reload_exchanges_the_table_of_flows_still_leave_or_are_counted() {
+    let connections: Vec<_> = (0..300).map(outward).collect();
+    for reachable in [true, false] {
+        let mut bench = bench_with(routed_gateway(), &connections);
+        bench.inject(A, connections.iter().map(|it| it.data(0, 64)));
+        bench.run_for(Interval::from_micros(1));
+        let before = bench.newly_sent(A);
+        bench.install(|it| {
+            it.ports[B.index()].themis.as_mut().unwrap().notifier.flows = 4;
+            if !reachable {
+                without_a(it);
+            }
+        });
+        bench.run_dry();
+        let left = cnps(&before).len() + cnps(&bench.newly_sent(A)).len();
+        let ThemisCounters { cnps: made, unreachable, marks_removed, .. } = counters(&bench);
+        assert_eq!(made, marks_removed);
+        assert_eq!(made, left as u64 + unreachable, "each has left or is counted");
+        assert!(made > STORE && (unreachable > 0) != reachable, "{made}, {unreachable}");
+    }
+}
+
+#[test]
+fn a_sender_without_a_way_keeps_its_marks_and_is_tried_again_after_a_second() {
+    let connection = outward(1);
+    let mut bench = bench_with(routed_gateway(), &[connection]);
+    let forwarding = bench.shard.program().settings().forwarding.clone();
+    bench.install(without_a);
+    let marks = |bench: &mut Testbench, psn| {
+        bench.inject_singly(A, [connection.data(psn, PAYLOAD)]);
+        bench.run_for(Interval::from_micros(10));
+        bench.newly_sent(B).iter().filter(|it| !it.control).map(ecn).collect::<Vec<_>>()
+    };
+    assert_eq!(marks(&mut bench, 0), [Ecn::Ect0], "a CNP is made, and finds no way");
+    assert_eq!(marks(&mut bench, 1), [Ecn::Ce]);
+    bench.install(|it| it.forwarding = forwarding);
+    bench.run_for(Interval::from_millis(900));
+    assert_eq!(marks(&mut bench, 2), [Ecn::Ce]);
+    bench.run_for(Interval::from_millis(100));
+    assert_eq!(marks(&mut bench, 3), [Ecn::Ect0]);
+    assert_eq!(cnps(&bench.newly_sent(A)).len(), 1);
+    let ThemisCounters { unreachable, marks_kept, .. } = counters(&bench);
+    assert_eq!((unreachable, marks_kept), (1, 2));
+}
+
+#[test]
+fn a_frame_that_bounces_stays_in_the_queue_of_its_isolated_priority_and_out_of_the_slow_one() {
+    let told = inward(1);
+    for bounces in [false, true] {
+        let mut settings = gateway();
+        for port in &mut settings.ports {
+            port.orientation = bounces.then_some(Orientation::Uplink);
+            port.remap = if bounces { Remap::default().with(P3, P4) } else { Remap::default() };
+        }
+        let mut bench = bench_with(settings, &[told]);
+        complain(&mut bench, &told);
+        bench.block(A, P3);
+        bench.inject_singly(B, (0..4).map(|psn| told.data(psn, PAYLOAD)));
+        bench.run_for(Interval::from_micros(2));
+        let left = bench.newly_sent(A).len();
+        let expected = if bounces { (4, 0) } else { (0, 4) };
+        assert_eq!((left, counters(&bench).slowed), expected, "P4 is not paused");
+    }
+}
+
+#[test]
+fn frames_that_wait_in_a_slow_queue_behind_others_leave_after_a_reload_that_slows_nothing_down() {
+    let (told, other) = (inward(1), inward(2));
+    let mut bench = bench_with(gateway(), &[told, other]);
+    complain(&mut bench, &told);
+    bench.block(A, P3);
+    bench.inject_singly(B, (0..4).map(|psn| other.data(psn, PAYLOAD)));
+    bench.inject_singly(B, (0..4).map(|psn| told.data(psn, PAYLOAD)));
+    assert_eq!(counters(&bench).slowed, 4, "they wait behind the others");
+    bench.install(|it| {
+        it.ports[A.index()].slow = None;
+        it.ports[B.index()].themis.as_mut().unwrap().slowing = None;
+    });
+    bench.release(A, P3);
+    bench.run_dry();
+    assert_eq!(bench.newly_sent(A).iter().filter(|it| !it.control).count(), 8);
+}
+
+#[test]
+fn a_flow_that_changed_its_priority_is_slowed_there_once_its_former_lane_must_be_empty() {
+    let told = inward(1);
+    let moved = Connection { flow: told.flow.at(P4), ..told };
+    let mut bench = bench_with(gateway(), &[told]);
+    complain(&mut bench, &told);
+    bench.inject_singly(B, [told.data(0, PAYLOAD), moved.data(1, PAYLOAD)]);
+    let of = |bench: &Testbench| (counters(bench).slowed, counters(bench).not_slowed);
+    assert_eq!(of(&bench), (1, 1));
+    bench.run_for(HOLD * 2);
+    bench.inject_singly(B, [moved.data(2, PAYLOAD)]);
+    assert_eq!(of(&bench), (1, 2), "the last one that has the former lane against it");
+    complain(&mut bench, &told);
+    bench.inject_singly(B, [moved.data(3, PAYLOAD)]);
+    assert_eq!(of(&bench), (2, 2));
+}
+
 #[test]
 fn settings_that_make_no_sense_are_refused() {
     let refused = |change: &dyn Fn(&mut Settings)| {
@@ -255,8 +380,11 @@ fn settings_that_make_no_sense_are_refused() {
     assert_eq!(refused(&|_| ()), None);
     assert_eq!(of(&|it| (it.cnp_interval, it.slowing) = (None, None)), Some(ThemisError::Idle));
     assert!(matches!(of(&|it| it.cnp_interval = Some(Interval(1))), Some(ThemisError::CnpInterval { .. })));
-    assert!(matches!(of(&|it| it.flows = 0), Some(ThemisError::Flows { .. })));
-    assert_eq!(of(&|it| it.ageing = Interval::ZERO), Some(ThemisError::Ageing));
+    assert!(matches!(
+        of(&|it| it.notifier.flows = 0),
+        Some(ThemisError::Notifier(NotifierError::Flows { .. }))
+    ));
+    assert_eq!(of(&|it| it.notifier.ageing = Interval::ZERO), Some(NotifierError::Ageing.into()));
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().hold = Interval::ZERO), Some(ThemisError::Hold));
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().limit = Bytes::ZERO), Some(ThemisError::Limit));
     let rate = BitRate::gigabits(100);

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use ipnet::IpNet;
-use switch::program::FastCnp;
+use switch::program::{FastCnp, Notifier};
 use units::Interval;
 use wire::roce::fast_cnp::OptionType;
 
@@ -62,11 +62,13 @@ pub(crate) fn build(decl: &FastCnpDecl, problems: &Problems<'_>) -> Option<FastC
         capable: values(&decl.capable).map(|it| it.value).collect(),
         interval: decl.interval(),
         port_interval: decl.port_interval(),
-        flows: decl.flows(),
-        ageing: decl.ageing(),
-        round_trip: decl.round_trip(),
-        cnp_dscp: decl.cnp().dscp(),
-        cnp_priority: decl.cnp().priority(),
+        notifier: Notifier {
+            flows: decl.flows(),
+            ageing: decl.ageing(),
+            round_trip: decl.round_trip(),
+            cnp_dscp: decl.cnp().dscp(),
+            cnp_priority: decl.cnp().priority(),
+        },
     })
 }
 
@@ -79,14 +81,10 @@ pub(crate) fn in_force(settings: &FastCnp) -> FastCnpDecl {
         option: at(settings.option.number()),
         interval: at(settings.interval),
         port_interval: at(settings.port_interval),
-        flows: at(settings.flows),
-        ageing: at(settings.ageing),
-        round_trip: at(settings.round_trip),
-        cnp: Some(CnpDecl {
-            dscp: at(settings.cnp_dscp),
-            priority: at(settings.cnp_priority),
-            place: Place::default(),
-        }),
+        flows: at(settings.notifier.flows),
+        ageing: at(settings.notifier.ageing),
+        round_trip: at(settings.notifier.round_trip),
+        cnp: CnpDecl::in_force(settings.notifier.cnp_dscp, settings.notifier.cnp_priority),
         place: Place::default(),
     }
 }

@@ -129,11 +129,7 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
         far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),
         flows: at(limiting.flows),
         ageing: at(limiting.ageing),
-        cnp: Some(CnpDecl {
-            dscp: at(limiting.cnp_dscp),
-            priority: at(limiting.cnp_priority),
-            place: Place::default(),
-        }),
+        cnp: CnpDecl::in_force(limiting.cnp_dscp, limiting.cnp_priority),
         senders: Some(SendersDecl {
             rate: at(senders.rate),
             additive_increase: at(senders.additive_increase),

@@ -1,6 +1,6 @@
 //! Supplemental CNPs on a port, and thinning of CNPs: their keys, and what builds their settings.
 
-use switch::program::Supplement;
+use switch::program::{Notifier, Supplement};
 use units::{Bytes, Interval};
 
 use crate::keys::long_haul::{CnpDecl, SPANS};
@@ -42,11 +42,13 @@ pub(crate) fn build(decl: &SupplementDecl) -> Option<Supplement> {
         increase_timer,
         mark_lasts: or(&decl.mark_lasts, decl.ageing()),
         thinning: decl.thinning().0,
-        flows: decl.flows(),
-        ageing: decl.ageing(),
-        round_trip: decl.round_trip(),
-        cnp_dscp: decl.cnp().dscp(),
-        cnp_priority: decl.cnp().priority(),
+        notifier: Notifier {
+            flows: decl.flows(),
+            ageing: decl.ageing(),
+            round_trip: decl.round_trip(),
+            cnp_dscp: decl.cnp().dscp(),
+            cnp_priority: decl.cnp().priority(),
+        },
     })
 }
 
@@ -57,14 +59,10 @@ pub(crate) fn in_force(settings: &Supplement) -> SupplementDecl {
         increase_timer: at(settings.increase_timer),
         mark_lasts: at(settings.mark_lasts),
         thinning: at(Spacing(settings.thinning)),
-        flows: at(settings.flows),
-        ageing: at(settings.ageing),
-        round_trip: at(settings.round_trip),
-        cnp: Some(CnpDecl {
-            dscp: at(settings.cnp_dscp),
-            priority: at(settings.cnp_priority),
-            place: Place::default(),
-        }),
+        flows: at(settings.notifier.flows),
+        ageing: at(settings.notifier.ageing),
+        round_trip: at(settings.notifier.round_trip),
+        cnp: CnpDecl::in_force(settings.notifier.cnp_dscp, settings.notifier.cnp_priority),
         place: Place::default(),
     }
 }

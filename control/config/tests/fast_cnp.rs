@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::{Gateway, parse};
-use switch::program::FastCnp;
+use switch::program::{FastCnp, Notifier};
 use units::{Interval, Priority};
 use wire::ip::Dscp;
 use wire::roce::fast_cnp::OptionType;
@@ -44,11 +44,13 @@ fn both_roles_are_off_unless_a_file_has_them() {
         capable: Vec::new(),
         interval: Interval::from_micros(50),
         port_interval: Interval::from_micros(10),
-        flows: 65_536,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_millis(1),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::new(6).unwrap(),
+        notifier: Notifier {
+            flows: 65_536,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_millis(1),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::new(6).unwrap(),
+        },
     };
     assert_eq!(fast_cnp(""), off);
     let on = fast_cnp("accept = true\nsource = \"2001:db8::99\"\ncapable = [\"::/0\"]\noption = 2");

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::{Gateway, parse};
-use switch::program::Supplement;
+use switch::program::{Notifier, Supplement};
 use units::{Bytes, Interval, Priority};
 use wire::ip::Dscp;
 
@@ -39,11 +39,13 @@ fn a_threshold_is_enough_and_the_rest_is_that_of_the_report_and_of_lscc() {
         increase_timer: Interval::from_micros(300),
         mark_lasts: Interval::from_secs(10),
         thinning: None,
-        flows: 65_536,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_millis(1),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::new(6).unwrap(),
+        notifier: Notifier {
+            flows: 65_536,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_millis(1),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::new(6).unwrap(),
+        },
     };
     assert_eq!(supplement(&read("threshold = \"400kB\"").unwrap()), expected);
     let longer = supplement(&read("threshold = \"400kB\"\nageing = \"60s\"").unwrap());

@@ -19,9 +19,10 @@ fn a_long_port_with_themis_has_a_hold_of_its_round_trip_and_slow_queues_at_the_o
     let gateway = parse(&file("[port.themis]"), "themis.toml").unwrap_or_else(|error| panic!("{error}"));
     let [long, other] = &gateway.program.settings().ports[..] else { panic!("two ports") };
     let themis = long.themis.unwrap();
-    let slowing = Slowing { hold: themis.round_trip, rate: BitRate::gigabits(10), limit: Bytes(1_000_000) };
+    let slowing =
+        Slowing { hold: themis.notifier.round_trip, rate: BitRate::gigabits(10), limit: Bytes(1_000_000) };
     assert_eq!((themis.cnp_interval, themis.slowing), (Some(Interval::from_micros(5)), Some(slowing)));
-    assert!(themis.round_trip > Interval::from_micros(800), "{}", themis.round_trip);
+    assert!(themis.notifier.round_trip > Interval::from_micros(800), "{}", themis.notifier.round_trip);
     assert_eq!((long.slow, long.queues.len(), other.queues.len()), (None, 8, 10));
     let slow = other.slow.unwrap();
     let with = Priority::all().filter(|it| slow.queues[it.index()].is_some());

@@ -56,6 +56,8 @@ reasons! {
         PeerDelayLimit = "peer_delay_limit",
         /// A Fast CNP that came in through a port that does not accept them.
         ForeignFastCnp = "foreign_fast_cnp",
+        /// Direct INT that came in through a port whose senders get it from the gateway alone.
+        ForeignDirectInt = "foreign_direct_int",
         /// The port is not connected to another one.
         NotConnected = "not_connected",
         /// Its destination was learned on the port it came from.

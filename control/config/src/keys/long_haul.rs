@@ -11,7 +11,7 @@ use wire::rate_feedback::Key as LinkKey;
 use crate::link::Senders;
 use crate::place::{At, Place};
 use crate::section::Section;
-use crate::table::{Item, Key, Shape, Table, table};
+use crate::table::{Item, Key, Shape, Table, at, table};
 use crate::value::{DirectWord, NoWatchdog, SizeWish, Spacing};
 
 /// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
@@ -119,6 +119,13 @@ table! {
         restoration: At<Interval>, within(Watchdog::RESTORATION), default(Interval::from_millis(200));
         /// Until then, `"drop"` drops what waits and what comes, `"forward"` sends in spite of the pauses, `"alert"` only reports. SONiC: `action`
         action: At<WatchdogAction>, default(WatchdogAction::default());
+    }
+}
+
+impl CnpDecl {
+    /// The keys that give notifications this DSCP, and this PCP to a tagged flow.
+    pub(crate) fn in_force(dscp: Dscp, priority: Priority) -> Option<Self> {
+        Some(Self { dscp: at(dscp), priority: at(priority), place: Place::default() })
     }
 }
 

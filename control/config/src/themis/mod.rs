@@ -3,7 +3,7 @@
 pub(crate) mod keys;
 
 use keys::ThemisDecl;
-use switch::program::{PortSettings, Slowing, Themis, ThemisError};
+use switch::program::{Notifier, NotifierError, PortSettings, Slowing, Themis, ThemisError};
 use units::BitRate;
 
 use crate::flow_control;
@@ -34,11 +34,13 @@ pub(crate) fn build(
     Some(Themis {
         cnp_interval: decl.cnp_interval().0,
         slowing: rate.map(|rate| Slowing { hold, rate, limit }),
-        flows: decl.flows(),
-        ageing: decl.ageing(),
-        round_trip,
-        cnp_dscp: decl.cnp().dscp(),
-        cnp_priority: decl.cnp().priority(),
+        notifier: Notifier {
+            flows: decl.flows(),
+            ageing: decl.ageing(),
+            round_trip,
+            cnp_dscp: decl.cnp().dscp(),
+            cnp_priority: decl.cnp().priority(),
+        },
     })
 }
 
@@ -59,14 +61,10 @@ pub(crate) fn in_force(themis: &Themis) -> ThemisDecl {
         slow_rate: at(themis.slowing.map(|it| it.rate)),
         slow_hold: themis.slowing.and_then(|it| at(it.hold)),
         slow_limit: themis.slowing.and_then(|it| at(it.limit)),
-        round_trip: at(themis.round_trip),
-        flows: at(themis.flows),
-        ageing: at(themis.ageing),
-        cnp: Some(CnpDecl {
-            dscp: at(themis.cnp_dscp),
-            priority: at(themis.cnp_priority),
-            place: Place::default(),
-        }),
+        round_trip: at(themis.notifier.round_trip),
+        flows: at(themis.notifier.flows),
+        ageing: at(themis.notifier.ageing),
+        cnp: CnpDecl::in_force(themis.notifier.cnp_dscp, themis.notifier.cnp_priority),
         place: Place::default(),
     }
 }
@@ -80,8 +78,8 @@ pub(crate) const fn keys_at_fault(error: &ThemisError) -> &'static [&'static str
         | ThemisError::BesideNotifier { .. } => &["cnp_interval"],
         ThemisError::Hold => &["slow_hold"],
         ThemisError::Limit => &["slow_limit"],
-        ThemisError::Flows { .. } => &["flows"],
-        ThemisError::Ageing => &["ageing"],
+        ThemisError::Notifier(NotifierError::Flows { .. }) => &["flows"],
+        ThemisError::Notifier(NotifierError::Ageing) => &["ageing"],
         ThemisError::WithoutLossless
         | ThemisError::SecondPort { .. }
         | ThemisError::BesideFarPorts

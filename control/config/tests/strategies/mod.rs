@@ -3,7 +3,7 @@
 pub mod runtime;
 
 use proptest::prelude::*;
-use switch::program::{FastCnp, FlowSettings, MarkAt, PortSettings, QueueSettings, Supplement};
+use switch::program::{FastCnp, FlowSettings, MarkAt, Notifier, PortSettings, QueueSettings, Supplement};
 use units::{Bytes, Interval, Priority};
 use wire::ip::Dscp;
 use wire::roce::fast_cnp::OptionType;
@@ -41,11 +41,13 @@ fn supplement() -> impl Strategy<Value = Supplement> {
                 increase_timer: Interval(timer),
                 mark_lasts: Interval(timer + more),
                 thinning,
-                flows,
-                ageing: Interval(ageing),
-                round_trip: Interval(round_trip),
-                cnp_dscp,
-                cnp_priority,
+                notifier: Notifier {
+                    flows,
+                    ageing: Interval(ageing),
+                    round_trip: Interval(round_trip),
+                    cnp_dscp,
+                    cnp_priority,
+                },
             }
         },
     )
@@ -77,11 +79,7 @@ fn fast_cnp() -> impl Strategy<Value = FastCnp> {
             capable,
             interval,
             port_interval,
-            flows,
-            ageing: Interval(ageing),
-            round_trip,
-            cnp_dscp,
-            cnp_priority,
+            notifier: Notifier { flows, ageing: Interval(ageing), round_trip, cnp_dscp, cnp_priority },
         }
     })
 }

@@ -9,7 +9,7 @@ use super::supplement::Supplement;
 use super::themis::{Gatekeeper, Lane, Slowly};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Slot, Way};
+use crate::flows::{Flows, Origin, Sighting, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings, RateLimiting};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
@@ -21,7 +21,17 @@ pub(crate) enum Passage {
     Forwarded,
     /// Forwarded, and slowly if [`Senders::slow`] says so.
     Slowed(Slot),
+    /// Ended here, and counted.
     Consumed,
+}
+
+/// Why a frame that came in through the port is not forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Another CNP to its sender was just before.
+    SuppressedCnp,
+    /// Direct INT from elsewhere, which nobody sends but to deceive.
+    ForeignDirectInt,
 }
 
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
@@ -115,6 +125,9 @@ impl Senders {
     }
 
     /// Takes a frame that came in through the port.
+    ///
+    /// # Errors
+    /// The frame ends here: [`Refusal`].
     #[inline]
     pub fn receive(
         &mut self,
@@ -122,18 +135,21 @@ impl Senders {
         came: (PortId, WireBytes),
         descriptor: &Descriptor,
         headers: &[u8],
-    ) -> Passage {
+    ) -> Result<Passage, Refusal> {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
         let Self { flows, limiter, supplement, themis, .. } = self;
-        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows))
-            && supplement.as_mut().is_none_or(|it| {
-                it.receive(now, seen.sighting, flows, || Origin::of(came.0, descriptor, headers))
-            });
+        // The gateway itself makes all that its senders may get.
+        if seen.sighting == Sighting::DirectInt && limiter.as_ref().is_some_and(RateLimiter::tells_directly) {
+            return Err(Refusal::ForeignDirectInt);
+        }
+        let origin = || Origin::of(came.0, descriptor, headers);
+        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows, origin))
+            && supplement.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows, origin));
         if !passes {
-            return Passage::Consumed;
+            return Err(Refusal::SuppressedCnp);
         }
         let slot = themis.as_ref().and_then(|it| it.receive(seen.sighting, flows));
-        slot.map_or(Passage::Forwarded, Passage::Slowed)
+        Ok(slot.map_or(Passage::Forwarded, Passage::Slowed))
     }
 
     /// Takes a Fast CNP that came in through the port: `packet` starts with its IPv6 header. Returns whether it is to be

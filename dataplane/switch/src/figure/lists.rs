@@ -3,11 +3,12 @@
 use super::FigureList;
 use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
+use crate::flows;
 use crate::forwarding;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 15] = [
+pub static LISTS: [&FigureList; 16] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -23,13 +24,18 @@ pub static LISTS: [&FigureList; 15] = [
     &link_delay::figures::FIGURES,
     &supplement::figures::FIGURES,
     &fast_cnp::figures::FIGURES,
+    &flows::figures::FIGURES,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Kind, Samples, Unit};
+    use crate::figure::{Kind, Reading, Samples, Seen, Unit};
+    use crate::program::{FastCnp, Lscc, PortSettings, Supplement, Themis};
+    use crate::shard::{FlowsReport, PortInspection};
     use std::collections::BTreeSet;
+    use units::BitRate;
+    use wire::ethernet::MacAddress;
 
     /// Every path that `list` names, but for parts of delays.
     fn named(list: &FigureList) -> Vec<&'static str> {
@@ -111,5 +117,39 @@ mod tests {
         let (mut keys, mut names) = (BTreeSet::new(), BTreeSet::new());
         assert!(now.into_iter().all(|key| keys.insert(key)), "{keys:?}");
         assert!(LISTS.iter().all(|list| names.insert(list.name)), "{names:?}");
+    }
+
+    #[test]
+    fn a_port_has_figures_of_its_flows_whichever_scheme_keeps_them() {
+        let list = &flows::figures::FIGURES;
+        let plain = PortSettings::lossy("a", MacAddress::default(), BitRate::gigabits(10));
+        let report = FlowsReport {
+            known: 7,
+            table: Default::default(),
+            data: Default::default(),
+            resolver: Default::default(),
+        };
+        let running = PortInspection { flows: Some(report), ..Default::default() };
+        let silent = PortInspection::default();
+        let read = |settings, look| {
+            ["capacity", "known"].map(|path| match list.figure(path).unwrap().read(Seen { settings, look }) {
+                Some(Reading::Number(number)) => Some(number),
+                _ => None,
+            })
+        };
+        let of_schemes = [
+            PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() },
+            PortSettings { themis: Some(Themis::PLAIN), ..plain.clone() },
+            PortSettings { supplement: Some(Supplement::PLAIN), ..plain.clone() },
+            PortSettings { fast_cnp: Some(FastCnp::PLAIN), ..plain.clone() },
+        ];
+        for settings in &of_schemes {
+            let capacity = settings.flows().unwrap().capacity;
+            assert!((list.runs_on)(settings));
+            assert_eq!(read(settings, &running), [Some(capacity.into()), Some(7)]);
+            assert_eq!(read(settings, &silent), [None; 2]);
+        }
+        assert!(!(list.runs_on)(&plain));
+        assert_eq!(read(&plain, &running), [None; 2]);
     }
 }

@@ -9,6 +9,7 @@
 //! | [`resolver`] | the queue pairs that send flows |
 //! | [`notifications`] | control frames that wait for the link of a sender |
 //! | [`cnp`] | congestion notification packets to senders |
+//! | [`figures`] | what reports show of the flow table |
 //!
 //! A CNP must carry the sender's queue pair, and data packets carry only the receiver's. So both directions of the
 //! long-haul port are watched, and half-flows, (source host, destination host, destination queue pair), are joined
@@ -22,6 +23,7 @@
 //! stopped.
 
 pub(crate) mod cnp;
+pub(crate) mod figures;
 pub(crate) mod notifications;
 mod packet;
 mod resolver;
@@ -45,7 +47,7 @@ use resolver::{Envelope, Resolver, Response, Said};
 use role::{Kind, Role};
 use table::{FlowTable, Tick};
 use units::{Nanos, PortId, WireBytes};
-use wire::roce::{QueuePair, cm as management};
+use wire::roce::{Opcode, QueuePair, cm as management};
 
 /// A table of at most this many flows is likely to be in the cache.
 const LARGE_TABLE: u32 = 1 << 14;
@@ -60,6 +62,8 @@ pub(crate) enum Sighting {
     Stranger,
     /// A CNP to the sender of this flow, if the flow is known.
     Notification(Option<Slot>),
+    /// Direct INT to a sender.
+    DirectInt,
     /// No flow: datagrams, including those of the connection manager, transports without a reliable or unreliable
     /// connection, and frames other than RoCEv2.
     NoFlow,
@@ -263,6 +267,9 @@ impl Flows {
         if packet.bth.opcode().is_cnp() {
             return Sighting::Notification(self.flow_notified(packet));
         }
+        if packet.bth.opcode() == Opcode::DIRECT_INT {
+            return Sighting::DirectInt;
+        }
         let Some(datagram) = management::View::in_packet(&packet.bth) else { return Sighting::NoFlow };
         let envelope = Envelope { now, hosts: packet.key.hosts, origin: packet.origin };
         self.resolver.take(&mut self.table, &envelope, &datagram.message());
@@ -284,6 +291,13 @@ impl Flows {
     /// The half-flow in the opposite direction, if both are known to belong together.
     pub fn partner(&self, slot: Slot) -> Option<Slot> {
         self.table.partner(slot)
+    }
+
+    /// Whether a notification to the sender of a flow that came from `origin` may be its receiver's: its responses come
+    /// from there, or none has come yet.
+    pub fn may_be_receiver(&self, slot: Slot, origin: Origin) -> bool {
+        let responses_from = self.partner(slot).and_then(|back| self.cold(back).origin());
+        responses_from.is_none_or(|it| it == origin)
     }
 
     /// The part of a flow that every packet needs.

@@ -1,10 +1,9 @@
 //! The settings of Fast CNPs.
 
-use super::FlowSettings;
+use super::{Notifier, NotifierError};
 use core::net::{IpAddr, Ipv6Addr};
 use ipnet::IpNet;
-use units::{BitRate, Interval, Priority};
-use wire::ip::Dscp;
+use units::Interval;
 use wire::roce::fast_cnp::OptionType;
 
 /// Fast CNPs on a port: [`wire::roce::fast_cnp`] has the format and the draft.
@@ -22,16 +21,8 @@ pub struct FastCnp {
     pub interval: Interval,
     /// The least time between two notifications of the port in the long run.
     pub port_interval: Interval,
-    /// The most flows in the table, in both directions.
-    pub flows: u32,
-    /// The idle time after which a flow is forgotten.
-    pub ageing: Interval,
-    /// Round trip to the receivers behind the port, queues included.
-    pub round_trip: Interval,
-    /// DSCP of Fast CNPs, and of the CNPs that they are translated into.
-    pub cnp_dscp: Dscp,
-    /// PCP of both to a tagged flow.
-    pub cnp_priority: Priority,
+    /// Its flows, and what it sends: Fast CNPs, and CNPs that they are translated into.
+    pub notifier: Notifier,
 }
 
 /// A setting of Fast CNPs that makes no sense.
@@ -71,17 +62,9 @@ pub enum FastCnpError {
         "a queue marks at its tail; Fast CNPs are sent for marks at the head, so write mark_at = \"dequeue\""
     )]
     MarkAtEnqueue,
-    /// A table of no size, or too large.
-    #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
-    Flows {
-        /// As configured.
-        flows: u32,
-        /// The most.
-        most: u32,
-    },
-    /// Flows that are forgotten at once.
-    #[error("the ageing time must be above zero")]
-    Ageing,
+    /// What all schemes check alike.
+    #[error(transparent)]
+    Notifier(#[from] NotifierError),
 }
 
 impl FastCnpError {
@@ -92,8 +75,7 @@ impl FastCnpError {
             Self::Source { .. } => Some("source"),
             Self::Interval { key, .. } => Some(key),
             Self::BesideLscc | Self::MarkAtEnqueue => None,
-            Self::Flows { .. } => Some("flows"),
-            Self::Ageing => Some("ageing"),
+            Self::Notifier(error) => Some(error.key()),
         }
     }
 }
@@ -104,10 +86,9 @@ impl FastCnp {
         self.capable.iter().any(|prefix| prefix.contains(&IpAddr::V6(sender)))
     }
 
-    /// The flow table that they need at a port of `rate`.
-    pub const fn flows(&self, rate: BitRate) -> FlowSettings {
-        let Self { flows: capacity, ageing, round_trip, .. } = *self;
-        FlowSettings { capacity, ageing, round_trip, rate }
+    /// Whether the port has a role of Fast CNPs, and so notifies senders.
+    pub const fn notifies(&self) -> bool {
+        self.accept || self.source.is_some()
     }
 
     /// Checks the settings of a port that has LSCC or not, and of which any queue marks at its tail or not.
@@ -133,13 +114,7 @@ impl FastCnp {
         if self.source.is_some() && marks_at_enqueue {
             return Err(FastCnpError::MarkAtEnqueue);
         }
-        if self.flows == 0 || self.flows > FlowSettings::MOST {
-            return Err(FastCnpError::Flows { flows: self.flows, most: FlowSettings::MOST });
-        }
-        if self.ageing == Interval::ZERO {
-            return Err(FastCnpError::Ageing);
-        }
-        Ok(())
+        Ok(self.notifier.validate()?)
     }
 }
 
@@ -153,11 +128,7 @@ impl FastCnp {
         capable: Vec::new(),
         interval: Interval::from_micros(50),
         port_interval: Interval::from_micros(1),
-        flows: 64,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier::PLAIN,
     };
 }
 
@@ -188,8 +159,7 @@ mod tests {
         assert_eq!(FastCnp::PLAIN.validate(false, true), Err(E::MarkAtEnqueue));
         let proxy = FastCnp { source: None, ..FastCnp::PLAIN };
         assert_eq!(proxy.validate(false, true), Ok(()), "a proxy sends none for marks");
-        assert_eq!(checked(|it| it.flows = 0), Err(E::Flows { flows: 0, most: FlowSettings::MOST }));
-        assert_eq!(checked(|it| it.ageing = Interval::ZERO), Err(E::Ageing));
+        assert_eq!(checked(|it| it.notifier.ageing = Interval::ZERO), Err(NotifierError::Ageing.into()));
     }
 
     #[test]

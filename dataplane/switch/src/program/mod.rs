@@ -10,6 +10,7 @@ mod fast_cnp;
 mod flows;
 mod forwarding;
 mod lscc;
+mod notifier;
 mod orientation;
 mod port;
 mod remap;
@@ -27,6 +28,7 @@ pub use fast_cnp::{FastCnp, FastCnpError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
+pub use notifier::{Notifier, NotifierError};
 pub use orientation::{Orientation, Remap};
 pub use port::{
     AdaptiveEcn, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,

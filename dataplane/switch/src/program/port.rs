@@ -112,9 +112,9 @@ impl PortSettings {
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
         let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
-        let themis = self.themis.as_ref().map(|it| it.flows(self.rate));
-        let supplement = self.supplement.as_ref().map(|it| it.flows(self.rate));
-        let fast_cnp = self.fast_cnp.as_ref().map(|it| it.flows(self.rate));
+        let themis = self.themis.as_ref().map(|it| it.notifier.table(self.rate));
+        let supplement = self.supplement.as_ref().map(|it| it.notifier.table(self.rate));
+        let fast_cnp = self.fast_cnp.as_ref().map(|it| it.notifier.table(self.rate));
         [lscc, themis, supplement, fast_cnp].into_iter().flatten().reduce(FlowSettings::joined)
     }
 

@@ -1,8 +1,7 @@
 //! The settings of supplemental CNPs and of thinning.
 
-use super::FlowSettings;
-use units::{BitRate, Bytes, Interval, Priority};
-use wire::ip::Dscp;
+use super::{Notifier, NotifierError};
+use units::{Bytes, Interval};
 
 /// Supplemental CNPs for the senders of a port that is severely congested, and thinning of CNPs from its receivers
 /// (Nendica report "Intelligent Lossless Data Center Networks", "Improving Congestion Notification").
@@ -19,24 +18,8 @@ pub struct Supplement {
     /// At most one CNP of the receivers per flow passes in this time; `None` thins nothing. At most
     /// `increase_timer`.
     pub thinning: Option<Interval>,
-    /// The most flows in the table, in both directions.
-    pub flows: u32,
-    /// The idle time after which a flow is forgotten.
-    pub ageing: Interval,
-    /// Round trip to the receivers behind the port, queues included.
-    pub round_trip: Interval,
-    /// DSCP of supplemental CNPs.
-    pub cnp_dscp: Dscp,
-    /// PCP of supplemental CNPs to a tagged flow.
-    pub cnp_priority: Priority,
-}
-
-impl Supplement {
-    /// The flow table that it needs at a port of `rate`.
-    pub const fn flows(&self, rate: BitRate) -> FlowSettings {
-        let Self { flows: capacity, ageing, round_trip, .. } = *self;
-        FlowSettings { capacity, ageing, round_trip, rate }
-    }
+    /// Its flows and its CNPs.
+    pub notifier: Notifier,
 }
 
 /// A setting of supplemental CNPs that makes no sense.
@@ -83,17 +66,9 @@ pub enum SupplementError {
         /// The increase timer.
         most: Interval,
     },
-    /// A table of no size, or too large.
-    #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
-    Flows {
-        /// As configured.
-        flows: u32,
-        /// The most.
-        most: u32,
-    },
-    /// Flows that are forgotten at once.
-    #[error("the ageing time must be above zero")]
-    Ageing,
+    /// What all schemes check alike.
+    #[error(transparent)]
+    Notifier(#[from] NotifierError),
 }
 
 impl SupplementError {
@@ -104,8 +79,7 @@ impl SupplementError {
             Self::IncreaseTimer { .. } => Some("increase_timer"),
             Self::MarkLasts { .. } => Some("mark_lasts"),
             Self::Thinning { .. } => Some("thinning"),
-            Self::Flows { .. } => Some("flows"),
-            Self::Ageing => Some("ageing"),
+            Self::Notifier(error) => Some(error.key()),
         }
     }
 }
@@ -115,7 +89,7 @@ impl Supplement {
     pub(super) fn validate(&self, beside_lscc: bool, beside_fast_cnps: bool) -> Result<(), SupplementError> {
         const LEAST: Interval = Interval::from_micros(1);
         const MOST: Interval = Interval::from_secs(1);
-        let Self { threshold, increase_timer, mark_lasts, thinning, flows, ageing, .. } = *self;
+        let Self { threshold, increase_timer, mark_lasts, thinning, notifier } = *self;
         let refused = if beside_lscc {
             SupplementError::BesideLscc
         } else if beside_fast_cnps {
@@ -128,12 +102,8 @@ impl Supplement {
             SupplementError::MarkLasts { given: mark_lasts, least: increase_timer }
         } else if let Some(given) = thinning.filter(|it| *it > increase_timer) {
             SupplementError::Thinning { given, most: increase_timer }
-        } else if flows == 0 || flows > FlowSettings::MOST {
-            SupplementError::Flows { flows, most: FlowSettings::MOST }
-        } else if ageing == Interval::ZERO {
-            SupplementError::Ageing
         } else {
-            return Ok(());
+            return Ok(notifier.validate()?);
         };
         Err(refused)
     }
@@ -147,11 +117,7 @@ impl Supplement {
         increase_timer: Interval::from_micros(300),
         mark_lasts: Interval::from_millis(1),
         thinning: None,
-        flows: 64,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
+        notifier: Notifier::PLAIN,
     };
 }
 
@@ -183,9 +149,6 @@ mod tests {
         assert_eq!(short, Err(E::MarkLasts { given: micros(300), least: micros(300) }));
         let thin = checked(|it| it.thinning = Some(micros(301)));
         assert_eq!(thin, Err(E::Thinning { given: micros(301), most: micros(300) }));
-        for flows in [0, FlowSettings::MOST + 1] {
-            assert_eq!(checked(|it| it.flows = flows), Err(E::Flows { flows, most: FlowSettings::MOST }));
-        }
-        assert_eq!(checked(|it| it.ageing = Interval::ZERO), Err(E::Ageing));
+        assert_eq!(checked(|it| it.notifier.ageing = Interval::ZERO), Err(NotifierError::Ageing.into()));
     }
 }

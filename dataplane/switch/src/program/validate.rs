@@ -5,8 +5,8 @@ mod lscc;
 mod remap;
 
 use super::{
-    AdaptiveEcn, BufferSettings, LosslessGroup, MarkAt, PortSettings, ProgramError, QueueSettings, Red,
-    Scheduling, Settings, Threshold, Watchdog,
+    AdaptiveEcn, BufferSettings, FastCnp, LosslessGroup, MarkAt, PortSettings, ProgramError, QueueSettings,
+    Red, Scheduling, Settings, Threshold, Watchdog,
 };
 use crate::congestion::themis;
 use crate::flow_control::relay;
@@ -79,7 +79,7 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
         valid.map_err(|error| ProgramError::FastCnp { port: name(), error })?;
     }
     if let Some(settings) = &port.supplement {
-        let beside_fast_cnps = port.fast_cnp.as_ref().is_some_and(|it| it.accept || it.source.is_some());
+        let beside_fast_cnps = port.fast_cnp.as_ref().is_some_and(FastCnp::notifies);
         let valid = settings.validate(port.lscc.is_some(), beside_fast_cnps);
         valid.map_err(|error| ProgramError::Supplement { port: name(), error })?;
     }

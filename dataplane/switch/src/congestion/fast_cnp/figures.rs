@@ -2,38 +2,26 @@
 
 use super::FastCnpCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, Table};
-use crate::shard::FlowsReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "fast_cnp",
     view: "flows",
     runs_on: |settings| settings.fast_cnp.is_some(),
-    report: &[
-        Section {
-            name: "cnps",
-            figures: &[
-                Figure::counter("sent", |it| Some(counters(it)?.sent.into())).of_run("fast_cnps_sent"),
-                Figure::counter("unmarked", |it| Some(counters(it)?.unmarked.into())),
-                Figure::counter("translated", |it| Some(counters(it)?.translated.into()))
-                    .of_run("fast_cnps_translated"),
-                Figure::counter("passed", |it| Some(counters(it)?.passed.into())),
-                Figure::counter("unknown", |it| Some(counters(it)?.unknown.into())),
-                Figure::counter("malformed", |it| Some(counters(it)?.malformed.into())),
-                Figure::counter("over_flow_limit", |it| Some(counters(it)?.over_flow_limit.into())),
-                Figure::counter("over_port_limit", |it| Some(counters(it)?.over_port_limit.into())),
-                Figure::counter("unreachable", |it| Some(counters(it)?.unreachable.into())),
-            ],
-        },
-        Section {
-            name: "flows",
-            figures: &[
-                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
-                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
-                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
-                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
-            ],
-        },
-    ],
+    report: &[Section {
+        name: "cnps",
+        figures: &[
+            Figure::counter("sent", |it| Some(counters(it)?.sent.into())).of_run("fast_cnps_sent"),
+            Figure::counter("unmarked", |it| Some(counters(it)?.unmarked.into())),
+            Figure::counter("translated", |it| Some(counters(it)?.translated.into()))
+                .of_run("fast_cnps_translated"),
+            Figure::counter("passed", |it| Some(counters(it)?.passed.into())),
+            Figure::counter("unknown", |it| Some(counters(it)?.unknown.into())),
+            Figure::counter("malformed", |it| Some(counters(it)?.malformed.into())),
+            Figure::counter("over_flow_limit", |it| Some(counters(it)?.over_flow_limit.into())),
+            Figure::counter("over_port_limit", |it| Some(counters(it)?.over_port_limit.into())),
+            Figure::counter("unreachable", |it| Some(counters(it)?.unreachable.into())),
+        ],
+    }],
     now: &[],
     metrics: &[
         Metric {
@@ -70,15 +58,10 @@ pub(crate) static FIGURES: FigureList = FigureList {
             ("unknown", &["cnps.unknown"]),
             ("malformed", &["cnps.malformed"]),
             ("limited", &["cnps.over_flow_limit", "cnps.over_port_limit"]),
-            ("resolved", &["flows.resolved"]),
         ],
     }],
 };
 
 fn counters(seen: Seen<'_>) -> Option<&FastCnpCounters> {
     seen.look.fast_cnp.as_ref().filter(|_| seen.settings.fast_cnp.is_some())
-}
-
-fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
-    seen.look.flows.as_ref().filter(|_| seen.settings.fast_cnp.is_some())
 }

@@ -49,7 +49,7 @@ pub struct FastCnpCounters {
     pub over_flow_limit: u64,
     /// Notifications, of either role, beyond the limit of the port.
     pub over_port_limit: u64,
-    /// Notifications to which there was no way.
+    /// Notifications to which there was no way, or whose flow a reload had forgotten.
     pub unreachable: u64,
 }
 
@@ -88,10 +88,11 @@ impl FastCnps {
     }
 
     /// Applies the settings of `spare`, which was made for them. If the table of flows was `exchanged`, all entries are
-    /// those of `spare`, which are empty.
+    /// those of `spare`, which are empty, and notifications that were due are lost: their slots have lost their meaning.
     pub fn configure(&mut self, spare: &mut Self, exchanged: bool) {
         if exchanged {
             core::mem::swap(&mut self.told, &mut spare.told);
+            self.counters.unreachable += self.due.len() as u64;
             self.due.clear();
             self.blocked = None;
         }
@@ -211,7 +212,7 @@ impl FastCnps {
     /// Makes the notifications that are due, as long as `send` takes them.
     pub fn notify(&mut self, flows: &mut Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
         self.blocked = None;
-        let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
+        let as_configured = self.settings.notifier.class();
         while let Some(&(slot, role)) = self.due.last() {
             // A slot that now belongs to another flow has no such note.
             let made = flows.hot(slot).notes.has(FAST_CNP_TOLD).then(|| match role {

@@ -3,7 +3,7 @@
 use super::DirectIntCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
 use crate::program::Lscc;
-use crate::shard::{FlowsReport, LsccReport};
+use crate::shard::LsccReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "lscc",
@@ -96,24 +96,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 Figure::counter("lost", |it| Some(direct_int(it)?.lost.into())),
             ],
         },
-        Section {
-            name: "flows",
-            figures: &[
-                Figure::gauge("capacity", |it| Some(settings(it)?.limiting.flows.into())),
-                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
-                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
-                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
-                Figure::counter("entered", |it| Some(flows(it)?.table.entered.into())),
-                Figure::counter("aged", |it| Some(flows(it)?.table.aged.into())),
-                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
-                Figure::counter("resolved_by_cm", |it| Some(flows(it)?.resolver.resolved_by_cm.into())),
-                Figure::counter("resolved_by_psn", |it| Some(flows(it)?.resolver.resolved_by_psn.into())),
-                Figure::counter("suspended", |it| Some(flows(it)?.resolver.suspended.into())),
-                Figure::counter("contradicted", |it| Some(flows(it)?.resolver.contradicted.into())),
-                Figure::counter("ambiguous", |it| Some(flows(it)?.resolver.ambiguous.into())),
-                Figure::counter("ended", |it| Some(flows(it)?.resolver.ended.into())),
-            ],
-        },
     ],
     now: &[Section {
         name: "",
@@ -125,7 +107,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
     tables: &TABLES,
 };
 
-static METRICS: [Metric; 16] = [
+static METRICS: [Metric; 13] = [
     Metric {
         name: "lscc_advertised_rate",
         help: "Rate that the gateway last advertised to the far end.",
@@ -226,28 +208,6 @@ static METRICS: [Metric; 16] = [
             ],
         ),
     },
-    Metric {
-        name: "lscc_flows",
-        help: "Known flows, by whether they carry data and their sender is known.",
-        samples: Samples::By(
-            "state",
-            &[
-                ("resolved", "flows.resolved", &[]),
-                ("unresolved", "flows.unresolved", &[]),
-                ("other", "flows.known", &["flows.resolved", "flows.unresolved"]),
-            ],
-        ),
-    },
-    Metric {
-        name: "lscc_flow_capacity",
-        help: "Capacity of the flow table.",
-        samples: Samples::One("flows.capacity"),
-    },
-    Metric {
-        name: "lscc_flows_removed",
-        help: "Flows removed from the table, by reason.",
-        samples: Samples::By("reason", &[("aged", "flows.aged", &[]), ("evicted", "flows.evicted", &[])]),
-    },
 ];
 
 static TABLES: [Table; 3] = [
@@ -278,7 +238,7 @@ static TABLES: [Table; 3] = [
         ],
     },
     Table {
-        title: "CONGESTION NOTIFICATIONS, and how queue pairs were resolved",
+        title: "CONGESTION NOTIFICATIONS of LSCC",
         in_summary: true,
         columns: &[
             ("direct CNPs", &["cnps.direct"]),
@@ -286,34 +246,20 @@ static TABLES: [Table; 3] = [
             ("marks removed", &["cnps.marks_removed"]),
             ("far CNPs", &["cnps.far", "cnps.far_unknown"]),
             ("suppressed", &["cnps.far_suppressed"]),
-            ("data flows", &["flows.resolved", "flows.unresolved"]),
-            ("resolved by CM", &["flows.resolved_by_cm"]),
-            ("by PSN", &["flows.resolved_by_psn"]),
         ],
     },
     Table {
-        title: "FLOWS in the table of queue pairs",
+        title: "PSEUDO-QUEUE Q* of LSCC",
         in_summary: false,
         columns: &[
-            ("known", &["flows.known"]),
-            ("capacity", &["flows.capacity"]),
-            ("resolved", &["flows.resolved"]),
-            ("unresolved", &["flows.unresolved"]),
-            ("aged", &["flows.aged"]),
-            ("evicted", &["flows.evicted"]),
-            ("suspended", &["flows.suspended"]),
-            ("ended", &["flows.ended"]),
             ("Q* now", &["pseudo_queue_wire_bytes"]),
+            ("congested intervals", &["pseudo_queue.congested_intervals"]),
         ],
     },
 ];
 
 fn settings(seen: Seen<'_>) -> Option<&Lscc> {
     seen.settings.lscc.as_ref().filter(|_| seen.look.lscc.is_some())
-}
-
-fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
-    seen.look.flows.as_ref().filter(|_| seen.settings.lscc.is_some())
 }
 
 fn direct_int(seen: Seen<'_>) -> Option<&DirectIntCounters> {

@@ -215,7 +215,7 @@ impl RateLimiter {
         let slot = match seen.sighting {
             Sighting::Of(slot) => slot,
             Sighting::Stranger => return self.mark_instead(descriptor, headers),
-            Sighting::Notification(_) | Sighting::NoFlow => return,
+            Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => return,
         };
         if descriptor.ecn() == Ecn::Ce {
             self.receive_mark(now, slot, flows, descriptor, headers);
@@ -321,17 +321,24 @@ impl RateLimiter {
 
     /// Takes a frame from the long link, seen as `sighting`. Returns whether it is to be forwarded.
     #[inline]
-    pub fn receive(&mut self, now: Nanos, sighting: Sighting, flows: &mut Flows) -> bool {
+    pub fn receive(
+        &mut self,
+        now: Nanos,
+        sighting: Sighting,
+        flows: &mut Flows,
+        origin: impl FnOnce() -> Origin,
+    ) -> bool {
         match sighting {
-            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows),
+            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows, origin()),
             _ => true,
         }
     }
 
     /// Flags the flow of a CNP from the far side (lines 12 and 13). Returns whether the CNP is passed on: not if
-    /// another one was just before.
-    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows) -> bool {
-        let Some(slot) = flow else {
+    /// another one was just before. A CNP that does not come from the receiver counts for nothing, because its sender may
+    /// discard it.
+    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
             self.counters.far_cnps_unknown += 1;
             return true;
         };
@@ -445,6 +452,12 @@ impl RateLimiter {
 
     pub fn advertised(&self) -> &AdvertisedRate {
         &self.advertised
+    }
+
+    /// Whether senders get direct INT from here.
+    #[inline]
+    pub fn tells_directly(&self) -> bool {
+        self.direct_int.is_some()
     }
 
     /// The length of the pseudo-queue, as of the last frame or interval, and its greatest length.

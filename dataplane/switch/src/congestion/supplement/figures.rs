@@ -3,7 +3,6 @@
 use super::SupplementCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
 use crate::program::{PortSettings, Supplement};
-use crate::shard::FlowsReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "supplement",
@@ -33,16 +32,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 Figure::counter("marked_packets", |it| Some(counters(it)?.marked.into())),
             ],
         },
-        Section {
-            name: "flows",
-            figures: &[
-                Figure::gauge("capacity", |it| Some(settings(it)?.flows.into())),
-                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
-                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
-                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
-                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
-            ],
-        },
     ],
     now: &[],
     metrics: &[
@@ -69,14 +58,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
             help: "Packets of known flows that left with a congestion mark.",
             samples: Samples::One("cnps.marked_packets"),
         },
-        Metric {
-            name: "supplement_flows",
-            help: "Flows that carry data, by whether their sender is known.",
-            samples: Samples::By(
-                "state",
-                &[("resolved", "flows.resolved", &[]), ("unresolved", "flows.unresolved", &[])],
-            ),
-        },
     ],
     tables: &[Table {
         title: "SUPPLEMENTAL CNPs, and CNPs of receivers",
@@ -87,8 +68,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
             ("passed", &["cnps.passed", "cnps.unknown"]),
             ("suppressed", &["cnps.suppressed"]),
             ("marked packets", &["cnps.marked_packets"]),
-            ("resolved", &["flows.resolved"]),
-            ("unresolved", &["flows.unresolved"]),
         ],
     }],
 };
@@ -99,8 +78,4 @@ fn settings(seen: Seen<'_>) -> Option<&Supplement> {
 
 fn counters(seen: Seen<'_>) -> Option<&SupplementCounters> {
     seen.look.supplement.as_ref().filter(|_| seen.settings.supplement.is_some())
-}
-
-fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
-    seen.look.flows.as_ref().filter(|_| seen.settings.supplement.is_some())
 }

@@ -136,11 +136,7 @@ impl Supplement {
     /// A CNP counts only if it comes from where the receiver's responses come from, if any have come. Any other one may be
     /// forged, and its sender may discard it.
     fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
-        let responses_from = |back| flows.cold(back).origin();
-        let from_receiver = |slot: &Slot| {
-            flows.partner(*slot).is_some_and(|back| responses_from(back).is_none_or(|it| it == origin))
-        };
-        let Some(slot) = flow.filter(from_receiver) else {
+        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
             self.counters.unknown += 1;
             return true;
         };
@@ -203,7 +199,7 @@ impl Supplement {
         if !severe.contains(queue) {
             return None;
         }
-        let as_configured = (settings.cnp_dscp, settings.cnp_priority);
+        let as_configured = settings.notifier.class();
         let offer = match self.cnps.build(flows, slot, as_configured) {
             Some((port, cnp)) => send(port, cnp),
             None => Offer::Unreachable,

@@ -30,8 +30,8 @@ impl Scene {
     fn new(change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::PLAIN;
         change(&mut settings);
-        let flows = Flows::new(settings.flows(RATE), 7);
-        let scheme = Supplement::new(&settings, settings.flows);
+        let flows = Flows::new(settings.notifier.table(RATE), 7);
+        let scheme = Supplement::new(&settings, settings.notifier.flows);
         Self { scheme, flows, now: START, severe: severe(), room: true }
     }
 
@@ -147,7 +147,7 @@ fn no_cnp_is_made_for_a_sender_whose_queue_pair_is_unknown() {
 
 #[test]
 fn the_next_flow_in_a_slot_inherits_no_marks() {
-    let mut scene = Scene::new(|it| it.flows = 1);
+    let mut scene = Scene::new(|it| it.notifier.flows = 1);
     let slot = scene.flow(100);
     scene.mark(slot);
     assert_eq!(scene.flow(101), slot, "the only slot");

@@ -1,7 +1,7 @@
 //! The slow queues of ports, and the check of THEMIS on a port and among them.
 
 use super::settings::{SlowQueues, Slowing, Themis, ThemisError};
-use crate::program::{FlowSettings, PortSettings, QueueSettings, RateLimit};
+use crate::program::{FastCnp, PortSettings, QueueSettings, RateLimit};
 use units::{Bytes, Interval, Priority, PrioritySet, QueueId, QueueSet};
 
 /// The shortest interval of CNPs.
@@ -30,7 +30,7 @@ impl Themis {
     /// # Errors
     /// [`ThemisError`] for what is out of range or has no effect, and beside another scheme that answers the same marks.
     pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
-        let Self { cnp_interval, slowing, flows, ageing, .. } = *self;
+        let Self { cnp_interval, slowing, notifier } = *self;
         if let Some(interval) = cnp_interval {
             if interval < LEAST {
                 return Err(ThemisError::CnpInterval { interval, least: LEAST });
@@ -39,7 +39,7 @@ impl Themis {
                 return Err(ThemisError::BesideLscc);
             }
             let supplements = port.supplement.is_some_and(|it| it.threshold.is_some());
-            let fast_cnps = port.fast_cnp.as_ref().is_some_and(|it| it.accept || it.source.is_some());
+            let fast_cnps = port.fast_cnp.as_ref().is_some_and(FastCnp::notifies);
             let others = [("supplement", supplements), ("fast_cnp", fast_cnps)];
             if let Some((table, _)) = others.into_iter().find(|(_, notifies)| *notifies) {
                 return Err(ThemisError::BesideNotifier { table });
@@ -52,13 +52,7 @@ impl Themis {
             Some(Slowing { limit: Bytes::ZERO, .. }) => return Err(ThemisError::Limit),
             _ => {}
         }
-        if flows == 0 || flows > FlowSettings::MOST {
-            return Err(ThemisError::Flows { flows, most: FlowSettings::MOST });
-        }
-        if ageing == Interval::ZERO {
-            return Err(ThemisError::Ageing);
-        }
-        Ok(())
+        Ok(notifier.validate()?)
     }
 }
 

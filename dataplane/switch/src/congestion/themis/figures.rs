@@ -2,7 +2,6 @@
 
 use super::ThemisCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
-use crate::shard::FlowsReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "themis",
@@ -31,15 +30,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
                     .sampled("themis_slowed_total", "frames slowed down since the start", SeriesKind::Count)
                     .plotted("THEMIS slowed frames"),
                 Figure::counter("not_slowed", |it| Some(themis(it)?.not_slowed.into())).of_run("not_slowed"),
-            ],
-        },
-        Section {
-            name: "flows",
-            figures: &[
-                Figure::gauge("known", |it| Some(flows(it)?.known.into())),
-                Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
-                Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
-                Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
             ],
         },
     ],
@@ -95,8 +85,4 @@ pub(crate) static FIGURES: FigureList = FigureList {
 
 fn themis(seen: Seen<'_>) -> Option<&ThemisCounters> {
     seen.look.themis.as_ref()
-}
-
-fn flows(seen: Seen<'_>) -> Option<&FlowsReport> {
-    seen.look.flows.as_ref().filter(|_| seen.settings.themis.is_some())
 }

@@ -103,8 +103,8 @@ pub(crate) struct Slowly {
 pub(crate) struct Gatekeeper {
     settings: Themis,
     states: Vec<State>,
-    /// CNPs that were made, with the port and the flow of their sender.
-    waiting: VecDeque<(PortId, Slot, Notification)>,
+    /// CNPs that were made, with the port of their sender, and their flow unless its slot has lost its meaning.
+    waiting: VecDeque<(PortId, Option<Slot>, Notification)>,
     /// The time until which a port has no room for the next CNP, if that is so.
     blocked: Option<Nanos>,
     builder: CnpBuilder,
@@ -130,11 +130,10 @@ impl Gatekeeper {
     }
 
     /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
-    /// slots. CNPs that wait belong to former slots, and are forgotten.
+    /// slots. CNPs that wait are complete and still leave, because marks were removed for them.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
         core::mem::swap(&mut self.states, &mut spare.states);
-        self.waiting.clear();
-        self.blocked = None;
+        self.waiting.iter_mut().for_each(|(_, slot, _)| *slot = None);
     }
 
     pub fn counters(&self) -> &ThemisCounters {
@@ -204,9 +203,9 @@ impl Gatekeeper {
         }
         let Some(way) = way else { return false };
         flows.keep(slot, way);
-        let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
+        let as_configured = self.settings.notifier.class();
         let Some((port, cnp)) = self.builder.build(flows, slot, as_configured) else { return false };
-        self.waiting.push_back((port, slot, cnp));
+        self.waiting.push_back((port, Some(slot), cnp));
         self.counters.cnps += 1;
         self.states[slot.index()].answered = now;
         let notes = &mut flows.hot_mut(slot).notes;
@@ -298,9 +297,11 @@ impl Gatekeeper {
                 Offer::Taken => {}
                 Offer::Unreachable => {
                     self.counters.unreachable += 1;
-                    let notes = &mut flows.hot_mut(slot).notes;
-                    // A slot that now belongs to another flow has no such note.
-                    notes.set(THEMIS_UNREACHABLE, notes.has(THEMIS_ANSWERED));
+                    if let Some(slot) = slot {
+                        let notes = &mut flows.hot_mut(slot).notes;
+                        // A slot that now belongs to another flow has no such note.
+                        notes.set(THEMIS_UNREACHABLE, notes.has(THEMIS_ANSWERED));
+                    }
                 }
                 Offer::Full { until } => {
                     self.blocked = Some(until);

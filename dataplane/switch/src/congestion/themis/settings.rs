@@ -1,8 +1,7 @@
 //! The settings of THEMIS on a long-haul port.
 
-use crate::program::FlowSettings;
+use crate::program::{Notifier, NotifierError};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
-use wire::ip::Dscp;
 
 /// THEMIS on the long port of a gateway ("THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA
 /// Networks", ICNP 2025; its abstract and its public code, because the paper itself was not at hand).
@@ -13,16 +12,8 @@ pub struct Themis {
     pub cnp_interval: Option<Interval>,
     /// Temporary reaction: how flows from the far side are slowed down. `None` slows none down.
     pub slowing: Option<Slowing>,
-    /// The most flows in the table, in both directions.
-    pub flows: u32,
-    /// The idle time after which a flow is forgotten.
-    pub ageing: Interval,
-    /// Round trip of the link behind the port.
-    pub round_trip: Interval,
-    /// DSCP of CNPs.
-    pub cnp_dscp: Dscp,
-    /// PCP of CNPs to a tagged flow.
-    pub cnp_priority: Priority,
+    /// Its flows and its CNPs.
+    pub notifier: Notifier,
 }
 
 /// The slowing of flows whose receivers ask their senders to slow down.
@@ -68,10 +59,8 @@ pub enum ThemisError {
     Limit,
     #[error("THEMIS can slow flows down in lossless priorities only, and the port has none")]
     WithoutLossless,
-    #[error("a THEMIS table of {flows} flows is out of range; expected 1 to {most}")]
-    Flows { flows: u32, most: u32 },
-    #[error("the THEMIS ageing time must be above zero")]
-    Ageing,
+    #[error(transparent)]
+    Notifier(#[from] NotifierError),
     #[error(
         "LSCC and THEMIS would both answer a congestion mark of the same packet; set cnp_interval = \"none\" in THEMIS, or remove one of them"
     )]
@@ -94,10 +83,9 @@ pub enum ThemisError {
     SlowQueue { queue: QueueId, priority: Priority },
 }
 
+#[cfg(test)]
 impl Themis {
-    /// The flows that it needs at a port of `rate`.
-    pub const fn flows(&self, rate: BitRate) -> FlowSettings {
-        let Self { flows: capacity, ageing, round_trip, .. } = *self;
-        FlowSettings { capacity, ageing, round_trip, rate }
-    }
+    /// Settings for tests: proactive notification alone.
+    pub(crate) const PLAIN: Self =
+        Self { cnp_interval: Some(Interval::from_micros(5)), slowing: None, notifier: Notifier::PLAIN };
 }

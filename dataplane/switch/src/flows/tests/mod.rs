@@ -93,7 +93,7 @@ impl Port {
         self.now += Interval::from_micros(1);
         match self.flows.observe(self.now, packet) {
             Sighting::Of(slot) => Some(slot),
-            Sighting::Stranger | Sighting::Notification(_) | Sighting::NoFlow => None,
+            Sighting::Stranger | Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => None,
         }
     }
 

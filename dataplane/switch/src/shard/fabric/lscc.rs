@@ -41,7 +41,7 @@ impl<F: Frame> Fabric<F> {
         if !self.notifying.contains(port) {
             return Passage::Forwarded;
         }
-        self.receive_from_far(now, port, descriptor, frame)
+        self.receive_from_far(now, port, settings, descriptor, frame)
     }
 
     /// Consumes a feedback message, valid or not.

@@ -3,7 +3,7 @@
 use super::ingress::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
-use crate::congestion::senders::{Passage, Senders};
+use crate::congestion::senders::{Passage, Refusal, Senders};
 use crate::congestion::themis::Lane;
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
@@ -11,9 +11,9 @@ use crate::flows::{Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::ledger::Volume;
-use crate::program::Program;
+use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
-use crate::reason::Consumed;
+use crate::reason::{Consumed, DropReason};
 use units::{Nanos, PortId, QueueId, QueueSet, WireBytes};
 
 /// The most notifications handed to another shard at once.
@@ -89,17 +89,23 @@ impl<F: Frame> Fabric<F> {
         &mut self,
         now: Nanos,
         port: PortId,
+        settings: &PortSettings,
         descriptor: &Descriptor,
         frame: &F,
     ) -> Passage {
         let Some(senders) = &mut self.senders[port.index()] else { return Passage::Forwarded };
         let came = (port, WireBytes::of_frame(frame.length()));
-        let passage = senders.receive(now, came, descriptor, frame.headers());
-        if passage == Passage::Consumed {
-            let consumed = &mut self.ingress[port.index()].counters.consumed;
-            consumed[Consumed::SuppressedCnp.index()].count(frame.length());
+        match senders.receive(now, came, descriptor, frame.headers()) {
+            Ok(passage) => return passage,
+            Err(Refusal::SuppressedCnp) => {
+                let consumed = &mut self.ingress[port.index()].counters.consumed;
+                consumed[Consumed::SuppressedCnp.index()].count(frame.length());
+            }
+            Err(Refusal::ForeignDirectInt) => {
+                self.refuse(port, settings, DropReason::ForeignDirectInt, frame.length());
+            }
         }
-        passage
+        Passage::Consumed
     }
 
     /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of

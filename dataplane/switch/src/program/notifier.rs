@@ -1,0 +1,99 @@
+//! The settings that schemes which notify senders have in common.
+
+use super::FlowSettings;
+use units::{BitRate, Interval, Priority};
+use wire::ip::Dscp;
+
+/// The flows that a scheme keeps, and the class of the notifications that it sends to their senders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notifier {
+    /// The most flows in the table, in both directions.
+    pub flows: u32,
+    /// The idle time after which a flow is forgotten.
+    pub ageing: Interval,
+    /// Round trip to the receivers behind the port: that of a long link, or of a data center, queues included.
+    pub round_trip: Interval,
+    /// DSCP of notifications.
+    pub cnp_dscp: Dscp,
+    /// PCP of notifications to a tagged flow.
+    pub cnp_priority: Priority,
+}
+
+/// A setting of [`Notifier`] that makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotifierError {
+    /// A table of no size, or too large.
+    #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
+    Flows {
+        /// As configured.
+        flows: u32,
+        /// The most.
+        most: u32,
+    },
+    /// Flows that are forgotten at once.
+    #[error("the ageing time must be above zero")]
+    Ageing,
+}
+
+impl NotifierError {
+    /// The key at fault.
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Flows { .. } => "flows",
+            Self::Ageing => "ageing",
+        }
+    }
+}
+
+impl Notifier {
+    /// The flow table that the scheme needs at a port of `rate`.
+    pub const fn table(&self, rate: BitRate) -> FlowSettings {
+        let Self { flows: capacity, ageing, round_trip, .. } = *self;
+        FlowSettings { capacity, ageing, round_trip, rate }
+    }
+
+    /// The DSCP of notifications, and their PCP to a tagged flow.
+    pub(crate) const fn class(&self) -> (Dscp, Priority) {
+        (self.cnp_dscp, self.cnp_priority)
+    }
+
+    /// Checks what all schemes check alike.
+    pub(crate) fn validate(&self) -> Result<(), NotifierError> {
+        let Self { flows, ageing, .. } = *self;
+        if flows == 0 || flows > FlowSettings::MOST {
+            return Err(NotifierError::Flows { flows, most: FlowSettings::MOST });
+        }
+        if ageing == Interval::ZERO {
+            return Err(NotifierError::Ageing);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Notifier {
+    /// Settings for tests.
+    pub(crate) const PLAIN: Self = Self {
+        flows: 64,
+        ageing: Interval::from_secs(10),
+        round_trip: Interval::from_micros(100),
+        cnp_dscp: Dscp::from_low_bits(48),
+        cnp_priority: Priority::from_low_bits(6),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_without_room_or_memory_is_refused() {
+        let most = FlowSettings::MOST;
+        for (flows, valid) in [(0, false), (1, true), (most, true), (most + 1, false)] {
+            let checked = Notifier { flows, ..Notifier::PLAIN }.validate();
+            assert_eq!(checked, if valid { Ok(()) } else { Err(NotifierError::Flows { flows, most }) });
+        }
+        let forgetful = Notifier { ageing: Interval::ZERO, ..Notifier::PLAIN };
+        assert_eq!(forgetful.validate(), Err(NotifierError::Ageing));
+    }
+}
