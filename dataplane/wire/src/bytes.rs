@@ -43,10 +43,11 @@ pub(crate) fn u16_at<const N: usize>(header: &[u8; N], at: usize) -> u16 {
     u16::from_be_bytes([header[at], header[at + 1]])
 }
 
-/// A big-endian 24-bit field.
+/// A big-endian 24-bit field, which is not the first of its header.
 #[inline(always)]
 pub(crate) fn u24_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
-    u32::from_be_bytes([0, header[at], header[at + 1], header[at + 2]])
+    // One load of a word: the byte before it goes.
+    u32_at(header, at - 1) & 0xff_ffff
 }
 
 /// A big-endian 32-bit field.

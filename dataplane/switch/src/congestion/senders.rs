@@ -9,7 +9,7 @@ use super::supplement::Supplement;
 use super::themis::{Gatekeeper, Lane, Slowly};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Sighting, Slot, Way};
+use crate::flows::{Flows, Origin, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings, RateLimiting};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
@@ -104,7 +104,7 @@ impl Senders {
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
     #[inline]
-    pub fn look_ahead<'a>(&self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
+    pub fn look_ahead<'a>(&mut self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {
         let limiter = self.limiter.as_ref();
         self.flows.look_ahead(way, frames, |slot, hot| limiter.map_or(0, |it| it.peek(slot, hot)));
     }
@@ -112,7 +112,28 @@ impl Senders {
     /// Takes a frame that goes out through the port.
     #[inline]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
+        match self.flows.see_next(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers) {
+            Some(seen) => self.send_seen(now, outgoing, seen, descriptor, headers),
+            None => self.send_unusual(now, outgoing, descriptor, headers),
+        }
+    }
+
+    #[inline(never)]
+    fn send_unusual(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         let seen = self.flows.see(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers);
+        self.send_seen(now, outgoing, seen, descriptor, headers);
+    }
+
+    /// Shows all schemes a frame that goes out, with its flow.
+    #[inline(always)]
+    fn send_seen(
+        &mut self,
+        now: Nanos,
+        outgoing: Outgoing,
+        seen: Seen,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+    ) {
         if let Some(themis) = &mut self.themis {
             themis.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
         }
@@ -136,7 +157,34 @@ impl Senders {
         descriptor: &Descriptor,
         headers: &[u8],
     ) -> Result<Passage, Refusal> {
+        match self.flows.see_next(now, Way::In, came, descriptor, headers) {
+            Some(seen) => self.receive_seen(now, came, seen, descriptor, headers),
+            None => self.receive_unusual(now, came, descriptor, headers),
+        }
+    }
+
+    #[inline(never)]
+    fn receive_unusual(
+        &mut self,
+        now: Nanos,
+        came: (PortId, WireBytes),
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Result<Passage, Refusal> {
         let seen = self.flows.see(now, Way::In, came, descriptor, headers);
+        self.receive_seen(now, came, seen, descriptor, headers)
+    }
+
+    /// Shows all schemes a frame that came in, with its flow.
+    #[inline(always)]
+    fn receive_seen(
+        &mut self,
+        now: Nanos,
+        came: (PortId, WireBytes),
+        seen: Seen,
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Result<Passage, Refusal> {
         let Self { flows, limiter, supplement, themis, .. } = self;
         // The gateway itself makes all that its senders may get.
         if seen.sighting == Sighting::DirectInt && limiter.as_ref().is_some_and(RateLimiter::tells_directly) {

@@ -41,13 +41,14 @@ pub(crate) use table::{Cold, Hot, Note, Slot};
 use crate::descriptor::Descriptor;
 use crate::hash::HashKey;
 use crate::program::FlowSettings;
+use core::hint::black_box;
 use core::net::Ipv6Addr;
 use packet::{FlowKey, Hosts, Packet};
 use resolver::{Envelope, Resolver, Response, Said};
 use role::{Kind, Role};
-use table::{FlowTable, Tick};
+use table::{FlowTable, Link, Tick};
 use units::{Nanos, PortId, WireBytes};
-use wire::roce::{Opcode, QueuePair, cm as management};
+use wire::roce::{self, Opcode, QueuePair, cm as management};
 
 /// A table of at most this many flows is likely to be in the cache.
 const LARGE_TABLE: u32 = 1 << 14;
@@ -85,6 +86,18 @@ pub(crate) struct Flows {
     key: HashKey,
     table: FlowTable,
     resolver: Resolver,
+    /// The slots at which the flows of the next frames probably are, and how many of these frames were seen.
+    guesses: [Link; LOOK_AHEAD],
+    seen: usize,
+}
+
+/// The bytes of a data packet that count for its flow.
+#[inline(always)]
+fn counted(way: Way, length: WireBytes) -> WireBytes {
+    match way {
+        Way::Out => length,
+        Way::In => WireBytes(0),
+    }
 }
 
 impl Flows {
@@ -92,7 +105,8 @@ impl Flows {
     pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
         let key = key.into();
         let table = FlowTable::new(settings.capacity, settings.ageing, key);
-        Self { settings, key, table, resolver: Resolver::new(&settings) }
+        let (guesses, seen) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD);
+        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, seen }
     }
 
     /// Applies new settings. The state stays, unless the table needs another size, ageing or key. It is then
@@ -110,34 +124,87 @@ impl Flows {
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache
-    /// misses of a large table overlap. `more` prefetches the entry of a scheme for a flow.
-    #[inline]
+    /// misses of a large table overlap. Each loop waits for memory once, and not for each frame. `more` prefetches the
+    /// entry of a scheme for a flow. The slots are kept for [`Flows::see_next`], so that no flow is looked for twice.
+    #[inline(never)]
     pub fn look_ahead<'a>(
-        &self,
+        &mut self,
         way: Way,
         frames: impl Iterator<Item = &'a [u8]>,
         more: impl Fn(Slot, &Hot) -> u64,
     ) {
+        self.seen = LOOK_AHEAD;
         if self.table.len() < LARGE_TABLE {
             return;
         }
-        let mut keys = frames.filter_map(|headers| Packet::usual_key(way, headers));
-        loop {
-            let mut words = [0_u32; LOOK_AHEAD];
-            let looked_up = words.iter_mut().zip(keys.by_ref());
-            let found = looked_up.map(|(word, key)| *word = self.table.peek(self.table.hash(&key))).count();
-            if found == 0 {
-                return;
-            }
-            let flows = words[..found].iter().filter_map(|word| self.table.peek_flow(*word));
-            core::hint::black_box(flows.fold(0, |sum, (slot, hot)| sum ^ hot.sent().0 ^ more(slot, hot)));
+        let Self { table, guesses, .. } = self;
+        let (mut hashes, mut count) = ([0; LOOK_AHEAD], 0);
+        for (hash, headers) in hashes.iter_mut().zip(frames) {
+            // The hash of a frame without a flow leads nowhere, and does no harm.
+            *hash = Packet::usual_key(way, headers).map_or(0, |key| table.hash(&key));
+            count += 1;
         }
+        let (hashes, guesses) = (&hashes[..count], &mut guesses[..count]);
+        black_box(hashes.iter().fold(0, |sum, hash| sum ^ table.peek(*hash)));
+        for (guess, hash) in guesses.iter_mut().zip(hashes) {
+            *guess = table.guess(*hash);
+        }
+        let flows = guesses.iter().filter_map(|guess| table.peek_flow(*guess));
+        black_box(flows.fold(0, |sum, (slot, hot)| sum ^ hot.sent().0 ^ more(slot, hot)));
+        self.seen = 0;
+    }
+
+    /// Takes the frame of a packet that is simply the next one of a known flow, as nearly all are, or a repeated one:
+    /// counts its data on the way out. Returns `None` for all others, which [`Flows::see`] takes.
+    ///
+    /// Headers are read where they are needed, and not before: more would have to be kept aside meanwhile.
+    #[inline(always)]
+    pub fn see_next(
+        &mut self,
+        now: Nanos,
+        way: Way,
+        (port, length): (PortId, WireBytes),
+        descriptor: &Descriptor,
+        headers: &[u8],
+    ) -> Option<Seen> {
+        let guess = self.next_guess();
+        let packet = packet::ipv4_of(descriptor, headers)?;
+        let head = roce::Head::parse(packet)?;
+        let (key, bth) = packet::key_of(way, head);
+        if !Role::of(bth.opcode()).single {
+            return None;
+        }
+        let guess = guess.unwrap_or_else(|| self.table.guess_at_once(self.table.hash(&key)));
+        let slot = match self.table.find_at(guess, &key) {
+            Some(slot) => slot,
+            None => self.find_usual(way, packet)?,
+        };
+        let digest = Origin::of(port, descriptor, headers).digest();
+        let goes_on = self.table.go_on(slot, digest, now, bth.psn(), counted(way, length));
+        goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })
+    }
+
+    /// The slot at which the flow of the next frame probably is, if the burst was [looked up](Flows::look_ahead). The
+    /// guess is wrong if frames were left out since then.
+    #[inline(always)]
+    fn next_guess(&mut self) -> Option<Link> {
+        let guess = self.guesses.get(self.seen)?;
+        self.seen += 1;
+        Some(*guess)
+    }
+
+    /// The slot of the flow of a packet over IPv4 without options, which is not where it was guessed to be. The packet
+    /// is read again, because passing its key on would cost all others.
+    #[inline(never)]
+    fn find_usual(&self, way: Way, packet: &[u8]) -> Option<Slot> {
+        let (key, _) = packet::key_of(way, roce::Head::parse(packet)?);
+        self.table.find(self.table.hash(&key), &key)
     }
 
     /// Takes a frame that came in at `port` and crosses the port of the long link: finds or enters its flow, learns
     /// from it, and counts its data on the way out. Incoming data is not counted: this end notifies none of its
     /// senders.
-    #[inline(always)]
+    #[inline(never)]
     pub fn see(
         &mut self,
         now: Nanos,
@@ -146,38 +213,13 @@ impl Flows {
         descriptor: &Descriptor,
         headers: &[u8],
     ) -> Seen {
-        match Packet::usual(way, port, descriptor, headers, self.table.keyed()) {
-            Some(packet) => self.see_packet(now, &packet, length),
-            None => self.see_unusual(now, way, (port, length), descriptor, headers),
-        }
-    }
-
-    /// Takes a frame without a packet of the usual kind.
-    #[inline(never)]
-    fn see_unusual(
-        &mut self,
-        now: Nanos,
-        way: Way,
-        (port, length): (PortId, WireBytes),
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> Seen {
-        match Packet::find(way, port, descriptor, headers, self.table.keyed()) {
-            Some(packet) => self.see_packet(now, &packet, length),
-            None => Seen { sighting: Sighting::NoFlow, data: false, source_port: 0 },
-        }
-    }
-
-    #[inline(always)]
-    fn see_packet(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Seen {
+        let packet = Packet::usual(way, port, descriptor, headers)
+            .or_else(|| Packet::find(way, port, descriptor, headers));
+        let Some(packet) = packet else {
+            return Seen { sighting: Sighting::NoFlow, data: false, source_port: 0 };
+        };
+        let sighting = self.observe(now, &packet, length);
         let Role { data, .. } = Role::of(packet.bth.opcode());
-        let sighting = self.observe(now, packet);
-        if data
-            && packet.key.hosts.way == Way::Out
-            && let Sighting::Of(slot) = sighting
-        {
-            self.table.hot_mut(slot).count(length);
-        }
         Seen { sighting, data, source_port: packet.source_port }
     }
 
@@ -186,10 +228,9 @@ impl Flows {
     pub fn find_outgoing(&self, descriptor: &Descriptor, headers: &[u8]) -> Option<(Slot, u16)> {
         /// It is not compared.
         const ANY: PortId = PortId(0);
-        let keyed = self.table.keyed();
-        let packet = Packet::usual(Way::Out, ANY, descriptor, headers, keyed)
-            .or_else(|| Packet::find(Way::Out, ANY, descriptor, headers, keyed))?;
-        let slot = self.table.find(packet.hash, &packet.key)?;
+        let packet = Packet::usual(Way::Out, ANY, descriptor, headers)
+            .or_else(|| Packet::find(Way::Out, ANY, descriptor, headers))?;
+        let slot = self.table.find(self.table.hash(&packet.key), &packet.key)?;
         let origin = self.table.cold(slot).origin()?;
         let is_data = Role::of(packet.bth.opcode()).data && origin.shares_station_with(packet.origin);
         is_data.then_some((slot, packet.source_port))
@@ -207,29 +248,35 @@ impl Flows {
         self.hot(slot).key().hosts.source.into()
     }
 
-    /// Takes a packet: finds or enters its flow and learns from it.
-    #[inline(always)]
-    fn observe(&mut self, now: Nanos, packet: &Packet) -> Sighting {
-        let role = Role::of(packet.bth.opcode());
-        let Packet { hash, key, origin, .. } = packet;
+    /// Takes a packet of a frame of `length`: finds or enters its flow, learns from it, and counts it.
+    fn observe(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Sighting {
+        let Packet { key, origin, bth, .. } = packet;
+        let (role, bytes) = (Role::of(bth.opcode()), counted(key.hosts.way, length));
         if role.single
-            && let Some(slot) = self.table.go_on(*hash, key, origin.digest(), now, packet.bth.psn())
+            && let Some(slot) = self.table.find(self.table.hash(key), key)
+            && self.table.go_on(slot, origin.digest(), now, bth.psn(), bytes)
         {
             return Sighting::Of(slot);
         }
-        self.look_at(now, packet, role)
+        let sighting = self.look_at(now, packet, role);
+        if role.data
+            && let Sighting::Of(slot) = sighting
+        {
+            self.table.hot_mut(slot).count(bytes);
+        }
+        sighting
     }
 
     /// Takes a packet that is not simply the next one of a known flow.
-    #[inline(never)]
     fn look_at(&mut self, now: Nanos, packet: &Packet, role: Role) -> Sighting {
         let Role { kind, data, .. } = role;
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
             return self.look_at_other(now, packet);
         }
         let Self { table, resolver, .. } = self;
-        let (slot, new) = table
-            .find_or_insert(packet.hash, &packet.key, now, |table, slot| resolver.release(table, slot, now));
+        let hash = table.hash(&packet.key);
+        let (slot, new) =
+            table.find_or_insert(hash, &packet.key, now, |table, slot| resolver.release(table, slot, now));
         let before = table.hot(slot).last_seen;
         let said = match kind {
             Kind::Request => Said::Request(packet.bth.psn()),
@@ -278,7 +325,7 @@ impl Flows {
 
     /// The flow whose sender is notified by a CNP from its receiver, if it is known.
     fn flow_notified(&self, cnp: &Packet) -> Option<Slot> {
-        let back = self.table.find(cnp.hash, &cnp.key)?;
+        let back = self.table.find(self.table.hash(&cnp.key), &cnp.key)?;
         self.table.partner(back)
     }
 

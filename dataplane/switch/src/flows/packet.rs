@@ -197,8 +197,6 @@ impl FlowKey {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub key: FlowKey,
-    /// [`FlowKey::hash`].
-    pub hash: u64,
     pub source_port: u16,
     pub origin: Origin,
     /// BTH, and the available bytes after it.
@@ -210,20 +208,11 @@ impl<'a> Packet<'a> {
     /// the long link this `way`; `None` for all but packets over IPv4 without options. [`Packet::find`] finds the
     /// others.
     #[inline(always)]
-    pub fn usual(
-        way: Way,
-        port: PortId,
-        descriptor: &Descriptor,
-        headers: &'a [u8],
-        keyed: &KeyedHash,
-    ) -> Option<Self> {
-        if descriptor.network != Network::Ipv4 {
-            return None;
-        }
-        let head = roce::Head::parse(headers.get(usize::from(descriptor.payload_offset)..)?)?;
+    pub fn usual(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
+        let head = roce::Head::parse(ipv4_of(descriptor, headers)?)?;
         let (source_port, origin) = (head.source_port(), Origin::of(port, descriptor, headers));
         let (key, bth) = key_of(way, head);
-        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
+        Some(Self { key, source_port, origin, bth })
     }
 
     /// The key of an untagged packet over IPv4 without options: a quick path for nearly every frame.
@@ -233,13 +222,7 @@ impl<'a> Packet<'a> {
     }
 
     /// As [`Packet::usual`], for any packet, layer by layer.
-    pub fn find(
-        way: Way,
-        port: PortId,
-        descriptor: &Descriptor,
-        headers: &'a [u8],
-        keyed: &KeyedHash,
-    ) -> Option<Self> {
+    pub fn find(way: Way, port: PortId, descriptor: &Descriptor, headers: &'a [u8]) -> Option<Self> {
         let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
         let (source, destination, offset) = match descriptor.network {
             Network::Ipv4 => {
@@ -267,12 +250,20 @@ impl<'a> Packet<'a> {
         let bth = bth::View::parse(datagram.get(udp::HEADER_LEN..)?).ok()?;
         let key = FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() };
         let (source_port, origin) = (udp.source_port(), Origin::of(port, descriptor, headers));
-        Some(Self { key, hash: key.hash(keyed), source_port, origin, bth })
+        Some(Self { key, source_port, origin, bth })
     }
 }
 
+/// The IPv4 packet in `headers`, if there is one.
 #[inline(always)]
-fn key_of(way: Way, head: roce::Head<'_>) -> (FlowKey, bth::View<&[u8]>) {
+pub(super) fn ipv4_of<'a>(descriptor: &Descriptor, headers: &'a [u8]) -> Option<&'a [u8]> {
+    let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
+    if descriptor.network == Network::Ipv4 { Some(packet) } else { None }
+}
+
+/// The key and the BTH of a packet that crosses this `way`.
+#[inline(always)]
+pub(super) fn key_of(way: Way, head: roce::Head<'_>) -> (FlowKey, bth::View<&[u8]>) {
     let (source, destination) = (head.source().into(), head.destination().into());
     let bth = bth::View::known(head.into_bth());
     (FlowKey { hosts: Hosts { source, destination, way }, qp: bth.destination_qp() }, bth)
@@ -368,8 +359,7 @@ mod tests {
             ("a first fragment of IPv6", v6(44, &[17, 0, 0, 1, 0, 0, 0, 7]), false),
         ] {
             let descriptor = Descriptor::parse(&bytes, Bytes(bytes.len() as u64)).unwrap();
-            let packet =
-                Packet::find(Way::Out, PortId(3), &descriptor, &bytes, &KeyedHash::new(HashKey::from(7)));
+            let packet = Packet::find(Way::Out, PortId(3), &descriptor, &bytes);
             assert_eq!(packet.map(|it| it.source_port), found.then_some(0xc1a2), "{name}");
         }
     }
@@ -393,10 +383,10 @@ mod tests {
             let is_changed = bytes != unchanged;
             let headers = &bytes[..length];
             if let Some(descriptor) = Descriptor::parse(headers, Bytes(80)) {
-                let (way, port, keyed) = (Way::In, PortId(3), KeyedHash::new(HashKey::from(7)));
-                let fields = |it: Packet| (it.key, it.hash, it.origin, it.source_port, it.bth.header());
-                let usual = Packet::usual(way, port, &descriptor, headers, &keyed);
-                let found = Packet::find(way, port, &descriptor, headers, &keyed);
+                let (way, port) = (Way::In, PortId(3));
+                let fields = |it: Packet| (it.key, it.origin, it.source_port, it.bth.header());
+                let usual = Packet::usual(way, port, &descriptor, headers);
+                let found = Packet::find(way, port, &descriptor, headers);
                 if let Some(usual) = usual {
                     prop_assert_eq!(Some(fields(usual)), found.map(fields));
                 } else {

@@ -2,8 +2,8 @@
 //!
 //! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
 //! [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its hash, so
-//! that a look-up costs two cache misses, the word and the flow's line; a burst overlaps them by
-//! [`FlowTable::peek`]. Flows that have been idle for too long are removed as new ones come: each insertion checks
+//! that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by
+//! [`FlowTable::peek`] and [`FlowTable::peek_flow`]. Flows that have been idle for too long are removed as new ones come: each insertion checks
 //! a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If the set of a new flow is
 //! full, the idlest of the set makes room. So no packet costs more than a visit of some 40 places and slots; and as
 //! the hash is keyed, no sender can choose flows that share a set.
@@ -17,7 +17,7 @@ pub(crate) use entry::{Cold, Flags, Hot, Link, Note, Progress, Slot, Tag, Tick};
 use super::packet::{FlowKey, Hosts};
 use crate::hash::{HashKey, KeyedHash};
 use crate::table::Index;
-use units::{Interval, Nanos};
+use units::{Interval, Nanos, WireBytes};
 use wire::roce::{Psn, QueuePair};
 
 /// Slots that an insertion checks.
@@ -93,23 +93,23 @@ impl FlowTable {
         hosts.hash(&self.keyed)
     }
 
-    /// The key of the hash.
-    #[inline]
-    pub const fn keyed(&self) -> &KeyedHash {
-        &self.keyed
-    }
-
     /// See [`Index::peek`].
     #[inline]
     pub fn peek(&self, hash: u64) -> u32 {
         self.index.peek(hash)
     }
 
-    /// Prefetches the line of the flow in `word`, for the same reason, once the words of the burst are loaded.
+    /// The slot at which the flow with this `hash` is, if it is in the table: some bits of the hash agree.
+    #[inline(always)]
+    pub fn guess(&self, hash: u64) -> Link {
+        self.index.find(hash, |_| true).map_or(Link::NONE, |slot| Link::to(Slot(slot)))
+    }
+
+    /// Prefetches the line of the flow at a guessed slot, once the sets of the burst are loaded.
     #[inline]
-    pub fn peek_flow(&self, word: u32) -> Option<(Slot, &Hot)> {
-        let slot = self.index.slot_of(word)?;
-        Some((Slot(slot), self.hot.get(slot as usize)?))
+    pub fn peek_flow(&self, guess: Link) -> Option<(Slot, &Hot)> {
+        let slot = guess.get()?;
+        Some((slot, self.hot.get(slot.index())?))
     }
 
     /// The slot of the flow `key` with this `hash`.
@@ -118,29 +118,46 @@ impl FlowTable {
         self.index.find(hash, |slot| self.hot(Slot(slot)).is_of(key)).map(Slot)
     }
 
-    /// Takes the next expected data packet of a flow, or a repeated one without news; `None` for any other packet,
-    /// or one from an origin without this `digest`.
+    /// As [`FlowTable::guess`], but looks at one place only, which is the right one for most flows.
     #[inline(always)]
-    pub fn go_on(&mut self, hash: u64, key: &FlowKey, digest: u32, now: Nanos, psn: Psn) -> Option<Slot> {
-        let (slot, ageing) = (self.find(hash, key)?, self.ageing);
-        if !self.hot(slot).comes_from(digest) {
-            return None;
+    pub fn guess_at_once(&self, hash: u64) -> Link {
+        self.index.first(hash).map_or(Link::NONE, |slot| Link::to(Slot(slot)))
+    }
+
+    /// The slot of the flow `key`, if the guess is right.
+    #[inline(always)]
+    pub fn find_at(&self, guess: Link, key: &FlowKey) -> Option<Slot> {
+        let hot = self.hot.get(guess.index())?;
+        hot.is_of(key).then_some(Slot(guess.index() as u32))
+    }
+
+    /// Takes the next expected data packet of a flow, or a repeated one without news, and counts these `bytes` of it.
+    /// Returns whether it was one: no other packet is, and none from an origin without this `digest`.
+    #[inline(always)]
+    pub fn go_on(&mut self, slot: Slot, digest: u32, now: Nanos, psn: Psn, bytes: WireBytes) -> bool {
+        let hot = &mut self.hot[slot.index()];
+        if !hot.comes_from(digest) {
+            return false;
         }
-        let usual = self.hot_mut(slot).goes_on(psn, Tick::of(now), ageing);
-        (usual || self.repeats(slot, psn, Tick::of(now))).then_some(slot)
+        let usual = hot.goes_on(psn, Tick::of(now), self.ageing);
+        if usual {
+            hot.count(bytes);
+        }
+        usual || self.repeats(slot, psn, bytes, Tick::of(now))
     }
 
     /// Takes a data packet between the first and the last one of a half-flow that is not bound. Returns whether it
     /// was one: a sender that has lost a packet goes back to it, and repeats all packets after it.
     #[inline(never)]
-    fn repeats(&mut self, slot: Slot, psn: Psn, now: Tick) -> bool {
-        let (hot, first) = (&self.hot[slot.index()], self.cold[slot.index()].first);
+    fn repeats(&mut self, slot: Slot, psn: Psn, bytes: WireBytes, now: Tick) -> bool {
+        let (hot, first) = (&mut self.hot[slot.index()], self.cold[slot.index()].first);
         let again = hot.source().is_none()
             && hot.progress.has_settled_before(psn)
             && psn.distance_from(first) > 0
             && now.since(hot.last_seen) <= self.ageing;
         if again {
-            self.hot_mut(slot).last_seen = now;
+            hot.last_seen = now;
+            hot.count(bytes);
         }
         again
     }

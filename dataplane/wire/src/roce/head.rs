@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use super::{UDP_PORT, bth};
-use crate::bytes::{array, u16_at};
+use crate::bytes::{array, u16_at, u32_at};
 use crate::ip::IpProtocol;
 use crate::ipv4;
 use crate::udp;
@@ -13,9 +13,10 @@ pub const LEN: usize = ipv4::MIN_HEADER_LEN + udp::HEADER_LEN + bth::HEADER_LEN;
 
 const VERSION_AND_LENGTH: u8 = 0x45;
 const FRAGMENT_AT: usize = 6;
-/// The more-fragments flag and the fragment offset.
-const FRAGMENT: u16 = 0x3fff;
-const PROTOCOL_AT: usize = 9;
+/// The more-fragments flag and the fragment offset, in the word at [`FRAGMENT_AT`].
+const FRAGMENT: u32 = 0x3fff << 16;
+/// The protocol, in the same word.
+const PROTOCOL: u32 = 0xff;
 const SOURCE_AT: usize = 12;
 const DESTINATION_AT: usize = 16;
 const UDP_AT: usize = ipv4::MIN_HEADER_LEN;
@@ -35,8 +36,7 @@ impl<'a> Head<'a> {
     pub fn parse(packet: &'a [u8]) -> Option<Self> {
         let raw: &[u8; LEN] = packet.first_chunk()?;
         let usual = raw[0] == VERSION_AND_LENGTH
-            && raw[PROTOCOL_AT] == IpProtocol::UDP.0
-            && u16_at(raw, FRAGMENT_AT) & FRAGMENT == 0
+            && u32_at(raw, FRAGMENT_AT) & (FRAGMENT | PROTOCOL) == IpProtocol::UDP.0.into()
             && u16_at(raw, UDP_AT + 2) == UDP_PORT
             && u16_at(raw, UDP_AT + 4) as usize >= udp::HEADER_LEN + bth::HEADER_LEN;
         usual.then_some(Self { raw, packet })

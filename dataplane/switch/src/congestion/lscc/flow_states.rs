@@ -38,12 +38,15 @@ impl FlowStates {
     }
 
     /// Whether a flow was flagged less than `lasts` ago.
-    #[inline]
+    #[inline(always)]
     pub fn is_flagged(&self, flows: &mut Flows, slot: Slot, now: Nanos, lasts: Interval) -> bool {
+        flows.hot(slot).notes.has(LSCC_FLAGGED) && self.flag_lasts(flows, slot, now, lasts)
+    }
+
+    /// Whether the flag of a flow that has one lasts.
+    #[inline(never)]
+    fn flag_lasts(&self, flows: &mut Flows, slot: Slot, now: Nanos, lasts: Interval) -> bool {
         let notes = &mut flows.hot_mut(slot).notes;
-        if !notes.has(LSCC_FLAGGED) {
-            return false;
-        }
         let age = u64::from(stamp(now).wrapping_sub(self.flagged[slot.index()])) << STAMP_SHIFT;
         notes.set(LSCC_FLAGGED, age < lasts.0);
         age < lasts.0

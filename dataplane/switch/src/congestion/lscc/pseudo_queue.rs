@@ -18,6 +18,7 @@ pub(crate) struct PseudoQueue {
     /// The drained part of the next byte, in units of 1 / [`BYTE`].
     drained: u64,
     at: Nanos,
+    /// Its greatest length before it last drained: it only grows until it drains.
     longest: WireBytes,
     /// All that has drained so far.
     left: WireBytes,
@@ -33,6 +34,7 @@ impl PseudoQueue {
 
     /// Sets another limit; the content stays, as far as it fits.
     pub fn configure(&mut self, limit: Option<WireBytes>) {
+        self.longest = self.longest();
         self.most = limit.unwrap_or(WireBytes(u64::MAX));
         self.bytes = self.bytes.min(self.most);
     }
@@ -41,6 +43,7 @@ impl PseudoQueue {
     pub fn drain(&mut self, now: Nanos, rate: Option<BitRate>) {
         let elapsed = now.since(self.at);
         self.at = now;
+        self.longest = self.longest();
         let Some(rate) = rate else {
             (self.bytes, self.drained) = (WireBytes(0), 0);
             return;
@@ -58,7 +61,6 @@ impl PseudoQueue {
     #[inline]
     pub fn arrive(&mut self, bytes: WireBytes) {
         self.bytes = WireBytes(self.bytes.0.saturating_add(bytes.0)).min(self.most);
-        self.longest = self.longest.max(self.bytes);
     }
 
     /// Its length, rounded up to whole bytes.
@@ -75,7 +77,7 @@ impl PseudoQueue {
 
     /// Its greatest length.
     pub fn longest(&self) -> WireBytes {
-        self.longest
+        self.longest.max(self.bytes)
     }
 }
 

@@ -178,7 +178,7 @@ impl RateLimiter {
     }
 
     /// Takes a frame that goes out to the long link, [seen](Flows::see) before (algorithm 2, ReceivePacket).
-    #[inline]
+    #[inline(always)]
     pub fn send(
         &mut self,
         now: Nanos,
@@ -246,7 +246,7 @@ impl RateLimiter {
     }
 
     /// Whether the sender of a flow is to be notified: the flow is young, flagged, or cannot be flagged.
-    #[inline]
+    #[inline(always)]
     fn is_eligible(&self, now: Nanos, slot: Slot, flows: &mut Flows) -> bool {
         let flow = flows.hot(slot);
         flow.sent() < self.settings.long_flow

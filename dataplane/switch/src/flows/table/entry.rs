@@ -154,8 +154,9 @@ impl Hot {
         self.source == VACANT
     }
 
+    /// Leaves the slot to another flow. It is of no key until then.
     pub(super) const fn vacate(&mut self) {
-        self.source = VACANT;
+        (self.source, self.receiver) = (VACANT, VACANT);
     }
 }
 
@@ -216,7 +217,9 @@ impl Progress {
     /// A PSN further behind is not a repetition.
     const AGAIN: i32 = 1 << 20;
     /// At each multiple of this, the range of PSNs is checked.
-    const STRIDE_SHIFT: u32 = 20;
+    const STRIDE: u32 = 1 << 20;
+    /// The bits of a PSN that tell between which two it is.
+    const STRIDES: u32 = Self::PSN & !(Self::STRIDE - 1);
 
     /// The highest PSN of a request.
     #[inline]
@@ -245,8 +248,8 @@ impl Progress {
         let known = Self::REQUESTS | Self::SETTLED;
         self.0 & known == known
             && ahead >= 1
-            && ahead <= (Self::GAP + self.tail()) as i32
-            && psn.number() >> Self::STRIDE_SHIFT == self.last().number() >> Self::STRIDE_SHIFT
+            && (ahead <= Self::GAP as i32 || ahead <= (Self::GAP + self.tail()) as i32)
+            && (psn.number() ^ self.0) & Self::STRIDES == 0
     }
 
     /// Whether data with this PSN or a later one has gone by already, on a half-flow for which nothing is
@@ -306,6 +309,12 @@ impl Link {
     #[inline]
     pub const fn to(slot: Slot) -> Self {
         Self(slot.0)
+    }
+
+    /// An index for a table of which no slot is none.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 
     #[inline]

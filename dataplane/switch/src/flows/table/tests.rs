@@ -138,8 +138,7 @@ fn what_is_sent_again_tells_nothing_of_a_flow_about_which_nothing_is_to_be_found
     progress.set_settled(true);
     let known = *progress;
     let go_on = |table: &mut FlowTable, ticks, psn| {
-        let hash = table.hash(&key(1));
-        table.go_on(hash, &key(1), 0, at(ticks), Psn::from_low_bits(psn)).is_some()
+        table.go_on(slot, 0, at(ticks), Psn::from_low_bits(psn), WireBytes(0))
     };
     for psn in [11, 50] {
         assert!(go_on(&mut table, 60, psn), "{psn} went by before");
@@ -251,4 +250,18 @@ fn ticks_wrap() {
     let before = Tick::of(Nanos((1 << (32 + Tick::SHIFT)) - 1));
     let after = Tick::of(Nanos(1 << (32 + Tick::SHIFT)));
     assert_eq!((after.since(before), before.since(after)), (1, 0));
+}
+
+#[test]
+fn a_guess_is_right_for_its_own_flow_and_only_as_long_as_that_is_there() {
+    let mut table = FlowTable::new(40, AGEING, 1);
+    for number in 0..40 {
+        show(&mut table, number, 0);
+    }
+    let guesses = [0, 1].map(|number| table.guess(table.hash(&key(number))));
+    assert_eq!(guesses.map(|guess| table.find_at(guess, &key(0))), [find(&table, 0), None]);
+    assert_eq!(table.find_at(Link::NONE, &key(0)), None);
+    let slot = find(&table, 0).unwrap();
+    table.remove(slot);
+    assert_eq!(table.find_at(guesses[0], &key(0)), None, "the slot is vacant");
 }

@@ -2,7 +2,6 @@
 //! what the connection manager agreed on; two pairs that did without it are held to their PSNs.
 
 use super::*;
-use crate::hash::KeyedHash;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Bytes;
 
@@ -41,14 +40,13 @@ fn frames() -> impl Iterator<Item = (Nanos, &'static [u8])> {
 }
 
 fn packets() -> impl Iterator<Item = (Nanos, Packet<'static>)> {
-    let keyed = KeyedHash::new(HashKey::from(KEY));
     frames().filter_map(move |(now, frame)| {
         let descriptor = Descriptor::parse(frame, Bytes(frame.len() as u64))?;
         // The host with the lower address is behind this end.
-        let packet = Packet::find(Way::Out, PortId(0), &descriptor, frame, &keyed)?;
+        let packet = Packet::find(Way::Out, PortId(0), &descriptor, frame)?;
         let Hosts { source, destination, .. } = packet.key.hosts;
         let way = if source.number() < destination.number() { Way::Out } else { Way::In };
-        Some((now, Packet::find(way, PortId(0), &descriptor, frame, &keyed)?))
+        Some((now, Packet::find(way, PortId(0), &descriptor, frame)?))
     })
 }
 
@@ -101,7 +99,7 @@ fn resolve(skip: impl Fn(&Packet) -> bool) -> BTreeMap<(u8, u32), Option<u32>> {
     let mut found = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (now, packet) in packets().filter(|(_, packet)| !skip(packet)) {
-        let Sighting::Of(slot) = port.flows.observe(now, &packet) else { continue };
+        let Sighting::Of(slot) = port.flows.observe(now, &packet, WireBytes(0)) else { continue };
         assert_eq!(port.slot(packet.key.hosts, packet.key.qp.number()), Some(slot));
         shown.insert((last_byte(&packet), packet.key.qp.number()), packet.key.hosts);
         for (half, hosts) in &shown {

@@ -315,10 +315,9 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
         let qp = QueuePair::from_low_bits(qp);
         bth::Header::new(Opcode::CNP, qp).emit(&mut bytes).unwrap();
         let key = FlowKey { hosts: Y_TO_X, qp };
-        let hash = port.flows.table.hash(&key);
         let origin = Origin::new(PortId(0), MacAddress([0; 6]), 0);
         let bth = bth::View::parse(&bytes[..]).unwrap();
-        port.flows.flow_notified(&Packet { key, hash, source_port: 0, origin, bth })
+        port.flows.flow_notified(&Packet { key, source_port: 0, origin, bth })
     };
     assert_eq!((notified(&port, 0x10), notified(&port, 0x11)), (Some(slot), None));
     port.disconnect(X_TO_Y, 0x20, 5);

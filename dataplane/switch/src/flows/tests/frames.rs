@@ -24,7 +24,9 @@ fn write() -> [u8; 70] {
 
 fn see(flows: &mut Flows, way: Way, bytes: &[u8]) -> Seen {
     let descriptor = Descriptor::parse(bytes, Bytes(bytes.len() as u64)).unwrap();
-    flows.see(Nanos::ZERO, way, (PortId(3), WireBytes(94)), &descriptor, bytes)
+    let came = (PortId(3), WireBytes(94));
+    let seen = flows.see_next(Nanos::ZERO, way, came, &descriptor, bytes);
+    seen.unwrap_or_else(|| flows.see(Nanos::ZERO, way, came, &descriptor, bytes))
 }
 
 #[test]
@@ -156,4 +158,30 @@ fn a_cnp_goes_from_the_receiver_to_the_sender_by_the_way_that_is_kept() {
 fn behind_two_tags_there_is_no_way_back() {
     assert!(WayBack::of(&headers(&[5]), 0).is_some());
     assert!(WayBack::of(&headers(&[5, 6]), 0).is_none());
+}
+
+#[test]
+fn frames_that_are_left_out_of_a_burst_mislead_no_guess() {
+    let mut flows = Flows::new(settings(2 * LARGE_TABLE), KEY);
+    for number in 0..LARGE_TABLE {
+        flows.enter(0x1_0000 + number, Nanos::ZERO);
+    }
+    let frame = |qp, psn| {
+        let mut bytes = write();
+        (bytes[49], bytes[53]) = (qp, psn);
+        bytes
+    };
+    let qps = 0x20..0x28;
+    for psn in 0..3 {
+        for qp in qps.clone() {
+            see(&mut flows, Way::Out, &frame(qp, psn));
+        }
+    }
+    let burst: Vec<_> = qps.map(|qp| frame(qp, 3)).collect();
+    flows.look_ahead(Way::Out, burst.iter().map(|bytes| &bytes[..]), |_, _| 0);
+    for left in [0, 3, 4] {
+        let bytes = &burst[left + 1];
+        let Sighting::Of(slot) = see(&mut flows, Way::Out, bytes).sighting else { panic!("it has a flow") };
+        assert_eq!(flows.hot(slot).key().qp.number(), u32::from(bytes[49]));
+    }
 }

@@ -91,7 +91,7 @@ impl Port {
 
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
-        match self.flows.observe(self.now, packet) {
+        match self.flows.observe(self.now, packet, WireBytes(0)) {
             Sighting::Of(slot) => Some(slot),
             Sighting::Stranger | Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => None,
         }
@@ -116,8 +116,7 @@ impl Port {
         let mac = MacAddress([2, 0, 0, 0, 0, self.station]);
         let origin = Origin::new(self.ingress, mac, 0);
         let key = FlowKey { hosts, qp };
-        let hash = self.flows.table.hash(&key);
-        self.show(&Packet { key, hash, source_port, origin, bth })
+        self.show(&Packet { key, source_port, origin, bth })
     }
 
     fn write(&mut self, hosts: Hosts, qp: u32, psn: u32) -> Slot {

@@ -38,21 +38,21 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Prefetches the flows of `burst`, which came in at `port`.
-    pub(super) fn look_ahead(&self, port: PortId, burst: &[F]) {
+    pub(super) fn look_ahead(&mut self, port: PortId, burst: &[F]) {
         // Frames from a port without such a scheme may leave through any port with one; usually there is only one.
         let (concerned, way) = match self.notifying.contains(port) {
             true => (Some(port), Way::In),
             false => (self.notifying.iter().next(), Way::Out),
         };
-        if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_ref()) {
+        if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_mut()) {
             senders.look_ahead(way, burst.iter().map(Frame::headers));
         }
     }
 
     /// Prefetches the flows of frames that another shard has admitted.
-    pub(super) fn look_ahead_handed_over(&self, handoffs: &[Handoff<F>]) {
+    pub(super) fn look_ahead_handed_over(&mut self, handoffs: &[Handoff<F>]) {
         // If no port reads them now, skip the prefetch: they may wait for long.
-        let senders = self.notifying.iter().next().and_then(|port| self.senders[port.index()].as_ref());
+        let senders = self.notifying.iter().next().and_then(|port| self.senders[port.index()].as_mut());
         if let Some(senders) = senders {
             let frames = handoffs.iter().filter_map(Handoff::frame);
             senders.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
