@@ -322,7 +322,7 @@ fn a_host_that_understands_fast_cnps_slows_down_before_a_mark_would_have_come_ba
     let on = simulated(&Gateways { node: notifying(&["::/0"]), near: None }, knows);
     let [sender, receiver] = [0, 1].map(|host| on.hosts[host].counters);
     let [_, FastCnpCounters { sent, unmarked, over_port_limit, .. }] = of_gateways(&on);
-    assert!(sent > 10 && unmarked > sent, "{sent} of {unmarked}");
+    assert!(sent > 0 && unmarked > sent, "{sent} of {unmarked}");
     assert_eq!((sender.cnps_received, sender.strays), (sent + receiver.cnps_sent, 0));
     assert_eq!(receiver.marked, over_port_limit, "where a Fast CNP left, no mark is beside it");
     // What the sender sends in a round trip to the receiver, beyond the bottleneck's rate, and to the node.
@@ -342,7 +342,7 @@ fn a_gateway_translates_fast_cnps_for_a_host_that_knows_cnps_alone() {
     let off = simulated(&Gateways::default(), |_| {});
     let on = simulated(&Gateways { near: translating(), node: notifying(&[]) }, |_| {});
     let [near, node] = of_gateways(&on);
-    assert!(near.translated > 10, "{near:?}");
+    assert!(near.translated > 0, "{near:?}");
     assert_eq!(near.translated + near.over_flow_limit + near.over_port_limit, node.sent);
     assert_eq!((near.unknown, on.hosts[0].counters.strays), (0, 0));
     let cnps = on.hosts[1].counters.cnps_sent;

@@ -11,16 +11,14 @@
 //! REQ and REP are repeated until they are answered. The flow is the service that REQ asks for, and its number is the
 //! transaction of all three messages. A receiver accepts data from the beginning, since data may overtake RTU.
 
-use super::Host;
-use super::ingress::Packet;
 use super::table::Slot;
-use crate::packet::{ManagementFrame, Path};
+use crate::packet::Path;
 use crate::settings::{Connection, End, FlowId};
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use units::Nanos;
+use units::{Interval, Nanos};
 use wire::roce::Psn;
-use wire::roce::cm::{self, CommunicationId, Message};
+use wire::roce::cm::{CommunicationId, Message};
 
 /// The state of the exchange at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +35,10 @@ enum State {
 
 /// One end of a connection.
 #[derive(Debug)]
-struct Handshake {
-    slot: Slot,
-    connection: Connection,
-    path: Path,
+pub(super) struct Handshake {
+    pub slot: Slot,
+    pub connection: Connection,
+    pub path: Path,
     state: State,
     local: CommunicationId,
     /// The name that the far end gave the connection, once it is known.
@@ -52,7 +50,7 @@ struct Handshake {
 impl Handshake {
     /// Takes a message of the far end. Returns whether an answer is due; `None` if the message is not about this
     /// connection.
-    fn take(&mut self, message: &Message) -> Option<bool> {
+    pub fn take(&mut self, message: &Message) -> Option<bool> {
         use State::{Established, Listening, Replied, Requested};
         let (state, pair) = (self.state, self.path.remote);
         let answers = |remote| remote == self.local;
@@ -77,8 +75,13 @@ impl Handshake {
         }
     }
 
+    /// Whether data may leave.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
     /// The message of its state; `None` if it has none to send.
-    fn message(&self) -> Option<Message> {
+    pub fn message(&self) -> Option<Message> {
         let (local, remote, qp) = (self.local, self.remote, self.connection.local);
         match (self.state, self.connection.end) {
             (State::Requested, _) => Some(Message::Request {
@@ -115,7 +118,54 @@ pub(super) struct Manager {
 }
 
 impl Manager {
-    /// The instant of the next call of [`Host::repeat_messages`]; it may be too early.
+    /// Begins the exchange at one end of a flow.
+    pub fn open(&mut self, connection: &Connection, path: Path, slot: Slot) {
+        self.last = self.last.wrapping_add(1);
+        let handshake = Handshake {
+            slot,
+            connection: *connection,
+            path,
+            state: match connection.end {
+                End::Sender => State::Requested,
+                End::Receiver => State::Listening,
+            },
+            local: CommunicationId(self.last),
+            remote: CommunicationId(0),
+            deadline: Nanos::NEVER,
+        };
+        self.handshakes.insert(connection.flow, handshake);
+    }
+
+    /// The connection of a flow.
+    pub fn handshake(&mut self, flow: FlowId) -> Option<&mut Handshake> {
+        self.handshakes.get_mut(&flow)
+    }
+
+    /// Sets the alarm for the message of a flow that is sent now, if it is to be repeated.
+    pub fn set_alarm(&mut self, now: Nanos, flow: FlowId, timeout: Interval) {
+        let Some(handshake) = self.handshakes.get_mut(&flow) else { return };
+        let repeats = handshake.repeats();
+        handshake.deadline = if repeats { now + timeout } else { Nanos::NEVER };
+        if repeats {
+            self.alarms.push(Reverse((handshake.deadline, flow)));
+        }
+    }
+
+    /// The next flow whose message is to be repeated by `now`.
+    pub fn pop_late(&mut self, now: Nanos) -> Option<FlowId> {
+        while let Some(Reverse((alarm, flow))) = self.alarms.peek().copied()
+            && alarm <= now
+        {
+            self.alarms.pop();
+            let handshake = self.handshakes.get(&flow);
+            if handshake.is_some_and(|it| it.repeats() && it.deadline == alarm) {
+                return Some(flow);
+            }
+        }
+        None
+    }
+
+    /// The instant of the next call of [`Manager::pop_late`]; it may be too early.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm)
@@ -125,81 +175,5 @@ impl Manager {
     #[inline]
     pub fn forget(&mut self, flow: FlowId) {
         self.handshakes.remove(&flow);
-    }
-}
-
-impl Host {
-    /// Begins the exchange at one end of a flow.
-    pub(super) fn open(&mut self, now: Nanos, connection: &Connection, path: Path, slot: Slot) {
-        self.manager.last = self.manager.last.wrapping_add(1);
-        let handshake = Handshake {
-            slot,
-            connection: *connection,
-            path,
-            state: match connection.end {
-                End::Sender => State::Requested,
-                End::Receiver => State::Listening,
-            },
-            local: CommunicationId(self.manager.last),
-            remote: CommunicationId(0),
-            deadline: Nanos::NEVER,
-        };
-        self.manager.handshakes.insert(connection.flow, handshake);
-        self.send_message(now, connection.flow);
-    }
-
-    /// Handles a message of the connection manager. One that belongs to no connection here is a stray.
-    pub(super) fn take_message(&mut self, now: Nanos, packet: &Packet<'_>) -> Option<()> {
-        let datagram = cm::View::in_packet(&packet.bth)?;
-        let flow = FlowId(u32::try_from(datagram.transaction_id()).ok()?);
-        let handshake = self.manager.handshakes.get_mut(&flow)?;
-        if handshake.path.peer() != packet.source {
-            return None;
-        }
-        let answers = handshake.take(&datagram.message())?;
-        if !handshake.repeats() {
-            handshake.deadline = Nanos::NEVER;
-        }
-        let (slot, is_open) = (handshake.slot, handshake.state == State::Established);
-        if answers {
-            self.send_message(now, flow);
-        }
-        if is_open && let Some(sender) = self.table.sender(slot) {
-            sender.is_open = true;
-            self.wake(now, slot);
-        }
-        Some(())
-    }
-
-    /// Sends the message of a connection's state, and sets the alarm for its repetition.
-    fn send_message(&mut self, now: Nanos, flow: FlowId) {
-        let Some(handshake) = self.manager.handshakes.get_mut(&flow) else { return };
-        let Some(message) = handshake.message() else { return };
-        let priority = self.settings.control_priority.unwrap_or(handshake.connection.priority);
-        let dscp = self.settings.dscp[priority.index()];
-        self.nic.push_management(
-            priority,
-            ManagementFrame::new(&handshake.path, dscp, u64::from(flow.0), &message),
-        );
-        if handshake.repeats()
-            && let Some(timeout) = self.settings.connection_management
-        {
-            handshake.deadline = now + timeout;
-            self.manager.alarms.push(Reverse((handshake.deadline, flow)));
-        }
-    }
-
-    /// Sends the messages again whose answers are late.
-    pub(super) fn repeat_messages(&mut self, now: Nanos) {
-        while let Some(Reverse((alarm, flow))) = self.manager.alarms.peek().copied()
-            && alarm <= now
-        {
-            self.manager.alarms.pop();
-            let handshake = self.manager.handshakes.get(&flow);
-            if handshake.is_some_and(|handshake| handshake.deadline == alarm) {
-                self.counters.timeouts += 1;
-                self.send_message(now, flow);
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod ingress;
 mod management;
+mod messages;
 mod nic;
 mod table;
 
@@ -167,7 +168,10 @@ impl Host {
         };
         self.flows.insert(connection.flow, slot);
         match self.settings.manages_connections() {
-            true => self.open(now, connection, path, slot),
+            true => {
+                self.manager.open(connection, path, slot);
+                self.send_message(now, connection.flow);
+            }
             false => self.wake(now, slot),
         }
     }
