@@ -58,7 +58,7 @@ impl Transmit for Link {
 fn host(number: u8, ack_every: u32) -> Host {
     let station = |number| Station {
         mac: MacAddress([2, 0, 0, 0, 0, number]),
-        address: Ipv4Addr::new(10, 0, 0, number),
+        address: Ipv4Addr::new(10, 0, 0, number).into(),
     };
     Host::new(Arc::new(HostSettings {
         station: station(number),
@@ -74,6 +74,8 @@ fn host(number: u8, ack_every: u32) -> Host {
         }),
         congestion_control: CongestionControl::Dcqcn(Dcqcn::default()),
         cnp_interval: Some(Interval::from_micros(50)),
+        fast_cnp: None,
+        connection_management: None,
     }))
 }
 

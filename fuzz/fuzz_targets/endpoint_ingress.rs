@@ -6,7 +6,7 @@
 
 mod input;
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use core::num::NonZeroU32;
 use endpoint::{
     CongestionControl, Connection, Dcqcn, End, Event, FlowId, GoBackN, Host, HostSettings, Hpcc, Station,
@@ -19,6 +19,7 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
+use wire::roce::cm::{CommunicationId, Message};
 use wire::roce::{Psn, QueuePair, bth, icrc, source_port_of_queue_pairs};
 use wire::{ipv4, pfc};
 
@@ -26,8 +27,8 @@ use wire::{ipv4, pfc};
 const OPERATIONS: usize = 200;
 /// Calls in one step of time.
 const CALLS: usize = 40;
-const HOST: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: Ipv4Addr::new(10, 0, 0, 1) };
-const PEER: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 2]), address: Ipv4Addr::new(10, 0, 0, 2) };
+const HOST: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)) };
+const PEER: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 2]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)) };
 /// Where BTH begins.
 const BTH_AT: usize = 42;
 /// Steps of time, up to beyond the retransmission timeout.
@@ -111,6 +112,8 @@ impl Run {
                 _ => CongestionControl::None,
             },
             cnp_interval: Some(Interval::from_micros(u64::from(choice & 0x40))),
+            fast_cnp: None,
+            connection_management: (choice & 0x24 == 0x24).then_some(Interval::from_micros(80)),
         };
         Self {
             host: Host::new(Arc::new(settings)),
@@ -141,6 +144,7 @@ impl Run {
                     self.host.close(flow);
                 }
             }
+            _ if operation & 0x1f == 6 => self.manage(operation >> 5, input.next()),
             _ => self.step(Interval(STEPS[usize::from(operation >> 3) % STEPS.len()])),
         }
         self.take_events();
@@ -208,6 +212,27 @@ impl Run {
         }
         let length = if how & 16 == 0 { 1_100 } else { bytes.len() as u64 };
         self.arrive(&bytes, Bytes(length));
+    }
+
+    /// A message of the connection manager, if the frame that left last was one.
+    fn manage(&mut self, kind: u8, flow: u8) {
+        let (mut bytes, flow) = (self.seen.sample.clone(), flow & 15);
+        let Some((local, remote)) = self.pairs.get(usize::from(flow)).copied() else { return };
+        if bytes.len() != BTH_AT + 280 {
+            return;
+        }
+        bytes[..6].copy_from_slice(&HOST.mac.0);
+        ipv4::View::parse_head(&mut bytes[14..], usize::MAX).expect("it is one of ours").swap_addresses();
+        let (theirs, ours) = (CommunicationId(9), CommunicationId(u32::from(flow) + 1));
+        let (qp, starting_psn) = (if kind & 4 == 0 { remote } else { local }, Psn::from_low_bits(0));
+        let message = match kind & 3 {
+            0 => Message::Request { local: theirs, service_id: 0, qp, starting_psn, flow_label: 0 },
+            1 => Message::Reply { local: theirs, remote: ours, qp, starting_psn },
+            2 => Message::ReadyToUse { local: theirs, remote: ours },
+            _ => Message::Reject { local: theirs, remote: ours, rejected: 0, reason: 0 },
+        };
+        message.emit(u64::from(flow), &mut bytes[BTH_AT + 20..]).expect("there is room");
+        self.arrive(&bytes, Bytes(bytes.len() as u64));
     }
 
     fn arrive(&mut self, bytes: &[u8], length: Bytes) {

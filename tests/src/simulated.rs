@@ -89,7 +89,7 @@ impl Observer for Seen {
 pub fn host(mac: MacAddress, address: Ipv4Addr, next_hop: MacAddress, rate: BitRate) -> HostSettings {
     let go_back_n = GoBackN { retransmission_timeout: Interval::from_secs(10), ..GoBackN::default() };
     HostSettings {
-        station: Station { mac, address },
+        station: Station { mac, address: address.into() },
         next_hop,
         rate,
         mtu: 4_096,
@@ -99,6 +99,8 @@ pub fn host(mac: MacAddress, address: Ipv4Addr, next_hop: MacAddress, rate: BitR
         transport: Transport::GoBackN(go_back_n),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
+        fast_cnp: None,
+        connection_management: None,
     }
 }
 

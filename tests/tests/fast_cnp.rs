@@ -1,11 +1,15 @@
 //! Fast CNPs between a gateway that sends them and one that translates them, and at the borders of both.
 
-use conformance::settings::{host_v6, port_v6, routed, two_ports};
+use conformance::settings::{host_v6, lossless, patched, port_v6, routed, two_ports};
+use conformance::simulated::{Plan, assert_lossless, endless, flow, options};
+use conformance::two_gateways::sender;
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use core::net::Ipv6Addr;
+use endpoint::{CongestionControl, Dcqcn, HostSettings};
+use simulation::Outcome;
 use switch::program::{FastCnp, ForwardingSettings, MarkAt, Notifier, Red, Settings};
 use switch::{Consumed, DropReason, FastCnpCounters};
-use units::{BitRate, Bytes, Interval, Priority};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::fast_cnp::{Frame, MAX_FRAME_LEN, Notice, OptionType};
 use wire::roce::{Opcode, QueuePair, bth, icrc};
@@ -280,4 +284,132 @@ fn a_flood_of_forged_fast_cnps_slows_a_sender_as_often_as_its_limit_allows() {
     let (made, _) = result(&mut bench);
     assert_eq!(made.len(), 20, "1 ms is 20 intervals");
     assert_eq!(counters(&bench).over_flow_limit, 980);
+}
+
+/// The links of the simulated network, and the bottleneck behind the node that notifies.
+const RATE: BitRate = BitRate::gigabits(100);
+const BOTTLENECK: BitRate = BitRate::gigabits(25);
+/// From the sender to the node, and from there to the receiver.
+const TO_NODE: Interval = Interval::from_micros(20);
+const TO_RECEIVER: Interval = Interval::from_micros(500);
+
+/// The gateways between two hosts: their Fast CNPs, if they have any.
+#[derive(Clone, Default)]
+struct Gateways {
+    near: Option<FastCnp>,
+    node: Option<FastCnp>,
+}
+
+fn translating() -> Option<FastCnp> {
+    Some(FastCnp { accept: true, ..fast_cnp() })
+}
+
+fn notifying(capable: &[&str]) -> Option<FastCnp> {
+    let capable = capable.iter().map(|prefix| prefix.parse().expect("a prefix")).collect();
+    Some(FastCnp { source: Some(NODE), capable, ..fast_cnp() })
+}
+
+/// A host of 100G sends with DCQCN for 5 ms over a gateway and a node behind it, whose link to the receiver has 25G. Queue
+/// pairs are opened by the connection manager, unless `change` says otherwise.
+fn simulated(gateways: &Gateways, change: impl Fn(&mut HostSettings)) -> Outcome {
+    let mut plan = Plan::default();
+    let hosts = [(A, B, RATE), (B, A, BOTTLENECK)].map(|(this, to, rate)| {
+        let mut host = sender(this.0, to.0, rate);
+        host.station.address = host_v6(this).into();
+        host.congestion_control = CongestionControl::Dcqcn(Dcqcn::default());
+        host.cnp_interval = Some(INTERVAL);
+        host.connection_management = Some(Interval::from_millis(10));
+        change(&mut host);
+        plan.host(host)
+    });
+    let [near, node] = [gateways.near.clone(), gateways.node.clone()].map(|fast_cnp| {
+        let mut settings = patched(2);
+        settings.buffer.shared = Bytes(200_000_000);
+        settings.ports.iter_mut().for_each(|port| {
+            port.groups[P3.index()] = lossless(100_000_000, 90_000_000, 0);
+        });
+        settings.ports[B.index()].fast_cnp = fast_cnp;
+        settings
+    });
+    let mut node = node;
+    node.ports[B.index()].rate = BOTTLENECK;
+    let (kmin, kmax) = (Bytes(100_000), Bytes(400_000));
+    let red = Red { kmin, kmax, pmax: 0.2, mark_at: MarkAt::Dequeue, adaptive: None };
+    node.ports[B.index()].queues[P3.index()].red = Some(red);
+    let (near, node) = (plan.switch(near), plan.switch(node));
+    plan.join([(hosts[0], PortId(0)), (near, A)], RATE, Interval(500));
+    plan.join([(near, B), (node, A)], RATE, TO_NODE);
+    plan.join([(node, B), (hosts[1], PortId(0))], BOTTLENECK, TO_RECEIVER);
+    let flows = [endless(flow(0, hosts[0], hosts[1], 0), P3, Nanos(0), Nanos(5_000_000))];
+    let outcome = plan.run(options(), &flows).0;
+    assert_lossless(&outcome);
+    outcome
+}
+
+/// The longest queue of the bottleneck, in bytes.
+fn longest(outcome: &Outcome) -> u64 {
+    outcome.switches[1].ports[B.index()].queues[P3.index()].watermark.persistent().0
+}
+
+/// The counters of the gateway near the sender, and of the node.
+fn of_gateways(outcome: &Outcome) -> [FastCnpCounters; 2] {
+    [0, 1].map(|switch| outcome.switches[switch].ports[B.index()].fast_cnp.unwrap_or_default())
+}
+
+#[test]
+fn a_host_that_understands_fast_cnps_slows_down_before_a_mark_would_have_come_back() {
+    let off = simulated(&Gateways::default(), |_| {});
+    let knows = |host: &mut HostSettings| host.fast_cnp = Some(OptionType::EXPERIMENTAL);
+    let on = simulated(&Gateways { node: notifying(&["::/0"]), near: None }, knows);
+    let [sender, receiver] = [0, 1].map(|host| on.hosts[host].counters);
+    let [_, FastCnpCounters { sent, unmarked, over_port_limit, .. }] = of_gateways(&on);
+    assert!(sent > 0 && unmarked > sent, "{sent} of {unmarked}");
+    assert_eq!((sender.cnps_received, sender.strays), (sent + receiver.cnps_sent, 0));
+    assert_eq!(receiver.marked, over_port_limit, "where a Fast CNP left, no mark is beside it");
+    // What the sender sends in a round trip to the receiver, beyond the bottleneck's rate, and to the node.
+    let (far, near) = ((TO_NODE + TO_RECEIVER) * 2, TO_NODE * 2);
+    let [far, near] = [far, near].map(|trip| RATE.bytes_in(trip) - BOTTLENECK.bytes_in(trip));
+    assert!(longest(&off) > far, "{} of {far}", longest(&off));
+    assert!(
+        longest(&on) > near && longest(&on) * 4 < longest(&off),
+        "{} and {}",
+        longest(&on),
+        longest(&off)
+    );
+}
+
+#[test]
+fn a_gateway_translates_fast_cnps_for_a_host_that_knows_cnps_alone() {
+    let off = simulated(&Gateways::default(), |_| {});
+    let on = simulated(&Gateways { near: translating(), node: notifying(&[]) }, |_| {});
+    let [near, node] = of_gateways(&on);
+    assert!(near.translated > 0, "{near:?}");
+    assert_eq!(near.translated + near.over_flow_limit + near.over_port_limit, node.sent);
+    assert_eq!((near.unknown, on.hosts[0].counters.strays), (0, 0));
+    let cnps = on.hosts[1].counters.cnps_sent;
+    assert_eq!(on.hosts[0].counters.cnps_received, near.translated + cnps, "marks bring theirs as well");
+    assert!(longest(&on) * 4 < longest(&off), "{} and {}", longest(&on), longest(&off));
+}
+
+#[test]
+fn fast_cnps_that_nobody_understands_change_nothing() {
+    let off = simulated(&Gateways::default(), |_| {});
+    let deaf = simulated(&Gateways { near: None, node: notifying(&[]) }, |_| {});
+    let [_, node] = of_gateways(&deaf);
+    assert!(node.sent > 10);
+    assert_eq!(deaf.hosts[0].counters.strays, node.sent);
+    assert_eq!(longest(&deaf), longest(&off));
+    assert_eq!(deaf.hosts[0].counters.cnps_received, off.hosts[0].counters.cnps_received);
+}
+
+#[test]
+fn without_connection_management_no_fast_cnp_of_the_first_round_trip_is_translated() {
+    let unmanaged = |host: &mut HostSettings| host.connection_management = None;
+    let off = simulated(&Gateways::default(), unmanaged);
+    let on = simulated(&Gateways { near: translating(), node: notifying(&[]) }, unmanaged);
+    let [near, _] = of_gateways(&on);
+    assert!(near.unknown > 10, "{near:?}");
+    assert!(longest(&on) * 10 > longest(&off) * 9, "{} and {}", longest(&on), longest(&off));
+    let flows = on.switches[0].ports[B.index()].flows.as_ref().expect("it has a table of flows");
+    assert_eq!(flows.resolver.resolved_by_cm, 0);
 }

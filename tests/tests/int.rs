@@ -167,7 +167,7 @@ impl Transmit for Emitted {
 
 fn host(port: PortId) -> Host {
     Host::new(Arc::new(HostSettings {
-        station: Station { mac: host_mac(port), address: host_v4(port) },
+        station: Station { mac: host_mac(port), address: host_v4(port).into() },
         next_hop: port_mac(port),
         rate: BitRate::gigabits(100),
         mtu: 1_024,
@@ -177,6 +177,8 @@ fn host(port: PortId) -> Host {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::Hpcc(Hpcc::default()),
         cnp_interval: None,
+        fast_cnp: None,
+        connection_management: None,
     }))
 }
 
@@ -193,7 +195,7 @@ fn a_host_with_hpcc_gets_back_what_the_switch_wrote() {
                 local: pairs[index],
                 remote: pairs[1 - index],
                 source_port: source_port_of_queue_pairs(pairs[index], pairs[1 - index]),
-                peer: host_v4([A, B][1 - index]),
+                peer: host_v4([A, B][1 - index]).into(),
                 priority: P3,
                 first_psn: Psn::from_low_bits(9),
                 length: Some(1_024),

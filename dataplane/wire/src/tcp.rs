@@ -1,6 +1,6 @@
 //! TCP: RFC 9293 section 3.1. Options are skipped.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::bytes::{checked_head, head, put, room, u16_at, u32_at};
 use crate::checksum::Sum;
@@ -184,11 +184,22 @@ impl Header {
     #[inline]
     #[must_use]
     pub fn checked_ipv4(self, source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> Self {
+        self.checked(Sum::pseudo_ipv4(source, destination, IpProtocol::TCP, length))
+    }
+
+    /// As [`Header::checked_ipv4`], between IPv6 addresses.
+    #[inline]
+    #[must_use]
+    pub fn checked_ipv6(self, source: Ipv6Addr, destination: Ipv6Addr, length: u16) -> Self {
+        self.checked(Sum::pseudo_ipv6(source, destination, IpProtocol::TCP, u32::from(length)))
+    }
+
+    #[inline]
+    fn checked(self, pseudo_header: Sum) -> Self {
         let mut bytes = [0; MIN_HEADER_LEN];
         // The header fits.
         let _ = Self { checksum: 0, ..self }.emit(&mut bytes);
-        let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::TCP, length);
-        Self { checksum: sum.bytes(&bytes).checksum(), ..self }
+        Self { checksum: pseudo_header.bytes(&bytes).checksum(), ..self }
     }
 
     /// Writes the header; returns [`MIN_HEADER_LEN`].

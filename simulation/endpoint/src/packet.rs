@@ -1,32 +1,32 @@
 //! The frames of a queue pair: headers that are built once and then only patched.
 
+mod management;
 mod path;
 mod returning;
 mod segment;
 
+pub(crate) use management::ManagementFrame;
 pub(crate) use path::{Path, ShortFrame};
 pub(crate) use returning::{Collected, ReturningTemplate};
 pub(crate) use segment::{AckSegmentTemplate, SegmentTemplate};
 
 use crate::settings::{CongestionControl, HostSettings, Transport};
-use core::net::Ipv4Addr;
-use path::{BTH_AT, IP_AT};
+use core::net::IpAddr;
+use path::{BTH_AT_MAX, IP_AT, behind_ip};
 use units::Bytes;
 use wire::int;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::Telemetry;
 use wire::roce::extended::Aeth;
 use wire::roce::{Opcode, Psn, bth, icrc};
+use wire::{ipv4, udp};
 
-const AETH_AT: usize = BTH_AT + bth::HEADER_LEN;
-const ACK_ICRC_AT: usize = AETH_AT + Aeth::LEN;
-/// The variable part of an acknowledgement: from the byte with the acknowledge request up to the ICRC.
-const ACK_VARIABLE_AT: usize = BTH_AT + 8;
-
-/// Bytes of the headers of a data packet.
-pub(crate) const DATA_HEADERS: usize = AETH_AT;
-/// Bytes of an acknowledgement frame.
-const ACK_LEN: usize = ACK_ICRC_AT + icrc::LEN;
+/// Bytes of the headers of a data packet, without telemetry; over IPv6 at most.
+const DATA_HEADERS_MAX: usize = BTH_AT_MAX + bth::HEADER_LEN;
+/// Bytes of an acknowledgement from its BTH on.
+const ACK_TRANSPORT: usize = bth::HEADER_LEN + Aeth::LEN + icrc::LEN;
+/// The variable part of an acknowledgement, which ends at the ICRC: it begins at the byte with the acknowledge request.
+const ACK_VARIABLE: usize = bth::HEADER_LEN + Aeth::LEN - 8;
 
 /// Syndrome of a positive acknowledgement without credits (InfiniBand section 9.7.5.2.1).
 const SYNDROME_ACK: u8 = 0x1f;
@@ -36,7 +36,7 @@ const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
 /// PSN of the packet that arrived replaces the message sequence number.
 const SYNDROME_SELECTIVE: u8 = 0x7f;
 
-/// The format of data packets.
+/// The format of data packets behind the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// RoCEv2.
@@ -47,12 +47,22 @@ pub(crate) enum Format {
     Tcp,
 }
 
+/// The offset behind an IPv4 header.
+const BEHIND_IPV4: usize = IP_AT + ipv4::MIN_HEADER_LEN;
+
 impl HostSettings {
     /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
     /// ([`crate::data_length`]), with in-band telemetry if the host uses HPCC, or that of TCP.
     #[inline]
     pub fn data_length(&self, payload: u16) -> Bytes {
-        Format::of(self).data_length(payload)
+        Format::of(self).data_length(behind_ip(self.station.address), payload)
+    }
+
+    /// The stored length, without FCS, of the longest frame that the host sends.
+    pub fn longest_frame(&self) -> Bytes {
+        let data = self.data_length(self.mtu);
+        let message = management::frame_len(behind_ip(self.station.address));
+        if self.manages_connections() { data.max(message) } else { data }
     }
 }
 
@@ -66,13 +76,14 @@ impl Format {
         }
     }
 
-    /// The stored length, without FCS, of a data packet with `payload` bytes of a message.
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message, whose IP header ends at
+    /// `behind_ip`.
     #[inline]
-    pub const fn data_length(self, payload: u16) -> Bytes {
+    const fn data_length(self, behind_ip: usize, payload: u16) -> Bytes {
         match self {
-            Self::Tcp => segment::data_length(payload),
+            Self::Tcp => segment::data_length(behind_ip, payload),
             Self::Roce | Self::Collecting(_) => {
-                let rest = DATA_HEADERS + self.telemetry_len() + icrc::LEN;
+                let rest = behind_ip + udp::HEADER_LEN + bth::HEADER_LEN + self.telemetry_len() + icrc::LEN;
                 Bytes(rest as u64 + payload as u64 + self.padding(payload) as u64)
             }
         }
@@ -100,7 +111,7 @@ pub(crate) struct DataTemplate {
     /// The payload of the last packet.
     payload: u16,
     /// The telemetry stays zero.
-    bytes: [u8; DATA_HEADERS + int::LEN_MAX],
+    bytes: [u8; DATA_HEADERS_MAX + int::LEN_MAX],
 }
 
 /// The variable fields of a data packet.
@@ -115,7 +126,8 @@ pub(crate) struct DataPacket {
 
 impl DataTemplate {
     pub fn new(path: Path, dscp: Dscp, format: Format) -> Self {
-        let mut template = Self { path, dscp, format, payload: 0, bytes: [0; DATA_HEADERS + int::LEN_MAX] };
+        let mut template =
+            Self { path, dscp, format, payload: 0, bytes: [0; DATA_HEADERS_MAX + int::LEN_MAX] };
         template.emit_path(0);
         template
     }
@@ -137,37 +149,37 @@ impl DataTemplate {
             ..bth::Header::new(packet.opcode, self.path.remote)
         };
         // The header fits.
-        let _ = header.emit(self.bytes.get_mut(BTH_AT..).unwrap_or_default());
-        self.format.data_length(packet.payload)
+        let _ = header.emit(self.bytes.get_mut(self.path.bth_at()..).unwrap_or_default());
+        self.format.data_length(self.path.behind_ip(), packet.payload)
     }
 
     fn emit_path(&mut self, payload: u16) {
         self.payload = payload;
-        let transport = (self.format.data_length(payload).0 as usize - BTH_AT) as u16;
-        if let Some(headers) = self.bytes.first_chunk_mut() {
-            self.path.emit(self.dscp, Ecn::Ect0, transport, headers);
-        }
+        let length = self.format.data_length(self.path.behind_ip(), payload);
+        let transport = (length.0 as usize - self.path.bth_at()) as u16;
+        self.path.emit(self.dscp, Ecn::Ect0, transport, &mut self.bytes);
     }
 
     /// The destination.
     #[inline]
-    pub fn peer(&self) -> Ipv4Addr {
-        self.path.peer
+    pub fn peer(&self) -> IpAddr {
+        self.path.peer()
     }
 
     /// The headers of the last packet.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..DATA_HEADERS + self.format.telemetry_len()).unwrap_or_default()
+        let headers = self.path.bth_at() + bth::HEADER_LEN;
+        self.bytes.get(..headers + self.format.telemetry_len()).unwrap_or_default()
     }
 }
 
 /// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP,
-/// BTH and ICRC are 58 bytes, and the payload is padded to a multiple of four. Packets of HPCC and TCP
+/// BTH and ICRC are 58 bytes, and the payload is padded to a multiple of four. Packets over IPv6, of HPCC and of TCP
 /// differ, see [`HostSettings::data_length`].
 #[inline]
 pub const fn data_length(payload: u16) -> Bytes {
-    Format::Roce.data_length(payload)
+    Format::Roce.data_length(BEHIND_IPV4, payload)
 }
 
 /// The answer of a receiver.
@@ -209,20 +221,19 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub(crate) struct AckTemplate {
     /// The frame and its ICRC with all variable fields zero.
-    bytes: [u8; ACK_LEN],
+    frame: ShortFrame,
 }
 
 impl AckTemplate {
     pub fn new(path: &Path, dscp: Dscp) -> Self {
-        let mut bytes = [0; ACK_LEN];
-        if let Some(headers) = bytes.first_chunk_mut() {
-            path.emit(dscp, Ecn::NotEct, (ACK_LEN - BTH_AT) as u16, headers);
-        }
+        let (bth_at, length) = (path.bth_at(), path.bth_at() + ACK_TRANSPORT);
+        let mut bytes = [0; ShortFrame::CAPACITY];
+        path.emit(dscp, Ecn::NotEct, ACK_TRANSPORT as u16, &mut bytes);
         let header = bth::Header::new(Opcode::RC_ACKNOWLEDGE, path.remote);
         // The header fits, and this packet has a defined ICRC.
-        let _ = header.emit(&mut bytes[BTH_AT..]);
-        let _ = icrc::fill(&mut bytes[IP_AT..]);
-        Self { bytes }
+        let _ = header.emit(&mut bytes[bth_at..]);
+        let _ = icrc::fill(&mut bytes[IP_AT..length]);
+        Self { frame: ShortFrame { bytes, length: length as u8 } }
     }
 
     /// The frame with this answer, after `messages` received messages.
@@ -230,34 +241,80 @@ impl AckTemplate {
     pub fn frame(&self, answer: Answer, messages: u32) -> ShortFrame {
         let (psn, syndrome, messages) = answer.fields(messages);
         let (sequence, messages) = (psn.number().to_be_bytes(), messages.number().to_be_bytes());
-        let variable =
+        let variable: [u8; ACK_VARIABLE] =
             [0, sequence[1], sequence[2], sequence[3], syndrome, messages[1], messages[2], messages[3]];
-        let template = self.bytes.last_chunk().copied().unwrap_or_default();
-        let mut frame = ShortFrame { bytes: [0; ShortFrame::CAPACITY], length: ACK_LEN as u8 };
-        frame.bytes[..ACK_LEN].copy_from_slice(&self.bytes);
-        frame.bytes[ACK_VARIABLE_AT..ACK_ICRC_AT].copy_from_slice(&variable);
-        frame.bytes[ACK_ICRC_AT..ACK_LEN].copy_from_slice(&icrc::updated(template, &variable));
+        let mut frame = self.frame;
+        let length = usize::from(frame.length);
+        if let Some(end) = frame.bytes[..length].last_chunk_mut::<{ ACK_VARIABLE + icrc::LEN }>() {
+            let (fields, icrc) = end.split_at_mut(ACK_VARIABLE);
+            let template = icrc.first_chunk().copied().unwrap_or_default();
+            fields.copy_from_slice(&variable);
+            icrc.copy_from_slice(&icrc::updated(template, &variable));
+        }
         frame
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::path::UDP_AT;
     use super::*;
     use crate::settings::Station;
+    use core::net::{Ipv4Addr, Ipv6Addr};
     use wire::ethernet::MacAddress;
+    use wire::ipv6;
     use wire::roce::QueuePair;
-    use wire::{ipv4, udp};
+
+    const BTH_AT: usize = 42;
+    const UDP_AT: usize = 34;
 
     pub(super) fn path() -> Path {
-        Path {
-            station: Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: Ipv4Addr::new(10, 0, 0, 1) },
-            next_hop: MacAddress([2, 0, 0, 0, 0, 9]),
-            peer: Ipv4Addr::new(10, 0, 0, 2),
-            remote: QueuePair::from_low_bits(0x12_3456),
-            source_port: 0xc123,
+        path_between([1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host).into()))
+    }
+
+    pub(super) fn path_v6() -> Path {
+        path_between([1, 2].map(|host| Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, host).into()))
+    }
+
+    fn path_between([address, peer]: [IpAddr; 2]) -> Path {
+        let station = Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address };
+        let (next_hop, remote) = (MacAddress([2, 0, 0, 0, 0, 9]), QueuePair::from_low_bits(0x12_3456));
+        Path::new(station, next_hop, peer, remote, 0xc123).unwrap()
+    }
+
+    #[test]
+    fn a_path_leads_to_no_address_of_another_version() {
+        let station = Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: path().peer() };
+        let remote = QueuePair::from_low_bits(2);
+        assert!(Path::new(station, station.mac, path_v6().peer(), remote, 0).is_none());
+    }
+
+    #[test]
+    fn over_ipv6_all_packets_have_the_longer_header_and_a_valid_icrc() {
+        let (path, dscp) = (path_v6(), Dscp::from_low_bits(48));
+        let ack = AckTemplate::new(&path, dscp).frame(Answer::Acknowledge(Psn::from_low_bits(7)), 1);
+        let telemetry: [u8; int::LEN_MAX] = core::array::from_fn(|index| index as u8);
+        let collected = Collected::new(int::Format::Eight, &telemetry).unwrap();
+        let answer = Answer::SequenceError(Psn::from_low_bits(9));
+        let returning = ReturningTemplate::new(&path, dscp).frame(answer, 1, collected);
+        for (frame, length) in [(ack, 82), (path.notification(dscp), 94), (returning, 150)] {
+            assert_eq!(frame.bytes().len(), length);
+            assert_eq!(icrc::verify(&frame.bytes()[IP_AT..]), Ok(true));
+            let ip = ipv6::View::parse(&frame.bytes()[IP_AT..]).unwrap();
+            assert_eq!((IpAddr::V6(ip.destination()), ip.dscp()), (path.peer(), dscp));
+            let bth = bth::View::parse(&frame.bytes()[BTH_AT + 20..]).unwrap();
+            assert_eq!(bth.destination_qp(), path.remote);
         }
+        let mut template = DataTemplate::new(path, dscp, Format::Roce);
+        let packet = DataPacket {
+            opcode: Opcode::RC_SEND_ONLY,
+            psn: Psn::from_low_bits(3),
+            ack_requested: true,
+            payload: 1_024,
+        };
+        assert_eq!(template.write(&packet), Bytes(78 + 1_024));
+        let ip = ipv6::View::parse_head(&template.bytes()[IP_AT..], 64 + 1_024).unwrap();
+        assert_eq!((ip.total_len(), ip.ecn()), (64 + 1_024, Ecn::Ect0));
+        assert_eq!(bth::View::parse(&template.bytes()[BTH_AT + 20..]).unwrap().psn(), packet.psn);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::packet::{
 };
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use std::collections::VecDeque;
 use units::{Interval, Nanos, Priority};
 use wire::ip::Dscp;
@@ -98,8 +98,8 @@ impl Receiver {
 
     /// The address of the sender.
     #[inline]
-    pub fn peer(&self) -> Ipv4Addr {
-        self.path.peer
+    pub fn peer(&self) -> IpAddr {
+        self.path.peer()
     }
 
     /// Handles a data packet; adds its answer to `control`.

@@ -5,11 +5,11 @@ use crate::pacer::Pacer;
 use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTemplate};
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{Response, SendTransport};
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::direct_int::Content;
-use wire::roce::{Opcode, Psn};
+use wire::roce::{Opcode, Psn, QueuePair};
 use wire::tcp::SequenceNumber;
 
 /// The state of a flow at its sender.
@@ -117,6 +117,10 @@ pub(crate) struct Sender {
     pub flow: FlowId,
     pub priority: Priority,
     pub place: Place,
+    /// Whether its connection is established, so that it may send.
+    pub is_open: bool,
+    /// The queue pair of the receiver.
+    pub remote: QueuePair,
     /// Its scheduled alarm; never if there is none.
     pub alarm: Nanos,
     pub retransmitted: u64,
@@ -141,6 +145,8 @@ impl Sender {
             flow: connection.flow,
             priority,
             place: Place::None,
+            is_open: !settings.manages_connections(),
+            remote: connection.remote,
             alarm: Nanos::NEVER,
             retransmitted: 0,
             message: Message::new(connection.length, settings.mtu),
@@ -186,7 +192,8 @@ impl Sender {
     #[inline]
     pub fn may_send(&self) -> bool {
         let within = self.controller.window().is_none_or(|window| self.bytes_in_flight() < window);
-        (within || self.transport.replaces_lost())
+        self.is_open
+            && (within || self.transport.replaces_lost())
             && self.transport.next_packet(self.message.packets).is_some()
     }
 
@@ -359,7 +366,7 @@ impl Sender {
 
     /// The address of the receiver.
     #[inline]
-    pub fn peer(&self) -> Ipv4Addr {
+    pub fn peer(&self) -> IpAddr {
         match &self.template {
             Template::Roce(template) => template.peer(),
             Template::Tcp(template) => template.peer(),

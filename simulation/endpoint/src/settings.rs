@@ -10,11 +10,12 @@ pub use irn::Irn;
 pub use new_reno::NewReno;
 pub use timely::Timely;
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use core::num::NonZeroU32;
 use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
+use wire::roce::fast_cnp::OptionType;
 use wire::roce::{Psn, QueuePair};
 
 /// The addresses of a host.
@@ -22,8 +23,8 @@ use wire::roce::{Psn, QueuePair};
 pub struct Station {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// Its IP address.
-    pub address: Ipv4Addr,
+    /// Its IP address, whose version is that of all its packets.
+    pub address: IpAddr,
 }
 
 /// A flow, by a number that is unique in the network.
@@ -55,6 +56,19 @@ pub struct HostSettings {
     /// receiver: N of the notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's
     /// (Mellanox's) NICs. Zero answers each marked packet; `None` disables CNPs.
     pub cnp_interval: Option<Interval>,
+    /// Whether it acts on Fast CNPs as on CNPs, and the type of their option. They have IPv6 only.
+    pub fast_cnp: Option<OptionType>,
+    /// Whether the connection manager opens queue pairs (InfiniBand specification volume 1, chapter 12), and the time after
+    /// which it sends a message again that has no answer. `None` opens them at once, without a message. No effect
+    /// with [`Transport::NewReno`]: TCP has none.
+    pub connection_management: Option<Interval>,
+}
+
+impl HostSettings {
+    /// Whether the connection manager opens its queue pairs.
+    pub fn manages_connections(&self) -> bool {
+        self.connection_management.is_some() && !matches!(self.transport, Transport::NewReno(_))
+    }
 }
 
 /// The retransmission of lost packets.
@@ -182,8 +196,8 @@ pub struct Connection {
     /// The UDP source port of its frames, by which switches choose among equal paths. New queue pairs have
     /// [`wire::roce::source_port_of_queue_pairs`].
     pub source_port: u16,
-    /// The address of the far end.
-    pub peer: Ipv4Addr,
+    /// The address of the far end, of the version of the host's own.
+    pub peer: IpAddr,
     /// The priority of its data.
     pub priority: Priority,
     /// The sequence number of the first packet.

@@ -8,9 +8,9 @@ use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
 use wire::{grants, ptp};
 
-/// The most header bytes that a frame carries: the longest acknowledgement, which returns telemetry, has 130. The
-/// payload after them is zero and not stored.
-pub const HEADER_CAPACITY: usize = 136;
+/// The most header bytes that a frame carries: a message of the connection manager over IPv6 has 342. The payload after them
+/// is zero and not stored.
+pub const HEADER_CAPACITY: usize = 342;
 
 /// The flow of a frame, and the serial number of the frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct Buffer {
     length: u32,
     /// The port through which it last entered a switch.
     ingress: PortId,
-    headers_length: u8,
+    headers_length: u16,
     /// Whether it is a MAC control frame.
     is_control: bool,
     headers: [u8; HEADER_CAPACITY],
@@ -143,7 +143,7 @@ impl Books {
         let mut buffer = free.unwrap_or_else(new_buffer);
         let kept = headers.len().min(HEADER_CAPACITY);
         buffer.headers[..kept].copy_from_slice(&headers[..kept]);
-        buffer.headers_length = kept as u8;
+        buffer.headers_length = kept as u16;
         buffer.length = length.0 as u32;
         buffer.is_control = is_control_frame(headers);
         buffer.label = label;
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn no_more_headers_are_kept_than_there_is_room_for() {
-        let frame = FramePool::default().frame(&[5; 300], Bytes(300), None);
+        let frame = FramePool::default().frame(&[5; 400], Bytes(400), None);
         assert_eq!((frame.headers().len(), frame.length()), (HEADER_CAPACITY, Bytes(300)));
     }
 }

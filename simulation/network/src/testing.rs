@@ -62,7 +62,7 @@ pub fn host(number: u8, to: u8) -> NodeSpec {
 pub fn host_settings(number: u8, to: u8) -> HostSettings {
     let mac = |number| MacAddress([2, 0, 0, 1, 0, number]);
     HostSettings {
-        station: Station { mac: mac(number), address: Ipv4Addr::new(10, 0, 0, number) },
+        station: Station { mac: mac(number), address: Ipv4Addr::new(10, 0, 0, number).into() },
         next_hop: mac(to),
         rate: RATE,
         mtu: 1_024,
@@ -72,6 +72,8 @@ pub fn host_settings(number: u8, to: u8) -> HostSettings {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
+        fast_cnp: None,
+        connection_management: None,
     }
 }
 

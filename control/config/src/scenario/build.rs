@@ -204,7 +204,7 @@ fn switches(
         topology,
         network: &written.network,
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
-        max_frame: settings.map(|host| host.data_length(host.mtu)).max().unwrap_or_default(),
+        max_frame: settings.map(|host| host.longest_frame()).max().unwrap_or_default(),
         telemetry: hosts.iter().filter_map(|(wish, _)| *wish).any(HostDecl::wants_telemetry),
         senders: senders(hosts),
         seed: written.run.seed(),
@@ -240,7 +240,7 @@ fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) 
     // Every host has one port.
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
-    let station = Station { mac: port.mac, address: port.address };
+    let station = Station { mac: port.mac, address: written.network.address(port.address) };
     let rate = topology.links[port.link].wish.rate;
     host.settings(station, peer.mac, rate, &written.network)
 }

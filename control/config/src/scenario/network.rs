@@ -1,20 +1,32 @@
 //! `[network]`: settings that all switches and hosts share.
 
-use units::{Priority, PrioritySet};
+use core::net::{IpAddr, Ipv4Addr};
+
+use simulation::topology::{IPV6_BITS, ipv6_of};
+use units::{Interval, Priority, PrioritySet};
 use wire::ip::Dscp;
 
+use super::run::{MOST, SOME};
+use super::words::IpWord;
+use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Shape, table, values};
 use crate::value::Value;
 
 table! {
-    /// Priorities and their code points.
+    /// What all switches and hosts share.
     NetworkDecl {
         /// Priorities that PFC protects at every switch and host; `[]` for none
         lossless: List<Priority>, auto("`[3]`");
         /// Code points that hosts write: `{ 3 = 26 }`, all different
         dscp: CodePoints, auto("8 p + 2 for priorities 1 to 5; 0, 48 and 56 for 0, 6 and 7");
+        /// The version of IP of all packets of hosts
+        ip: At<IpWord>, default(IpWord::V4);
+        /// Whether hosts open each queue pair by messages of the connection manager, before its first data. TCP has none
+        connection_management: At<bool>, default(false);
+        /// After this time without an answer, such a message is sent again
+        connection_timeout: At<Interval>, within(SOME..=MOST), default(CONNECTION_TIMEOUT);
     }
 }
 
@@ -25,11 +37,28 @@ impl NetworkDecl {
         if self.lossless.is_some() { stated } else { stated.with(Priority::from_low_bits(3)) }
     }
 
+    /// The address in packets of the host or port that has `address` in the plan.
+    pub fn address(&self, address: Ipv4Addr) -> IpAddr {
+        match self.ip() {
+            IpWord::V4 => address.into(),
+            IpWord::V6 => ipv6_of(address).into(),
+        }
+    }
+
+    /// The prefix of packets' addresses whose first `bits` bits are those of `prefix` in the plan.
+    pub fn prefix(&self, prefix: Ipv4Addr, bits: u8) -> String {
+        let more = if self.ip() == IpWord::V6 { IPV6_BITS } else { 0 };
+        format!("{}/{}", self.address(prefix), bits + more)
+    }
+
     /// The code point that hosts write for each priority.
     pub fn dscp(&self) -> [Dscp; Priority::COUNT] {
         self.dscp.clone().unwrap_or_default().0
     }
 }
+
+/// As the retransmission timeout of hosts.
+const CONNECTION_TIMEOUT: Interval = Interval(67_108_864);
 
 /// The code point that hosts write for each priority.
 #[derive(Clone, Debug)]

@@ -139,15 +139,15 @@ impl Maker<'_> {
         let neighbour = |port: &Port| {
             let (_, peer) = self.topology.peer(port);
             Node::table([
-                ("address", Node::leaf(peer.address.to_string())),
+                ("address", Node::leaf(self.network.address(peer.address).to_string())),
                 ("mac", Node::leaf(peer.mac.to_string())),
                 ("port", Node::leaf(port.name.as_str())),
             ])
         };
         let route = |entry: &RouteEntry| {
             let peers = entry.ports.iter().map(|port| self.topology.peer(&node.ports[port.index()]).1);
-            let hops = peers.map(|peer| Node::leaf(peer.address.to_string())).collect();
-            let prefix = Node::leaf(format!("{}/{}", entry.prefix, entry.bits));
+            let hops = peers.map(|peer| Node::leaf(self.network.address(peer.address).to_string())).collect();
+            let prefix = Node::leaf(self.network.prefix(entry.prefix, entry.bits));
             Node::table([("prefix", prefix), ("next_hops", Node::array(hops))])
         };
         // A host behind a port of the switch is a neighbour, which implies its route.

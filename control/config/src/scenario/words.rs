@@ -23,6 +23,8 @@ words! {
     }
     /// The capacity that a load is a share of.
     pub(super) enum LoadWord { "hosts" => Hosts, "long" => Long }
+    /// The version of IP.
+    pub(super) enum IpWord { "v4" => V4, "v6" => V6 }
     /// Congestion control of hosts.
     pub(super) enum ControlWord { "none" => None, "dcqcn" => Dcqcn, "timely" => Timely, "hpcc" => Hpcc }
     /// Transport of hosts, which retransmits what is lost.

@@ -6,7 +6,7 @@ use crate::packet::{Answer, Collected};
 use crate::receiver::{Arrival, Outcome};
 use crate::sender::Place;
 use crate::settings::FlowId;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use units::{Bytes, Nanos, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Ecn, IpProtocol};
@@ -14,17 +14,28 @@ use wire::mac_control::Message;
 use wire::roce::bth::Telemetry;
 use wire::roce::direct_int::Content;
 use wire::roce::extended::Aeth;
-use wire::roce::{Head, Opcode, bth, icrc};
+use wire::roce::fast_cnp::Notice;
+use wire::roce::{self, Head, Opcode, bth, icrc};
 use wire::tcp::Flags;
-use wire::{int, ipv4, pfc, tcp, udp};
+use wire::{int, ipv4, ipv6, pfc, tcp, udp};
 
 /// A RoCEv2 packet.
-struct Packet<'a> {
-    source: Ipv4Addr,
+pub(super) struct Packet<'a> {
+    pub source: IpAddr,
     marked: bool,
-    bth: bth::View<&'a [u8]>,
+    pub bth: bth::View<&'a [u8]>,
     /// Bytes between BTH and ICRC.
     payload: u64,
+}
+
+impl<'a> Packet<'a> {
+    /// The packet in a datagram of `length` bytes, whose payload begins with `bth`.
+    #[inline]
+    fn new(source: IpAddr, marked: bool, length: usize, bth: &'a [u8]) -> Option<Self> {
+        let bth = bth::View::parse(bth).ok().filter(|bth| bth.transport_version() == 0)?;
+        let payload = length.checked_sub(udp::HEADER_LEN + bth::HEADER_LEN + icrc::LEN)?;
+        Some(Packet { source, marked, bth, payload: payload as u64 })
+    }
 }
 
 impl Host {
@@ -49,13 +60,25 @@ impl Host {
                 Message::Pause(_) | Message::Other(_) => None,
             };
         }
-        if frame.destination() != self.settings.station.mac || frame.ether_type() != EtherType::IPV4 {
+        if frame.destination() != self.settings.station.mac {
             return None;
         }
-        let Some(packet) = self.read(frame.into_payload(), length) else {
-            return self.take_segment(now, frame.into_payload(), length);
+        let (ether_type, payload) = (frame.ether_type(), frame.into_payload());
+        let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
+        let packet = match ether_type {
+            EtherType::IPV4 => self.read_v4(payload, on_wire),
+            EtherType::IPV6 => self.read_v6(payload, on_wire),
+            _ => return None,
         };
-        let slot = self.table.find(packet.bth.destination_qp())?;
+        let Some(packet) = packet else {
+            return match self.take_segment(now, payload, on_wire) {
+                None => self.take_fast_cnp(now, payload),
+                taken => taken,
+            };
+        };
+        let Some(slot) = self.table.find(packet.bth.destination_qp()) else {
+            return self.take_message(now, &packet);
+        };
         match packet.bth.opcode() {
             Opcode::CNP => self.take_notification(now, slot, &packet),
             Opcode::DIRECT_INT => self.take_direct_int(now, slot, &packet),
@@ -67,20 +90,33 @@ impl Host {
         }
     }
 
-    /// The RoCEv2 packet in an IP packet to this host.
+    /// The RoCEv2 packet in an IPv4 packet to this host.
     #[inline]
-    fn read<'a>(&self, packet: &'a [u8], length: Bytes) -> Option<Packet<'a>> {
+    fn read_v4<'a>(&self, packet: &'a [u8], on_wire: usize) -> Option<Packet<'a>> {
         let head = Head::parse(packet)?;
-        if head.destination() != self.settings.station.address {
+        if self.settings.station.address != IpAddr::V4(head.destination()) {
             return None;
         }
-        let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
         let ip = ipv4::View::parse_head(packet, on_wire).ok()?;
         let udp = udp::View::parse_head(ip.into_payload(), ip.total_len() - ip.header_len()).ok()?;
-        let bth = bth::View::parse(head.into_bth()).ok().filter(|bth| bth.transport_version() == 0)?;
-        let payload = udp.length().checked_sub(udp::HEADER_LEN + bth::HEADER_LEN + icrc::LEN)?;
-        let (source, marked) = (head.source(), ip.ecn() == Ecn::Ce);
-        Some(Packet { source, marked, bth, payload: payload as u64 })
+        let (source, marked) = (IpAddr::V4(head.source()), ip.ecn() == Ecn::Ce);
+        Packet::new(source, marked, udp.length(), head.into_bth())
+    }
+
+    /// The RoCEv2 packet in an IPv6 packet to this host, without extension headers.
+    #[inline]
+    fn read_v6<'a>(&self, packet: &'a [u8], on_wire: usize) -> Option<Packet<'a>> {
+        let ip = ipv6::View::parse_head(packet, on_wire).ok()?;
+        let is_mine = self.settings.station.address == IpAddr::V6(ip.destination());
+        if !is_mine || ip.next_header() != IpProtocol::UDP {
+            return None;
+        }
+        let udp = udp::View::parse_head(ip.into_payload(), ip.total_len() - ipv6::HEADER_LEN).ok()?;
+        if udp.destination_port() != roce::UDP_PORT {
+            return None;
+        }
+        let (source, marked) = (IpAddr::V6(ip.source()), ip.ecn() == Ecn::Ce);
+        Packet::new(source, marked, udp.length(), udp.into_payload())
     }
 
     fn take_pause(&mut self, now: Nanos, message: &pfc::View<&[u8]>) {
@@ -94,6 +130,21 @@ impl Host {
 
     fn take_notification(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
         let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
+        self.counters.cnps_received += 1;
+        sender.on_cnp(now);
+        self.wake(now, slot);
+        Some(())
+    }
+
+    /// Takes a Fast CNP as a CNP for the queue pair that it is about. One for no flow of this host is a stray, and so is any
+    /// if the host does not know them.
+    fn take_fast_cnp(&mut self, now: Nanos, packet: &[u8]) -> Option<()> {
+        let notice = Notice::parse(packet, self.settings.fast_cnp?).ok()?;
+        if self.settings.station.address != IpAddr::V6(notice.sender) {
+            return None;
+        }
+        let slot = *self.destinations.get(&(notice.receiver_qp, IpAddr::V6(notice.receiver)))?;
+        let sender = self.table.sender(slot)?;
         self.counters.cnps_received += 1;
         sender.on_cnp(now);
         self.wake(now, slot);
@@ -137,6 +188,8 @@ impl Host {
     fn finish(&mut self, slot: Slot) {
         let Some(sender) = self.table.sender(slot) else { return };
         let (flow, retransmitted) = (sender.flow, sender.retransmitted);
+        self.destinations.remove(&(sender.remote, sender.peer()));
+        self.manager.forget(flow);
         // A sender in the transmission order keeps its slot until its turn, so that its entry cannot refer to
         // another queue pair.
         if sender.place == Place::None {
@@ -200,15 +253,8 @@ impl Host {
     }
 
     /// Handles a TCP segment. Connections have no handshake, so SYN and RST segments are strays.
-    fn take_segment(&mut self, now: Nanos, packet: &[u8], length: Bytes) -> Option<()> {
-        let on_wire = usize::try_from(length.0).ok()?.checked_sub(ethernet::HEADER_LEN)?;
-        let ip = ipv4::View::parse_head(packet, on_wire).ok()?;
-        let is_mine = ip.destination() == self.settings.station.address;
-        if !is_mine || ip.protocol() != IpProtocol::TCP || ip.is_fragment() {
-            return None;
-        }
-        let (source, segment_len) = (ip.source(), ip.total_len() - ip.header_len());
-        let segment = tcp::View::parse(ip.into_payload()).ok()?;
+    fn take_segment(&mut self, now: Nanos, packet: &[u8], on_wire: usize) -> Option<()> {
+        let (source, segment, segment_len) = self.read_segment(packet, on_wire)?;
         let payload = segment_len.checked_sub(segment.header_len())? as u64;
         let flags = segment.flags();
         if flags.contains(Flags::SYN) || flags.contains(Flags::RST) || !flags.contains(Flags::ACK) {
@@ -237,5 +283,30 @@ impl Host {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The sender, the segment and its length in an IP packet to this host.
+    fn read_segment<'a>(
+        &self,
+        packet: &'a [u8],
+        on_wire: usize,
+    ) -> Option<(IpAddr, tcp::View<&'a [u8]>, usize)> {
+        let (source, destination, protocol, payload, length) = match self.settings.station.address {
+            IpAddr::V4(_) => {
+                let ip = ipv4::View::parse_head(packet, on_wire).ok().filter(|ip| !ip.is_fragment())?;
+                let length = ip.total_len() - ip.header_len();
+                let (source, destination) = (IpAddr::V4(ip.source()), IpAddr::V4(ip.destination()));
+                (source, destination, ip.protocol(), ip.into_payload(), length)
+            }
+            IpAddr::V6(_) => {
+                let ip = ipv6::View::parse_head(packet, on_wire).ok()?;
+                let length = ip.total_len() - ipv6::HEADER_LEN;
+                let (source, destination) = (IpAddr::V6(ip.source()), IpAddr::V6(ip.destination()));
+                (source, destination, ip.next_header(), ip.into_payload(), length)
+            }
+        };
+        let is_mine = destination == self.settings.station.address && protocol == IpProtocol::TCP;
+        let segment = tcp::View::parse(payload).ok().filter(|_| is_mine)?;
+        Some((source, segment, length))
     }
 }

@@ -1,6 +1,8 @@
 //! A station with one port.
 
 mod ingress;
+mod management;
+mod messages;
 mod nic;
 mod table;
 
@@ -9,6 +11,8 @@ use crate::receiver::Receiver;
 use crate::sender::{FlowState, Place, Sender};
 use crate::settings::{Connection, End, FlowId, HostSettings, Transport};
 use core::cmp::Reverse;
+use core::net::IpAddr;
+use management::Manager;
 use nic::Nic;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -67,7 +71,7 @@ pub struct HostCounters {
     pub marked: u64,
     /// CNPs sent.
     pub cnps_sent: u64,
-    /// CNPs received.
+    /// CNPs received, Fast CNPs among them.
     pub cnps_received: u64,
     /// Direct INTs received that a flow uses.
     pub direct_ints_received: u64,
@@ -96,6 +100,10 @@ pub struct Host {
     sending: u32,
     /// The alarms of senders. Entries that no longer match the sender's own alarm are ignored.
     alarms: BinaryHeap<Reverse<(Nanos, Slot)>>,
+    manager: Manager,
+    /// The senders by the queue pair and the address to which their data goes, by which Fast CNPs name them. Empty if
+    /// they have no effect.
+    destinations: BTreeMap<(QueuePair, IpAddr), Slot>,
     events: VecDeque<Event>,
 }
 
@@ -113,6 +121,8 @@ impl Host {
             flows: BTreeMap::new(),
             sending: 0,
             alarms: BinaryHeap::new(),
+            manager: Manager::default(),
+            destinations: BTreeMap::new(),
             events: VecDeque::new(),
             settings,
         }
@@ -130,8 +140,9 @@ impl Host {
         self.table.reserve()
     }
 
-    /// Opens one end of a flow; a sender starts at once. Does nothing if the local queue pair is not reserved
-    /// or the flow already has an end here.
+    /// Opens one end of a flow. A sender starts at once, or when the connection managers of both hosts have agreed
+    /// ([`HostSettings::connection_management`]). Does nothing if the local queue pair is not reserved, the flow already
+    /// has an end here, or the far end has an address of another version of IP.
     pub fn connect(&mut self, now: Nanos, connection: &Connection) {
         self.now = now;
         let Some(slot) = self.table.find(connection.local) else { return };
@@ -139,17 +150,16 @@ impl Host {
         if self.flows.contains_key(&connection.flow) {
             return;
         }
-        let path = Path {
-            station: self.settings.station,
-            next_hop: self.settings.next_hop,
-            peer: connection.peer,
-            remote: connection.remote,
-            source_port: connection.source_port,
-        };
+        let HostSettings { station, next_hop, .. } = *self.settings;
+        let Connection { peer, remote, source_port, .. } = *connection;
+        let Some(path) = Path::new(station, next_hop, peer, remote, source_port) else { return };
         *state = match connection.end {
             End::Sender => {
                 let sender = Sender::new(connection, path, &self.settings, self.sending);
                 self.sending += 1;
+                if self.settings.fast_cnp.is_some() {
+                    self.destinations.insert((remote, peer), slot);
+                }
                 QueuePairState::Sender(Box::new(sender))
             }
             End::Receiver => {
@@ -157,7 +167,13 @@ impl Host {
             }
         };
         self.flows.insert(connection.flow, slot);
-        self.wake(now, slot);
+        match self.settings.manages_connections() {
+            true => {
+                self.manager.open(connection, path, slot);
+                self.send_message(now, connection.flow);
+            }
+            false => self.wake(now, slot),
+        }
     }
 
     /// Stops an endless flow at its sender. The sender sends one more packet, marked as the last. The flow is
@@ -179,6 +195,7 @@ impl Host {
             && let Some(QueuePairState::Receiver(_)) = self.table.state(slot)
         {
             self.flows.remove(&flow);
+            self.manager.forget(flow);
             self.table.release(slot);
         }
     }
@@ -187,6 +204,7 @@ impl Host {
     pub fn egress(&mut self, now: Nanos, out: &mut impl Transmit) {
         self.now = now;
         self.sound_alarms(now);
+        self.repeat_messages(now);
         if self.nic.free_at() > now {
             return;
         }
@@ -197,6 +215,10 @@ impl Host {
                 self.nic.send_control(now, priority, |start, frame| {
                     out.frame(start, frame, Bytes(frame.len() as u64), None);
                 });
+            } else if let Some(frame) = self.nic.pop_management(paused) {
+                let length = Bytes(frame.bytes().len() as u64);
+                let start = self.nic.occupy(now, length);
+                out.frame(start, frame.bytes(), length, None);
             } else if let Some(slot) = self.nic.pop_ready(paused) {
                 self.transmit(now, slot, out);
             } else {
@@ -268,7 +290,7 @@ impl Host {
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
         let alarm = self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm);
-        self.nic.next_start(self.now).min(alarm).max(self.now)
+        self.nic.next_start(self.now).min(alarm).min(self.manager.deadline()).max(self.now)
     }
 
     /// The next event, oldest first.
@@ -288,5 +310,11 @@ impl Host {
     /// The counters.
     pub fn counters(&self) -> HostCounters {
         self.counters
+    }
+
+    /// How many flows Fast CNPs can be about.
+    #[cfg(test)]
+    pub(crate) fn known_destinations(&self) -> usize {
+        self.destinations.len()
     }
 }

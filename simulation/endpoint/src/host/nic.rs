@@ -1,7 +1,7 @@
 //! The port: its link clock, received pauses and transmission order.
 
 use super::table::Slot;
-use crate::packet::ShortFrame;
+use crate::packet::{ManagementFrame, ShortFrame};
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
@@ -19,6 +19,9 @@ pub(super) struct Nic {
     /// Control frames by priority; they precede data.
     control: [VecDeque<ShortFrame>; Priority::COUNT],
     control_waiting: PrioritySet,
+    /// Messages of the connection manager, oldest first; they precede data, and control frames precede them.
+    management: VecDeque<(Priority, ManagementFrame)>,
+    management_waiting: PrioritySet,
     /// The round robin: the queue pairs of each priority that may send now, with their turn numbers.
     ready: [VecDeque<(u64, Slot)>; Priority::COUNT],
     ready_waiting: PrioritySet,
@@ -39,6 +42,8 @@ impl Nic {
             pausing: PrioritySet::EMPTY,
             control: Default::default(),
             control_waiting: PrioritySet::EMPTY,
+            management: VecDeque::new(),
+            management_waiting: PrioritySet::EMPTY,
             ready: Default::default(),
             ready_waiting: PrioritySet::EMPTY,
             turns: 0,
@@ -122,6 +127,23 @@ impl Nic {
         }
     }
 
+    pub fn push_management(&mut self, priority: Priority, frame: ManagementFrame) {
+        self.management.push_back((priority, frame));
+        self.management_waiting = self.management_waiting.with(priority);
+    }
+
+    /// The oldest message of the connection manager whose priority is not in `paused`.
+    #[inline]
+    pub fn pop_management(&mut self, paused: PrioritySet) -> Option<ManagementFrame> {
+        if self.management_waiting.difference(paused).is_empty() {
+            return None;
+        }
+        let first = self.management.iter().position(|(priority, _)| !paused.contains(*priority))?;
+        let (_, frame) = self.management.remove(first)?;
+        self.management_waiting = self.management.iter().map(|(priority, _)| *priority).collect();
+        Some(frame)
+    }
+
     /// Lists a queue pair whose next packet is due at `due`.
     #[inline]
     pub fn list(&mut self, slot: Slot, priority: Priority, due: Nanos, now: Nanos) {
@@ -186,7 +208,8 @@ impl Nic {
     /// The earliest start of a waiting frame, as of `now`; never if nothing waits.
     #[inline]
     pub fn next_start(&self, now: Nanos) -> Nanos {
-        let waiting = self.control_waiting.bits() | self.ready_waiting.bits();
+        let waiting =
+            self.control_waiting.bits() | self.management_waiting.bits() | self.ready_waiting.bits();
         let waiting = PrioritySet::from_bits(waiting);
         let paused = self.paused(now).intersection(waiting);
         let free_at = self.free_at;

@@ -1,38 +1,98 @@
 //! The common part of all frames of a queue pair: addresses, and the headers before those of the transport.
 
 use crate::settings::Station;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn, IpProtocol};
 use wire::roce::{self, QueuePair, cnp};
-use wire::{ipv4, udp};
+use wire::{ipv4, ipv6, udp};
 
-/// TTL of all packets.
+/// TTL or hop limit of all packets.
 const TTL: u8 = 64;
 pub(super) const IP_AT: usize = ethernet::HEADER_LEN;
-pub(super) const UDP_AT: usize = IP_AT + ipv4::MIN_HEADER_LEN;
-pub(super) const BTH_AT: usize = UDP_AT + udp::HEADER_LEN;
+/// The greatest offset of the BTH.
+pub(super) const BTH_AT_MAX: usize = IP_AT + ipv6::HEADER_LEN + udp::HEADER_LEN;
+
+/// The offset behind the IP header of packets from `address`.
+pub(super) const fn behind_ip(address: IpAddr) -> usize {
+    match address {
+        IpAddr::V4(_) => IP_AT + ipv4::MIN_HEADER_LEN,
+        IpAddr::V6(_) => IP_AT + ipv6::HEADER_LEN,
+    }
+}
+
+/// The addresses of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Addresses {
+    V4 { source: Ipv4Addr, destination: Ipv4Addr },
+    V6 { source: Ipv6Addr, destination: Ipv6Addr },
+}
 
 /// The addresses of the frames of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    pub station: Station,
-    pub next_hop: MacAddress,
-    pub peer: Ipv4Addr,
+    station: Station,
+    next_hop: MacAddress,
+    addresses: Addresses,
     pub remote: QueuePair,
-    pub source_port: u16,
+    source_port: u16,
 }
 
 impl Path {
-    /// Writes the headers before the BTH of a packet with `transport` bytes from its BTH on.
-    pub(super) fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8; BTH_AT]) {
-        let (packet, udp_header) = out.split_at_mut(UDP_AT);
+    /// The path to queue pair `remote` of the host with address `peer`; `None` if that is of another version of IP.
+    pub fn new(
+        station: Station,
+        next_hop: MacAddress,
+        peer: IpAddr,
+        remote: QueuePair,
+        source_port: u16,
+    ) -> Option<Self> {
+        let addresses = match (station.address, peer) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
+            _ => return None,
+        };
+        Some(Self { station, next_hop, addresses, remote, source_port })
+    }
+
+    /// The same path to another queue pair.
+    pub fn to(self, remote: QueuePair, source_port: u16) -> Self {
+        Self { remote, source_port, ..self }
+    }
+
+    /// The address of the far end.
+    #[inline]
+    pub fn peer(&self) -> IpAddr {
+        match self.addresses {
+            Addresses::V4 { destination, .. } => IpAddr::V4(destination),
+            Addresses::V6 { destination, .. } => IpAddr::V6(destination),
+        }
+    }
+
+    pub(super) fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// The offset behind the IP header.
+    #[inline]
+    pub(super) fn behind_ip(&self) -> usize {
+        behind_ip(self.station.address)
+    }
+
+    /// The offset of the BTH.
+    #[inline]
+    pub(super) fn bth_at(&self) -> usize {
+        self.behind_ip() + udp::HEADER_LEN
+    }
+
+    /// Writes the headers before the BTH of a packet with `transport` bytes from its BTH on, if there is room.
+    pub(super) fn emit(&self, dscp: Dscp, ecn: Ecn, transport: u16, out: &mut [u8]) {
         let length = udp::HEADER_LEN as u16 + transport;
-        self.emit_packet(dscp, ecn, IpProtocol::UDP, length, packet);
+        self.emit_packet(dscp, ecn, IpProtocol::UDP, length, out);
         let (source_port, destination_port) = (self.source_port, roce::UDP_PORT);
         let udp = udp::Header { source_port, destination_port, length, checksum: 0 };
-        // The rest of the array is as long as its header.
-        let _ = udp.emit(udp_header);
+        // The callers have room for it.
+        let _ = udp.emit(out.get_mut(self.behind_ip()..).unwrap_or_default());
     }
 
     /// Writes Ethernet and IP headers of a packet with `payload` bytes of `protocol`, if there is room.
@@ -44,27 +104,41 @@ impl Path {
         payload: u16,
         out: &mut [u8],
     ) {
-        let Some((ethernet_header, ip_header)) = out.split_at_mut_checked(IP_AT) else { return };
-        let ethernet = ethernet::Header {
-            destination: self.next_hop,
-            source: self.station.mac,
-            ether_type: EtherType::IPV4,
+        let Some((link, packet)) = out.split_at_mut_checked(IP_AT) else { return };
+        let (written, ether_type) = match self.addresses {
+            Addresses::V4 { source, destination } => {
+                let ip = ipv4::Header {
+                    dscp,
+                    ecn,
+                    total_length: ipv4::MIN_HEADER_LEN as u16 + payload,
+                    identification: 0,
+                    dont_fragment: true,
+                    more_fragments: false,
+                    fragment_offset: 0,
+                    ttl: TTL,
+                    protocol,
+                    source,
+                    destination,
+                };
+                (ip.emit(packet), EtherType::IPV4)
+            }
+            Addresses::V6 { source, destination } => {
+                let ip = ipv6::Header {
+                    dscp,
+                    ecn,
+                    flow_label: 0,
+                    payload_length: payload,
+                    next_header: protocol,
+                    hop_limit: TTL,
+                    source,
+                    destination,
+                };
+                (ip.emit(packet), EtherType::IPV6)
+            }
         };
-        let ip = ipv4::Header {
-            dscp,
-            ecn,
-            total_length: ipv4::MIN_HEADER_LEN as u16 + payload,
-            identification: 0,
-            dont_fragment: true,
-            more_fragments: false,
-            fragment_offset: 0,
-            ttl: TTL,
-            protocol,
-            source: self.station.address,
-            destination: self.peer,
-        };
+        let ethernet = ethernet::Header { destination: self.next_hop, source: self.station.mac, ether_type };
         // The callers have room for both.
-        let _ = (ethernet.emit(ethernet_header), ip.emit(ip_header));
+        let _ = (ethernet.emit(link), written);
     }
 
     /// The congestion notification to the sender of the flow (annex A17 of the InfiniBand specification).
@@ -73,10 +147,13 @@ impl Path {
             destination_mac: self.next_hop,
             source_mac: self.station.mac,
             tag: None,
-            addresses: cnp::Addresses::V4 {
-                source: self.station.address,
-                destination: self.peer,
-                identification: 0,
+            addresses: match self.addresses {
+                Addresses::V4 { source, destination } => {
+                    cnp::Addresses::V4 { source, destination, identification: 0 }
+                }
+                Addresses::V6 { source, destination } => {
+                    cnp::Addresses::V6 { source, destination, flow_label: 0 }
+                }
             },
             dscp,
             ecn: Ecn::NotEct,
@@ -98,8 +175,8 @@ pub(crate) struct ShortFrame {
 }
 
 impl ShortFrame {
-    /// The length of the longest one, an acknowledgement that returns telemetry.
-    pub(super) const CAPACITY: usize = 130;
+    /// The length of the longest one, an acknowledgement over IPv6 that returns telemetry.
+    pub(super) const CAPACITY: usize = 150;
 
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()

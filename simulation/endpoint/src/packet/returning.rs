@@ -1,14 +1,12 @@
 //! Acknowledgements of HPCC, which return the telemetry of the acknowledged packet.
 
-use super::path::{BTH_AT, IP_AT, Path, ShortFrame};
-use super::{AETH_AT, Answer};
+use super::Answer;
+use super::path::{IP_AT, Path, ShortFrame};
 use wire::int;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};
 use wire::roce::extended::Aeth;
 use wire::roce::{Opcode, icrc};
-
-const TELEMETRY_AT: usize = AETH_AT + Aeth::LEN;
 
 /// Telemetry as it arrived, in its format.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +40,10 @@ impl ReturningTemplate {
     /// The frame with this answer and its ICRC, after `messages` received messages. The telemetry keeps its format.
     pub fn frame(&self, answer: Answer, messages: u32, telemetry: Collected<'_>) -> ShortFrame {
         let (psn, syndrome, message_sequence_number) = answer.fields(messages);
-        let end = TELEMETRY_AT + telemetry.bytes.len();
+        let bth_at = self.path.bth_at();
+        let aeth_at = bth_at + bth::HEADER_LEN;
+        let telemetry_at = aeth_at + Aeth::LEN;
+        let end = telemetry_at + telemetry.bytes.len();
         let padding = telemetry.bytes.len().wrapping_neg() & 3;
         let length = end + padding + icrc::LEN;
         let header = bth::Header {
@@ -52,13 +53,11 @@ impl ReturningTemplate {
             ..bth::Header::new(Opcode::RC_ACKNOWLEDGE, self.path.remote)
         };
         let mut bytes = [0; ShortFrame::CAPACITY];
-        if let Some(headers) = bytes.first_chunk_mut() {
-            self.path.emit(self.dscp, Ecn::NotEct, (length - BTH_AT) as u16, headers);
-        }
-        bytes[TELEMETRY_AT..end].copy_from_slice(telemetry.bytes);
+        self.path.emit(self.dscp, Ecn::NotEct, (length - bth_at) as u16, &mut bytes);
+        bytes[telemetry_at..end].copy_from_slice(telemetry.bytes);
         // The headers fit, and this packet has a defined ICRC.
-        let _ = header.emit(&mut bytes[BTH_AT..]);
-        let _ = Aeth { syndrome, message_sequence_number }.emit(&mut bytes[AETH_AT..]);
+        let _ = header.emit(&mut bytes[bth_at..]);
+        let _ = Aeth { syndrome, message_sequence_number }.emit(&mut bytes[aeth_at..]);
         let _ = icrc::fill(&mut bytes[IP_AT..length]);
         ShortFrame { bytes, length: length as u8 }
     }
@@ -79,7 +78,7 @@ mod tests {
             let frame = template.frame(Answer::Acknowledge(Psn::from_low_bits(9)), 1, collected);
             assert_eq!(frame.bytes().len(), length);
             assert_eq!(icrc::verify(&frame.bytes()[IP_AT..]), Ok(true));
-            let bth = bth::View::parse(&frame.bytes()[BTH_AT..]).unwrap();
+            let bth = bth::View::parse(&frame.bytes()[42..]).unwrap();
             assert_eq!((bth.telemetry(), bth.psn().number()), (Telemetry::Returned(format), 9));
             assert_eq!(bth.pad_count(), 2);
             assert!(Aeth::parse(bth.payload()).unwrap().is_positive());

@@ -5,16 +5,17 @@
 //! are zero. There are no options, so no window scaling or timestamps. The advertised window is the largest
 //! without scaling; the sender ignores it.
 
-use super::path::{Path, ShortFrame, UDP_AT};
-use core::net::Ipv4Addr;
+use super::path::{Addresses, BTH_AT_MAX, Path, ShortFrame};
+use core::net::IpAddr;
 use units::Bytes;
 use wire::ethernet::MIN_FRAME_LEN;
 use wire::ip::{Dscp, Ecn, IpProtocol};
 use wire::roce::{Psn, QueuePair};
 use wire::tcp::{self, Flags, SequenceNumber};
+use wire::udp;
 
-const TCP_AT: usize = UDP_AT;
-const HEADERS: usize = TCP_AT + tcp::MIN_HEADER_LEN;
+/// Bytes of all headers, over IPv6 at most.
+const HEADERS_MAX: usize = BTH_AT_MAX - udp::HEADER_LEN + tcp::MIN_HEADER_LEN;
 
 /// The port of a queue pair: the low 16 bits of its number.
 #[inline]
@@ -28,18 +29,17 @@ const fn first_sequence(first_psn: Psn) -> SequenceNumber {
     SequenceNumber(first_psn.number() << 8)
 }
 
-/// The stored length, without FCS, of a segment with `payload` bytes.
+/// The stored length, without FCS, of a segment with `payload` bytes, whose IP header ends at `behind_ip`.
 #[inline]
-pub(crate) const fn data_length(payload: u16) -> Bytes {
-    let length = HEADERS as u64 + payload as u64;
+pub(crate) const fn data_length(behind_ip: usize, payload: u16) -> Bytes {
+    let length = (behind_ip + tcp::MIN_HEADER_LEN) as u64 + payload as u64;
     Bytes(if length < MIN_FRAME_LEN as u64 { MIN_FRAME_LEN as u64 } else { length })
 }
 
 /// The constant fields of segments.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
-    source: Ipv4Addr,
-    destination: Ipv4Addr,
+    addresses: Addresses,
     source_port: u16,
     destination_port: u16,
 }
@@ -47,8 +47,7 @@ struct Ends {
 impl Ends {
     fn new(path: &Path, local: QueuePair) -> Self {
         Self {
-            source: path.station.address,
-            destination: path.peer,
+            addresses: path.addresses(),
             source_port: port_of(local),
             destination_port: port_of(path.remote),
         }
@@ -73,7 +72,11 @@ impl Ends {
             checksum: 0,
             urgent: 0,
         };
-        header.checked_ipv4(self.source, self.destination, tcp::MIN_HEADER_LEN as u16 + payload)
+        let length = tcp::MIN_HEADER_LEN as u16 + payload;
+        match self.addresses {
+            Addresses::V4 { source, destination } => header.checked_ipv4(source, destination, length),
+            Addresses::V6 { source, destination } => header.checked_ipv6(source, destination, length),
+        }
     }
 }
 
@@ -86,7 +89,7 @@ pub(crate) struct SegmentTemplate {
     first: SequenceNumber,
     /// The payload of the last segment.
     payload: u16,
-    bytes: [u8; HEADERS],
+    bytes: [u8; HEADERS_MAX],
 }
 
 impl SegmentTemplate {
@@ -94,7 +97,7 @@ impl SegmentTemplate {
     /// `first_psn`.
     pub fn new(path: Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
         let (ends, first) = (Ends::new(&path, local), first_sequence(first_psn));
-        let mut template = Self { ends, path, dscp, first, payload: 0, bytes: [0; HEADERS] };
+        let mut template = Self { ends, path, dscp, first, payload: 0, bytes: [0; HEADERS_MAX] };
         template.emit_path(0);
         template
     }
@@ -109,14 +112,14 @@ impl SegmentTemplate {
         let header =
             self.ends.header(self.first.advanced_by(offset), SequenceNumber::default(), flags, payload);
         // The header fits.
-        let _ = header.emit(self.bytes.get_mut(TCP_AT..).unwrap_or_default());
-        data_length(payload)
+        let _ = header.emit(self.bytes.get_mut(self.path.behind_ip()..).unwrap_or_default());
+        data_length(self.path.behind_ip(), payload)
     }
 
     fn emit_path(&mut self, payload: u16) {
         self.payload = payload;
         let length = tcp::MIN_HEADER_LEN as u16 + payload;
-        self.path.emit_packet(self.dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut self.bytes[..TCP_AT]);
+        self.path.emit_packet(self.dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut self.bytes);
     }
 
     /// The number of message bytes before `acknowledgement`, with FIN as one more; `near` is a value close to
@@ -127,8 +130,8 @@ impl SegmentTemplate {
     }
 
     #[inline]
-    pub fn peer(&self) -> Ipv4Addr {
-        self.path.peer
+    pub fn peer(&self) -> IpAddr {
+        self.path.peer()
     }
 
     /// The port of the far end.
@@ -139,7 +142,7 @@ impl SegmentTemplate {
 
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.get(..self.path.behind_ip() + tcp::MIN_HEADER_LEN).unwrap_or_default()
     }
 }
 
@@ -148,17 +151,19 @@ impl SegmentTemplate {
 pub(crate) struct AckSegmentTemplate {
     ends: Ends,
     first: SequenceNumber,
-    /// Ethernet and IP headers.
-    packet: [u8; TCP_AT],
+    /// A frame with Ethernet and IP headers.
+    frame: ShortFrame,
+    /// Where its TCP header begins.
+    tcp_at: usize,
 }
 
 impl AckSegmentTemplate {
     /// Like [`SegmentTemplate::new`], for the far end.
     pub fn new(path: &Path, local: QueuePair, first_psn: Psn, dscp: Dscp) -> Self {
-        let mut packet = [0; TCP_AT];
-        let length = tcp::MIN_HEADER_LEN as u16;
-        path.emit_packet(dscp, Ecn::NotEct, IpProtocol::TCP, length, &mut packet);
-        Self { ends: Ends::new(path, local), first: first_sequence(first_psn), packet }
+        let (mut bytes, tcp_at) = ([0; ShortFrame::CAPACITY], path.behind_ip());
+        path.emit_packet(dscp, Ecn::NotEct, IpProtocol::TCP, tcp::MIN_HEADER_LEN as u16, &mut bytes);
+        let frame = ShortFrame { bytes, length: data_length(tcp_at, 0).0 as u8 };
+        Self { ends: Ends::new(path, local), first: first_sequence(first_psn), frame, tcp_at }
     }
 
     /// The frame that acknowledges everything before byte `before` of the message, with FIN as one more.
@@ -166,11 +171,10 @@ impl AckSegmentTemplate {
     pub fn frame(&self, before: u64) -> ShortFrame {
         let acknowledgement = self.first.advanced_by(before);
         let header = self.ends.header(SequenceNumber::default(), acknowledgement, Flags::ACK, 0);
-        let mut bytes = [0; ShortFrame::CAPACITY];
-        bytes[..TCP_AT].copy_from_slice(&self.packet);
+        let mut frame = self.frame;
         // The header fits.
-        let _ = header.emit(&mut bytes[TCP_AT..]);
-        ShortFrame { bytes, length: HEADERS.max(MIN_FRAME_LEN) as u8 }
+        let _ = header.emit(&mut frame.bytes[self.tcp_at..]);
+        frame
     }
 
     /// The offset of `sequence` in the message; `near` is an offset close to it.
@@ -189,10 +193,11 @@ impl AckSegmentTemplate {
 #[cfg(test)]
 mod tests {
     use super::super::path::IP_AT;
-    use super::super::tests::path;
+    use super::super::tests::{path, path_v6};
     use super::*;
+    use wire::checksum::Sum;
     use wire::ethernet::HEADER_LEN;
-    use wire::ipv4;
+    use wire::{ipv4, ipv6};
 
     const LOCAL: QueuePair = QueuePair::from_low_bits(0x10_0042);
     const FIRST: Psn = Psn::from_low_bits(0xff_ffff);
@@ -210,11 +215,25 @@ mod tests {
             assert!(ip.verify_checksum());
             assert_eq!((ip.protocol(), ip.ecn()), (IpProtocol::TCP, Ecn::NotEct));
             assert_eq!(ip.total_len(), 40 + usize::from(payload));
-            let tcp = tcp::View::parse(&template.bytes()[TCP_AT..]).unwrap();
+            let tcp = tcp::View::parse(&template.bytes()[34..]).unwrap();
             assert!(tcp.verify_checksum_ipv4(ip.source(), ip.destination(), 20 + payload));
             assert_eq!((tcp.source_port(), tcp.destination_port()), (0x42, 0x3456));
             assert_eq!(tcp.sequence().0, 0xffff_ff00_u32.wrapping_add(offset as u32));
             assert_eq!(tcp.flags(), if last { Flags(0x11) } else { Flags(0x10) });
+        }
+    }
+
+    #[test]
+    fn over_ipv6_a_segment_and_its_acknowledgement_have_valid_checksums() {
+        let mut template = SegmentTemplate::new(path_v6(), LOCAL, FIRST, Dscp::from_low_bits(8));
+        assert_eq!(template.write(0, 1_460, true), Bytes(74 + 1_460));
+        let acks = AckSegmentTemplate::new(&path_v6(), LOCAL, FIRST, Dscp::from_low_bits(8));
+        for (bytes, payload) in [(template.bytes(), 1_460), (acks.frame(7).bytes(), 0)] {
+            assert_eq!(bytes.len(), 74);
+            let ip = ipv6::View::parse_head(&bytes[HEADER_LEN..], usize::MAX).unwrap();
+            assert_eq!((ip.total_len(), ip.next_header()), (60 + payload, IpProtocol::TCP));
+            let sum = Sum::pseudo_ipv6(ip.source(), ip.destination(), IpProtocol::TCP, 20 + payload as u32);
+            assert_eq!(sum.bytes(&bytes[54..]).folded(), 0xffff);
         }
     }
 

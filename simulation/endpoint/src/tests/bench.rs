@@ -2,16 +2,15 @@
 
 use crate::*;
 use core::cmp::Reverse;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
-use wire::int;
-use wire::ip::Dscp;
-use wire::pfc;
+use wire::ip::{Dscp, Ecn};
 use wire::roce::{Opcode, Psn, bth, source_port_of_queue_pairs};
+use wire::{int, ipv4, ipv6, pfc};
 
 pub const P0: Priority = Priority::from_low_bits(0);
 pub const P3: Priority = Priority::from_low_bits(3);
@@ -42,7 +41,8 @@ pub struct Sent {
 
 impl Sent {
     pub fn bth(&self) -> bth::View<&[u8]> {
-        bth::View::parse(&self.headers[42..]).unwrap()
+        let at = if self.headers[12..14] == [0x86, 0xdd] { 62 } else { 42 };
+        bth::View::parse(&self.headers[at..]).unwrap()
     }
 
     pub fn is_data(&self) -> bool {
@@ -67,8 +67,15 @@ impl Transmit for Collect<'_> {
 }
 
 pub fn station(host: usize) -> Station {
-    let number = host as u8 + 1;
-    Station { mac: MacAddress([2, 0, 0, 0, 0, number]), address: Ipv4Addr::new(10, 0, 0, number) }
+    Station { mac: MacAddress([2, 0, 0, 0, 0, host as u8 + 1]), address: v4(host).into() }
+}
+
+pub fn v4(host: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host as u8 + 1)
+}
+
+pub fn v6(host: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, host as u16 + 1)
 }
 
 pub fn settings(host: usize) -> HostSettings {
@@ -86,6 +93,8 @@ pub fn settings(host: usize) -> HostSettings {
         }),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
+        fast_cnp: None,
+        connection_management: None,
     }
 }
 
@@ -133,7 +142,7 @@ impl Bench {
                 local: pairs[host],
                 remote: pairs[1 - host],
                 source_port: source_port_of_queue_pairs(pairs[host], pairs[1 - host]),
-                peer: station(1 - host).address,
+                peer: self.hosts[1 - host].settings().station.address,
                 priority,
                 first_psn: Psn::from_low_bits(first_psn),
                 length,
@@ -207,9 +216,12 @@ impl Bench {
                     at += by;
                     int::stamp(&mut headers[54..], int::Format::Five, int::HopNumber::from_low_bits(1), hop);
                 }
-                Fate::Marked => wire::ipv4::View::parse_head(&mut headers[14..], usize::MAX)
-                    .unwrap()
-                    .set_ecn(wire::ip::Ecn::Ce),
+                Fate::Marked if headers[12] == 0x86 => {
+                    ipv6::View::parse_head(&mut headers[14..], usize::MAX).unwrap().set_ecn(Ecn::Ce);
+                }
+                Fate::Marked => {
+                    ipv4::View::parse_head(&mut headers[14..], usize::MAX).unwrap().set_ecn(Ecn::Ce);
+                }
             }
             self.in_flight.insert(self.order, headers);
             self.arrivals.push(Reverse((at, self.order, 1 - sent.from, sent.length.0 as usize)));

@@ -33,7 +33,7 @@ fn tell(bench: &mut Bench, source: Ipv4Addr, destination_qp: QueuePair) {
             destination_mac: station(0).mac,
             source_mac: station(1).mac,
             tag: None,
-            addresses: cnp::Addresses::V4 { source, destination: station(0).address, identification: 0 },
+            addresses: cnp::Addresses::V4 { source, destination: v4(0), identification: 0 },
             dscp: Dscp::DEFAULT,
             ecn: Ecn::Ect0,
             ttl: 64,
@@ -59,7 +59,7 @@ fn a_forged_direct_int_needs_the_address_of_the_peer_and_lets_go_after_a_round_t
     tell(&mut bench, STRANGER, pair);
     let counters = bench.hosts[0].counters();
     assert_eq!((counters.direct_ints_received, counters.strays, rate(&bench, flow)), (0, 20, RATE));
-    tell(&mut bench, station(1).address, pair);
+    tell(&mut bench, v4(1), pair);
     assert_eq!(bench.hosts[0].counters().direct_ints_received, 20);
     assert_eq!(rate(&bench, flow), LEAST, "it slows the flow, to no less");
     bench.run_until(bench.now + ROUND_TRIP + Interval(20_000));
@@ -69,7 +69,7 @@ fn a_forged_direct_int_needs_the_address_of_the_peer_and_lets_go_after_a_round_t
 #[test]
 fn a_host_without_a_near_loop_ignores_direct_int() {
     let (mut bench, flow, pair) = sending(None);
-    tell(&mut bench, station(1).address, pair);
+    tell(&mut bench, v4(1), pair);
     let counters = bench.hosts[0].counters();
     assert_eq!((counters.direct_ints_received, counters.strays, rate(&bench, flow)), (0, 20, RATE));
 }
@@ -77,7 +77,7 @@ fn a_host_without_a_near_loop_ignores_direct_int() {
 #[test]
 fn one_that_is_cut_short_or_malformed_is_a_stray() {
     let (mut bench, _, pair) = sending(Some(Interval(5_000)));
-    tell(&mut bench, station(1).address, pair);
+    tell(&mut bench, v4(1), pair);
     let before = bench.hosts[0].counters();
     let mut bytes = [0; 100];
     bytes[..6].copy_from_slice(&station(0).mac.0);

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | a host | 10.site.rack.host: sites from 1, the racks (switches with hosts) of each from 0, hosts from 1 |
 //! | an end of a link at a switch | 172.16.0.0/12, two for each link |
+//! | either of them over IPv6 | fd00::/96 and that address |
 //! | the MAC of a host | 02:00 and its address |
 //! | the MAC of a port of a switch | 02:01, two bytes of the node's number, two of the port's |
 
 use super::plan::{Plan, PlanError, Role};
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use wire::ethernet::MacAddress;
 
@@ -66,6 +67,15 @@ pub(super) fn of_link(link: usize, end: usize) -> Ipv4Addr {
     const FIRST: u32 = u32::from_be_bytes([172, 16, 0, 0]);
     Ipv4Addr::from(FIRST + (2 * link + end) as u32)
 }
+
+/// The IPv6 address of the host or port with this IPv4 address. A prefix has [`IPV6_BITS`] more bits.
+pub fn ipv6_of(address: Ipv4Addr) -> Ipv6Addr {
+    const PREFIX: u128 = 0xfd00 << 112;
+    Ipv6Addr::from(PREFIX | u128::from(u32::from(address)))
+}
+
+/// The bits of an IPv6 address before the IPv4 address.
+pub const IPV6_BITS: u8 = 96;
 
 /// The MAC address of the host with that address.
 pub(super) fn host_mac(address: Ipv4Addr) -> MacAddress {

@@ -1,0 +1,51 @@
+//! Messages of the connection manager into and out of a host.
+
+use super::Host;
+use super::ingress::Packet;
+use crate::packet::ManagementFrame;
+use crate::settings::FlowId;
+use units::Nanos;
+use wire::roce::cm;
+
+impl Host {
+    /// Handles a message of the connection manager. One that belongs to no connection here is a stray.
+    pub(super) fn take_message(&mut self, now: Nanos, packet: &Packet<'_>) -> Option<()> {
+        let datagram = cm::View::in_packet(&packet.bth)?;
+        let flow = FlowId(u32::try_from(datagram.transaction_id()).ok()?);
+        let handshake = self.manager.handshake(flow)?;
+        if handshake.path.peer() != packet.source {
+            return None;
+        }
+        let answers = handshake.take(&datagram.message())?;
+        let (slot, is_open) = (handshake.slot, handshake.is_established());
+        if answers {
+            self.send_message(now, flow);
+        }
+        if is_open && let Some(sender) = self.table.sender(slot) {
+            sender.is_open = true;
+            self.wake(now, slot);
+        }
+        Some(())
+    }
+
+    /// Sends the message of a connection's state, if it has one.
+    pub(super) fn send_message(&mut self, now: Nanos, flow: FlowId) {
+        let Some(handshake) = self.manager.handshake(flow) else { return };
+        let Some(message) = handshake.message() else { return };
+        let priority = self.settings.control_priority.unwrap_or(handshake.connection.priority);
+        let dscp = self.settings.dscp[priority.index()];
+        let frame = ManagementFrame::new(&handshake.path, dscp, u64::from(flow.0), &message);
+        self.nic.push_management(priority, frame);
+        if let Some(timeout) = self.settings.connection_management {
+            self.manager.set_alarm(now, flow, timeout);
+        }
+    }
+
+    /// Sends the messages again whose answers are late.
+    pub(super) fn repeat_messages(&mut self, now: Nanos) {
+        while let Some(flow) = self.manager.pop_late(now) {
+            self.counters.timeouts += 1;
+            self.send_message(now, flow);
+        }
+    }
+}
