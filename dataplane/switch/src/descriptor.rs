@@ -10,9 +10,9 @@
 
 use core::net::IpAddr;
 use units::{Bytes, Priority};
-use wire::ethernet::{self, EtherType};
+use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn};
-use wire::{ipv4, ipv6, vlan};
+use wire::{grants, ipv4, ipv6, ptp, vlan};
 
 /// The network layer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,11 +118,29 @@ impl Descriptor {
         }
     }
 
+    /// Whether the frame, with these `headers`, is between the two ends of its link, and never forwarded: MAC control,
+    /// grants, or gPTP.
+    #[inline(always)]
+    pub fn is_control(&self, headers: &[u8]) -> bool {
+        match self.ether_type {
+            EtherType::MAC_CONTROL => true,
+            // Behind a VLAN tag it is still never forwarded.
+            grants::ETHER_TYPE => is_for(grants::DESTINATION, headers),
+            EtherType::PTP => is_for(ptp::DESTINATION, headers),
+            _ => false,
+        }
+    }
+
     /// The offset of the IP header if its transport understands ECN; zero otherwise.
     #[inline]
     pub fn markable_ip_offset(&self) -> u8 {
         if self.ecn().is_capable() { self.payload_offset } else { 0 }
     }
+}
+
+#[inline]
+fn is_for(address: MacAddress, headers: &[u8]) -> bool {
+    ethernet::View::parse(headers).is_ok_and(|it| it.destination() == address)
 }
 
 #[cfg(test)]

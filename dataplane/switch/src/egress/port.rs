@@ -335,6 +335,12 @@ impl EgressPort {
         })
     }
 
+    /// Whether it does more than to send frames when they are due: its watchdog or its thresholds act, or notifications
+    /// wait.
+    pub fn acts(&self) -> bool {
+        self.watchdog.is_on() || !self.adapting.is_empty() || !self.notifications.is_empty()
+    }
+
     /// The queues whose ECN thresholds move.
     #[inline]
     pub fn adapting(&self) -> QueueSet {
@@ -365,7 +371,7 @@ impl EgressPort {
 
     /// As [`EgressPort::serve`], but calls `stamp` for each frame before it leaves, with its start, the bytes sent
     /// before it in this turn, and the bytes that it leaves in its queue.
-    #[inline]
+    #[inline(never)]
     fn serve_turn<F: Frame>(
         &mut self,
         now: Nanos,

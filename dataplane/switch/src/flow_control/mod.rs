@@ -109,6 +109,11 @@ impl Scheme {
         }
     }
 
+    /// Whether it has deadlines or messages of its own.
+    pub fn acts(&self) -> bool {
+        !matches!(self, Self::Pfc)
+    }
+
     /// Whether it sleeps until data comes in, and needs [`Scheme::wake`].
     #[inline]
     pub fn wakes(&self) -> bool {

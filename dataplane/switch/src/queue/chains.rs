@@ -67,7 +67,31 @@ impl<T> Chains<T> {
         let place = chain.tail_offset as usize % SEGMENT;
         chain.tail_offset += 1;
         chain.length += 1;
-        self.segments[chain.tail as usize][place] = Some(item);
+        // The slot is empty, so there is nothing to drop.
+        core::mem::forget(self.segments[chain.tail as usize][place].replace(item));
+    }
+
+    /// Adds the items that `next` gives at the end of `chain`, which has had items before.
+    #[inline(always)]
+    pub fn push_while(&mut self, chain: &mut Chain, mut next: impl FnMut() -> Option<T>) {
+        let mut slots = self.segments[chain.tail as usize][chain.tail_offset as usize..].iter_mut();
+        let mut pushed = 0;
+        while let Some(item) = next() {
+            let slot = match slots.next() {
+                Some(slot) => slot,
+                None => {
+                    self.extend(chain);
+                    let [first, rest @ ..] = &mut self.segments[chain.tail as usize];
+                    slots = rest.iter_mut();
+                    first
+                }
+            };
+            // The slot is empty, so there is nothing to drop.
+            core::mem::forget(slot.replace(item));
+            pushed += 1;
+        }
+        chain.tail_offset = (SEGMENT - slots.len()) as u32;
+        chain.length += pushed;
     }
 
     /// Adds a segment at the end of `chain`.
@@ -182,14 +206,14 @@ impl<T> Chains<T> {
         while chain.length > end {
             let waiting = &mut self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT..];
             let neighbours = waiting.len().min(chain.length - end);
-            let mut taken = 0;
-            for slot in &mut waiting[..neighbours] {
+            let mut slots = waiting[..neighbours].iter_mut();
+            while let Some(slot) = slots.next() {
                 if !take(slot) {
+                    let taken = neighbours - slots.len() - 1;
                     return self.leave(chain, taken);
                 }
-                taken += 1;
             }
-            self.leave(chain, taken);
+            self.leave(chain, neighbours);
         }
     }
 
@@ -225,6 +249,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push(usize),
+        PushWhile(usize),
         PushFront(usize),
         Pop(usize),
         PopWhile(usize),
@@ -234,6 +259,7 @@ mod tests {
         let few = 0..3 * SEGMENT;
         prop_oneof![
             few.clone().prop_map(Step::Push),
+            few.clone().prop_map(Step::PushWhile),
             few.clone().prop_map(Step::PushFront),
             few.clone().prop_map(Step::Pop),
             few.prop_map(Step::PopWhile),
@@ -255,6 +281,14 @@ mod tests {
                     chains.push(chain, number);
                     model.push_back(number);
                 }),
+                Step::PushWhile(items) => {
+                    let mut items = numbers.take(items + 1);
+                    items.next().into_iter().for_each(|first| {
+                        chains.push(chain, first);
+                        model.push_back(first);
+                    });
+                    chains.push_while(chain, || items.next().inspect(|number| model.push_back(*number)));
+                }
                 Step::PushFront(items) => {
                     let items: Vec<_> = numbers.take(items.min(chains.room_in_front(chain))).collect();
                     items.iter().rev().for_each(|number| model.push_front(*number));

@@ -130,6 +130,12 @@ impl<F: Frame> Store<F> {
         self.whole.push(&mut lent.0, queued);
     }
 
+    /// As [`Store::push_of_run`], for the frames that `next` gives. The run has begun already.
+    #[inline(always)]
+    pub fn push_run(&mut self, lent: &mut Lent, next: impl FnMut() -> Option<Queued<F>>) {
+        self.whole.push_while(&mut lent.0, next);
+    }
+
     /// Returns the lent frames to `fifo`, with `frames` more.
     #[inline]
     pub fn end_run(&mut self, fifo: &mut Fifo, lent: Lent, frames: u64) {

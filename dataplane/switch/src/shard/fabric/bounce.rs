@@ -1,7 +1,7 @@
 //! The remap of frames that bounce.
 
 use super::Fabric;
-use super::ingress::Decision;
+use super::arrival::Decision;
 use crate::descriptor::Descriptor;
 use crate::forwarding::{Bounces, Verdict};
 use crate::frame::Frame;
@@ -16,7 +16,7 @@ impl<F: Frame> Fabric<F> {
         bounces: &Bounces,
         decision: Decision,
         descriptor: &Descriptor,
-        frame: &mut F,
+        headers: &mut [u8],
     ) -> Decision {
         let (priority, verdict, queue) = decision;
         let egress = match verdict {
@@ -25,7 +25,7 @@ impl<F: Frame> Fabric<F> {
             Verdict::Flood | Verdict::Consume(_) | Verdict::Drop(_) => return decision,
         };
         let counters = &mut self.ingress[port.index()].bounces;
-        let (group, isolated) = bounces.remap(egress, priority, descriptor, frame.headers_mut(), counters);
+        let (group, isolated) = bounces.remap(egress, priority, descriptor, headers, counters);
         (group, verdict, if isolated == priority { queue } else { isolated.into() })
     }
 }

@@ -13,13 +13,14 @@ use wire::{ethernet, pfc};
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.changed.insert(port);
-        self.call_scheme(now, port);
-        self.watch(now, port, program);
-        self.adapt(now, port, program);
+        let is_equipped = self.equipped.contains(port);
+        if is_equipped {
+            self.act(now, port, program);
+        }
         self.send_pauses(now, port, out);
-        self.send_grants(now, port, out);
-        self.send_link_delay(now, port, out);
-        self.run_senders(now, port, program, out);
+        if is_equipped {
+            self.speak(now, port, program, out);
+        }
         while out.room() > 0 {
             let Some(turn) = self.egress[port.index()].next_turn(now, &self.store) else { break };
             if !self.serve(now, port, turn, out) {
@@ -33,6 +34,22 @@ impl<F: Frame> Fabric<F> {
         self.publish();
         // A frame that just left may have ended a pause: send its XON now rather than in another call.
         self.send_pauses(now, port, out);
+    }
+
+    /// Lets the flow control, the watchdog and the ECN thresholds of an equipped port act.
+    #[inline(never)]
+    fn act(&mut self, now: Nanos, port: PortId, program: &Program) {
+        self.call_scheme(now, port);
+        self.watch(now, port, program);
+        self.adapt(now, port, program);
+    }
+
+    /// Sends what an equipped port has to say to the other end of its link, and notifications to senders.
+    #[inline(never)]
+    fn speak(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
+        self.send_grants(now, port, out);
+        self.send_link_delay(now, port, out);
+        self.run_senders(now, port, program, out);
     }
 
     /// Moves the ECN thresholds of `port` that are due.

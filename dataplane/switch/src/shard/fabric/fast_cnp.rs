@@ -6,17 +6,17 @@ use crate::descriptor::{Descriptor, Network};
 use crate::frame::Frame;
 use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
-use units::{Nanos, PortId};
+use units::{Bytes, Nanos, PortId};
 use wire::roce::fast_cnp;
 
 /// Whether a frame can be a Fast CNP. Extension headers are rare, so the rest is looked at out of line.
 #[inline]
-pub(super) fn is_fast_cnp(descriptor: &Descriptor, headers: &[u8]) -> bool {
+pub(super) fn is_fast_cnp(descriptor: Descriptor, headers: &[u8]) -> bool {
     descriptor.network == Network::Ipv6 && is_candidate(descriptor, headers)
 }
 
 #[inline(never)]
-fn is_candidate(descriptor: &Descriptor, headers: &[u8]) -> bool {
+fn is_candidate(descriptor: Descriptor, headers: &[u8]) -> bool {
     headers.get(usize::from(descriptor.payload_offset)..).is_some_and(fast_cnp::is_candidate)
 }
 
@@ -28,19 +28,20 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         settings: &PortSettings,
-        descriptor: &Descriptor,
-        frame: &F,
+        descriptor: Descriptor,
+        headers: &[u8],
+        length: Bytes,
     ) -> Passage {
         let accepts = settings.fast_cnp.as_ref().is_some_and(|it| it.accept);
         let Some(senders) = self.senders[port.index()].as_mut().filter(|_| accepts) else {
-            self.refuse(port, settings, DropReason::ForeignFastCnp, frame.length());
+            self.refuse(port, settings, DropReason::ForeignFastCnp, length);
             return Passage::Consumed;
         };
-        let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
+        let packet = headers.get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
         if senders.receive_fast_cnp(now, packet) {
             return Passage::Forwarded;
         }
-        self.ingress[port.index()].counters.consumed[Consumed::FastCnp.index()].count(frame.length());
+        self.ingress[port.index()].counters.consumed[Consumed::FastCnp.index()].count(length);
         Passage::Consumed
     }
 }

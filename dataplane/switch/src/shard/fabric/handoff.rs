@@ -49,6 +49,8 @@ impl<F: Frame> Fabric<F> {
                 Cargo::Frame(queued) => self.accept_frame(now, queued),
                 Cargo::Notification(notification) => {
                     self.changed.insert(egress);
+                    // The other shard may follow an older program, in which a port here keeps flows.
+                    self.equipped.insert(egress);
                     // A lost notification does no harm.
                     let _ = self.egress[egress.index()].notifications.push(notification);
                 }

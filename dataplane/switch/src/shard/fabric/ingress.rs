@@ -1,19 +1,20 @@
 //! From the wire into a queue: parse, classify, forward, admit, charge, enqueue.
 
 use super::Fabric;
+use super::arrival::{Arrival, Decided, Decision, Entrance, Next};
+use super::run::{Run, Way};
 use crate::congestion::senders::Passage;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
-use crate::ingress::IngressPort;
 use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
-use crate::queue::{Charge, Lent, Queued};
+use crate::queue::{Charge, Queued};
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Cells, Nanos, PauseQuanta, PortId, Priority, QueueId};
+use units::{Bytes, Nanos, PauseQuanta, PortId, Priority, QueueId};
 use wire::ethernet::{self, EtherType, MacAddress};
+use wire::grants;
 use wire::mac_control::Message;
-use wire::{grants, ptp};
 
 impl<F: Frame> Fabric<F> {
     /// Takes the frames of `burst`, which came in through `port`. `forward` returns the egress port of a frame and
@@ -30,58 +31,45 @@ impl<F: Frame> Fabric<F> {
         forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) {
         self.read_other_shards();
-        if program.keeps_flows() {
+        let entrance = self.entrance(now, port, program);
+        if entrance.keeps_flows {
             self.look_ahead(port, burst);
         }
         let carries_data = match burst.len() {
             // A lone frame skips the loop, which would prefetch for others.
-            1 => {
-                burst.pop().is_some_and(|frame| self.receive_alone(now, port, frame, program, links, forward))
-            }
-            _ => self.receive_burst(now, port, burst, program, forward),
+            1 => burst.pop().is_some_and(|frame| self.receive_alone(&entrance, frame, links, forward)),
+            _ => self.receive_burst(entrance, burst, forward),
         };
         self.end_burst(now, port, carries_data);
+    }
+
+    #[inline(always)]
+    fn entrance<'a>(&self, now: Nanos, port: PortId, program: &'a Program) -> Entrance<'a> {
+        let addresses = program.addresses(port);
+        Entrance {
+            now,
+            port,
+            program,
+            settings: program.port(port),
+            addresses: (!addresses.is_empty()).then_some(addresses),
+            keeps_flows: program.keeps_flows(),
+            detours: self.detours(port, program),
+        }
     }
 
     /// Takes the frame of a burst of one: it passes, or takes the full path. Returns whether it carries data.
     #[inline(always)]
     fn receive_alone(
         &mut self,
-        now: Nanos,
-        port: PortId,
-        mut frame: F,
-        program: &Program,
+        entrance: &Entrance<'_>,
+        frame: F,
         links: &mut impl Links<F>,
         mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
-        let (settings, length) = (program.port(port), frame.length());
-        let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
-            self.refuse(port, settings, DropReason::Runt, length);
-            return false;
-        };
-        if is_control(&descriptor, frame.headers()) {
-            self.receive_control(now, port, settings, &descriptor, &frame);
-            return false;
-        }
-        let with_flows = program.keeps_flows();
-        let passage = match with_flows {
-            true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
-            false => Passage::Forwarded,
-        };
-        if passage == Passage::Consumed {
-            return false;
-        }
-        let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-        if self.detours(port, program) {
-            decision = self.detour(port, program, decision, &descriptor, &mut frame);
-        }
-        let (priority, verdict, queue) = decision;
-        let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
-        if let Passage::Slowed(slot) = passage {
-            arrival.queue = self.slowly(slot, verdict, &arrival);
-        }
+        let Some(decided) = self.receive(entrance, frame, &mut None, &mut forward) else { return false };
+        let Decided { frame, arrival, verdict } = decided;
         if let Verdict::Forward(egress) = verdict
-            && !with_flows
+            && !entrance.keeps_flows
             && let Some(start) = self.pass(&arrival, egress, links)
         {
             links.frame(egress, start, frame);
@@ -95,76 +83,117 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     fn receive_burst(
         &mut self,
-        now: Nanos,
-        port: PortId,
+        entrance: Entrance<'_>,
         burst: &mut Vec<F>,
-        program: &Program,
         mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
-        let (settings, with_flows) = (program.port(port), program.keeps_flows());
-        let detours = self.detours(port, program);
-        let (mut run, mut carries_data) = (None::<Run>, false);
-        for mut frame in burst.drain(..) {
-            let length = frame.length();
-            let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
-                self.refuse(port, settings, DropReason::Runt, length);
-                continue;
-            };
-            if is_control(&descriptor, frame.headers()) {
-                // It may stop the queue for which the run is meant.
-                self.close(port, run.take());
-                self.receive_control(now, port, settings, &descriptor, &frame);
-                continue;
-            }
-            let passage = match with_flows {
-                true => self.receive_with_senders(now, port, settings, &descriptor, &frame),
-                false => Passage::Forwarded,
-            };
-            if passage == Passage::Consumed {
-                continue;
-            }
-            carries_data = true;
-            let mut decision = Self::decide(port, program, &descriptor, &mut frame, length, &mut forward);
-            if detours {
-                decision = self.detour(port, program, decision, &descriptor, &mut frame);
-            }
-            let (priority, verdict, queue) = decision;
-            let mut arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
-            if let Passage::Slowed(slot) = passage {
-                // The choice depends on what waits, frames of the run among it.
-                self.close(port, run.take());
-                arrival.queue = self.slowly(slot, verdict, &arrival);
-            }
-            if let Verdict::Forward(egress) = verdict
-                && let Some(run) = &mut run
-                && run.takes(egress, &arrival)
-            {
-                self.add_to(run, &arrival, frame);
-                continue;
-            }
-            self.close(port, run);
-            run = self.start_run(verdict, arrival, frame);
+        let (mut frames, mut carries_data) = (burst.drain(..), false);
+        if !entrance.is_plain() {
+            return self.receive_each(&entrance, None, &mut frames, &mut forward);
         }
-        self.close(port, run);
+        let mut next = frames.next().map(Next::Unread);
+        while let Some(frame) = next {
+            let decided = match frame {
+                Next::Unread(frame) => self.receive(&entrance, frame, &mut None, &mut forward),
+                Next::Decided(decided) => Some(decided),
+            };
+            let run = decided.and_then(|decided| {
+                carries_data = true;
+                self.start_run(decided)
+            });
+            next = match run {
+                Some(run) if run.way == Way::Queue => self.follow(&entrance, run, &mut frames, &mut forward),
+                None => frames.next().map(Next::Unread),
+                // Each frame has to be looked at.
+                run => return self.receive_each(&entrance, run, &mut frames, &mut forward),
+            };
+        }
         carries_data
+    }
+
+    /// Takes `frames` one by one, the first of them in `run` if they belong there. Returns whether that or any of them
+    /// carries data.
+    #[inline(always)]
+    fn receive_each(
+        &mut self,
+        entrance: &Entrance<'_>,
+        mut run: Option<Run>,
+        frames: &mut impl Iterator<Item = F>,
+        forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
+    ) -> bool {
+        let mut carries_data = run.is_some();
+        for frame in frames {
+            let Some(decided) = self.receive(entrance, frame, &mut run, forward) else { continue };
+            carries_data = true;
+            if let Verdict::Forward(egress) = decided.verdict
+                && let Some(run) = &mut run
+                && run.takes(egress, &decided.arrival)
+            {
+                self.add_to(run, &decided.arrival, decided.frame);
+                continue;
+            }
+            self.close(entrance.port, run);
+            run = self.start_run(decided);
+        }
+        self.close(entrance.port, run);
+        carries_data
+    }
+
+    /// Reads a frame and decides about it; `None` if it ends here. Ends `run` where the frame may change what that relies
+    /// on.
+    #[inline(always)]
+    fn receive(
+        &mut self,
+        entrance: &Entrance<'_>,
+        mut frame: F,
+        run: &mut Option<Run>,
+        forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
+    ) -> Option<Decided<F>> {
+        let Entrance { now, port, program, settings, keeps_flows, detours, .. } = *entrance;
+        let length = frame.length();
+        let Some(descriptor) = Descriptor::parse(frame.headers(), length) else {
+            self.refuse(port, settings, DropReason::Runt, length);
+            return None;
+        };
+        if descriptor.is_control(frame.headers()) {
+            // It may stop the queue for which the run is meant.
+            self.close(port, run.take());
+            self.receive_control(now, port, settings, descriptor, frame);
+            return None;
+        }
+        let passage = match keeps_flows {
+            true => self.receive_with_senders(now, port, settings, descriptor, frame.headers(), length),
+            false => Passage::Forwarded,
+        };
+        if passage == Passage::Consumed {
+            return None;
+        }
+        let mut decision = Self::decide(entrance, &descriptor, &mut frame, length, forward);
+        if detours {
+            decision = self.detour(port, program, decision, descriptor, frame.headers_mut());
+        }
+        let (priority, verdict, queue) = decision;
+        let mut arrival = Arrival { now, port, priority, queue, length, descriptor };
+        if let Passage::Slowed(slot) = passage {
+            // The choice depends on what waits, frames of the run among it.
+            self.close(port, run.take());
+            arrival.queue = self.slowly(slot, verdict, arrival);
+        }
+        Some(Decided { frame, arrival, verdict })
     }
 
     /// Returns the priority of a frame, its verdict, and the queue in which it waits at its egress port.
     #[inline(always)]
     fn decide(
-        port: PortId,
-        program: &Program,
+        entrance: &Entrance<'_>,
         descriptor: &Descriptor,
         frame: &mut F,
         length: Bytes,
         forward: impl FnOnce(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> Decision {
-        let (settings, addresses) = (program.port(port), program.addresses(port));
+        let Entrance { settings, addresses, .. } = *entrance;
         let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
-        let own = match addresses.is_empty() {
-            false => addresses.answer(descriptor, frame.headers_mut()),
-            true => None,
-        };
+        let own = addresses.and_then(|it| it.answer(descriptor, frame.headers_mut()));
         let (verdict, queue) = match own {
             _ if length > settings.max_frame => (Verdict::Drop(DropReason::Oversize), priority.into()),
             Some(own) => (own, priority.into()),
@@ -178,7 +207,7 @@ impl<F: Frame> Fabric<F> {
     fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
         let ingress = &mut self.ingress[port.index()];
         // Messages that two neighbours exchange about their queues must not keep both awake for ever.
-        if carries_data && ingress.wakes() {
+        if carries_data && self.equipped.contains(port) && ingress.wakes() {
             ingress.wake(now);
             self.changed.insert(port);
         }
@@ -190,91 +219,8 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    /// Takes a frame that may begin a run. A frame that fits no run is handled alone.
     #[inline(never)]
-    fn start_run(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) -> Option<Run> {
-        if let Verdict::Forward(egress) = verdict {
-            let mut run = self.open(&arrival, egress);
-            self.note_change(egress, arrival.queue);
-            if run.takes(egress, &arrival) {
-                if run.way == Way::Queue {
-                    run.lent = self.egress[egress.index()].lend(arrival.queue);
-                }
-                self.add_to(&mut run, &arrival, frame);
-                return Some(run);
-            }
-        }
-        self.carry_out(verdict, arrival, frame);
-        None
-    }
-
-    /// Starts a run: frames of one priority for one queue, for as long as their group has room without a closer
-    /// check.
-    #[inline]
-    fn open(&self, arrival: &Arrival<'_>, egress: PortId) -> Run {
-        let Arrival { port, priority, queue, .. } = *arrival;
-        let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
-        let charge = arrival.charge(from);
-        let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
-        if way != Way::HandOver {
-            match to.room_for_run(queue, charge, &self.store, &self.pools) {
-                // Frames to be dropped are handled one by one.
-                _ if to.drops(queue) => room = Cells::ZERO,
-                Cells::ZERO => way = Way::OneByOne,
-                most => room = room.min(most),
-            }
-        }
-        let shown = way != Way::HandOver && self.notifying.contains(egress);
-        let (longest, load, lent) = (to.max_frame, Load::ZERO, Lent::default());
-        Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
-    }
-
-    /// Adds a frame to a run.
-    #[inline(always)]
-    fn add_to(&mut self, run: &mut Run, arrival: &Arrival<'_>, mut frame: F) {
-        let Run { egress, way, charge, .. } = *run;
-        if run.shown {
-            self.show_senders(egress, *arrival, &mut frame);
-        }
-        let queued = arrival.queued(egress, frame, charge);
-        match way {
-            Way::Queue => self.store.push_of_run(&mut run.lent, queued),
-            Way::OneByOne => self.enqueue(queued),
-            Way::HandOver if self.takes_handoff(egress, charge) => self.hand_over(queued),
-            Way::HandOver => self.refuse_of_run(run, *arrival),
-        }
-    }
-
-    /// Drops a frame that a run has taken, so that it is not charged with the others.
-    #[cold]
-    fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival<'_>) {
-        let Arrival { port, priority, length, .. } = arrival;
-        run.load = run.load - Load::of_frame(length);
-        let ingress = &mut self.ingress[port.index()];
-        ingress.counters.received[priority.index()].count(length);
-        ingress.count_drop(priority, DropReason::HandoffFull, length);
-    }
-
-    /// Charges the frames of a run.
-    #[inline(always)]
-    fn close(&mut self, port: PortId, run: Option<Run>) {
-        if let Some(run) = run {
-            self.charge(port, run);
-        }
-    }
-
-    fn charge(&mut self, port: PortId, run: Run) {
-        let Run { egress, priority, queue, load, charge, way, lent, .. } = run;
-        self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
-        self.ledger.admit(port, egress, priority, load);
-        if way == Way::Queue {
-            let (egress, parts) = (&mut self.egress[egress.index()], (&mut self.store, &mut self.pools));
-            egress.end_run(queue, (lent, charge, load), parts);
-        }
-    }
-
-    #[inline(never)]
-    fn carry_out(&mut self, verdict: Verdict, arrival: Arrival<'_>, frame: F) {
+    pub(super) fn carry_out(&mut self, verdict: Verdict, arrival: Arrival, frame: F) {
         let Arrival { now, port, priority, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         let verdict = match verdict {
@@ -305,7 +251,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Charges one frame to its group, exactly, and passes it on if its egress port takes frames of this length.
-    fn admit(&mut self, arrival: Arrival<'_>, egress: PortId, mut frame: F) {
+    fn admit(&mut self, arrival: Arrival, egress: PortId, mut frame: F) {
         let Arrival { port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if length > self.egress[egress.index()].max_frame {
@@ -342,14 +288,10 @@ impl<F: Frame> Fabric<F> {
 
     /// Notes that a frame may change the deadline of its egress port. A frame behind others in its queue cannot.
     #[inline(always)]
-    fn note_change(&mut self, egress: PortId, queue: QueueId) {
+    pub(super) fn note_change(&mut self, egress: PortId, queue: QueueId) {
         if !self.egress[egress.index()].has_waiting(queue) {
             self.changed.insert(egress);
         }
-    }
-
-    fn way_to(&self, egress: PortId) -> Way {
-        if self.owned.contains(egress) { Way::Queue } else { Way::HandOver }
     }
 
     /// Queues a frame that is already charged, or drops it at egress.
@@ -378,7 +320,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Sends a copy through every other port; the last one gets the frame itself.
-    fn flood(&mut self, arrival: Arrival<'_>, frame: F) {
+    fn flood(&mut self, arrival: Arrival, frame: F) {
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
         let Some(last) = others.next_back() else {
@@ -401,9 +343,9 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// `arrival` of a copy for `egress`, in the queue in which later frames to the same destination wait.
-    fn copied<'a>(&self, arrival: Arrival<'a>, egress: PortId, frame: &F) -> Arrival<'a> {
+    fn copied(&self, arrival: Arrival, egress: PortId, frame: &F) -> Arrival {
         let first = arrival.priority.into();
-        let queue = self.steered(Verdict::Forward(egress), first, arrival.descriptor, frame);
+        let queue = self.steered(Verdict::Forward(egress), first, &arrival.descriptor, frame.headers());
         Arrival { queue, ..arrival }
     }
 
@@ -428,19 +370,19 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         settings: &PortSettings,
-        descriptor: &Descriptor,
-        frame: &F,
+        descriptor: Descriptor,
+        frame: F,
     ) {
         self.changed.insert(port);
         if descriptor.ether_type == grants::ETHER_TYPE {
-            self.receive_grants(now, port, settings, descriptor, frame);
+            self.receive_grants(now, port, settings, &descriptor, &frame);
             return;
         }
         if descriptor.ether_type == EtherType::PTP {
-            self.receive_ptp(now, port, settings, descriptor, frame);
+            self.receive_ptp(now, port, settings, &descriptor, &frame);
             return;
         }
-        let consumed = match control_message(descriptor, frame.headers(), settings.mac) {
+        let consumed = match control_message(&descriptor, frame.headers(), settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
                     if self.egress[port.index()].gate.pauses.obeys(priority) {
@@ -465,24 +407,6 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
-/// Whether a frame is between the two ends of its link, and never forwarded: MAC control, grants,
-/// or gPTP.
-#[inline(always)]
-fn is_control(descriptor: &Descriptor, headers: &[u8]) -> bool {
-    match descriptor.ether_type {
-        EtherType::MAC_CONTROL => true,
-        // Behind a VLAN tag it is still never forwarded.
-        grants::ETHER_TYPE => is_for(grants::DESTINATION, headers),
-        EtherType::PTP => is_for(ptp::DESTINATION, headers),
-        _ => false,
-    }
-}
-
-#[inline]
-fn is_for(address: MacAddress, headers: &[u8]) -> bool {
-    ethernet::View::parse(headers).is_ok_and(|it| it.destination() == address)
-}
-
 /// Returns the MAC control message of a frame to the port with address `mac`. It concerns this link only if it is
 /// untagged and sent to the group address of MAC control or to the port (IEEE 802.3 clause 31.4).
 fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddress) -> Option<Message<'a>> {
@@ -492,84 +416,4 @@ fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddre
         return None;
     }
     Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
-}
-
-/// The priority of a frame, its verdict, and the queue in which it waits at its egress port.
-pub(super) type Decision = (Priority, Verdict, QueueId);
-
-/// The way of a frame to its egress port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Into its queue, accounted for together with the rest of its run.
-    Queue,
-    /// Into its queue, one by one: it may be marked or dropped there.
-    OneByOne,
-    /// To the shard that owns the egress port.
-    HandOver,
-}
-
-/// Successive frames of a burst with the same priority and queue. They are charged and queued together, as long as
-/// the result is the same: their sum stays below every threshold.
-struct Run {
-    egress: PortId,
-    queue: QueueId,
-    priority: Priority,
-    /// The longest frame that may leave through the egress port.
-    longest: Bytes,
-    /// The cells that the group may take without reaching a threshold.
-    room: Cells,
-    way: Way,
-    /// Whether the egress port has LSCC, which reads every frame that goes out.
-    shown: bool,
-    charge: Charge,
-    load: Load,
-    /// The frames lent by the queue, if the run adds to it directly.
-    lent: Lent,
-}
-
-impl Run {
-    /// Adds a frame, if it belongs to the run.
-    #[inline]
-    fn takes(&mut self, egress: PortId, arrival: &Arrival<'_>) -> bool {
-        let Arrival { priority, queue, length, .. } = *arrival;
-        let cells = Cells::of_frame(length);
-        let belongs = self.egress == egress
-            && self.queue == queue
-            && self.priority == priority
-            && length <= self.longest
-            && self.load.cells + cells <= self.room;
-        if belongs {
-            self.load.count(length, cells);
-        }
-        belongs
-    }
-}
-
-/// A frame that came in, with its headers parsed.
-#[derive(Clone, Copy)]
-pub(crate) struct Arrival<'a> {
-    pub now: Nanos,
-    pub port: PortId,
-    pub priority: Priority,
-    /// The queue in which it waits at its egress port.
-    pub queue: QueueId,
-    pub length: Bytes,
-    pub descriptor: &'a Descriptor,
-}
-
-impl Arrival<'_> {
-    /// The charge of the frame: its group at `port`, where it came in.
-    #[inline(always)]
-    pub fn charge(&self, port: &IngressPort) -> Charge {
-        Charge::new(self.port, self.priority, port.groups[self.priority.index()].is_lossless())
-    }
-
-    /// Returns `frame`, which arrived like this, as an entry of a queue of `egress`.
-    #[inline(always)]
-    pub fn queued<F>(&self, egress: PortId, frame: F, charge: Charge) -> Queued<F> {
-        let Arrival { now: since, queue, length, descriptor, .. } = *self;
-        // No port queues a frame above its longest frame.
-        let (length, ip_offset) = (length.0 as u16, descriptor.markable_ip_offset());
-        Queued { frame, since, length, charge, egress, queue, ip_offset }
-    }
 }

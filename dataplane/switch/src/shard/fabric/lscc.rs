@@ -8,13 +8,13 @@ use crate::descriptor::Descriptor;
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
-use units::{Nanos, PortId};
+use units::{Bytes, Nanos, PortId};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::rate_feedback;
 
 /// Whether a frame is for the other end of a link with LSCC.
 #[inline]
-fn is_rate_feedback(descriptor: &Descriptor, headers: &[u8]) -> bool {
+fn is_rate_feedback(descriptor: Descriptor, headers: &[u8]) -> bool {
     descriptor.ether_type == EtherType::IPV4
         && ethernet::View::parse(headers)
             .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
@@ -28,20 +28,21 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         settings: &PortSettings,
-        descriptor: &Descriptor,
-        frame: &F,
+        descriptor: Descriptor,
+        headers: &[u8],
+        length: Bytes,
     ) -> Passage {
-        if is_rate_feedback(descriptor, frame.headers()) {
-            self.receive_feedback(now, port, settings, descriptor, frame);
+        if is_rate_feedback(descriptor, headers) {
+            self.receive_feedback(now, port, settings, descriptor, headers, length);
             return Passage::Consumed;
         }
-        if self.filters_fast_cnps && is_fast_cnp(descriptor, frame.headers()) {
-            return self.receive_fast_cnp(now, port, settings, descriptor, frame);
+        if self.filters_fast_cnps && is_fast_cnp(descriptor, headers) {
+            return self.receive_fast_cnp(now, port, settings, descriptor, headers, length);
         }
         if !self.notifying.contains(port) {
             return Passage::Forwarded;
         }
-        self.receive_from_far(now, port, settings, descriptor, frame)
+        self.receive_from_far(now, port, settings, descriptor, headers, length)
     }
 
     /// Consumes a feedback message, valid or not.
@@ -51,14 +52,15 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         settings: &PortSettings,
-        descriptor: &Descriptor,
-        frame: &F,
+        descriptor: Descriptor,
+        headers: &[u8],
+        length: Bytes,
     ) {
         let Some(limiter) = self.senders[port.index()].as_mut().and_then(|it| it.limiter.as_mut()) else {
-            self.refuse(port, settings, DropReason::ForeignFeedback, frame.length());
+            self.refuse(port, settings, DropReason::ForeignFeedback, length);
             return;
         };
-        let packet = frame.headers().get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
+        let packet = headers.get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
         let response = limiter.receive_feedback(now, packet);
         let ingress = &mut self.ingress[port.index()];
         match (response, &mut ingress.advertiser) {
@@ -67,7 +69,7 @@ impl<F: Frame> Fabric<F> {
             _ => {}
         }
         let consumed = &mut ingress.counters.consumed;
-        consumed[Consumed::RateFeedback.index()].count(frame.length());
+        consumed[Consumed::RateFeedback.index()].count(length);
     }
 
     /// Calculates a rate if an interval has ended.

@@ -1,5 +1,6 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
+mod arrival;
 mod bounce;
 mod egress;
 mod fast_cnp;
@@ -9,6 +10,7 @@ mod ingress;
 mod link_delay;
 mod lscc;
 mod pass;
+mod run;
 mod scheme;
 mod senders;
 mod steering;
@@ -71,6 +73,9 @@ pub(super) struct Fabric<F> {
     notifying: PortSet,
     /// Ports of this shard that have a queue for each far port.
     steered: PortSet,
+    /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test what
+    /// these do.
+    equipped: PortSet,
     /// The measurement of each link of this shard that has one.
     pub(super) meters: Vec<Option<Meter>>,
     /// The ports that measure their link.
@@ -104,6 +109,7 @@ impl<F: Frame> Fabric<F> {
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
+            equipped: PortSet::EMPTY,
             meters: vec![None; ports],
             metered: PortSet::EMPTY,
             filters_fast_cnps: false,
@@ -113,8 +119,8 @@ impl<F: Frame> Fabric<F> {
         };
         fabric.configure_senders(program, &mut senders_of(program));
         fabric.listen(Nanos::ZERO);
-        fabric.note_steered();
         fabric.configure_meters(program);
+        fabric.note_equipment(program);
         fabric
     }
 
@@ -128,19 +134,16 @@ impl<F: Frame> Fabric<F> {
 
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
-        let egress = &self.egress[port.index()];
-        let frames = egress.deadline().min(egress.watchdog_deadline(&self.store));
-        let due = frames.min(self.control_due_at(port)).min(self.ingress[port.index()].scheme.deadline());
-        due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port))
+        let due = self.egress[port.index()].deadline().min(self.pauses_due_at(port));
+        if self.equipped.contains(port) { due.min(self.equipment_deadline(port)) } else { due }
     }
 
-    /// The next instant at which a PFC or grant frame can leave through `port`; never while none is due.
-    #[inline]
-    fn control_due_at(&self, port: PortId) -> Nanos {
-        if self.ingress[port.index()].scheme.has_message() {
-            return self.egress[port.index()].gate.link_opens_at();
-        }
-        self.pauses_due_at(port)
+    /// The time when an equipped port has more to do than to send frames and PFC frames.
+    fn equipment_deadline(&self, port: PortId) -> Nanos {
+        let (scheme, egress) = (&self.ingress[port.index()].scheme, &self.egress[port.index()]);
+        let message = if scheme.has_message() { egress.gate.link_opens_at() } else { Nanos::NEVER };
+        let due = message.min(scheme.deadline()).min(egress.watchdog_deadline(&self.store));
+        due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port))
     }
 
     /// The next instant at which a PFC frame can leave through `port`; never while none is due.
@@ -182,8 +185,8 @@ impl<F: Frame> Fabric<F> {
         }
         self.configure_senders(new, spare);
         self.listen(now);
-        self.note_steered();
         self.configure_meters(new);
+        self.note_equipment(new);
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;
@@ -195,9 +198,18 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    fn note_steered(&mut self) {
+    /// Finds the ports that have queues for far ports, and those with a flow control, a watchdog or thresholds that act,
+    /// with a link to measure, or with senders to notify, to whom any port may lead.
+    fn note_equipment(&mut self, program: &Program) {
         let steers = |port: &PortId| self.egress[port.index()].steering().is_some();
+        let is_equipped = |port: &PortId| {
+            program.keeps_flows()
+                || self.metered.contains(*port)
+                || self.ingress[port.index()].scheme.acts()
+                || self.egress[port.index()].acts()
+        };
         self.steered = self.owned.iter().filter(steers).collect();
+        self.equipped = self.owned.iter().filter(is_equipped).collect();
     }
 
     pub fn look_at_other_shards(&mut self) {

@@ -1,7 +1,7 @@
 //! The direct path of a lone frame.
 
 use super::Fabric;
-use super::ingress::Arrival;
+use super::arrival::Arrival;
 use crate::frame::{Frame, Links};
 use crate::ledger::Load;
 use units::{Nanos, PortId};
@@ -11,12 +11,7 @@ impl<F: Frame> Fabric<F> {
     /// start on the link. The frame is charged and credited within the call, with the same totals, watermarks and
     /// histograms as a frame that waits.
     #[inline(always)]
-    pub(super) fn pass(
-        &mut self,
-        arrival: &Arrival<'_>,
-        egress: PortId,
-        links: &impl Links<F>,
-    ) -> Option<Nanos> {
+    pub(super) fn pass(&mut self, arrival: &Arrival, egress: PortId, links: &impl Links<F>) -> Option<Nanos> {
         let Arrival { now, port, priority, queue, length, .. } = *arrival;
         let is_owned = self.owned.contains(egress);
         let Self { id, ledger, ingress, egress: ports, pools, .. } = self;

@@ -1,6 +1,6 @@
 //! The senders behind the ports of this shard: reads their frames, and sends them notifications.
 
-use super::ingress::Arrival;
+use super::arrival::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
 use crate::congestion::senders::{Passage, Refusal, Senders};
@@ -14,7 +14,7 @@ use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
-use units::{Nanos, PortId, QueueId, QueueSet, WireBytes};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
 
 /// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
@@ -61,12 +61,12 @@ impl<F: Frame> Fabric<F> {
 
     /// Shows the schemes of `egress` a frame that goes out through it.
     #[inline]
-    pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival<'_>, frame: &mut F) {
+    pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival, frame: &mut F) {
         let Arrival { now, port, priority, length, descriptor, .. } = arrival;
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
             let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
-            senders.send(now, outgoing, descriptor, frame.headers_mut());
+            senders.send(now, outgoing, &descriptor, frame.headers_mut());
         }
     }
 
@@ -78,7 +78,7 @@ impl<F: Frame> Fabric<F> {
         {
             let Queued { since: now, charge, queue, .. } = *queued;
             let (port, priority, length) = (charge.ingress(), charge.group(), queued.length());
-            let arrival = Arrival { now, port, priority, queue, length, descriptor: &descriptor };
+            let arrival = Arrival { now, port, priority, queue, length, descriptor };
             self.show_senders(egress, arrival, &mut queued.frame);
         }
     }
@@ -90,19 +90,20 @@ impl<F: Frame> Fabric<F> {
         now: Nanos,
         port: PortId,
         settings: &PortSettings,
-        descriptor: &Descriptor,
-        frame: &F,
+        descriptor: Descriptor,
+        headers: &[u8],
+        length: Bytes,
     ) -> Passage {
         let Some(senders) = &mut self.senders[port.index()] else { return Passage::Forwarded };
-        let came = (port, WireBytes::of_frame(frame.length()));
-        match senders.receive(now, came, descriptor, frame.headers()) {
+        let came = (port, WireBytes::of_frame(length));
+        match senders.receive(now, came, &descriptor, headers) {
             Ok(passage) => return passage,
             Err(Refusal::SuppressedCnp) => {
                 let consumed = &mut self.ingress[port.index()].counters.consumed;
-                consumed[Consumed::SuppressedCnp.index()].count(frame.length());
+                consumed[Consumed::SuppressedCnp.index()].count(length);
             }
             Err(Refusal::ForeignDirectInt) => {
-                self.refuse(port, settings, DropReason::ForeignDirectInt, frame.length());
+                self.refuse(port, settings, DropReason::ForeignDirectInt, length);
             }
         }
         Passage::Consumed
@@ -112,8 +113,8 @@ impl<F: Frame> Fabric<F> {
     /// `arrival`. Frames for a port of another shard always wait in the usual one, because this shard does not see what
     /// waits there.
     #[cold]
-    pub(super) fn slowly(&mut self, slot: Slot, verdict: Verdict, arrival: &Arrival<'_>) -> QueueId {
-        let Arrival { now, port, priority, queue: usual, .. } = *arrival;
+    pub(super) fn slowly(&mut self, slot: Slot, verdict: Verdict, arrival: Arrival) -> QueueId {
+        let Arrival { now, port, priority, queue: usual, .. } = arrival;
         let Verdict::Forward(egress) = verdict else { return usual };
         let to = &mut self.egress[egress.index()];
         // A frame that bounced stays in the queue of its isolated priority.

@@ -1,7 +1,7 @@
 //! Frames that do not wait in the queue of their priority: those that bounce, and those for far ports.
 
 use super::Fabric;
-use super::ingress::Decision;
+use super::arrival::Decision;
 use crate::descriptor::Descriptor;
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
@@ -23,14 +23,14 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         program: &Program,
         mut decision: Decision,
-        descriptor: &Descriptor,
-        frame: &mut F,
+        descriptor: Descriptor,
+        headers: &mut [u8],
     ) -> Decision {
         if let Some(bounces) = program.bounces(port) {
-            decision = self.bounce(port, bounces, decision, descriptor, frame);
+            decision = self.bounce(port, bounces, decision, &descriptor, headers);
         }
         let (priority, verdict, queue) = decision;
-        (priority, verdict, self.steered(verdict, queue, descriptor, frame))
+        (priority, verdict, self.steered(verdict, queue, &descriptor, headers))
     }
 
     /// The queue of a frame: that of its far port and of the priority of `queue` where the egress port has such queues, or
@@ -40,11 +40,11 @@ impl<F: Frame> Fabric<F> {
         verdict: Verdict,
         queue: QueueId,
         descriptor: &Descriptor,
-        frame: &F,
+        headers: &[u8],
     ) -> QueueId {
         match verdict {
             Verdict::Forward(egress) if self.steered.contains(egress) => {
-                self.steer(egress, queue, descriptor, frame.headers())
+                self.steer(egress, queue, descriptor, headers)
             }
             _ => queue,
         }

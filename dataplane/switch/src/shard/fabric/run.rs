@@ -1,0 +1,190 @@
+//! Runs: successive frames of a burst for one queue, charged and queued together.
+
+use super::Fabric;
+use super::arrival::{Arrival, Decided, Entrance, Next};
+use crate::descriptor::Descriptor;
+use crate::forwarding::Verdict;
+use crate::frame::Frame;
+use crate::ledger::Load;
+use crate::queue::{Charge, Lent};
+use crate::reason::DropReason;
+use units::{Bytes, Cells, PortId, Priority, QueueId};
+
+impl<F: Frame> Fabric<F> {
+    /// Takes a frame that may begin a run. A frame that fits no run is handled alone.
+    #[inline(never)]
+    pub(super) fn start_run(&mut self, decided: Decided<F>) -> Option<Run> {
+        let Decided { frame, arrival, verdict } = decided;
+        if let Verdict::Forward(egress) = verdict {
+            let mut run = self.open(&arrival, egress);
+            self.note_change(egress, arrival.queue);
+            if run.takes(egress, &arrival) {
+                if run.way == Way::Queue {
+                    run.lent = self.egress[egress.index()].lend(arrival.queue);
+                }
+                self.add_to(&mut run, &arrival, frame);
+                return Some(run);
+            }
+        }
+        self.carry_out(verdict, arrival, frame);
+        None
+    }
+
+    /// Starts a run: frames of one priority for one queue, for as long as their group has room without a closer
+    /// check.
+    #[inline]
+    fn open(&self, arrival: &Arrival, egress: PortId) -> Run {
+        let Arrival { port, priority, queue, .. } = *arrival;
+        let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
+        let charge = arrival.charge(from);
+        let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
+        if way != Way::HandOver {
+            match to.room_for_run(queue, charge, &self.store, &self.pools) {
+                // Frames to be dropped are handled one by one.
+                _ if to.drops(queue) => room = Cells::ZERO,
+                Cells::ZERO => way = Way::OneByOne,
+                most => room = room.min(most),
+            }
+        }
+        let shown = way != Way::HandOver && self.notifying.contains(egress);
+        let (longest, load, lent) = (to.max_frame, Load::ZERO, Lent::default());
+        Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
+    }
+
+    /// Queues the frames that follow in `run`, which adds to its queue directly, at a plain entrance, and charges the run.
+    /// Returns the first frame that does not belong to it.
+    #[inline(never)]
+    pub(super) fn follow(
+        &mut self,
+        entrance: &Entrance<'_>,
+        mut run: Run,
+        frames: &mut impl Iterator<Item = F>,
+        forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
+    ) -> Option<Next<F>> {
+        let Entrance { now, port, settings, .. } = *entrance;
+        let Run { egress, queue, priority, room, charge, .. } = run;
+        let longest = run.longest.min(settings.max_frame);
+        let (mut load, mut next) = (run.load, None);
+        self.store.push_run(&mut run.lent, || {
+            let mut frame = frames.next()?;
+            let (headers, length) = (frame.headers(), frame.length());
+            let descriptor = Descriptor::parse(headers, length).filter(|it| {
+                !it.is_control(headers)
+                    && length <= longest
+                    && settings.classification.priority(it.dscp(), it.pcp) == priority
+            });
+            let Some(descriptor) = descriptor else {
+                next = Some(Next::Unread(frame));
+                return None;
+            };
+            let (verdict, chosen) = forward(&descriptor, priority, &mut frame);
+            let arrival = Arrival { now, port, priority, queue: chosen, length, descriptor };
+            let cells = Cells::of_frame(length);
+            if verdict != Verdict::Forward(egress) || chosen != queue || load.cells + cells > room {
+                next = Some(Next::Decided(Decided { frame, arrival, verdict }));
+                return None;
+            }
+            load.count(length, cells);
+            Some(arrival.queued(egress, frame, charge))
+        });
+        run.load = load;
+        self.charge(port, run);
+        next
+    }
+
+    /// Adds a frame to a run.
+    #[inline(always)]
+    pub(super) fn add_to(&mut self, run: &mut Run, arrival: &Arrival, mut frame: F) {
+        let Run { egress, way, charge, .. } = *run;
+        if run.shown {
+            self.show_senders(egress, *arrival, &mut frame);
+        }
+        let queued = arrival.queued(egress, frame, charge);
+        match way {
+            Way::Queue => self.store.push_of_run(&mut run.lent, queued),
+            Way::OneByOne => self.enqueue(queued),
+            Way::HandOver if self.takes_handoff(egress, charge) => self.hand_over(queued),
+            Way::HandOver => self.refuse_of_run(run, *arrival),
+        }
+    }
+
+    /// Drops a frame that a run has taken, so that it is not charged with the others.
+    #[cold]
+    fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival) {
+        let Arrival { port, priority, length, .. } = arrival;
+        run.load = run.load - Load::of_frame(length);
+        let ingress = &mut self.ingress[port.index()];
+        ingress.counters.received[priority.index()].count(length);
+        ingress.count_drop(priority, DropReason::HandoffFull, length);
+    }
+
+    /// Charges the frames of a run.
+    #[inline(always)]
+    pub(super) fn close(&mut self, port: PortId, run: Option<Run>) {
+        if let Some(run) = run {
+            self.charge(port, run);
+        }
+    }
+
+    fn charge(&mut self, port: PortId, run: Run) {
+        let Run { egress, priority, queue, load, charge, way, lent, .. } = run;
+        self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
+        self.ledger.admit(port, egress, priority, load);
+        if way == Way::Queue {
+            let (egress, parts) = (&mut self.egress[egress.index()], (&mut self.store, &mut self.pools));
+            egress.end_run(queue, (lent, charge, load), parts);
+        }
+    }
+
+    pub(super) fn way_to(&self, egress: PortId) -> Way {
+        if self.owned.contains(egress) { Way::Queue } else { Way::HandOver }
+    }
+}
+
+/// The way of a frame to its egress port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Into its queue, accounted for together with the rest of its run.
+    Queue,
+    /// Into its queue, one by one: it may be marked or dropped there.
+    OneByOne,
+    /// To the shard that owns the egress port.
+    HandOver,
+}
+
+/// Successive frames of a burst with the same priority and queue. They are charged and queued together, as long as
+/// the result is the same: their sum stays below every threshold.
+pub(super) struct Run {
+    egress: PortId,
+    queue: QueueId,
+    priority: Priority,
+    /// The longest frame that may leave through the egress port.
+    longest: Bytes,
+    /// The cells that the group may take without reaching a threshold.
+    room: Cells,
+    pub way: Way,
+    /// Whether the egress port notifies senders, and so reads every frame that goes out.
+    shown: bool,
+    charge: Charge,
+    load: Load,
+    /// The frames lent by the queue, if the run adds to it directly.
+    lent: Lent,
+}
+
+impl Run {
+    /// Adds a frame, if it belongs to the run.
+    #[inline]
+    pub fn takes(&mut self, egress: PortId, arrival: &Arrival) -> bool {
+        let Arrival { priority, queue, length, .. } = *arrival;
+        let cells = Cells::of_frame(length);
+        let belongs = self.egress == egress
+            && self.queue == queue
+            && self.priority == priority
+            && length <= self.longest
+            && self.load.cells + cells <= self.room;
+        if belongs {
+            self.load.count(length, cells);
+        }
+        belongs
+    }
+}
