@@ -2,12 +2,13 @@
 //!
 //! `cargo run --release -p benches --example simulate_transmissions --
 //! config/scenarios/leaf-spine-websearch.toml until=20ms`. Further arguments are `--set` of a scenario. Hosts
-//! that the scenario gives no congestion control have DCQCN. For instructions per transmission, which are
+//! that the scenario gives no congestion control have DCQCN. With `LONGSPAN_THREADS=N`, it uses N threads. For instructions per transmission, which are
 //! repeatable where times are not, run it under `valgrind --tool=callgrind`.
 
 use config::scenario::{Override, ScenarioFile};
 use endpoint::{CongestionControl, Dcqcn};
 use simulation::{NetworkSpec, NodeKind, Options, Simulation};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,6 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         until: scenario.until,
         limit: scenario.limit,
         stall: scenario.stall,
+        threads: std::env::var("LONGSPAN_THREADS")
+            .ok()
+            .and_then(|it| it.parse().ok())
+            .unwrap_or(NonZeroUsize::MIN),
         ..Options::default()
     };
     let flows = scenario.flows();
@@ -48,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seconds * 1e9 / outcome.transmissions as f64,
         peak_memory(),
     );
-    println!("{:?}", outcome.checks);
+    println!("{:?}, {} s of processors", outcome.checks, processor_seconds());
     Ok(())
 }
 
@@ -62,6 +67,14 @@ fn control_congestion(network: &mut NetworkSpec) {
             }
         }
     }
+}
+
+/// The time that processors have spent on this process, where the system says it.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|it| it.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 /// The most memory that this process has had, where the system says it.

@@ -317,6 +317,10 @@ pub struct SimulateArgs {
     /// Run N simulations in parallel. Default: one per core
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Use up to N threads for each simulation, if long links (10 us or more) divide its network. Results are the
+    /// same. Default: one, or more if there are fewer simulations than --jobs
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
     /// Run only this variant. Repeatable
     #[arg(long, value_name = "NAME")]
     pub only_variant: Vec<String>,

@@ -10,9 +10,6 @@ use switch::Program;
 use switch::program::BufferSettings;
 use units::Bytes;
 
-/// Events between two checks of the sums of a switch.
-const SUMS_EVERY: u32 = 1 << 14;
-
 /// The balance of all frames, and the number of checks.
 #[derive(Debug)]
 pub(crate) struct Checker {
@@ -20,9 +17,6 @@ pub(crate) struct Checker {
     pub checks: Checks,
     /// The capacity of each switch.
     capacities: Vec<Capacity>,
-    until_sums: u32,
-    /// The switch whose sums are taken next.
-    next_switch: usize,
 }
 
 /// The most that a switch may hold.
@@ -49,25 +43,7 @@ impl Checker {
             balance: Balance::default(),
             checks: Checks::default(),
             capacities: switches.iter().map(|switch| Capacity::of(&switch.program)).collect(),
-            until_sums: SUMS_EVERY,
-            next_switch: 0,
         }
-    }
-
-    /// Counts an event; returns whether the sums of a switch are due.
-    #[inline]
-    pub fn sums_are_due(&mut self) -> bool {
-        self.until_sums -= 1;
-        self.until_sums == 0
-    }
-
-    /// The switch, one of `switches`, whose sums are checked now; `None` without switches. Restarts the count
-    /// of events.
-    pub fn switch_in_turn(&mut self, switches: usize) -> Option<usize> {
-        self.until_sums = SUMS_EVERY;
-        let switch = self.next_switch.checked_rem(switches)?;
-        self.next_switch = switch + 1;
-        Some(switch)
     }
 
     /// Checks that a switch holds no more than its buffer, together with `passing` bytes that left in the

@@ -1,84 +1,80 @@
-//! The engine: picks the actor that is due next, and lets it act.
+//! The engine: picks the part and the actor that are due next, and lets them act.
 
 mod build;
 mod calendar;
 mod checks;
+mod crew;
+mod exchange;
 mod hosts;
+mod log;
 mod odd;
+mod part;
+mod schedule;
 mod standstill;
 mod switches;
 #[cfg(test)]
 mod tests;
+mod turn;
 
-use crate::check::Checker;
-use crate::flows::{Flow, Flows};
-use crate::frame::{FramePool, SimFrame};
+use crate::flows::Flow;
 use crate::ideal::Paths;
-use crate::link::Direction;
-use crate::network::FlowSpec;
+use crate::network::{FlowSpec, NodeId};
 use crate::nodes::{Place, Station, Switch};
 use crate::observer::{Observer, Progress, View};
 use crate::options::Options;
-use crate::outcome::{Checks, Ending, HostOutcome, Outcome, SwitchOutcome};
+use crate::outcome::{Checks, Ending, HostOutcome, LinkOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
-use crate::tournament::{Actor, Tournament};
+use crate::tournament::Tournament;
 use crate::violation::{Broken, Violation};
-use calendar::Calendar;
+use crew::Crew;
 use endpoint::FlowId;
-use odd::Odd;
+use part::{Part, Window};
 use rand_pcg::Pcg32;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::thread;
 use switch::PortInspection;
+use turn::{Actors, Turn};
 use units::{Interval, Nanos, PortId};
 
-/// The most frames that a switch receives in one burst, all of one port and instant.
-const BURST: usize = 32;
+/// Events between two checks of the sums of a switch.
+const SUMS_EVERY: u64 = 1 << 14;
 /// Events and samples between two reports of progress: a fraction of a second of real time.
-const PROGRESS_EVERY: u32 = 1 << 16;
+const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// The numbers of the actors. At one instant the nodes act first, in the order of their numbers: frames
-/// arrive, and switches send. Then follow the schedule that starts and stops flows, the hosts that are due,
-/// and last the watch for a standstill.
-#[derive(Clone, Copy, Debug)]
-struct Actors {
-    schedule: usize,
-    stations: usize,
-    watch: usize,
-}
-
-/// A running network.
+/// A running network: its parts, and what they have in common.
 pub(crate) struct Engine {
     now: Nanos,
     options: Options,
-    calendar: Calendar,
-    /// The delay of the shortest link: no frame reaches another node sooner.
+    parts: Vec<Part>,
+    /// The delay of the shortest link between two parts: no frame reaches another part sooner.
     lookahead: Interval,
     actors: Actors,
-    places: Vec<Place>,
-    directions: Vec<Direction>,
+    /// The part of each node.
+    homes: Vec<usize>,
     /// The number of each direction, by link and sending end.
     numbers: Vec<[usize; 2]>,
-    pub(crate) switches: Vec<Switch>,
-    stations: Vec<Station>,
-    pool: FramePool,
-    flows: Flows,
-    checker: Checker,
     watch: Watch,
     paths: Paths,
     /// Draws the first sequence numbers of flows.
     rng: Pcg32,
     /// The flow that starts next.
     pending: Option<FlowSpec>,
+    /// Whether a flow of a closed loop has come so far. It starts again in the turn in which it ends.
+    has_loops: bool,
     /// The flows to stop, and when.
     stops: BinaryHeap<Reverse<(Nanos, FlowId)>>,
+    /// The number of active flows that are yet to be stopped.
+    endless: u64,
     /// Flows of closed loops, with the instants at which they ended and start again.
     again: Vec<Flow>,
-    burst: Vec<SimFrame>,
-    odd: Odd,
-    transmissions: u64,
-    events: u64,
-    until_progress: u32,
+    /// The number of events at which the sums of a switch are checked next.
+    sums_at: u64,
+    /// The switch whose sums are taken next.
+    next_switch: usize,
+    samples: u64,
+    /// The number of events and samples at which progress is reported next.
+    progress_at: u64,
 }
 
 /// The reason why the event loop ends.
@@ -117,134 +113,272 @@ impl Engine {
 
     /// Processes all events in order, until the run ends.
     fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
+        thread::scope(|scope| {
+            let workers = self.options.threads.get().min(self.parts.len()) - 1;
+            let crew = Crew::new(scope, workers);
+            match self.take_turns(flows, observer, &crew) {
+                Ok(ending) => Stop::Ended(ending),
+                Err(stop) => stop,
+            }
+        })
+    }
+
+    fn take_turns(
+        &mut self,
+        flows: &mut impl Iterator<Item = FlowSpec>,
+        observer: &mut impl Observer,
+        crew: &Crew,
+    ) -> Result<Ending, Stop> {
         let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
         loop {
-            if self.pending.is_none() && self.flows.active() == 0 && self.again.is_empty() {
-                return Stop::Ended(Ending::Finished);
+            self.exchange();
+            if self.pending.is_none() && self.active() == 0 && self.next_again() == Nanos::NEVER {
+                return Ok(Ending::Finished);
             }
-            let (at, actor) = self.calendar.actors.next();
+            let next = self.next_turn();
+            let (at, actor) = next;
             if at > self.options.limit || at == Nanos::NEVER {
-                return self.stop_at_limit(next_sample, observer);
+                return Ok(self.stop_at_limit(next_sample, observer));
             }
             while next_sample <= at {
                 next_sample = self.sample(next_sample, observer);
                 if self.is_interrupted(observer) {
-                    return Stop::Ended(Ending::Interrupted);
+                    return Ok(Ending::Interrupted);
                 }
             }
-            self.now = at;
-            if let Err(stop) = self.act(actor, next_sample, flows, observer) {
-                return stop;
+            if actor == self.actors.schedule {
+                self.now = at;
+                self.follow_schedule(flows, observer)?;
+                self.parts[0].check_event()?;
+            } else if actor == self.actors.watch {
+                self.now = at;
+                if let Some(ending) = self.look_for_a_standstill() {
+                    return Ok(ending);
+                }
+                self.parts[0].check_event()?;
+            } else {
+                self.advance(next, next_sample, observer, crew)?;
             }
+            self.check_sums()?;
             if self.is_interrupted(observer) {
-                return Stop::Ended(Ending::Interrupted);
+                return Ok(Ending::Interrupted);
             }
         }
+    }
+
+    /// The turn that comes next in the whole network.
+    fn next_turn(&self) -> Turn {
+        self.next_of_parts().min(self.next_common_turn())
+    }
+
+    /// The next turn of the schedule or of the watch, before which all parts stop.
+    fn next_common_turn(&self) -> Turn {
+        let schedule = (self.next_start_or_stop(), self.actors.schedule);
+        let (at, actor) = schedule.min((self.watch.next(), self.actors.watch));
+        (if at >= Tournament::HORIZON { Nanos::NEVER } else { at }, actor)
+    }
+
+    /// Lets the parts act from `next`, their first turn, on.
+    fn advance(
+        &mut self,
+        next: Turn,
+        next_sample: Nanos,
+        observer: &mut impl Observer,
+        crew: &Crew,
+    ) -> Result<(), Stop> {
+        let window = self.window(next_sample);
+        if self.parts.len() == 1 {
+            return self.run_part(0, &window, observer);
+        }
+        if self.may_run_ahead() {
+            self.run_ahead(next, &window, observer, crew)
+        } else {
+            self.step(window, observer)
+        }
+    }
+
+    /// How far parts may run, unless other parts keep them from it.
+    fn window(&self, next_sample: Nanos) -> Window {
+        let (common, after_limit) = (self.next_common_turn(), Nanos(self.options.limit.0.saturating_add(1)));
+        let looks = next_sample.min(after_limit);
+        Window {
+            end: common.min((looks, 0)),
+            reach: looks.min(Nanos(common.0.0.saturating_add(1))),
+            heard: (Nanos::NEVER, 0),
+            goes_on: self.pending.is_some(),
+            events: self.sums_at.min(self.progress_at.saturating_sub(self.samples)),
+        }
+    }
+
+    fn run_part(&mut self, part: usize, window: &Window, observer: &mut impl Observer) -> Result<(), Stop> {
+        let it = &mut self.parts[part];
+        let result = it.run(window, observer);
+        self.now = it.now;
+        Ok(result?)
+    }
+
+    /// Whether the run goes on at least for the lookahead, so that parts may run ahead of each other: a flow is yet to
+    /// start or to stop, or one that has not arrived at another part is to be acknowledged from there. No flow may start
+    /// again where another one ends, because that involves two parts at once.
+    fn may_run_ahead(&self) -> bool {
+        let goes_on =
+            || self.pending.is_some() || self.endless > 0 || self.sum(|part| part.flows.leaving) > 0;
+        !self.has_loops && goes_on()
+    }
+
+    /// Lets all parts act beside each other for the lookahead, or until they have to wait.
+    fn run_ahead(
+        &mut self,
+        next: Turn,
+        window: &Window,
+        observer: &mut impl Observer,
+        crew: &Crew,
+    ) -> Result<(), Stop> {
+        let horizon = next.0 + self.lookahead;
+        let turns: Vec<Turn> = self.parts.iter().map(Part::next).collect();
+        let of_part = |part: usize| {
+            let others = turns.iter().enumerate().filter(|(other, _)| *other != part);
+            Window {
+                end: window.end.min((horizon, 0)),
+                reach: window.reach.min(horizon),
+                heard: others.map(|(_, turn)| *turn).min().unwrap_or(window.heard),
+                goes_on: true,
+                events: u64::MAX,
+            }
+        };
+        let windows: Vec<Window> = (0..turns.len()).map(of_part).collect();
+        let result = crew.run(&mut self.parts, &windows);
+        let told = self.next_of_parts();
+        log::tell(self.parts.iter_mut().map(|part| &mut part.log), told, observer);
+        self.now = self.parts.iter().map(|part| part.now).max().unwrap_or(self.now);
+        result.map_err(|(part, broken)| {
+            self.now = self.parts[part].now;
+            Stop::Broken(broken)
+        })
+    }
+
+    /// Takes the next turn.
+    fn step(&mut self, window: Window, observer: &mut impl Observer) -> Result<(), Stop> {
+        let turns = self.parts.iter().map(Part::next).enumerate();
+        let Some((part, _)) = turns.min_by_key(|(_, turn)| *turn) else { return Ok(()) };
+        let goes_on = window.goes_on || self.parts.iter().any(|part| part.flows.has_unsent());
+        let events = self.parts[part].events + 1;
+        self.run_part(part, &Window { goes_on, events, ..window }, observer)
     }
 
     /// Reports progress every [`PROGRESS_EVERY`] events and samples; returns whether the observer asks to end the run.
     #[inline]
     fn is_interrupted(&mut self, observer: &mut impl Observer) -> bool {
-        if self.until_progress > 0 {
+        let count = self.events() + self.samples;
+        if count < self.progress_at {
             return false;
         }
-        self.until_progress = PROGRESS_EVERY;
+        self.progress_at = count + PROGRESS_EVERY;
         observer.progress(self.progress()).is_break()
     }
 
-    #[inline(always)]
-    fn act(
-        &mut self,
-        actor: Actor,
-        next_sample: Nanos,
-        flows: &mut impl Iterator<Item = FlowSpec>,
-        observer: &mut impl Observer,
-    ) -> Result<(), Stop> {
-        match self.places.get(actor) {
-            Some(Place::Switch(switch)) => {
-                let until = self.horizon(next_sample);
-                return Ok(self.visit(*switch, actor, until, observer)?);
-            }
-            Some(Place::Station(station)) => self.arrive_at_station(*station, observer)?,
-            None if actor < self.actors.stations => self.follow_schedule(flows, observer)?,
-            None if actor < self.actors.watch => self.attend(actor - self.actors.stations, observer)?,
-            None => {
-                if let Some(ending) = self.look_for_a_standstill() {
-                    return Err(Stop::Ended(ending));
-                }
-            }
-        }
-        Ok(self.check_event()?)
-    }
-
-    /// The instant before which a switch may act without the others; always later than now. All frames that
-    /// arrive before it are under way already, nothing inspects the switch, and the run does not end.
-    #[inline]
-    fn horizon(&self, next_sample: Nanos) -> Nanos {
-        // The run cannot end within the lookahead: a packet that is not sent yet has to cross a link first.
-        let goes_on = self.pending.is_some() || self.flows.has_unsent();
-        let ahead = if goes_on { self.now + self.lookahead } else { self.now };
-        let looks = next_sample.min(Nanos(self.watch.next().min(self.options.limit).0.saturating_add(1)));
-        ahead.min(looks).max(Nanos(self.now.0 + 1))
-    }
-
     #[cold]
-    fn stop_at_limit(&mut self, mut next_sample: Nanos, observer: &mut impl Observer) -> Stop {
+    fn stop_at_limit(&mut self, mut next_sample: Nanos, observer: &mut impl Observer) -> Ending {
         let limit = self.options.limit.min(Tournament::HORIZON);
         while next_sample <= limit {
             next_sample = self.sample(next_sample, observer);
             if self.is_interrupted(observer) {
-                return Stop::Ended(Ending::Interrupted);
+                return Ending::Interrupted;
             }
         }
         self.now = limit;
-        Stop::Ended(Ending::Limit)
+        Ending::Limit
     }
 
     /// Passes a view of the network to the observer; returns the instant of the next sample.
     #[cold]
     fn sample(&mut self, at: Nanos, observer: &mut impl Observer) -> Nanos {
         let view = View {
-            places: &self.places,
-            switches: &self.switches,
-            stations: &self.stations,
-            directions: &self.directions,
+            homes: &self.homes,
+            parts: self.parts.iter().map(Part::view).collect(),
             numbers: &self.numbers,
-            pool: &self.pool,
             progress: self.progress(),
         };
         observer.sample(at, &view);
-        self.until_progress = self.until_progress.saturating_sub(1);
+        self.samples += 1;
         self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)))
     }
 
     fn progress(&self) -> Progress {
         Progress {
             now: self.now,
-            transmissions: self.transmissions,
-            flows_started: self.flows.started,
-            flows_ended: self.flows.ended,
+            transmissions: self.sum(|part| part.transmissions),
+            flows_started: self.sum(|part| part.flows.started),
+            flows_ended: self.sum(|part| part.flows.ended),
+        }
+    }
+
+    fn sum(&self, of: fn(&Part) -> u64) -> u64 {
+        self.parts.iter().map(of).sum()
+    }
+
+    fn events(&self) -> u64 {
+        self.sum(|part| part.events)
+    }
+
+    /// The number of active flows.
+    fn active(&self) -> u64 {
+        self.sum(|part| part.flows.active())
+    }
+
+    /// The part of each node and its place there, in the order of nodes.
+    fn nodes(&self) -> impl Iterator<Item = (&Part, Place)> {
+        let parts = self.homes.iter().map(|home| &self.parts[*home]);
+        parts.enumerate().map(|(node, part)| (part, part.places[node]))
+    }
+
+    fn switches(&self) -> impl Iterator<Item = &Switch> {
+        self.nodes().filter_map(|(part, place)| match place {
+            Place::Switch(switch) => part.switches.get(switch),
+            Place::Station(_) | Place::Elsewhere => None,
+        })
+    }
+
+    fn stations(&self) -> impl Iterator<Item = &Station> {
+        self.nodes().filter_map(|(part, place)| match place {
+            Place::Station(station) => part.stations.get(station),
+            Place::Switch(_) | Place::Elsewhere => None,
+        })
+    }
+
+    fn switch(&self, node: NodeId) -> Option<&Switch> {
+        let part = &self.parts[self.homes[node.0 as usize]];
+        match part.places[node.0 as usize] {
+            Place::Switch(switch) => part.switches.get(switch),
+            Place::Station(_) | Place::Elsewhere => None,
         }
     }
 
     fn outcome(&self, ending: Ending) -> Outcome {
+        let transmissions = self.sum(|part| part.transmissions);
+        let checks = self.parts.iter().map(|part| part.checker.checks).sum();
         Outcome {
             end: self.now,
             ending,
-            transmissions: self.transmissions,
-            events: self.events,
-            flows_started: self.flows.started,
-            flows_ended: self.flows.ended,
-            switches: self.switches.iter().map(|switch| inspect(switch, self.now)).collect(),
+            transmissions,
+            events: self.events(),
+            flows_started: self.sum(|part| part.flows.started),
+            flows_ended: self.sum(|part| part.flows.ended),
+            switches: self.switches().map(|switch| inspect(switch, self.now)).collect(),
             hosts: self
-                .stations
-                .iter()
+                .stations()
                 .map(|station| HostOutcome { node: station.node, counters: station.host.counters() })
                 .collect(),
-            links: self.numbers.iter().map(|ends| ends.map(|end| self.directions[end].totals)).collect(),
-            balance: self.checker.balance,
-            checks: Checks { link: self.transmissions, ..self.checker.checks },
+            links: self.numbers.iter().map(|ends| ends.map(|end| self.carried(end))).collect(),
+            balance: self.balance(),
+            checks: Checks { link: transmissions, ..checks },
         }
+    }
+
+    /// The totals of a direction, which the part of its sender has.
+    fn carried(&self, number: usize) -> LinkOutcome {
+        let sender = self.parts[0].directions[number].from.node;
+        self.parts[self.homes[sender.0 as usize]].directions[number].totals
     }
 }
 

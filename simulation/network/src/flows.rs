@@ -12,8 +12,8 @@ use units::{Interval, Nanos};
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub spec: FlowSpec,
-    /// The station that sends, and the one that receives.
-    pub ends: [u32; 2],
+    /// The station that sends, and the one that receives; `None` for one in another part of the network.
+    pub ends: [Option<u32>; 2],
     /// The UDP source port of its frames, once it is connected.
     pub source_port: Option<u16>,
     pub ideal: Interval,
@@ -26,12 +26,14 @@ pub(crate) struct Flow {
     /// The serial number of the last frame that was sent.
     sent: u32,
     /// The serial number of the last frame that was delivered.
-    delivered: u32,
+    pub delivered: u32,
+    /// The slot of the flow in the table of its receiver, where that is another one.
+    pub slot_there: Option<u32>,
 }
 
 impl Flow {
     /// A flow from station `ends[0]` to station `ends[1]`.
-    pub fn new(spec: FlowSpec, ends: [u32; 2], ideal: Interval) -> Self {
+    pub fn new(spec: FlowSpec, ends: [Option<u32>; 2], ideal: Interval) -> Self {
         Self {
             spec,
             ends,
@@ -42,7 +44,13 @@ impl Flow {
             is_sent: false,
             sent: 0,
             delivered: 0,
+            slot_there: None,
         }
+    }
+
+    /// Whether its sender is here and its receiver in another part of the network.
+    pub fn leaves(&self) -> bool {
+        self.ends[1].is_none()
     }
 
     /// The same flow once more. Serial numbers go on, since late frames of this one may still arrive.
@@ -52,7 +60,8 @@ impl Flow {
     }
 }
 
-/// All active flows. Ended flows are forgotten, so memory grows with active flows only.
+/// The active flows of a part of the network. Ended flows are forgotten, so memory grows with active flows only. A
+/// flow between two parts is in the tables of both; its sender's counts it.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
@@ -62,11 +71,23 @@ pub(crate) struct Flows {
     pub ended: u64,
     /// The number of active flows that were not sent completely.
     unsent: u64,
+    /// The number of active flows to another part that have not arrived completely, as far as is known here.
+    pub leaving: u64,
+    /// The number of flows from another part that have arrived completely. Their sender may end them at any time.
+    pub arrived: u64,
 }
 
 impl Flows {
-    /// Starts a flow.
-    pub fn start(&mut self, flow: Flow) {
+    /// Starts a flow whose sender is here; returns its slot.
+    pub fn start(&mut self, flow: Flow) -> u32 {
+        self.started += 1;
+        self.unsent += 1;
+        self.leaving += u64::from(flow.leaves());
+        self.insert(flow)
+    }
+
+    /// Adds a flow; returns its slot.
+    pub fn insert(&mut self, flow: Flow) -> u32 {
         let id = flow.spec.id;
         let flow = Some(flow);
         let slot = match self.free.pop() {
@@ -80,8 +101,7 @@ impl Flows {
             }
         };
         self.numbers.insert(id, slot);
-        self.started += 1;
-        self.unsent += 1;
+        slot
     }
 
     /// An active flow.
@@ -90,14 +110,46 @@ impl Flows {
         self.slots[slot as usize].as_mut()
     }
 
-    /// Ends a flow and forgets it.
+    /// Ends a flow whose sender is here, and forgets it.
     pub fn end(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.remove(id)?;
+        self.ended += 1;
+        self.unsent -= u64::from(!flow.is_sent);
+        self.leaving -= u64::from(flow.leaves() && flow.received.is_none());
+        Some(flow)
+    }
+
+    /// Forgets a flow whose sender, in another part of the network, has ended it.
+    pub fn forget(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.remove(id)?;
+        self.arrived -= u64::from(flow.received.is_some());
+        Some(flow)
+    }
+
+    fn remove(&mut self, id: FlowId) -> Option<Flow> {
         let slot = self.numbers.remove(&id)?;
         self.free.push(slot);
-        self.ended += 1;
-        let flow = self.slots[slot as usize].take()?;
-        self.unsent -= u64::from(!flow.is_sent);
-        Some(flow)
+        self.slots[slot as usize].take()
+    }
+
+    /// Notes when all of a flow had arrived, and the length of its message. Returns whether its sender is in another
+    /// part of the network, which has to learn of it.
+    pub fn note_received(&mut self, id: FlowId, received: Nanos, message: u64) -> bool {
+        let Some(flow) = self.flow_mut(id) else { return false };
+        let (is_first, leaves, comes) = (flow.received.is_none(), flow.leaves(), flow.ends[0].is_none());
+        (flow.received, flow.message) = (Some(received), message);
+        self.leaving -= u64::from(is_first && leaves);
+        self.arrived += u64::from(is_first && comes);
+        comes
+    }
+
+    /// Whether the fate of a frame at its receiver may depend on whether a sender in another part of the network has
+    /// ended its flow: the flow may be over.
+    #[cold]
+    pub fn may_be_over(&self, label: Label) -> bool {
+        let slot = self.numbers.get(&label.flow);
+        let flow = slot.and_then(|slot| self.slots.get(*slot as usize)?.as_ref());
+        flow.is_none_or(|flow| flow.received.is_some())
     }
 
     /// Notes that all of a flow was sent at least once.
@@ -125,7 +177,7 @@ impl Flows {
         let slot = *self.numbers.get(&id)?;
         let flow = self.slots[slot as usize].as_mut()?;
         flow.sent = flow.sent.wrapping_add(1);
-        Some(Label { flow: id, slot, serial: flow.sent })
+        Some(Label { flow: id, slot: flow.slot_there.unwrap_or(slot), serial: flow.sent })
     }
 
     /// Checks the order of a frame that was delivered to `station`. Ignores copies for other stations and
@@ -137,7 +189,7 @@ impl Flows {
     #[inline]
     pub fn deliver(&mut self, label: Label, station: u32) -> Result<(), Broken> {
         let Some(Some(flow)) = self.slots.get_mut(label.slot as usize) else { return Ok(()) };
-        if flow.spec.id != label.flow || flow.ends[1] != station {
+        if flow.spec.id != label.flow || flow.ends[1] != Some(station) {
             return Ok(());
         }
         // Serial numbers may wrap around; half their range is far more than can be in flight.
@@ -171,7 +223,7 @@ mod tests {
     }
 
     fn flow(id: u32) -> Flow {
-        Flow::new(spec(id), [0, 1], Interval::ZERO)
+        Flow::new(spec(id), [Some(0), Some(1)], Interval::ZERO)
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Frames of the simulator: header bytes, a length, and a label for the engine.
 
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering};
 use endpoint::FlowId;
-use std::rc::Rc;
+use std::sync::Arc;
 use switch::{Frame, Volume};
 use units::{Bytes, PortId};
 use wire::ethernet::EtherType;
@@ -34,13 +35,13 @@ struct Buffer {
     /// Whether it is a MAC control frame.
     is_control: bool,
     headers: [u8; HEADER_CAPACITY],
-    /// The pool that takes it back; present only while the frame lives.
-    home: Option<Rc<Books>>,
+    /// The books on which the frame is, or was until it was dropped.
+    home: Arc<Books>,
     label: Option<Label>,
 }
 
-/// A frame: a handle to a buffer that goes back to its pool when the frame is dropped. So the pool always
-/// knows which frames exist.
+/// A frame: a handle to a buffer. Its pool takes it off the books when it is dropped, and so always knows which frames
+/// exist.
 #[derive(Debug)]
 pub struct SimFrame(Option<Box<Buffer>>);
 
@@ -77,7 +78,15 @@ impl SimFrame {
     /// A second frame with the same content, as a faulty link makes one. The pool counts it as any other frame.
     pub(crate) fn twin(&self) -> Self {
         let buffer = self.buffer();
-        Books::frame(buffer.home.as_ref().expect(LIVES), self.headers(), self.length(), buffer.label)
+        Books::frame(&buffer.home, self.headers(), self.length(), buffer.label)
+    }
+
+    /// Moves the frame to the books of another pool.
+    pub(crate) fn move_to(&mut self, pool: &FramePool) {
+        let buffer = self.buffer_mut();
+        buffer.home.remove(buffer.length);
+        pool.books.add(buffer.length);
+        buffer.home = pool.books.clone();
     }
 
     #[inline]
@@ -107,9 +116,8 @@ impl Frame for SimFrame {
     /// Never `None`: the pool grows as needed.
     fn duplicate(&self) -> Option<Self> {
         let buffer = self.buffer();
-        let books = buffer.home.as_ref().expect(LIVES);
-        books.note_duplicate(self.length());
-        let mut copy = Books::frame(books, self.headers(), self.length(), buffer.label);
+        buffer.home.note_duplicate(self.length());
+        let mut copy = self.twin();
         copy.came_in_through(buffer.ingress);
         Some(copy)
     }
@@ -118,52 +126,81 @@ impl Frame for SimFrame {
 impl Drop for SimFrame {
     #[inline]
     fn drop(&mut self) {
-        if let Some(mut buffer) = self.0.take()
-            && let Some(books) = buffer.home.take()
-        {
-            books.take_back(buffer);
+        if let Some(buffer) = self.0.take() {
+            buffer.home.remove(buffer.length);
+            // When the thread ends, its free buffers may be gone already.
+            _ = FREE.try_with(|free| keep(&mut free.borrow_mut(), buffer));
         }
     }
 }
 
-/// The free buffers of a pool, and counts of its frames.
+/// The most free buffers of a thread, 17 MB. Frames that cross from one part of the network to another take their
+/// buffers with them, so that one thread may drop more than it makes.
+const FREE_MAX: usize = 1 << 16;
+
+thread_local! {
+    /// The buffers of frames that were dropped on this thread, for the next ones. It saves allocations, and is no
+    /// state of any simulation.
+    #[expect(clippy::vec_box, reason = "a buffer stays where it is, and its handle changes hands")]
+    static FREE: RefCell<Vec<Box<Buffer>>> = const { RefCell::new(Vec::new()) };
+}
+
+#[inline]
+#[expect(clippy::vec_box, reason = "as above")]
+fn keep(free: &mut Vec<Box<Buffer>>, buffer: Box<Buffer>) {
+    if free.len() < FREE_MAX {
+        free.push(buffer);
+    }
+}
+
+/// The frames of a pool in numbers. They have one writer at a time, the thread that runs the pool's part of the
+/// network, so a load and a store are enough.
 #[derive(Debug, Default)]
 struct Books {
-    #[expect(clippy::vec_box, reason = "a buffer stays where it is, and its handle changes hands")]
-    free: RefCell<Vec<Box<Buffer>>>,
-    frames: Cell<u64>,
-    bytes: Cell<u64>,
-    duplicates: Cell<Volume>,
+    frames: AtomicU64,
+    bytes: AtomicU64,
+    duplicate_frames: AtomicU64,
+    duplicate_bytes: AtomicU64,
+}
+
+#[inline]
+fn add(total: &AtomicU64, change: u64) {
+    total.store(total.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
 }
 
 impl Books {
     #[inline]
-    fn frame(books: &Rc<Self>, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
-        let free = books.free.borrow_mut().pop();
-        let mut buffer = free.unwrap_or_else(new_buffer);
+    fn frame(books: &Arc<Self>, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
+        let free = FREE.with_borrow_mut(Vec::pop);
+        let mut buffer = free.unwrap_or_else(|| new_buffer(books));
         let kept = headers.len().min(HEADER_CAPACITY);
         buffer.headers[..kept].copy_from_slice(&headers[..kept]);
         buffer.headers_length = kept as u16;
         buffer.length = length.0 as u32;
         buffer.is_control = is_control_frame(headers);
         buffer.label = label;
-        buffer.home = Some(books.clone());
-        books.frames.set(books.frames.get() + 1);
-        books.bytes.set(books.bytes.get() + u64::from(buffer.length));
+        if !Arc::ptr_eq(&buffer.home, books) {
+            buffer.home = books.clone();
+        }
+        books.add(buffer.length);
         SimFrame(Some(buffer))
     }
 
     #[inline]
-    fn take_back(&self, buffer: Box<Buffer>) {
-        self.frames.set(self.frames.get() - 1);
-        self.bytes.set(self.bytes.get() - u64::from(buffer.length));
-        self.free.borrow_mut().push(buffer);
+    fn add(&self, length: u32) {
+        add(&self.frames, 1);
+        add(&self.bytes, u64::from(length));
+    }
+
+    #[inline]
+    fn remove(&self, length: u32) {
+        add(&self.frames, 1_u64.wrapping_neg());
+        add(&self.bytes, u64::from(length).wrapping_neg());
     }
 
     fn note_duplicate(&self, length: Bytes) {
-        let mut duplicates = self.duplicates.get();
-        duplicates.count(length);
-        self.duplicates.set(duplicates);
+        add(&self.duplicate_frames, 1);
+        add(&self.duplicate_bytes, length.0);
     }
 }
 
@@ -175,9 +212,9 @@ fn is_control_frame(headers: &[u8]) -> bool {
 }
 
 #[cold]
-fn new_buffer() -> Box<Buffer> {
+fn new_buffer(books: &Arc<Books>) -> Box<Buffer> {
     Box::new(Buffer {
-        home: None,
+        home: books.clone(),
         label: None,
         length: 0,
         is_control: false,
@@ -190,25 +227,30 @@ fn new_buffer() -> Box<Buffer> {
 /// Makes frames, and counts those that exist. Once their number has reached its peak, nothing more is
 /// allocated.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FramePool(Rc<Books>);
+pub(crate) struct FramePool {
+    books: Arc<Books>,
+}
 
 impl FramePool {
     /// A frame of `length` bytes without FCS that begins with `headers`.
     #[inline]
     pub fn frame(&self, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
-        Books::frame(&self.0, headers, length, label)
+        Books::frame(&self.books, headers, length, label)
     }
 
     /// All frames that exist now.
     #[inline]
     pub fn live(&self) -> Volume {
-        Volume { frames: self.0.frames.get(), bytes: Bytes(self.0.bytes.get()) }
+        let Books { frames, bytes, .. } = &*self.books;
+        Volume { frames: frames.load(Ordering::Relaxed), bytes: Bytes(bytes.load(Ordering::Relaxed)) }
     }
 
     /// Copies of frames made since the start.
     #[inline]
     pub fn duplicates(&self) -> Volume {
-        self.0.duplicates.get()
+        let Books { duplicate_frames, duplicate_bytes, .. } = &*self.books;
+        let bytes = Bytes(duplicate_bytes.load(Ordering::Relaxed));
+        Volume { frames: duplicate_frames.load(Ordering::Relaxed), bytes }
     }
 }
 
@@ -234,6 +276,16 @@ mod tests {
         assert_eq!((third.headers().as_ptr(), third.headers()), (place, &[3; 20][..]));
         drop((second, third));
         assert_eq!(pool.live(), Volume::ZERO);
+    }
+
+    #[test]
+    fn a_frame_that_moves_is_on_the_books_of_its_new_pool_and_may_be_dropped_on_another_thread() {
+        let (near, far) = (FramePool::default(), FramePool::default());
+        let mut frame = near.frame(&[1; 60], Bytes(1_000), None);
+        frame.move_to(&far);
+        assert_eq!((near.live(), far.live()), (Volume::ZERO, Volume { frames: 1, bytes: Bytes(1_000) }));
+        std::thread::scope(|scope| scope.spawn(|| drop(frame)).join()).unwrap();
+        assert_eq!((near.live(), far.live()), (Volume::ZERO, Volume::ZERO));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod observer;
 mod options;
 mod outcome;
 mod simulation;
+mod sites;
 mod stall;
 #[cfg(test)]
 mod testing;

@@ -2,7 +2,7 @@
 
 use crate::check::pause::LinkPauses;
 use crate::fault::{Fate, FaultyLink};
-use crate::frame::SimFrame;
+use crate::frame::{FramePool, SimFrame};
 use crate::network::{LinkEnd, LinkSpec};
 use crate::nodes::Place;
 use crate::outcome::LinkOutcome;
@@ -47,6 +47,8 @@ pub(crate) struct Direction {
     pub from: LinkEnd,
     /// The number of the other direction of the link.
     pub reverse: usize,
+    /// The last arrival of the frames that keep their order in spite of jitter.
+    last_arrival: Nanos,
 }
 
 /// The result of putting a frame on a link.
@@ -79,6 +81,7 @@ impl Direction {
             faults,
             flights: VecDeque::new(),
             late: VecDeque::new(),
+            last_arrival: Nanos::ZERO,
         }
     }
 
@@ -142,8 +145,8 @@ impl Direction {
 
     /// Adds a frame that arrives behind those on their way, at the earliest.
     fn push_in_order(&mut self, flight: Flight) {
-        let before = self.flights.back().map_or(Nanos::ZERO, |flight| flight.arrival);
-        self.flights.push_back(Flight { arrival: flight.arrival.max(before), ..flight });
+        self.last_arrival = self.last_arrival.max(flight.arrival);
+        self.flights.push_back(Flight { arrival: self.last_arrival, ..flight });
     }
 
     /// Adds a frame that others may overtake.
@@ -171,6 +174,24 @@ impl Direction {
             return Some(flight.frame);
         }
         self.flights.pop_front_if(|flight| flight.arrival <= now).map(|flight| flight.frame)
+    }
+
+    /// The frames that have arrived by `now`, except PFC and grant frames that may overtake others.
+    pub fn arrived(&self, now: Nanos) -> impl Iterator<Item = &SimFrame> {
+        self.flights.iter().take_while(move |flight| flight.arrival <= now).map(|flight| &flight.frame)
+    }
+
+    /// Hands the frames on their way over to the same direction in the part of its receiver, whose pool is `pool`.
+    pub fn hand_over(&mut self, there: &mut Self, pool: &FramePool) -> Volume {
+        let mut volume = Volume::ZERO;
+        let mut moved = |mut flight: Flight| {
+            flight.frame.move_to(pool);
+            volume.count(flight.frame.length());
+            flight
+        };
+        there.flights.extend(self.flights.drain(..).map(&mut moved));
+        self.late.drain(..).map(moved).for_each(|flight| there.insert_late(flight));
+        volume
     }
 
     /// The frames on their way, counted one by one.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use switch::{Program, Shard, Volume};
 use units::{Nanos, PortSet};
 
-/// The kind of a node, and its index among the nodes of that kind.
+/// The kind of a node, and its index among the nodes of that kind in its part of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Switch(usize),
     Station(usize),
+    /// In another part of the network.
+    Elsewhere,
 }
 
 /// A switch.
@@ -47,4 +49,8 @@ pub(crate) struct Station {
     /// The direction from which it receives.
     pub input: Option<usize>,
     pub is_tapped: bool,
+    /// The number of the actor that is its timers.
+    pub timers: usize,
+    /// The number of queue pairs that it had released at the end of its last turn.
+    pub released: u64,
 }

@@ -58,51 +58,66 @@ pub struct Progress {
 
 /// A simulation between two events.
 pub struct View<'a> {
-    pub(crate) places: &'a [Place],
-    pub(crate) switches: &'a [Switch],
-    pub(crate) stations: &'a [Station],
-    pub(crate) directions: &'a [Direction],
+    /// The part of each node.
+    pub(crate) homes: &'a [usize],
+    pub(crate) parts: Vec<PartView<'a>>,
     /// The number of each direction, by link and sending end.
     pub(crate) numbers: &'a [[usize; 2]],
-    pub(crate) pool: &'a FramePool,
     pub(crate) progress: Progress,
+}
+
+/// A part of the network between two events.
+pub(crate) struct PartView<'a> {
+    pub places: &'a [Place],
+    pub switches: &'a [Switch],
+    pub stations: &'a [Station],
+    /// All directions; those of other parts carry nothing here.
+    pub directions: &'a [Direction],
+    pub pool: &'a FramePool,
 }
 
 impl View<'_> {
     /// The switch with number `node`; `None` if that node is no switch.
     pub fn shard(&self, node: NodeId) -> Option<&Shard<SimFrame>> {
-        match self.places.get(node.0 as usize)? {
-            Place::Switch(switch) => self.switches.get(*switch).map(|switch| &switch.shard),
-            Place::Station(_) => None,
+        match self.place(node)? {
+            (part, Place::Switch(switch)) => part.switches.get(switch).map(|switch| &switch.shard),
+            _ => None,
         }
     }
 
     /// The host with number `node`; `None` if that node is no host.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
-        match self.places.get(node.0 as usize)? {
-            Place::Station(station) => self.stations.get(*station).map(|station| &station.host),
-            Place::Switch(_) => None,
+        match self.place(node)? {
+            (part, Place::Station(station)) => part.stations.get(station).map(|station| &station.host),
+            _ => None,
         }
+    }
+
+    fn place(&self, node: NodeId) -> Option<(&PartView<'_>, Place)> {
+        let part = self.parts.get(*self.homes.get(node.0 as usize)?)?;
+        Some((part, *part.places.get(node.0 as usize)?))
     }
 
     /// Bytes on the wire that end `end` of link `link` has sent since the start; zero if there is no such
     /// link.
     pub fn carried(&self, link: usize, end: usize) -> WireBytes {
-        self.direction(link, end).map_or(WireBytes(0), |direction| direction.totals.wire)
+        WireBytes(self.directions(link, end).map(|direction| direction.totals.wire.0).sum())
     }
 
     /// Frames that end `end` of link `link` has sent and that have not arrived yet.
     pub fn in_flight(&self, link: usize, end: usize) -> Volume {
-        self.direction(link, end).map_or(Volume::ZERO, Direction::in_flight)
+        self.directions(link, end).map(Direction::in_flight).sum()
     }
 
-    fn direction(&self, link: usize, end: usize) -> Option<&Direction> {
-        self.directions.get(*self.numbers.get(link)?.get(end)?)
+    /// The direction in each part.
+    fn directions(&self, link: usize, end: usize) -> impl Iterator<Item = &Direction> {
+        let number = self.numbers.get(link).and_then(|ends| ends.get(end)).copied();
+        self.parts.iter().filter_map(move |part| part.directions.get(number?))
     }
 
     /// All frames on links and in switches.
     pub fn frames(&self) -> Volume {
-        self.pool.live()
+        self.parts.iter().map(|part| part.pool.live()).sum()
     }
 
     /// The progress of the simulation.

@@ -1,6 +1,7 @@
 //! The options of a run.
 
 use crate::network::NodeId;
+use core::num::NonZeroUsize;
 use units::{Interval, Nanos};
 
 /// The options of a run.
@@ -23,10 +24,13 @@ pub struct Options {
     /// Whether switches may drop lossless frames, to see the cost of a buffer that is too small. Otherwise
     /// such a drop is a violation, unless the PFC watchdog or the faults of a link of that switch explain it.
     pub tolerate_loss: bool,
+    /// The most threads that run the network, each one part of it. They change no result, except what is left of a run
+    /// that is interrupted or breaks an invariant.
+    pub threads: NonZeroUsize,
 }
 
 impl Default for Options {
-    /// Seed 1, a second of virtual time, nothing sampled or tapped, a stall of 50 ms.
+    /// Seed 1, a second of virtual time, nothing sampled or tapped, a stall of 50 ms, one thread.
     fn default() -> Self {
         Self {
             seed: 1,
@@ -36,6 +40,7 @@ impl Default for Options {
             taps: Vec::new(),
             stall: Interval::from_millis(50),
             tolerate_loss: false,
+            threads: NonZeroUsize::MIN,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The results of a simulation.
 
 use crate::network::{FlowSpec, NodeId};
+use core::iter::Sum;
 use endpoint::{FlowId, HostCounters};
 use switch::{PoolReport, PortInspection, Volume};
 use units::{Interval, Nanos, PortId, Priority, WireBytes};
@@ -176,6 +177,21 @@ impl Balance {
     }
 }
 
+impl Sum for Balance {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            sent: sum.sent + part.sent,
+            made: sum.made + part.made,
+            duplicated: sum.duplicated + part.duplicated,
+            delivered: sum.delivered + part.delivered,
+            lost: sum.lost + part.lost,
+            unconnected: sum.unconnected + part.unconnected,
+            taken: sum.taken + part.taken,
+            inside: sum.inside + part.inside,
+        })
+    }
+}
+
 /// The number of checks of each invariant; see [`crate::Broken`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
@@ -195,4 +211,19 @@ pub struct Checks {
     pub pause: u64,
     /// Starts of frames, against the end of the frame before.
     pub link: u64,
+}
+
+impl Sum for Checks {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            conservation: sum.conservation + part.conservation,
+            sums: sum.sums + part.sums,
+            ledger: sum.ledger + part.ledger,
+            buffer: sum.buffer + part.buffer,
+            drops: sum.drops + part.drops,
+            order: sum.order + part.order,
+            pause: sum.pause + part.pause,
+            link: sum.link + part.link,
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! The watch for deadlocks and livelocks.
 
+use crate::network::NodeId;
 use crate::outcome::Ending;
 use endpoint::FlowId;
 use std::collections::HashMap;
@@ -9,6 +10,17 @@ use units::{Interval, Nanos, PortId, Priority};
 /// sent again after a timeout may be lost once more.
 const FRUITLESS: u32 = 3;
 
+/// Signs of progress in a part of the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Motion {
+    /// Rises whenever a frame other than a PFC frame is sent.
+    pub moved: u64,
+    /// The instant at which the last new byte was delivered.
+    pub delivered_at: Nanos,
+    /// The flow of the last delivery, and its bytes delivered so far.
+    pub delivered: Option<(FlowId, u64)>,
+}
+
 /// Looks at intervals whether a network makes progress.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -17,11 +29,7 @@ pub(crate) struct Watch {
     next: Nanos,
     /// The instant at which the last new byte was delivered.
     pub delivered_at: Nanos,
-    /// The flow of the last delivery, and its bytes delivered so far.
-    pub delivered: Option<(FlowId, u64)>,
-    /// Rises whenever a frame other than a PFC frame is sent.
-    pub moved: u64,
-    /// The value of `moved` at the last look.
+    /// The sum of [`Motion::moved`] at the last look.
     moved_before: u64,
     /// Looks since the last new byte at which frames had moved.
     fruitless: u32,
@@ -32,10 +40,10 @@ pub(crate) struct Watch {
 /// The paused queues that hold frames, with the number of frames that each has sent so far.
 pub(crate) type Stuck = HashMap<Queue, u64, foldhash::fast::FixedState>;
 
-/// A queue; `switch` is an index among all switches.
+/// A queue of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Queue {
-    pub switch: usize,
+    pub node: NodeId,
     pub port: PortId,
     pub priority: Priority,
 }
@@ -47,8 +55,6 @@ impl Watch {
             stall,
             next: Nanos::ZERO + stall,
             delivered_at: Nanos::ZERO,
-            delivered: None,
-            moved: 0,
             moved_before: 0,
             fruitless: 0,
             stuck: HashMap::default(),
@@ -69,14 +75,15 @@ impl Watch {
         let standing =
             |queue: &Queue| stuck.get(queue).is_some_and(|sent| self.stuck.get(queue) == Some(sent));
         let mut queues: Vec<Queue> = stuck.keys().copied().filter(standing).collect();
-        queues.sort_by_key(|queue| (queue.switch, queue.port, queue.priority));
+        queues.sort_by_key(|queue| (queue.node, queue.port, queue.priority));
         self.stuck = stuck;
         queues
     }
 
-    /// Looks for a livelock at `now`; returns how the run ends if there is one. Otherwise sets the next look.
-    pub fn look_for_a_livelock(&mut self, now: Nanos, is_active: bool) -> Option<Ending> {
-        let moved = self.moved != core::mem::replace(&mut self.moved_before, self.moved);
+    /// Looks for a livelock at `now`, when the frames of all parts have moved `moved` times; returns how the run ends
+    /// if there is one. Otherwise sets the next look.
+    pub fn look_for_a_livelock(&mut self, now: Nanos, moved: u64, is_active: bool) -> Option<Ending> {
+        let moved = moved != core::mem::replace(&mut self.moved_before, moved);
         if !is_active || self.delivered_at > self.before(now) {
             self.fruitless = 0;
         } else if moved {

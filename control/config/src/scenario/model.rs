@@ -1,5 +1,6 @@
 //! A scenario that is ready to run.
 
+use core::num::NonZeroUsize;
 use simulation::topology::Topology;
 use simulation::workload::{Flows, Workload};
 use simulation::{NetworkSpec, NodeId, Options};
@@ -61,7 +62,7 @@ impl Scenario {
         self.traffic.flows(self.seed, self.until)
     }
 
-    /// The options of a run.
+    /// The options of a run on one thread.
     pub fn options(&self) -> Options {
         Options {
             seed: self.seed,
@@ -71,6 +72,7 @@ impl Scenario {
             taps: self.taps.clone(),
             stall: self.stall,
             tolerate_loss: self.tolerate_loss,
+            threads: NonZeroUsize::MIN,
         }
     }
 }

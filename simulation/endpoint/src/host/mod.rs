@@ -191,13 +191,25 @@ impl Host {
     /// Closes the receiving end of a flow whose sender is done. Until then the receiver answers
     /// retransmissions, since its last acknowledgement may have been lost.
     pub fn close(&mut self, flow: FlowId) {
+        self.close_before(flow, 0);
+    }
+
+    /// As [`Host::close`], but the queue pair is reserved again as if the last `later` releases had come after this one:
+    /// for a caller who learns late that the sender is done.
+    pub fn close_before(&mut self, flow: FlowId, later: usize) {
         if let Some(slot) = self.flows.get(&flow).copied()
             && let Some(QueuePairState::Receiver(_)) = self.table.state(slot)
         {
             self.flows.remove(&flow);
             self.manager.forget(flow);
-            self.table.release(slot);
+            self.table.release_before(slot, later);
         }
+    }
+
+    /// The number of queue pairs released so far.
+    #[inline]
+    pub fn released(&self) -> u64 {
+        self.table.released
     }
 
     /// Gives `out` the frames that are due. None of them starts after `now`.

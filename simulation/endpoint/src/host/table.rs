@@ -50,6 +50,8 @@ pub(super) struct Table {
     places: Places,
     entries: Vec<Entry>,
     free: Vec<Slot>,
+    /// The number of releases.
+    pub released: u64,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,7 @@ struct Entry {
 impl Table {
     /// An empty table.
     pub fn new(places: Places) -> Self {
-        Self { places, entries: Vec::new(), free: Vec::new() }
+        Self { places, entries: Vec::new(), free: Vec::new(), released: 0 }
     }
 
     /// Reserves a free number; `None` if all are taken.
@@ -116,12 +118,18 @@ impl Table {
 
     /// Releases the number.
     pub fn release(&mut self, slot: Slot) {
+        self.release_before(slot, 0);
+    }
+
+    /// Releases the number as if the last `later` releases had come after this one.
+    pub fn release_before(&mut self, slot: Slot, later: usize) {
         if let Some(entry) = self.entries.get_mut(slot as usize)
             && !matches!(entry.state, QueuePairState::Free)
         {
             entry.state = QueuePairState::Free;
             entry.generation = (entry.generation + 1) & (u32::MAX >> (SLOT_BITS + 8));
-            self.free.push(slot);
+            self.free.insert(self.free.len().saturating_sub(later), slot);
+            self.released += 1;
         }
     }
 }
@@ -153,6 +161,24 @@ mod tests {
         table.release(slot);
         table.release(slot);
         assert_ne!(table.reserve(), table.reserve(), "given back twice, it is free once");
+    }
+
+    #[test]
+    fn a_number_that_is_given_back_late_is_used_again_in_its_turn() {
+        let used_again = |late: bool| {
+            let mut table = Table::new(Places::Numbers);
+            let slots: Vec<Slot> = (0..3).map(|_| table.reserve().unwrap().number() - RESERVED).collect();
+            if late {
+                table.release(slots[1]);
+                table.release(slots[2]);
+                table.release_before(slots[0], 2);
+            } else {
+                slots.iter().for_each(|slot| table.release(*slot));
+            }
+            assert_eq!(table.released, 3);
+            (0..3).map(|_| table.reserve()).collect::<Vec<_>>()
+        };
+        assert_eq!(used_again(true), used_again(false));
     }
 
     #[test]

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_faulty_link_explains_an_exceeded_headroom_at_its_port_and_what_all_ports_share_at_any() {
         let mut engine = Engine::new(line(), Options::default());
-        let switch = &mut engine.switches[0];
+        let switch = engine.first_switch();
         let (near, far) = (PortId(0), PortId(1));
         let explained = |switch: &Switch, port| -> Vec<DropReason> {
             DropReason::ALL.into_iter().filter(|reason| is_explained(switch, port, *reason)).collect()

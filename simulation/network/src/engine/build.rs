@@ -1,104 +1,172 @@
 //! Builds the engine from the description of a network.
 
 use super::calendar::Calendar;
+use super::log::Log;
 use super::odd::Odd;
-use super::{Actors, BURST, Engine, PROGRESS_EVERY};
+use super::part::{BURST, Part, Window};
+use super::turn::Actors;
+use super::{Engine, PROGRESS_EVERY, SUMS_EVERY};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
 use crate::frame::FramePool;
 use crate::ideal::Paths;
 use crate::link::Direction;
-use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind, NodeSpec};
+use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use crate::nodes::{Place, Station, Switch};
 use crate::options::Options;
-use crate::stall::Watch;
+use crate::sites::sites;
+use crate::stall::{Motion, Watch};
 use crate::tournament::Tournament;
-use endpoint::Host;
+use endpoint::{Host, HostSettings};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use switch::{Program, Shard};
-use units::{Nanos, PortId, PortSet};
+use units::{Interval, Nanos, PortId, PortSet};
 
 impl Engine {
+    /// The engine of a network, which has as many parts as pay, at most one for each thread.
     pub fn new(network: NetworkSpec, options: Options) -> Self {
+        let homes = sites(&network, options.threads);
+        Self::of_parts(network, options, homes)
+    }
+
+    /// The engine of a network whose nodes are in the parts `homes`, numbered from zero.
+    pub fn of_parts(network: NetworkSpec, options: Options, homes: Vec<usize>) -> Self {
         let paths = Paths::new(&network);
-        let (mut directions, numbers) = directions(&network, options.seed);
-        let unreliable = unreliable_ports(&network);
+        let parts = homes.iter().max().map_or(1, |last| last + 1);
         let delays = || network.links.iter().map(|link| link.delay);
         let (shortest, longest) = (delays().min().unwrap_or_default(), delays().max().unwrap_or_default());
-        let mut nodes = Nodes::new(network.nodes, &unreliable, &options.taps);
+        let home = |end: &LinkEnd| homes[end.node.0 as usize];
+        let joining = network.links.iter().filter(|link| home(&link.ends[0]) != home(&link.ends[1]));
+        let lookahead = joining.map(|link| link.delay).min().unwrap_or_default();
+        let hosts = network.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_))).count();
+        let stations = network.nodes.len() + 1;
+        let actors = Actors { schedule: network.nodes.len(), stations, watch: stations + hosts };
+        let parts: Vec<Part> =
+            (0..parts).map(|part| Part::new(&network, &options, actors, shortest, &homes, part)).collect();
+        Self {
+            now: Nanos::ZERO,
+            rng: Pcg32::seed_from_u64(options.seed),
+            watch: Watch::new(options.stall.max(longest * 8)),
+            lookahead,
+            actors,
+            parts,
+            numbers: directions(&network, options.seed).1,
+            homes,
+            paths,
+            pending: None,
+            has_loops: false,
+            stops: BinaryHeap::new(),
+            endless: 0,
+            again: Vec::new(),
+            sums_at: SUMS_EVERY,
+            next_switch: 0,
+            samples: 0,
+            progress_at: PROGRESS_EVERY,
+            options,
+        }
+    }
+}
+
+impl Part {
+    /// Part `number` of a network.
+    fn new(
+        network: &NetworkSpec,
+        options: &Options,
+        actors: Actors,
+        lookahead: Interval,
+        homes: &[usize],
+        number: usize,
+    ) -> Self {
+        let (mut directions, _) = directions(network, options.seed);
+        let mut nodes = Nodes::new(network, options, homes, number, actors.stations);
         nodes.connect(&mut directions);
-        let Nodes { places, switches, stations } = nodes;
-        let first_station = places.len() + 1;
-        let watch = first_station + stations.len();
-        let actors = Actors { schedule: places.len(), stations: first_station, watch };
-        let watch = Watch::new(options.stall.max(longest * 8));
+        let Nodes { places, switches, stations, timers } = nodes;
         let agendas = switches.iter().map(|it| Tournament::new(it.inputs.len() + 1)).collect();
-        let mut calendar = Calendar { actors: Tournament::new(actors.watch + 1), agendas };
-        calendar.actors.set(actors.watch, watch.next());
+        let mut calendar = Calendar { actors: Tournament::new(actors.watch), agendas };
         // A scheme may speak before any frame comes.
         for (switch, it) in switches.iter().enumerate() {
             calendar.agendas[switch].set(it.inputs.len(), it.next);
             calendar.actors.set(it.node.0 as usize, it.next);
         }
+        let home = |end: LinkEnd| homes[end.node.0 as usize];
+        let leads_out = |it: &(usize, &Direction)| home(it.1.from) == number && home(it.1.to) != number;
+        let outbound =
+            directions.iter().enumerate().filter(leads_out).map(|(index, it)| (index, home(it.to)));
+        let nothing = (Nanos::ZERO, 0);
         Self {
             now: Nanos::ZERO,
-            rng: Pcg32::seed_from_u64(options.seed),
+            actor: 0,
+            window: Window { end: nothing, reach: Nanos::ZERO, heard: nothing, goes_on: false, events: 0 },
+            outbound: outbound.collect(),
             checker: Checker::new(&switches),
-            watch,
-            options,
+            options: options.clone(),
             calendar,
-            lookahead: shortest,
+            lookahead,
             actors,
             places,
             directions,
-            numbers,
             switches,
             stations,
+            timers,
             pool: FramePool::default(),
             flows: Flows::default(),
-            paths,
-            pending: None,
-            stops: BinaryHeap::new(),
+            motion: Motion::default(),
             again: Vec::new(),
+            arrived: Vec::new(),
+            ended: Vec::new(),
+            heard: VecDeque::new(),
+            releases: Vec::new(),
             burst: Vec::with_capacity(BURST),
             odd: Odd::default(),
             transmissions: 0,
             events: 0,
-            until_progress: PROGRESS_EVERY,
+            log: Log::default(),
         }
     }
 }
 
-/// The nodes of a network, by kind.
+/// The nodes of a part, by kind.
 #[derive(Default)]
 struct Nodes {
-    /// The place of each node.
+    /// The place of each node of the network.
     places: Vec<Place>,
     switches: Vec<Switch>,
     stations: Vec<Station>,
+    /// The station of each host of the network; of a host elsewhere, the number means nothing.
+    timers: Vec<usize>,
 }
 
 impl Nodes {
-    /// The nodes, without links. `unreliable` has the ports of each node that may drop lossless frames.
-    fn new(specs: Vec<NodeSpec>, unreliable: &[PortSet], taps: &[NodeId]) -> Self {
+    /// The nodes of part `part`, without links. The timers of hosts are the actors from `first_station` on.
+    fn new(
+        network: &NetworkSpec,
+        options: &Options,
+        homes: &[usize],
+        part: usize,
+        first_station: usize,
+    ) -> Self {
         let mut nodes = Self::default();
-        for ((number, spec), unreliable) in (0..).zip(specs).zip(unreliable) {
+        let unreliable = unreliable_ports(network);
+        for ((number, spec), unreliable) in (0..).zip(&network.nodes).zip(unreliable) {
             let node = NodeId(number);
-            let is_tapped = taps.contains(&node);
-            match spec.kind {
+            let (is_here, is_tapped) = (homes[number as usize] == part, options.taps.contains(&node));
+            let timers = first_station + nodes.timers.len();
+            if let NodeKind::Host(_) = spec.kind {
+                nodes.timers.push(nodes.stations.len());
+            }
+            match &spec.kind {
+                _ if !is_here => nodes.places.push(Place::Elsewhere),
                 NodeKind::Switch(program) => {
                     nodes.places.push(Place::Switch(nodes.switches.len()));
-                    let unreliable = *unreliable;
-                    nodes.switches.push(Switch { unreliable, ..switch(node, program, is_tapped) });
+                    nodes.switches.push(Switch { unreliable, ..switch(node, program.clone(), is_tapped) });
                 }
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
-                    let host = Host::new(settings.clone());
-                    nodes.stations.push(Station { node, host, settings, out: None, input: None, is_tapped });
+                    nodes.stations.push(station(node, settings.clone(), is_tapped, timers));
                 }
             }
         }
@@ -118,6 +186,7 @@ impl Nodes {
                     direction.input = number - inputs.start;
                 }
                 Place::Station(station) => self.stations[station].input = Some(number),
+                Place::Elsewhere => {}
             }
             let out = match self.places[direction.from.node.0 as usize] {
                 Place::Switch(switch) => {
@@ -126,6 +195,7 @@ impl Nodes {
                     &mut it.out[direction.from.port.index()]
                 }
                 Place::Station(station) => &mut self.stations[station].out,
+                Place::Elsewhere => continue,
             };
             assert!(out.replace(number).is_none(), "a port has one link at most");
         }
@@ -148,6 +218,11 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
         taken: switch::Volume::ZERO,
         is_tapped,
     }
+}
+
+fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: usize) -> Station {
+    let host = Host::new(settings.clone());
+    Station { node, host, settings, out: None, input: None, is_tapped, timers, released: 0 }
 }
 
 /// The ports of each node at which faults may let more arrive than the switch asked for: PFC frames to the

@@ -19,8 +19,10 @@ impl Calendar {
     #[inline]
     pub fn note_arrival(&mut self, direction: &Direction) {
         let at = direction.next_arrival();
-        if let Place::Switch(switch) = direction.place {
-            self.agendas[switch].set(direction.input, at);
+        match direction.place {
+            Place::Switch(switch) => self.agendas[switch].set(direction.input, at),
+            Place::Station(_) => {}
+            Place::Elsewhere => return,
         }
         self.actors.lower(direction.to.node.0 as usize, at);
     }
@@ -114,7 +116,7 @@ mod tests {
         };
         let (mut engine, mut log) = (Engine::new(network.clone(), options), Log::default());
         if !ahead {
-            engine.lookahead = Interval::ZERO;
+            engine.parts[0].lookahead = Interval::ZERO;
         }
         let outcome = engine.run(flows.iter().cloned(), &mut log).unwrap();
         (outcome, log)
@@ -153,17 +155,33 @@ mod tests {
     fn a_switch_runs_no_further_ahead_than_others_can_act_or_look() {
         let options = Options { limit: Nanos(1_000_000), ..Options::default() };
         let mut engine = Engine::new(bottleneck(), options);
-        let horizon = |engine: &Engine| engine.horizon(Nanos::NEVER);
+        let horizon_before = |engine: &mut Engine, next_sample| {
+            let (window, now) = (engine.window(next_sample), engine.now);
+            let part = &mut engine.parts[0];
+            (part.window, part.now) = (window, now);
+            part.horizon()
+        };
+        let horizon = |engine: &mut Engine| horizon_before(engine, Nanos::NEVER);
         engine.now = Nanos(5_000);
-        assert_eq!(horizon(&engine), Nanos(5_001), "without flows the run ends now");
-        engine.flows.start(Flow::new(flow(None), [0, 1], Interval::ZERO));
-        assert_eq!(horizon(&engine), Nanos(6_000), "the shortest link is 1,000 ns long");
-        assert_eq!(engine.horizon(Nanos(5_400)), Nanos(5_400), "a sample is taken before what happens then");
+        assert_eq!(horizon(&mut engine), Nanos(5_001), "without flows the run ends now");
+        engine.parts[0].flows.start(Flow::new(flow(None), [Some(0), Some(1)], Interval::ZERO));
+        assert_eq!(horizon(&mut engine), Nanos(6_000), "the shortest link is 1,000 ns long");
+        assert_eq!(
+            horizon_before(&mut engine, Nanos(5_400)),
+            Nanos(5_400),
+            "a sample is taken before what happens then"
+        );
         engine.now = Nanos(999_500);
-        assert_eq!(horizon(&engine), Nanos(1_000_001), "what happens at the limit still counts");
-        engine.flows.note_sent(FlowId(0));
-        assert_eq!(horizon(&engine), Nanos(999_501), "the last acknowledgement may end the run");
-        engine.pending = Some(flow(None));
-        assert_eq!(horizon(&engine), Nanos(1_000_001), "another flow will start");
+        assert_eq!(horizon(&mut engine), Nanos(1_000_001), "what happens at the limit still counts");
+        engine.parts[0].flows.note_sent(FlowId(0));
+        assert_eq!(horizon(&mut engine), Nanos(999_501), "the last acknowledgement may end the run");
+        engine.pending = Some(FlowSpec { start: Nanos(2_000_000), ..flow(None) });
+        assert_eq!(horizon(&mut engine), Nanos(1_000_001), "another flow will start");
+        engine.pending = Some(FlowSpec { start: Nanos(999_700), ..flow(None) });
+        assert_eq!(
+            horizon(&mut engine),
+            Nanos(999_701),
+            "its host may have no queue pair, which ends the run"
+        );
     }
 }

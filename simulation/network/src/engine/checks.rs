@@ -1,55 +1,90 @@
 //! The checks after each event, at intervals, and at the end.
 
-use super::Engine;
+use super::part::Part;
+use super::{Engine, SUMS_EVERY};
 use crate::check::switch_sums;
 use crate::link::Direction;
+use crate::nodes::Place;
+use crate::outcome::Balance;
 use crate::violation::Broken;
 use switch::Volume;
 
 impl Engine {
-    /// Checks after each event that the frames and bytes in existence are those of the balance.
-    #[inline]
-    pub(super) fn check_event(&mut self) -> Result<(), Broken> {
-        self.events += 1;
-        self.until_progress = self.until_progress.saturating_sub(1);
-        let checker = &mut self.checker;
-        checker.checks.conservation += 1;
-        let (expected, found) = (checker.balance.inside, self.pool.live());
-        if expected != found {
-            return Err(Broken::Conservation { expected, found });
+    /// Checks the sums of one switch for each [`SUMS_EVERY`] events.
+    pub(super) fn check_sums(&mut self) -> Result<(), Broken> {
+        while self.events() >= self.sums_at {
+            self.sums_at += SUMS_EVERY;
+            self.check_now_and_then()?;
         }
-        if checker.sums_are_due() { self.check_now_and_then() } else { Ok(()) }
+        Ok(())
     }
 
     #[cold]
     fn check_now_and_then(&mut self) -> Result<(), Broken> {
-        if let Some(switch) = self.checker.switch_in_turn(self.switches.len()) {
-            self.check_switch(switch)?;
+        let switches = self.switches().count();
+        if let Some(number) = self.next_switch.checked_rem(switches) {
+            self.next_switch = number + 1;
+            self.check_switch(number)?;
         }
         self.check_balance()
     }
 
+    /// Checks a switch, by its number among all switches.
+    fn check_switch(&mut self, number: usize) -> Result<(), Broken> {
+        let node = self.switches().nth(number).map(|switch| switch.node);
+        let Some(node) = node.map(|node| node.0 as usize) else { return Ok(()) };
+        let part = &mut self.parts[self.homes[node]];
+        let Place::Switch(switch) = part.places[node] else { return Ok(()) };
+        part.check_switch(switch)
+    }
+
     /// Runs all checks.
     pub(super) fn check_everything(&mut self) -> Result<(), Broken> {
-        (0..self.switches.len()).try_for_each(|switch| self.check_switch(switch))?;
+        for part in &mut self.parts {
+            part.now = self.now;
+        }
+        (0..self.switches().count()).try_for_each(|switch| self.check_switch(switch))?;
         self.check_balance()?;
         self.check_links()
     }
 
+    /// The balance of the whole network.
+    pub(super) fn balance(&self) -> Balance {
+        self.parts.iter().map(|part| part.checker.balance).sum()
+    }
+
     /// Checks that all frames that came in have gone out or are still inside.
-    fn check_balance(&mut self) -> Result<(), Broken> {
-        let balance = self.checker.balance;
+    fn check_balance(&self) -> Result<(), Broken> {
+        let balance = self.balance();
         let (expected, found) = (balance.credit(), balance.debit());
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 
     /// Checks that all frames inside are on links or in switches.
     fn check_links(&mut self) -> Result<(), Broken> {
-        self.checker.checks.sums += 1;
+        self.parts[0].checker.checks.sums += 1;
+        let found = self.parts.iter().map(Part::found_inside).sum();
+        let expected = self.balance().inside;
+        if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
+    }
+}
+
+impl Part {
+    /// Checks after each event that the frames and bytes in existence are those of the balance.
+    #[inline]
+    pub(super) fn check_event(&mut self) -> Result<(), Broken> {
+        self.events += 1;
+        let checker = &mut self.checker;
+        checker.checks.conservation += 1;
+        let (expected, found) = (checker.balance.inside, self.pool.live());
+        if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
+    }
+
+    /// The frames on links and in switches of this part, counted one by one.
+    pub(super) fn found_inside(&self) -> Volume {
         let found: Volume = self.directions.iter().map(Direction::in_flight).sum();
         let held: Volume = self.switches.iter().map(|switch| switch.held).sum();
-        let (expected, found) = (self.checker.balance.inside, found + held);
-        if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
+        found + held
     }
 
     /// Checks that the counters of a switch name every frame that it has taken, and that no lossless frame is
@@ -76,7 +111,7 @@ impl Engine {
 
     /// Checks that a switch holds the frames that came in and did not leave, by its ledger, queues and
     /// groups.
-    fn check_switch(&mut self, switch: usize) -> Result<(), Broken> {
+    pub(super) fn check_switch(&mut self, switch: usize) -> Result<(), Broken> {
         self.checker.checks.ledger += 1;
         switch_sums::check_ledger(&self.switches[switch], self.now)?;
         switch_sums::check_deadlines(&self.switches[switch])?;

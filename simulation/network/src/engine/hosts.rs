@@ -1,24 +1,19 @@
-//! Frames into and out of hosts, and the flows between them.
+//! Frames into and out of hosts, and the ends of flows.
 
-use super::{Engine, Stop};
+use super::part::{Arrived, Ended, Part};
 use crate::check::pause::code_points;
-use crate::flows::{Flow, Flows};
+use crate::flows::Flows;
 use crate::frame::FramePool;
-use crate::ideal::ideal_completion;
 use crate::link::{Direction, Sent};
-use crate::network::{FlowSpec, NodeId};
-use crate::nodes::Place;
+use crate::network::NodeId;
 use crate::observer::{Observer, Tap};
-use crate::outcome::{Ending, FlowRecord};
+use crate::outcome::FlowRecord;
 use crate::violation::Broken;
-use endpoint::{Connection, End, Event, FlowId, HostSettings, Transmit};
-use rand_core::Rng;
-use std::cmp::Reverse;
+use endpoint::{Event, FlowId, HostSettings, Transmit};
 use switch::{Frame, Volume};
-use units::{Bytes, Interval, Nanos, PortId, Priority};
-use wire::roce::{Psn, QueuePair, source_port_of_queue_pairs};
+use units::{Bytes, Nanos, PortId, Priority};
 
-impl Engine {
+impl Part {
     /// Delivers all frames that have arrived at a host, and calls the host if it is due.
     #[inline]
     pub(super) fn arrive_at_station(
@@ -61,7 +56,8 @@ impl Engine {
             self.send(station, observer)?;
             next = self.stations[station].host.next_deadline().max(self.now);
         }
-        self.calendar.actors.set(self.actors.stations + station, next);
+        self.calendar.actors.set(self.stations[station].timers, next);
+        self.note_releases(station);
         while let Some(event) = self.stations[station].host.take_event() {
             self.note(event, observer);
         }
@@ -97,142 +93,57 @@ impl Engine {
         balance.lost += passed.lost;
         balance.unconnected += passed.unconnected;
         balance.inside = balance.inside + passed.made - passed.lost - passed.unconnected;
-        self.watch.moved += u64::from(passed.made.frames > 0);
+        self.motion.moved += u64::from(passed.made.frames > 0);
         Ok(())
     }
 
     fn note(&mut self, event: Event, observer: &mut impl Observer) {
         match event {
             Event::Delivered { flow, bytes } => {
-                self.watch.delivered_at = self.now;
-                self.watch.delivered = Some((flow, bytes));
+                self.motion.delivered_at = self.now;
+                self.motion.delivered = Some((flow, bytes));
             }
-            Event::Received { flow: id } => {
-                self.watch.delivered_at = self.now;
-                let delivered = self.watch.delivered.filter(|(flow, _)| *flow == id);
-                if let Some(flow) = self.flows.flow_mut(id) {
-                    flow.received = Some(self.now);
-                    flow.message = delivered.map_or(0, |(_, bytes)| bytes);
+            Event::Received { flow } => {
+                self.motion.delivered_at = self.now;
+                let delivered = self.motion.delivered.filter(|(last, _)| *last == flow);
+                let message = delivered.map_or(0, |(_, bytes)| bytes);
+                if self.flows.note_received(flow, self.now, message)
+                    && let Some(it) = self.flows.flow_mut(flow)
+                {
+                    let source = it.spec.source;
+                    self.arrived.push(Arrived { flow, source, at: self.now, message });
                 }
             }
             Event::Sent { flow } => self.flows.note_sent(flow),
-            Event::Acknowledged { flow, retransmitted } => {
-                if let Some(flow) = self.flows.end(flow) {
-                    self.stations[flow.ends[1] as usize].host.close(flow.spec.id);
-                    observer.completed(&FlowRecord {
-                        flow: flow.spec.clone(),
-                        end: flow.received.unwrap_or(self.now),
-                        acknowledged: self.now,
-                        delivered: flow.message,
-                        ideal: flow.ideal,
-                        retransmitted,
-                    });
-                    let until = flow.spec.again_until.unwrap_or_default().min(self.options.until);
-                    if self.now < until {
-                        self.again.push(flow.again(self.now));
-                        self.schedule();
-                    }
-                }
+            Event::Acknowledged { flow, retransmitted } => self.note_end(flow, retransmitted, observer),
+        }
+    }
+
+    /// Ends a flow at its sender and at its receiver.
+    fn note_end(&mut self, flow: FlowId, retransmitted: u64, observer: &mut impl Observer) {
+        let Some(flow) = self.flows.end(flow) else { return };
+        match flow.ends[1] {
+            Some(receiver) => {
+                self.stations[receiver as usize].host.close(flow.spec.id);
+                self.note_releases(receiver as usize);
+            }
+            None => {
+                let (turn, destination) = ((self.now, self.actor), flow.spec.destination);
+                self.ended.push(Ended { turn, flow: flow.spec.id, destination });
             }
         }
-    }
-
-    /// Fetches the next flow, unless it starts too late.
-    pub(super) fn pull(&mut self, flows: &mut impl Iterator<Item = FlowSpec>) {
-        self.pending = flows.next().filter(|flow| flow.start <= self.options.until);
-        self.schedule();
-    }
-
-    fn schedule(&mut self) {
-        let start = self.pending.as_ref().map_or(Nanos::NEVER, |flow| flow.start);
-        let stop = self.stops.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
-        let again = self.again.first().map_or(Nanos::NEVER, |flow| flow.spec.start);
-        self.calendar.actors.set(self.actors.schedule, start.min(stop).min(again).max(self.now));
-    }
-
-    /// Starts and stops the flows that are due.
-    pub(super) fn follow_schedule(
-        &mut self,
-        flows: &mut impl Iterator<Item = FlowSpec>,
-        observer: &mut impl Observer,
-    ) -> Result<(), Stop> {
-        while let Some(Reverse((at, id))) = self.stops.peek().copied()
-            && at <= self.now
-        {
-            self.stops.pop();
-            self.stop(id, observer)?;
-        }
-        while let Some(flow) = self.again.pop() {
-            self.connect(flow, observer)?;
-        }
-        while let Some(spec) = self.pending.take_if(|flow| flow.start <= self.now) {
-            self.start(spec, observer)?;
-            self.pull(flows);
-        }
-        self.schedule();
-        Ok(())
-    }
-
-    fn stop(&mut self, id: FlowId, observer: &mut impl Observer) -> Result<(), Broken> {
-        let Some(flow) = self.flows.flow_mut(id) else { return Ok(()) };
-        let sender = flow.ends[0] as usize;
-        self.stations[sender].host.stop(self.now, id);
-        self.attend(sender, observer)
-    }
-
-    fn start(&mut self, spec: FlowSpec, observer: &mut impl Observer) -> Result<(), Stop> {
-        let [sender, receiver] = [spec.source, spec.destination].map(|node| self.station_at(node));
-        let path = self.paths.path(spec.source, spec.destination);
-        let settings = self.stations[sender].host.settings();
-        let ideal = spec.bytes.map_or(Interval::ZERO, |bytes| ideal_completion(path, settings, bytes));
-        if let Some(stop) = spec.stop {
-            self.stops.push(Reverse((stop.max(spec.start), spec.id)));
-        }
-        self.connect(Flow::new(spec, [sender as u32, receiver as u32], ideal), observer)
-    }
-
-    /// Opens a flow at both ends.
-    fn connect(&mut self, mut flow: Flow, observer: &mut impl Observer) -> Result<(), Stop> {
-        if self.flows.active() == 0 {
-            self.watch.delivered_at = self.now;
-        }
-        let [sender, receiver] = flow.ends.map(|station| station as usize);
-        let first_psn = Psn::from_low_bits(self.rng.next_u32());
-        let id = flow.spec.id;
-        let (remote, local) = (self.queue_pair(receiver, id)?, self.queue_pair(sender, id)?);
-        let source_port = *flow.source_port.get_or_insert_with(|| source_port_of_queue_pairs(local, remote));
-        let address = |station: usize| self.stations[station].host.settings().station.address;
-        let here = Connection {
-            flow: id,
-            end: End::Sender,
-            local,
-            remote,
-            source_port,
-            peer: address(receiver),
-            priority: flow.spec.priority,
-            first_psn,
-            length: flow.spec.bytes,
-        };
-        let peer = address(sender);
-        let there = Connection { end: End::Receiver, local: remote, remote: local, peer, ..here };
-        self.flows.start(flow);
-        self.stations[receiver].host.connect(self.now, &there);
-        self.stations[sender].host.connect(self.now, &here);
-        self.attend(receiver, observer)?;
-        self.attend(sender, observer)?;
-        Ok(())
-    }
-
-    /// Reserves a queue pair of a host for `flow`; the run ends if none is left.
-    fn queue_pair(&mut self, station: usize, flow: FlowId) -> Result<QueuePair, Stop> {
-        let it = &mut self.stations[station];
-        it.host.reserve().ok_or(Stop::Ended(Ending::Exhausted { node: it.node, flow }))
-    }
-
-    fn station_at(&self, node: NodeId) -> usize {
-        match self.places[node.0 as usize] {
-            Place::Station(station) => station,
-            Place::Switch(_) => panic!("flows are between hosts"),
+        observer.completed(&FlowRecord {
+            flow: flow.spec.clone(),
+            end: flow.received.unwrap_or(self.now),
+            acknowledged: self.now,
+            delivered: flow.message,
+            ideal: flow.ideal,
+            retransmitted,
+        });
+        let until = flow.spec.again_until.unwrap_or_default().min(self.options.until);
+        if self.now < until {
+            self.again.push(flow.again(self.now));
+            self.window.end = self.window.end.min((self.now, self.actors.schedule));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use crate::network::LinkEnd;
-use crate::nodes::Place;
 use crate::outcome::{Ending, PausedQueue};
 use crate::stall::{Queue, Stuck, cycle};
 use units::{Nanos, PortId};
@@ -16,16 +15,16 @@ impl Engine {
         if !cycle.is_empty() {
             return Some(Ending::Deadlock { since: before, cycle });
         }
-        self.calendar.actors.set(self.actors.watch, Nanos::NEVER);
-        let is_active = self.flows.active() > 0;
-        if is_active && self.calendar.actors.next().0 == Nanos::NEVER {
+        let is_active = self.active() > 0;
+        let next = self.next_of_parts().0.min(self.next_start_or_stop());
+        if is_active && next == Nanos::NEVER {
             return Some(Ending::Deadlock { since: before, cycle });
         }
-        let ending = self.watch.look_for_a_livelock(self.now, is_active);
-        if ending.is_none() {
-            self.calendar.actors.set(self.actors.watch, self.watch.next());
-        }
-        ending
+        let motions = || self.parts.iter().map(|part| part.motion);
+        let moved = motions().map(|motion| motion.moved).sum();
+        let delivered_at = motions().map(|motion| motion.delivered_at).max().unwrap_or_default();
+        self.watch.delivered_at = self.watch.delivered_at.max(delivered_at);
+        self.watch.look_for_a_livelock(self.now, moved, is_active)
     }
 
     /// A cycle of queues that have waited for each other since the last look or longer. Each is paused by the
@@ -41,8 +40,8 @@ impl Engine {
             })
             .collect();
         let named = |index: usize| {
-            let Queue { switch, port, priority } = queues[index];
-            PausedQueue { node: self.switches[switch].node, port, priority }
+            let Queue { node, port, priority } = queues[index];
+            PausedQueue { node, port, priority }
         };
         cycle(&waits_for).into_iter().map(named).collect()
     }
@@ -50,13 +49,13 @@ impl Engine {
     /// All paused queues that hold frames, with the number of frames that each has sent so far.
     fn stuck_queues(&self) -> Stuck {
         let mut stuck = Stuck::default();
-        for (switch, it) in self.switches.iter().enumerate() {
+        for it in self.parts.iter().flat_map(|part| &part.switches) {
             for port in (0..it.out.len() as u16).map(PortId) {
                 for priority in it.shard.pauses(self.now, port).received.iter() {
                     let report = it.shard.queue(self.now, port, priority);
                     if report.waiting.frames > 0 {
                         let sent = report.counters.transmitted.frames;
-                        stuck.insert(Queue { switch, port, priority }, sent);
+                        stuck.insert(Queue { node: it.node, port, priority }, sent);
                     }
                 }
             }
@@ -67,19 +66,16 @@ impl Engine {
     /// The queues that make the neighbour pause `queue`: frames from its link wait in them, those that bounced there
     /// in the queue of their isolated priority.
     fn waits_for(&self, queue: Queue) -> Vec<Queue> {
-        let Queue { switch, port, priority } = queue;
-        let Some(out) = self.switches[switch].out[port.index()] else { return Vec::new() };
-        let LinkEnd { node, port: ingress } = self.directions[out].to;
-        let Place::Switch(switch) = self.places[node.0 as usize] else { return Vec::new() };
-        let it = &self.switches[switch];
+        let Queue { node, port, priority } = queue;
+        let part = &self.parts[self.homes[node.0 as usize]];
+        let out = self.switch(node).and_then(|it| it.out[port.index()]);
+        let Some(out) = out else { return Vec::new() };
+        let LinkEnd { node, port: ingress } = part.directions[out].to;
+        let Some(it) = self.switch(node) else { return Vec::new() };
         (0..it.out.len() as u16)
             .map(PortId)
             .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).volume.frames > 0)
-            .map(|port| Queue {
-                switch,
-                port,
-                priority: it.shard.program().queue_of(ingress, port, priority),
-            })
+            .map(|port| Queue { node, port, priority: it.shard.program().queue_of(ingress, port, priority) })
             .collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::odd::Odd;
-use super::{BURST, Engine};
+use super::part::{BURST, Part};
 use crate::check::pause::code_points;
 use crate::frame::{FramePool, SimFrame};
 use crate::link::{Direction, Sent};
@@ -50,7 +50,7 @@ impl Switch {
     }
 }
 
-impl Engine {
+impl Part {
     /// Lets a switch act for all events before `until`. All frames that arrive before then are under way
     /// already, so no other node has to act in between, and the state of the switch is loaded into the caches
     /// once for many frames.
@@ -202,7 +202,7 @@ impl Engine {
         let left = outlets.left;
         it.held = it.held + entered - left;
         self.transmissions += left.frames;
-        self.watch.moved += u64::from(left.frames > 0);
+        self.motion.moved += u64::from(left.frames > 0);
         // Usually all frames wait or are on links, and none was made, copied or dropped.
         let (live, copies) = before;
         let is_odd = self.odd.is_any || pauses.frames > 0;
@@ -237,7 +237,7 @@ impl Engine {
         balance.unconnected += unconnected;
         self.transmissions = self.transmissions + made.frames - unconnected.frames;
         self.checker.checks.pause += while_paused;
-        self.watch.moved += u64::from(moved);
+        self.motion.moved += u64::from(moved);
         if taken == pauses { Ok(()) } else { self.check_drops(switch) }
     }
 }

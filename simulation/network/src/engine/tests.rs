@@ -1,6 +1,7 @@
 //! Each invariant can fail, and is then found: frames are put on links by hand, and doctored there.
 
 use super::*;
+use crate::check::Checker;
 use crate::flows::Flow;
 use crate::frame::{FramePool, Label};
 use crate::link::Sent;
@@ -15,6 +16,23 @@ use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
 use switch::{Frame, Ledger, Shard, ShardId, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
+
+impl Engine {
+    /// The first switch of a network that is one part.
+    pub(crate) fn first_switch(&mut self) -> &mut Switch {
+        &mut self.parts[0].switches[0]
+    }
+}
+
+impl Part {
+    fn note_arrival(&mut self, number: usize) {
+        self.calendar.note_arrival(&self.directions[number]);
+    }
+
+    fn check_first_buffer(&mut self) -> Result<(), Broken> {
+        self.checker.check_buffer(0, &self.switches[0], Bytes::ZERO)
+    }
+}
 
 /// The headers of an IPv4 frame of priority `priority`.
 fn headers(priority: u8) -> [u8; 60] {
@@ -31,7 +49,7 @@ fn headers(priority: u8) -> [u8; 60] {
 fn engine(network: NetworkSpec) -> Engine {
     let options = Options { limit: Nanos(100_000_000), ..Options::default() };
     let mut engine = Engine::new(network, options);
-    engine.flows.start(Flow::new(flow(None), [0, 1], Interval::ZERO));
+    engine.parts[0].flows.start(Flow::new(flow(None), [Some(0), Some(1)], Interval::ZERO));
     engine
 }
 
@@ -43,17 +61,17 @@ fn inject(
     headers: &[u8],
     label: Option<Label>,
 ) {
-    let frame = engine.pool.frame(headers, Bytes(1_082), label);
+    let frame = engine.parts[0].pool.frame(headers, Bytes(1_082), label);
     let number = engine.numbers[link][end];
     let mut volume = Volume::ZERO;
     volume.count(frame.length());
-    engine.checker.balance.sent += volume;
-    match engine.directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
-        Sent::First | Sent::Behind => engine.checker.balance.inside += volume,
+    engine.parts[0].checker.balance.sent += volume;
+    match engine.parts[0].directions[number].send(Nanos(start), Nanos(start), frame).unwrap() {
+        Sent::First | Sent::Behind => engine.parts[0].checker.balance.inside += volume,
         Sent::Twice => unreachable!("no fault makes a second one"),
-        Sent::Lost => engine.checker.balance.lost += volume,
+        Sent::Lost => engine.parts[0].checker.balance.lost += volume,
     }
-    engine.calendar.note_arrival(&engine.directions[number]);
+    engine.parts[0].note_arrival(number);
 }
 
 /// Lets everything happen up to `until`.
@@ -71,9 +89,9 @@ fn a_frame_that_passes_a_switch_is_delivered_on_the_nanosecond() {
     let mut engine = engine(line());
     inject(&mut engine, (0, 0), 10, &headers(3), None);
     assert_eq!(run(&mut engine, 10 + 2 * 1_089 - 1), Ok(Ending::Limit));
-    assert_eq!(engine.checker.balance.delivered.frames, 0);
+    assert_eq!(engine.parts[0].checker.balance.delivered.frames, 0);
     assert_eq!(run(&mut engine, 10 + 2 * 1_089), Ok(Ending::Limit));
-    assert_eq!(engine.checker.balance.delivered, Volume { frames: 1, bytes: Bytes(1_082) });
+    assert_eq!(engine.parts[0].checker.balance.delivered, Volume { frames: 1, bytes: Bytes(1_082) });
     let outcome = engine.outcome(Ending::Limit);
     assert_eq!((outcome.transmissions, outcome.balance.credit()), (1, outcome.balance.debit()));
 }
@@ -84,7 +102,7 @@ fn a_frame_that_vanishes_from_a_link_is_missed_at_the_next_event() {
     inject(&mut engine, (0, 0), 0, &headers(3), None);
     inject(&mut engine, (0, 0), 500, &headers(3), None);
     let number = engine.numbers[0][0];
-    drop(engine.directions[number].steal());
+    drop(engine.parts[0].directions[number].steal());
     assert!(matches!(run(&mut engine, 5_000), Err(Broken::Conservation { .. })));
 }
 
@@ -92,7 +110,7 @@ fn a_frame_that_vanishes_from_a_link_is_missed_at_the_next_event() {
 fn a_frame_from_nowhere_is_noticed() {
     let mut engine = engine(line());
     inject(&mut engine, (0, 0), 0, &headers(3), None);
-    let extra = engine.pool.frame(&headers(3), Bytes(100), None);
+    let extra = engine.parts[0].pool.frame(&headers(3), Bytes(100), None);
     assert!(matches!(run(&mut engine, 5_000), Err(Broken::Conservation { .. })));
     drop(extra);
 }
@@ -102,11 +120,11 @@ fn a_frame_that_grows_on_its_way_is_noticed() {
     let mut engine = engine(line());
     inject(&mut engine, (0, 0), 0, &headers(3), None);
     let number = engine.numbers[0][0];
-    let taken = engine.directions[number].steal().unwrap();
-    let longer = engine.pool.frame(taken.headers(), Bytes(1_083), None);
+    let taken = engine.parts[0].directions[number].steal().unwrap();
+    let longer = engine.parts[0].pool.frame(taken.headers(), Bytes(1_083), None);
     drop(taken);
-    engine.directions[number].send(Nanos(2_000), Nanos(2_000), longer).unwrap();
-    engine.calendar.note_arrival(&engine.directions[number]);
+    engine.parts[0].directions[number].send(Nanos(2_000), Nanos(2_000), longer).unwrap();
+    engine.parts[0].note_arrival(number);
     assert!(matches!(run(&mut engine, 9_000), Err(Broken::Conservation { .. })));
 }
 
@@ -114,11 +132,11 @@ fn a_frame_that_grows_on_its_way_is_noticed() {
 fn a_frame_that_overtakes_another_one_of_its_flow_is_found_at_its_receiver() {
     let mut engine = engine(line());
     let number = engine.numbers[1][0];
-    let labels = [0, 1].map(|_| engine.flows.label(FlowId(0)));
+    let labels = [0, 1].map(|_| engine.parts[0].flows.label(FlowId(0)));
     for (label, start) in labels.into_iter().zip([0, 1_000]) {
         inject(&mut engine, (1, 0), start, &headers(3), label);
     }
-    engine.directions[number].swap_last();
+    engine.parts[0].directions[number].swap_last();
     assert_eq!(run(&mut engine, 9_000), Err(Broken::Order { flow: FlowId(0), serial: 1, after: 2 }));
 }
 
@@ -127,7 +145,7 @@ fn a_sender_that_does_not_know_of_a_pause_is_found_at_its_link() {
     let mut engine = engine(line());
     // The link hears of a pause that the switch never gets.
     let number = engine.numbers[1][0];
-    engine.directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
+    engine.parts[0].directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
     inject(&mut engine, (0, 0), 0, &headers(3), None);
     let broken = run(&mut engine, 9_000).unwrap_err();
     assert!(matches!(broken, Broken::Pause { start: Nanos(1_089), until: Nanos(5_120), .. }), "{broken}");
@@ -140,14 +158,14 @@ fn frames_of_other_priorities_pass_while_one_is_paused() {
     inject(&mut engine, (0, 0), 500, &headers(0), None);
     inject(&mut engine, (0, 0), 1_000, &headers(3), None);
     assert_eq!(run(&mut engine, 3_000), Ok(Ending::Limit));
-    assert_eq!(engine.checker.balance.delivered.frames, 1, "lossy, and in time");
+    assert_eq!(engine.parts[0].checker.balance.delivered.frames, 1, "lossy, and in time");
     // The pause frame of 1082 bytes is there after 1089 ns.
     let resumed = 1_089 + 5_120;
     assert_eq!(run(&mut engine, resumed + 1_089 - 1), Ok(Ending::Limit));
-    assert_eq!(engine.checker.balance.delivered.frames, 1);
+    assert_eq!(engine.parts[0].checker.balance.delivered.frames, 1);
     assert_eq!(run(&mut engine, resumed + 1_089), Ok(Ending::Limit));
-    assert_eq!(engine.checker.balance.delivered.frames, 2, "on the nanosecond");
-    assert_eq!(engine.checker.checks.pause, 1, "the lossy frame left in spite of the pause");
+    assert_eq!(engine.parts[0].checker.balance.delivered.frames, 2, "on the nanosecond");
+    assert_eq!(engine.parts[0].checker.checks.pause, 1, "the lossy frame left in spite of the pause");
 }
 
 /// A neighbour that sends in spite of pauses, into a switch that can't send on.
@@ -188,7 +206,7 @@ fn a_lossless_drop_is_explained_where_pauses_are_lost_or_late_or_data_is_late() 
         network.links[0].faults = faults;
         let (engine, ending) = overfill(network);
         assert_eq!(ending, Ok(Ending::Limit), "{faults:?}");
-        assert!(engine.checker.balance.taken.frames > 30, "dropped, and pauses");
+        assert!(engine.parts[0].checker.balance.taken.frames > 30, "dropped, and pauses");
     }
 }
 
@@ -216,7 +234,7 @@ fn faults_that_hold_up_no_pause_on_the_link_of_a_drop_do_not_explain_it() {
 #[test]
 fn a_lossless_drop_may_be_asked_for() {
     let mut engine = self::engine(line());
-    engine.options.tolerate_loss = true;
+    engine.parts[0].options.tolerate_loss = true;
     inject(&mut engine, (1, 1), 0, &pause(P3, u16::MAX), None);
     for number in 0..200 {
         inject(&mut engine, (0, 0), 1_000 + 100 * number, &headers(3), None);
@@ -230,12 +248,12 @@ fn what_a_switch_does_not_hold_is_missed_in_its_sums() {
     inject(&mut engine, (1, 1), 0, &pause(P3, u16::MAX), None);
     inject(&mut engine, (0, 0), 1_500, &headers(3), None);
     assert_eq!(run(&mut engine, 9_000), Ok(Ending::Limit));
-    engine.switches[0].held.frames += 1;
+    engine.parts[0].switches[0].held.frames += 1;
     assert!(matches!(engine.check_everything(), Err(Broken::Held { .. })));
-    engine.switches[0].held.frames -= 1;
-    engine.switches[0].taken.frames += 1;
+    engine.parts[0].switches[0].held.frames -= 1;
+    engine.parts[0].switches[0].taken.frames += 1;
     assert!(matches!(engine.check_everything(), Err(Broken::UnnamedDrop { .. })));
-    engine.switches[0].taken.frames -= 1;
+    engine.parts[0].switches[0].taken.frames -= 1;
     assert_eq!(engine.check_everything(), Ok(()));
 }
 
@@ -243,12 +261,12 @@ fn what_a_switch_does_not_hold_is_missed_in_its_sums() {
 fn what_was_not_sent_and_is_on_no_link_is_missed_in_the_sums() {
     let mut engine = engine(line());
     inject(&mut engine, (0, 0), 0, &headers(3), None);
-    engine.checker.balance.delivered.frames += 1;
+    engine.parts[0].checker.balance.delivered.frames += 1;
     assert!(matches!(engine.check_everything(), Err(Broken::Conservation { .. })), "delivered, not sent");
-    engine.checker.balance.sent.frames += 1;
+    engine.parts[0].checker.balance.sent.frames += 1;
     assert_eq!(engine.check_everything(), Ok(()));
-    engine.checker.balance.delivered.frames -= 1;
-    engine.checker.balance.inside.frames += 1;
+    engine.parts[0].checker.balance.delivered.frames -= 1;
+    engine.parts[0].checker.balance.inside.frames += 1;
     assert!(matches!(engine.check_everything(), Err(Broken::Conservation { .. })), "in flight, on no link");
 }
 
@@ -256,7 +274,7 @@ fn what_was_not_sent_and_is_on_no_link_is_missed_in_the_sums() {
 /// which the queues and groups of this one know nothing.
 fn with_a_strange_ledger(ingress: u16) -> Engine {
     let mut engine = engine(line());
-    let it = &mut engine.switches[0];
+    let it = &mut engine.parts[0].switches[0];
     let (ledger, owners) = (Arc::new(Ledger::new(2, 1)), vec![ShardId(0); 2]);
     let mut other = Shard::new(ShardId(0), it.program.clone(), ledger.clone(), owners.clone());
     it.shard = Shard::new(ShardId(0), it.program.clone(), ledger, owners);
@@ -286,20 +304,17 @@ fn a_port_that_changes_its_mind_in_silence_is_found() {
     let mut engine = engine(line());
     inject(&mut engine, (0, 0), 0, &headers(3), None);
     assert_eq!(run(&mut engine, 9_000), Ok(Ending::Limit));
-    engine.switches[0].deadlines[1] = Nanos(50_000);
+    engine.parts[0].switches[0].deadlines[1] = Nanos(50_000);
     assert!(matches!(engine.check_everything(), Err(Broken::Deadline { .. })));
 }
 
 #[test]
 fn a_switch_that_holds_more_than_it_has_is_found() {
     let mut engine = engine(line());
-    engine.switches[0].held.bytes = Bytes(1_400_001);
-    assert!(matches!(
-        engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO),
-        Err(Broken::Buffer { .. })
-    ));
-    engine.switches[0].held.bytes = Bytes(1_400_000);
-    assert_eq!(engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO), Ok(()));
+    engine.parts[0].switches[0].held.bytes = Bytes(1_400_001);
+    assert!(matches!(engine.parts[0].check_first_buffer(), Err(Broken::Buffer { .. })));
+    engine.parts[0].switches[0].held.bytes = Bytes(1_400_000);
+    assert_eq!(engine.parts[0].check_first_buffer(), Ok(()));
 }
 
 #[test]
@@ -307,7 +322,7 @@ fn a_host_without_a_free_queue_pair_ends_the_run_when_a_flow_is_to_start_there()
     for node in [0, 1] {
         let options = Options { limit: Nanos(1_000_000), ..Options::default() };
         let mut engine = Engine::new(line(), options);
-        while engine.stations[node as usize].host.reserve().is_some() {}
+        while engine.parts[0].stations[node as usize].host.reserve().is_some() {}
         let outcome = engine.run(core::iter::once(flow(Some(1_000))), &mut ()).unwrap();
         let expected = Ending::Exhausted { node: NodeId(node), flow: FlowId(0) };
         assert_eq!((outcome.ending, outcome.flows_started), (expected, 0));
@@ -340,11 +355,11 @@ fn overfilled(
     let mut engine = self::engine(network(settings));
     fill(&mut engine);
     assert_eq!(run(&mut engine, 50_000), Ok(Ending::Limit));
-    let check = |engine: &mut Engine| engine.checker.check_buffer(0, &engine.switches[0], Bytes::ZERO);
+    let check = |engine: &mut Engine| engine.parts[0].check_first_buffer();
     assert_eq!(check(&mut engine), Ok(()));
-    let Checker { balance, checks, .. } = engine.checker;
-    engine.checker = self::engine(network(smaller)).checker;
-    (engine.checker.balance, engine.checker.checks) = (balance, checks);
+    let Checker { balance, checks, .. } = engine.parts[0].checker;
+    engine.parts[0].checker = self::engine(network(smaller)).parts.remove(0).checker;
+    (engine.parts[0].checker.balance, engine.parts[0].checker.checks) = (balance, checks);
     check(&mut engine)
 }
 
@@ -384,7 +399,7 @@ fn a_host_that_does_not_know_of_a_pause_is_found_at_its_link() {
     let options = Options { limit: Nanos(1_000_000), ..Options::default() };
     let mut engine = Engine::new(line(), options);
     let number = engine.numbers[0][0];
-    engine.directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
+    engine.parts[0].directions[number].pauses.hear(Nanos(0), &pause(P3, 1_000), PrioritySet::ALL);
     let broken = engine.run(core::iter::once(flow(Some(1_000))), &mut ()).unwrap_err().what;
     let (node, port, priority) = (NodeId(0), PortId(0), P3);
     let (start, until) = (Nanos(0), Nanos(5_120));
@@ -399,10 +414,10 @@ fn of_what_arrives_at_one_instant_the_lower_port_comes_first_whatever_the_order_
     network.nodes.push(crate::testing::host(2, 0));
     network.links = vec![link(end(3, 0), end(2, 1)), link(end(0, 0), end(2, 0)), link(end(1, 0), end(2, 2))];
     let engine = engine(network);
-    let to: Vec<_> = engine.directions.iter().map(|direction| direction.to).collect();
+    let to: Vec<_> = engine.parts[0].directions.iter().map(|direction| direction.to).collect();
     assert_eq!(to, [end(0, 0), end(1, 0), end(2, 0), end(2, 1), end(2, 2), end(3, 0)]);
-    for (number, direction) in engine.directions.iter().enumerate() {
-        let back = &engine.directions[direction.reverse];
+    for (number, direction) in engine.parts[0].directions.iter().enumerate() {
+        let back = &engine.parts[0].directions[direction.reverse];
         assert_eq!((back.reverse, back.to), (number, direction.from));
     }
 }

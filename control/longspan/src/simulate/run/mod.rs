@@ -17,6 +17,7 @@ use super::summary::{EndingName, FlowCounts, Metrics, RunFile, RunSummary, write
 use crate::failure::Failure;
 use captures::Captures;
 use config::scenario::Scenario;
+use core::num::NonZeroUsize;
 use details::Details;
 use flow_rates::{FlowRates, Watchlist};
 pub use flows::FLOW_COLUMNS;
@@ -24,7 +25,7 @@ use flows::FlowLog;
 use links::LinkLog;
 use recorder::Recorder;
 use series::SeriesLog;
-use simulation::{Ending, Outcome, PausedQueue, Simulation, Violation};
+use simulation::{Ending, Options, Outcome, PausedQueue, Simulation, Violation};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -34,11 +35,17 @@ pub const SUMMARY: &str = "summary.json";
 /// The file with its flows.
 pub const FLOWS: &str = "fct.csv";
 
-/// Runs the run number `index` of `plan`, and writes its results to `directory`.
+/// Runs the run number `index` of `plan` on up to `threads` threads, and writes its results to `directory`.
 ///
 /// # Errors
 /// [`Failure::Running`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
-pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Result<RunSummary, Failure> {
+pub fn run(
+    plan: &Plan,
+    index: usize,
+    threads: NonZeroUsize,
+    directory: &Path,
+    board: &Board<'_>,
+) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let scenario = plan.file.build(&planned.overrides)?;
     // Until the results are complete.
@@ -46,7 +53,7 @@ pub fn run(plan: &Plan, index: usize, directory: &Path, board: &Board<'_>) -> Re
     prepare(directory, &scenario).map_err(|source| unwritten(directory, source))?;
     let list = Watchlist::new(&scenario.sampling.groups);
     let mut recorder = recorder(&scenario, &list, index, directory, board)?;
-    let simulation = Simulation::new(scenario.network.clone(), scenario.options());
+    let simulation = Simulation::new(scenario.network.clone(), Options { threads, ..scenario.options() });
     let flows = scenario.flows().inspect(|flow| list.note(flow));
     let outcome = simulation.run(flows, &mut recorder);
     let mut metrics = Metrics::new();

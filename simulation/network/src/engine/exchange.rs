@@ -1,0 +1,70 @@
+//! The exchange between parts: frames on the links that join them, and news of the flows between them.
+
+use super::Engine;
+use super::part::Part;
+use super::turn::Turn;
+use crate::flows::Flow;
+use core::mem;
+
+impl Engine {
+    /// Hands over what parts have for each other. What arrives at a part, and when, does not depend on how far the parts
+    /// have run since the last exchange.
+    pub(super) fn exchange(&mut self) {
+        if self.parts.len() == 1 {
+            return;
+        }
+        (0..self.parts.len()).for_each(|part| self.hand_frames_over(part));
+        for part in 0..self.parts.len() {
+            self.again.append(&mut self.parts[part].again);
+            for news in mem::take(&mut self.parts[part].arrived) {
+                let there = &mut self.parts[self.homes[news.source.0 as usize]];
+                there.flows.note_received(news.flow, news.at, news.message);
+            }
+            for ended in mem::take(&mut self.parts[part].ended) {
+                let there = &mut self.parts[self.homes[ended.destination.0 as usize]];
+                // Mostly it is the last one.
+                let place = there.heard.partition_point(|other| other.turn < ended.turn);
+                there.heard.insert(place, ended);
+            }
+        }
+        let next = self.next_of_parts();
+        for part in &mut self.parts {
+            hear(part, next, &mut self.again);
+        }
+    }
+
+    /// Moves the frames that a part has sent to other parts.
+    fn hand_frames_over(&mut self, from: usize) {
+        for index in 0..self.parts[from].outbound.len() {
+            let (number, to) = self.parts[from].outbound[index];
+            let Ok([here, there]) = self.parts.get_disjoint_mut([from, to]) else { continue };
+            let direction = &mut there.directions[number];
+            let volume = here.directions[number].hand_over(direction, &there.pool);
+            if volume.frames > 0 {
+                there.calendar.note_arrival(direction);
+                let [before, after] = [here, there].map(|part| &mut part.checker.balance.inside);
+                (*before, *after) = (*before - volume, *after + volume);
+            }
+        }
+    }
+
+    /// The first turn of all parts.
+    pub(super) fn next_of_parts(&self) -> Turn {
+        let turns = self.parts.iter().map(Part::next);
+        turns.min().expect("a network has a part")
+    }
+}
+
+/// Tells a part which flows ended before `next`, the first turn that any part has yet to take. Flows of closed loops
+/// that start `again` keep the serial number of the frame that was delivered last.
+fn hear(part: &mut Part, next: Turn, again: &mut [Flow]) {
+    while let Some(ended) = part.heard.pop_front_if(|ended| ended.turn < next) {
+        let flow = part.hear(&ended);
+        let same = again.iter_mut().find(|other| other.spec.id == ended.flow);
+        if let Some((flow, same)) = flow.zip(same) {
+            same.delivered = flow.delivered;
+        }
+    }
+    // What ends from now on does so later than these.
+    part.releases.retain(|(_, turn)| *turn >= next);
+}

@@ -1,0 +1,214 @@
+//! A part of the network: its nodes, and the events among them.
+
+use super::calendar::Calendar;
+use super::log::Log;
+use super::odd::Odd;
+use super::turn::{Actors, Turn};
+use crate::check::Checker;
+use crate::flows::{Flow, Flows};
+use crate::frame::{FramePool, SimFrame};
+use crate::link::Direction;
+use crate::network::NodeId;
+use crate::nodes::{Place, Station, Switch};
+use crate::observer::{Observer, PartView};
+use crate::options::Options;
+use crate::stall::Motion;
+use crate::tournament::Actor;
+use crate::violation::Broken;
+use endpoint::FlowId;
+use std::collections::VecDeque;
+use units::{Interval, Nanos};
+
+/// The most frames that a switch receives in one burst, all of one port and instant.
+pub(super) const BURST: usize = 32;
+
+/// How far a part may run before the others are asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// The turn before which it stops.
+    pub end: Turn,
+    /// The instant before which a switch may act ahead of the other nodes.
+    pub reach: Nanos,
+    /// The other parts have done all turns before this one, and it is known here which flows they have ended.
+    pub heard: Turn,
+    /// Whether the run goes on, whatever the flows of this part do.
+    pub goes_on: bool,
+    /// The count of events at which it stops.
+    pub events: u64,
+}
+
+/// A flow that has arrived completely, for the part of its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub flow: FlowId,
+    pub source: NodeId,
+    pub at: Nanos,
+    /// The length of its message in bytes.
+    pub message: u64,
+}
+
+/// A flow that its sender has ended, for the part of its receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub turn: Turn,
+    pub flow: FlowId,
+    pub destination: NodeId,
+}
+
+/// A part of the network, or all of it.
+pub(super) struct Part {
+    pub now: Nanos,
+    /// The actor whose turn it is.
+    pub actor: Actor,
+    pub window: Window,
+    pub options: Options,
+    pub calendar: Calendar,
+    /// The delay of the shortest link: no frame reaches another node sooner.
+    pub lookahead: Interval,
+    pub actors: Actors,
+    /// The place of each node of the network.
+    pub places: Vec<Place>,
+    /// All directions of the network. Of one that leads to another part, the sender's end is here, and of one that comes
+    /// from there, the receiver's.
+    pub directions: Vec<Direction>,
+    /// The directions that lead to other parts, with the part of the receiver.
+    pub outbound: Vec<(usize, usize)>,
+    pub switches: Vec<Switch>,
+    pub stations: Vec<Station>,
+    /// The station of each actor from [`Actors::stations`] on.
+    pub timers: Vec<usize>,
+    pub pool: FramePool,
+    pub flows: Flows,
+    pub checker: Checker,
+    pub motion: Motion,
+    /// Flows of closed loops, with the instants at which they ended and start again.
+    pub again: Vec<Flow>,
+    /// For the parts of their senders.
+    pub arrived: Vec<Arrived>,
+    /// For the parts of their receivers.
+    pub ended: Vec<Ended>,
+    /// From the parts of their senders, in the order of turns.
+    pub heard: VecDeque<Ended>,
+    /// The stations that have released a queue pair, and the turns in which they did. A part that is the whole network
+    /// needs no such list.
+    pub releases: Vec<(usize, Turn)>,
+    pub burst: Vec<SimFrame>,
+    pub odd: Odd,
+    pub transmissions: u64,
+    pub events: u64,
+    /// What the observer of the run has yet to be told.
+    pub log: Log,
+}
+
+impl Part {
+    /// The turn that comes next.
+    #[inline]
+    pub fn next(&self) -> Turn {
+        self.calendar.actors.next()
+    }
+
+    /// Takes all turns up to the end of `window`. Returns earlier after its count of events, when the run may be over,
+    /// and before a turn that depends on what other parts do at that time.
+    pub fn run(&mut self, window: &Window, observer: &mut impl Observer) -> Result<(), Broken> {
+        self.window = *window;
+        loop {
+            let (at, actor) = self.calendar.actors.next();
+            if (at, actor) >= self.window.end || self.events >= self.window.events {
+                return Ok(());
+            }
+            if self.flows.arrived > 0 && self.is_to_wait((at, actor)) {
+                return Ok(());
+            }
+            self.now = at;
+            match self.places.get(actor) {
+                Some(Place::Switch(switch)) => self.visit(*switch, actor, self.horizon(), observer)?,
+                Some(place) => {
+                    let Place::Station(station) = *place else { continue };
+                    self.begin((at, actor));
+                    self.arrive_at_station(station, observer)?;
+                    self.check_event()?;
+                }
+                None => {
+                    self.begin((at, actor));
+                    self.attend(self.timers[actor - self.actors.stations], observer)?;
+                    self.check_event()?;
+                }
+            }
+            if !self.window.goes_on && self.flows.active() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Begins the turn of a station.
+    #[inline]
+    fn begin(&mut self, turn: Turn) {
+        self.actor = turn.1;
+        if !self.heard.is_empty() {
+            self.hear_until(turn);
+        }
+    }
+
+    /// The instant before which a switch may act without the others; always later than now. All frames that
+    /// arrive before it are under way already, nothing inspects the switch, and the run does not end.
+    #[inline]
+    pub fn horizon(&self) -> Nanos {
+        // The run cannot end within the lookahead: a packet that is not sent yet has to cross a link first.
+        let goes_on = self.window.goes_on || self.flows.has_unsent();
+        let ahead = if goes_on { self.now + self.lookahead } else { self.now };
+        ahead.min(self.window.reach).max(Nanos(self.now.0 + 1))
+    }
+
+    /// Whether `turn` has to wait for another part: a frame arrives whose flow may be over, and its sender, in that
+    /// part, may or may not have ended it before.
+    #[cold]
+    fn is_to_wait(&self, turn: Turn) -> bool {
+        let (now, actor) = turn;
+        if turn < self.window.heard {
+            return false;
+        }
+        let Some(Place::Station(station)) = self.places.get(actor) else { return false };
+        let Some(number) = self.stations[*station].input else { return false };
+        let mut labels = self.directions[number].arrived(now).filter_map(SimFrame::label);
+        labels.any(|label| self.flows.may_be_over(label))
+    }
+
+    /// Takes note of the flows that other parts have ended before `turn`.
+    #[cold]
+    pub fn hear_until(&mut self, turn: Turn) {
+        while let Some(ended) = self.heard.pop_front_if(|ended| ended.turn < turn) {
+            self.hear(&ended);
+        }
+    }
+
+    /// Closes a flow at its receiver. The turn in which its sender ended it may be over already.
+    pub fn hear(&mut self, ended: &Ended) -> Option<Flow> {
+        let flow = self.flows.forget(ended.flow)?;
+        let number = flow.ends[1]? as usize;
+        let is_later = |(station, turn): &&(usize, Turn)| *station == number && *turn > ended.turn;
+        let later = self.releases.iter().filter(is_later).count();
+        let it = &mut self.stations[number];
+        it.host.close_before(ended.flow, later);
+        it.released = it.host.released();
+        self.releases.push((number, ended.turn));
+        Some(flow)
+    }
+
+    /// Takes note of the queue pairs that a station has released in this turn.
+    #[inline]
+    pub fn note_releases(&mut self, station: usize) {
+        let it = &mut self.stations[station];
+        let released = it.host.released();
+        if released != it.released && !self.outbound.is_empty() {
+            let turn = (self.now, self.actor);
+            self.releases.extend((it.released..released).map(|_| (station, turn)));
+        }
+        it.released = released;
+    }
+
+    /// A view of its state.
+    pub fn view(&self) -> PartView<'_> {
+        let Self { places, switches, stations, directions, pool, .. } = self;
+        PartView { places, switches, stations, directions, pool }
+    }
+}

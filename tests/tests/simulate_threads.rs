@@ -1,0 +1,49 @@
+//! The scenarios and experiments have one result, whatever the number of threads.
+
+use config::scenario::{Override, ScenarioFile};
+use conformance::simulated::Seen;
+use core::num::NonZeroUsize;
+use simulation::{Options, Outcome, Simulation};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files that describe scenarios.
+fn files() -> Vec<PathBuf> {
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config");
+    let of = |folder: &str| fs::read_dir(config.join(folder)).expect("the folder is in the tree");
+    let entries = ["scenarios", "experiments"].into_iter().flat_map(of);
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "toml"));
+    files.sort();
+    files
+}
+
+#[test]
+fn threads_change_no_result_of_any_scenario_with_long_links() {
+    let mut compared = 0;
+    for path in files() {
+        let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let mut overrides = file.variants.first().map_or_else(Vec::new, |variant| variant.overrides.clone());
+        overrides.extend_from_slice(&file.quick);
+        // A fraction of the quick form: acknowledgements cross links of up to 200 km.
+        overrides.push(Override::new("scenario.until", "100us"));
+        overrides.push(Override::new("scenario.limit", "3ms"));
+        let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
+        if scenario.network.links.iter().all(|link| link.delay.0 < 10_000) {
+            continue;
+        }
+        let run = |threads| -> (Outcome, Seen) {
+            let threads = NonZeroUsize::new(threads).expect("some threads");
+            let (mut seen, options) = (Seen::default(), Options { threads, ..scenario.options() });
+            let simulation = Simulation::new(scenario.network.clone(), options);
+            let outcome = simulation.run(scenario.flows(), &mut seen);
+            (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
+        };
+        let one = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == one, "{} with {threads} threads", path.display());
+        }
+        compared += 1;
+    }
+    assert!(compared >= 10, "{compared} scenarios have long links");
+}
