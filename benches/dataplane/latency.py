@@ -10,7 +10,7 @@ import machine
 from markdown import markdown
 from process import Failed, child, log_of, output_of, wait_until
 
-# Of what the probe gets through a gateway.
+# Parts of the rate that passes through a gateway.
 LOADS = (0.1, 0.5, 0.9)
 FRAME_BYTES = 128
 PROBE_SECONDS_MAX = 120

@@ -6,8 +6,8 @@
  * a part of that rate (0.1 for a tenth). QUEUES is how many transmit queues the gateway has at each port, for the two
  * ends of a memif must agree. It shares nothing with the gateways that it measures. Each frame is the first of the
  * capture, with the next sequence number, and the time stamp counter behind the headers, where no gateway looks.
- * Frames are due at even intervals, and those that are due are sent together. Whoever comes more than a burst too late
- * leaves frames out, and does not make up for them.
+ * Frames are due at even intervals, and those that are due are sent together. If the probe is late by more than a
+ * burst, it leaves frames out and does not make up for them.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -40,11 +40,11 @@ class Longspan:
         return workload.ports * workload.frames_per_port + SPARE_MBUFS
 
     def shared_bytes(self, workload):
-        """So many that the gateway reserves at least that many mbufs for its buffer."""
+        """The shared buffer: large enough that the gateway reserves at least that many mbufs for it."""
         return max(SHARED_BYTES, self.mbufs(workload) * (PACK_BELOW_MIN + FRAME_OVERHEAD_BYTES))
 
     def pack_below(self, workload):
-        """So short that it reserves them."""
+        """The length below which frames are packed: short enough that the gateway reserves these mbufs."""
         return min(max(self.shared_bytes(workload) // self.mbufs(workload) - FRAME_OVERHEAD_BYTES, PACK_BELOW_MIN), 9216)
 
     def memory_bytes(self, workload):

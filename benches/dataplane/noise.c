@@ -38,7 +38,7 @@ static double share_beyond(double wait, size_t count, double total)
     return sum / total;
 }
 
-/* What is waited at most in all instants but this share of them. */
+/* The longest wait in all instants but this share of them. */
 static double wait_at(double share, size_t count, double total, double longest)
 {
     double low = 0, high = longest;

@@ -58,7 +58,7 @@ def net(rows):
 
 
 def budget_table(title, rows):
-    """What a frame costs by the number of flows, and how much that is of its time on a link."""
+    """The cost of a frame by the number of flows, and its share of the frame's time on a link."""
     names = list(rows[0]["contenders"])
     beyond = [name for name in names if name != SOURCE]
     available = nanos_on_link(rows[0]["frame_bytes"])

@@ -366,7 +366,7 @@ fn a_host_that_understands_fast_cnps_slows_down_before_a_mark_would_have_come_ba
     assert!(sent > 0 && unmarked > sent, "{sent} of {unmarked}");
     assert_eq!((sender.cnps_received, sender.strays), (sent + receiver.cnps_sent, 0));
     assert_eq!(receiver.marked, over_port_limit, "where a Fast CNP left, no mark is beside it");
-    // What the sender sends in a round trip to the receiver, beyond the bottleneck's rate, and to the node.
+    // The sender sends this in a round trip to the receiver, beyond the bottleneck's rate, and in one to the node.
     let (far, near) = ((TO_NODE + TO_RECEIVER) * 2, TO_NODE * 2);
     let [far, near] = [far, near].map(|trip| RATE.bytes_in(trip) - BOTTLENECK.bytes_in(trip));
     assert!(longest(&off) > far, "{} of {far}", longest(&off));

@@ -92,6 +92,27 @@ fn two_parallel_long_links_have_the_thresholds_that_are_stated_for_them() {
 }
 
 #[test]
+fn a_relay_does_not_pause_the_long_link_at_the_thresholds_of_the_switches() {
+    let with = |thresholds: &str| {
+        let scenario = built(&format!(
+            "{TRAFFIC}
+            [topology]
+            template = \"two-data-centers\"
+            data_center = {{ template = \"hosts\", hosts = 2 }}
+            long_link = {{ delay = \"400us\", relay = true }}
+
+            [switch]
+            lossless = {{ {thresholds} }}
+            "
+        ));
+        scenario.switches.into_iter().find(|(name, _)| name == "relay-west").unwrap().1
+    };
+    let relay = with("xoff = \"288kB\", xon = \"288kB\"");
+    assert_eq!(relay.matches("xoff = \"288kB\"").count(), 1, "the port to the gateway alone: {relay}");
+    assert_eq!(with("dynamic_th = 2").matches("dynamic_th").count(), 1);
+}
+
+#[test]
 fn headroom_that_no_distance_allows_can_be_had_without_one() {
     let text = format!(
         "{TRAFFIC}

@@ -153,7 +153,7 @@ Exit status: 0 reloaded, 1 no gateway answered, 2 the configuration was refused.
   longspan show queues --json | jq .ports
   longspan show runtime --interval 1s
 
-Exit status: 0 success, 1 no gateway answered, 2 wrong usage.")]
+Exit status: 0 success, 1 no gateway answered, or it was restarted within --interval, 2 wrong usage.")]
     Show(ShowArgs),
 }
 

@@ -21,11 +21,11 @@ table! {
         lossless: List<Priority>, auto("`[3]`");
         /// Code points that hosts write: `{ 3 = 26 }`, all different
         dscp: CodePoints, auto("8 p + 2 for priorities 1 to 5; 0, 48 and 56 for 0, 6 and 7");
-        /// The version of IP of all packets of hosts
+        /// The IP version of all packets of hosts
         ip: At<IpWord>, default(IpWord::V4);
-        /// Whether hosts open each queue pair by messages of the connection manager, before its first data. TCP has none
+        /// Whether hosts open each queue pair by messages of the connection manager, before its first data. TCP has no such messages
         connection_management: At<bool>, default(false);
-        /// After this time without an answer, such a message is sent again
+        /// A message of the connection manager is sent again after this time without an answer
         connection_timeout: At<Interval>, within(SOME..=MOST), default(CONNECTION_TIMEOUT);
     }
 }

@@ -202,9 +202,13 @@ impl Maker<'_> {
         let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
         let mut lossless = Node::array(self.group().into_iter().collect());
         let mut queue = Node::array(self.queue(wish.rate, &ecn).into_iter().collect());
-        for layer in layers {
+        // The thresholds of the switches would pause the long link whenever a relay's buffer does its work.
+        let has_own_thresholds = node.relay && long;
+        for (depth, layer) in layers.into_iter().enumerate() {
             layer.port.iter().for_each(|over| made.merge(over.clone()));
-            layer.lossless.iter().for_each(|over| lossless.merge_each(over.clone()));
+            if depth > 0 || !has_own_thresholds {
+                layer.lossless.iter().for_each(|over| lossless.merge_each(over.clone()));
+            }
             layer.queue.iter().for_each(|over| queue.merge_each(over.clone()));
         }
         // Papers use headroom that no distance would allow, so the distance can be removed.

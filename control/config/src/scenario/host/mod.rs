@@ -31,7 +31,7 @@ table! {
         transport: At<TransportWord>, default(TransportWord::GoBackN);
         /// A receiver sends at most one CNP per flow in this time; `"none"` sends none, zero answers each mark
         cnp_interval: At<Option<Interval>>, auto("`\"50us\"` with DCQCN, otherwise `\"none\"`");
-        /// Whether a sender acts on [Fast CNPs](fast-cnp.md) as on CNPs. They come over IPv6 alone
+        /// Whether a sender acts on [Fast CNPs](fast-cnp.md) as on CNPs. They exist over IPv6 only
         fast_cnp: At<bool>, default(false);
         dcqcn: DcqcnDecl, absent, merged;
         timely: TimelyDecl, absent, merged;
