@@ -46,7 +46,7 @@ const FAST_CNPS: &str = "[port.fast_cnp]\naccept = true\nsource = \"2001:db8::99
 /// The bit of the last choice with which frames bounce.
 pub(crate) const BOUNCES: u8 = 0x80;
 
-/// What can change while the gateway runs; `choices[0]` holds what cannot, or not without loss.
+/// The settings that can change while the gateway runs; `choices[0]` holds the others.
 pub(crate) fn program(choices: [u8; CHOICES]) -> Arc<Program> {
     let text = configuration(choices);
     match config::parse(&text, "fuzzed.toml") {

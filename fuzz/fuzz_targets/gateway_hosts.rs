@@ -1,4 +1,4 @@
-//! What the hosts of the target `gateway` say beyond single frames: connections, and credits of the far end.
+//! Frames of the hosts of the target `gateway` that belong together: connections, and credits of the far end.
 
 use crate::Run;
 use crate::gateway_configuration::routes;

@@ -1,4 +1,4 @@
-//! What workers did between two snapshots.
+//! The work of the workers between two snapshots.
 
 use crate::snapshot::Snapshot;
 use thiserror::Error;

@@ -100,7 +100,7 @@ impl Snapshot {
 
 fn stalled_queues(seen: &Observation<'_>, ports: &[&ObservedPort<'_>]) -> Vec<StalledQueueReport> {
     let looks: Vec<_> = ports.iter().map(|it| (it.port, &it.inspection.port)).collect();
-    StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, seen.now, &looks)
+    StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, &looks)
 }
 
 fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerReport {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use worker::{Profile, ProfileStage};
 
 /// The run-time profile of a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeReport {
     /// Since the worker's first turn.
     pub since_start: ProfileReport,
@@ -14,9 +14,9 @@ pub struct RuntimeReport {
 }
 
 /// A profile: what the worker counted, and what follows from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProfileReport {
-    /// What the worker counted.
+    /// The counts of the worker.
     #[serde(flatten)]
     pub counts: ProfileCounts,
     /// The share of turns that were idle, 0 to 1; `None` without turns.
@@ -36,7 +36,7 @@ pub struct ProfileReport {
     pub stages: Vec<ProfileStageReport>,
 }
 
-/// What a worker counted.
+/// The counts of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileCounts {
     /// Completed turns in which a frame arrived or left.
@@ -151,7 +151,7 @@ impl ProfileCounts {
         self.busy_ns.saturating_add(self.idle_ns).saturating_add(self.asleep_ns)
     }
 
-    /// What was counted after `earlier`.
+    /// The counts since `earlier`.
     fn since(&self, earlier: &Self) -> Self {
         let less = |read: fn(&Self) -> u64| read(self).saturating_sub(read(earlier));
         let mut sampled_ns = self.sampled_ns;

@@ -23,7 +23,9 @@ pub struct Snapshot {
     pub at_ns: u64,
     /// How long the gateway has been running.
     pub uptime_ns: u64,
-    /// The rate of the time stamp counter, by which cycles are counted.
+    /// The rate of the time stamp counter, by which cycles are counted; zero if the gateway is of a version that keeps no
+    /// run-time profile.
+    #[serde(default)]
     pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
@@ -79,7 +81,8 @@ pub struct WorkerReport {
     pub late_turns: u64,
     /// Frames that waited because another worker had fallen behind.
     pub held_back: u64,
-    /// The run-time profile.
+    /// The run-time profile; empty if the gateway keeps none.
+    #[serde(default)]
     pub runtime: RuntimeReport,
 }
 

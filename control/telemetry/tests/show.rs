@@ -18,6 +18,28 @@ fn a_snapshot_comes_back_from_json_as_it_was() {
     assert!(json.contains("\"in\": {") && json.contains("\"event\": \"detected\""), "{json}");
 }
 
+/// A snapshot from a gateway that is older than the run-time profile.
+fn snapshot_without_profiles() -> Snapshot {
+    let mut json = serde_json::to_value(snapshot()).unwrap();
+    assert!(json.as_object_mut().unwrap().remove("tsc_hz").is_some());
+    for worker in json["workers"].as_array_mut().unwrap() {
+        assert!(worker.as_object_mut().unwrap().remove("runtime").is_some());
+    }
+    serde_json::from_value(json).unwrap()
+}
+
+#[test]
+fn a_gateway_without_run_time_profiles_is_shown_as_any_other_but_for_them() {
+    let (older, newer) = (snapshot_without_profiles(), snapshot());
+    for view in View::ALL.into_iter().filter(|view| *view != View::Runtime) {
+        assert_eq!(render(&older, view, None), render(&newer, view, None), "{}", view.name());
+    }
+    let refusal = format!("The gateway runs Longspan {}, which keeps no run-time profile.\n", older.version);
+    for snapshot in [older.clone(), older.clone().since(&older).unwrap()] {
+        assert_eq!(render(&snapshot, View::Runtime, None).unwrap(), refusal);
+    }
+}
+
 #[test]
 fn every_view_of_a_busy_gateway_is_the_golden_one() {
     let snapshot = snapshot();

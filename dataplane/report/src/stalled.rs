@@ -2,8 +2,9 @@
 
 use crate::Count;
 use serde::{Deserialize, Serialize};
-use switch::{Ledger, PortInspection, Program, Source, WatchdogChange, WatchdogLog};
-use units::{Nanos, PortId, Priority};
+use std::collections::BTreeMap;
+use switch::{Ledger, PortInspection, Program, Source, WatchdogChange, WatchdogEvent};
+use units::{Interval, Nanos, PortId, Priority};
 
 /// A queue that a watchdog holds for stormed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,14 +34,9 @@ pub struct SourceReport {
 }
 
 impl StalledQueueReport {
-    /// The stormed queues among `ports`, which were inspected at about `now`. The ledger is read after that, so what waits may
-    /// differ by what has moved since.
-    pub fn of_ports(
-        program: &Program,
-        ledger: &Ledger,
-        now: Nanos,
-        ports: &[(PortId, &PortInspection)],
-    ) -> Vec<Self> {
+    /// The stormed queues among `ports`. The ledger is read after their inspection, so what waits may differ by what has
+    /// moved since.
+    pub fn of_ports(program: &Program, ledger: &Ledger, ports: &[(PortId, &PortInspection)]) -> Vec<Self> {
         let pauses_peer = |source: &Source| {
             let ingress = ports.iter().find(|(port, _)| *port == source.ingress);
             ingress.is_some_and(|(_, look)| look.pauses.sent.contains(source.priority))
@@ -57,18 +53,89 @@ impl StalledQueueReport {
             .map(|(port, look, priority)| Self {
                 port: program.port(port).name.clone(),
                 priority: priority.number(),
-                stalled_ns: stalled_ns(&look.watchdog, now, port, priority),
+                stalled_ns: stalled_for(look.at, look.watchdog.iter(), port, priority).map(|it| it.0),
                 sources: Source::of_queue(program, ledger, port, priority).map(report).collect(),
             })
             .collect()
     }
 }
 
-fn stalled_ns(log: &WatchdogLog, now: Nanos, port: PortId, priority: Priority) -> Option<u64> {
-    let of_queue = log.iter().filter(|event| (event.port, event.priority) == (port, priority));
-    let since = of_queue.filter_map(|event| match &event.change {
-        WatchdogChange::Detected(storm) => Some(now.since(event.at) + storm.stalled_for),
-        WatchdogChange::Restored(_) => None,
-    });
-    since.last().map(|it| it.0)
+/// The longest time, until `now`, for which a stormed queue of `priority` has held frames and sent none. `now` is of the
+/// clock of the shard that made `events`, which may have drifted away from that of the system.
+fn stalled_for<'a>(
+    now: Nanos,
+    events: impl Iterator<Item = &'a WatchdogEvent>,
+    port: PortId,
+    priority: Priority,
+) -> Option<Interval> {
+    // A priority may have several queues.
+    let mut stormed = BTreeMap::new();
+    for event in events.filter(|event| (event.port, event.priority) == (port, priority)) {
+        match &event.change {
+            WatchdogChange::Detected(storm) => {
+                stormed.insert(event.queue, now.since(event.at) + storm.stalled_for);
+            }
+            WatchdogChange::Restored(_) => {
+                stormed.remove(&event.queue);
+            }
+        }
+    }
+    stormed.into_values().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switch::program::WatchdogAction;
+    use switch::{Restoration, RestorationCause, Storm, Volume};
+    use units::QueueId;
+
+    const PORT: PortId = PortId(1);
+    const P3: Priority = Priority::from_low_bits(3);
+
+    fn event(at: u64, queue: u8, change: WatchdogChange) -> WatchdogEvent {
+        let queue = QueueId::from_low_bits(queue);
+        WatchdogEvent { at: Nanos(at), port: PORT, queue, priority: P3, change }
+    }
+
+    /// A storm of a queue that had held frames and sent none for 100 ns.
+    fn detected(at: u64, queue: u8) -> WatchdogEvent {
+        let storm = Storm {
+            action: WatchdogAction::Alert,
+            stalled_for: Interval(100),
+            measured_for: Interval(100),
+            paused_for: Interval(100),
+            waiting: Volume::ZERO,
+        };
+        event(at, queue, WatchdogChange::Detected(storm))
+    }
+
+    fn restored(at: u64, queue: u8) -> WatchdogEvent {
+        let restoration = Restoration {
+            cause: RestorationCause::Xon,
+            quiet_for: Interval::ZERO,
+            stormed_for: Interval::ZERO,
+        };
+        event(at, queue, WatchdogChange::Restored(restoration))
+    }
+
+    #[test]
+    fn a_priority_has_stalled_for_as_long_as_the_first_of_its_queues_that_are_stormed_still() {
+        let of = |events: &[WatchdogEvent]| {
+            stalled_for(Nanos(2_000), events.iter(), PORT, P3).map(|stalled| stalled.0)
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[detected(1_000, 3), detected(1_500, 8)]), Some(1_100));
+        let one_of_two = [detected(1_000, 3), detected(1_500, 8), restored(1_600, 3)];
+        assert_eq!(of(&one_of_two), Some(600));
+        assert_eq!(of(&[detected(1_000, 3), restored(1_200, 3), detected(1_700, 3)]), Some(400), "anew");
+        assert_eq!(of(&[detected(1_000, 3), restored(1_200, 3)]), None);
+    }
+
+    #[test]
+    fn storms_of_other_ports_and_priorities_do_not_count() {
+        let elsewhere = WatchdogEvent { port: PortId(0), ..detected(1_000, 3) };
+        let other = WatchdogEvent { priority: Priority::from_low_bits(4), ..detected(1_000, 4) };
+        assert_eq!(stalled_for(Nanos(2_000), [elsewhere, other].iter(), PORT, P3), None);
+    }
 }

@@ -32,8 +32,8 @@ impl Index {
     /// The largest number of slots.
     pub const MOST_SLOTS: u32 = (1 << WAY_SHIFT) - 1;
 
-    /// An index for slots below `slots`, 1 to [`Index::MOST_SLOTS`]. The memory is reserved, and touched as it
-    /// fills.
+    /// An index for slots below `slots`, 1 to [`Index::MOST_SLOTS`], of 8 to 16 bytes for each. All of it is written now: the
+    /// system gives memory that is zero already, and touched later, to plain integers alone, and not to aligned sets.
     pub fn new(slots: u32) -> Self {
         debug_assert!((1..=Self::MOST_SLOTS).contains(&slots));
         let places = (2 * slots as usize).next_power_of_two();

@@ -12,6 +12,17 @@ pub(crate) const RING: usize = 1_024;
 /// The maximum number of handoffs taken from one ring in one turn. The limit keeps other ports from waiting.
 pub(crate) const TAKEN_AT_ONCE: usize = 8 * crate::BURST;
 
+/// The number of handoffs to take from each other worker in one turn, if none of them has more than `ports` ports:
+/// twice what such a worker receives in a turn, at most [`TAKEN_AT_ONCE`]. If frames may be `copied` to several ports,
+/// it is as many, since each received one can be several handoffs.
+///
+/// More would let the other worker have several turns during one of this worker, receive a burst in each
+/// of them, and so be even further ahead. Its frames would then wait, while this worker's ports would be
+/// polled rarely. With less than twice, a backlog would never end.
+pub(crate) fn taken_at_once(ports: usize, copied: bool) -> usize {
+    if copied { TAKEN_AT_ONCE } else { (2 * crate::BURST * ports.max(1)).min(TAKEN_AT_ONCE) }
+}
+
 /// One worker's ends of the rings to and from all others.
 pub struct Exchange<F> {
     peers: Vec<Peer<F>>,
@@ -50,17 +61,6 @@ impl<F> Exchange<F> {
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.peers.is_empty()
-    }
-
-    /// The number of handoffs to take from each other worker in one turn, if all of them have `ports` ports
-    /// together: twice what one of them receives in a turn, at most [`TAKEN_AT_ONCE`].
-    ///
-    /// More would let the other worker have several turns during one of this worker, receive a burst in each
-    /// of them, and so be even further ahead. Its frames would then wait, while this worker's ports would be
-    /// polled rarely. With less than twice, a backlog would never end.
-    pub(crate) fn taken_at_once(&self, ports: usize) -> usize {
-        let received = crate::BURST * ports.div_ceil(self.peers.len().max(1)).max(1);
-        (2 * received).min(TAKEN_AT_ONCE)
     }
 
     /// All other workers.
@@ -102,9 +102,9 @@ mod tests {
     use crate::BURST;
 
     #[test]
-    fn a_turn_takes_over_twice_what_another_worker_receives_in_one() {
-        let bursts_of = |shards, ports| exchanges::<Vec<u8>>(shards)[0].taken_at_once(ports) / BURST;
-        assert_eq!([0, 1, 2, 3, 4, 5, 64].map(|ports| bursts_of(2, ports)), [2, 2, 4, 6, 8, 8, 8]);
-        assert_eq!([2, 3, 6, 64].map(|ports| bursts_of(3, ports)), [2, 4, 6, 8]);
+    fn a_turn_takes_over_twice_what_another_worker_receives_in_one_and_more_where_frames_are_copied() {
+        let bursts = |copied| [0, 1, 2, 3, 4, 5, 64].map(|ports| taken_at_once(ports, copied) / BURST);
+        assert_eq!(bursts(false), [2, 2, 4, 6, 8, 8, 8]);
+        assert_eq!(bursts(true), [8; 7]);
     }
 }

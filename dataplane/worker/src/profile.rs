@@ -76,7 +76,7 @@ pub(crate) struct Profiler {
     started: Nanos,
     /// The start of the current turn.
     began: Nanos,
-    /// What it counts itself; the rest is known to the worker.
+    /// The totals that it keeps itself; the worker knows the rest.
     counted: Profile,
     /// Whether a frame arrived or left in the current turn.
     is_busy: bool,

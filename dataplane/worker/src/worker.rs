@@ -1,6 +1,6 @@
 //! The worker and its turn.
 
-use crate::exchange::{Exchange, TAKEN_AT_ONCE};
+use crate::exchange::{Exchange, TAKEN_AT_ONCE, taken_at_once};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
@@ -80,7 +80,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             clock,
             now: Nanos::ZERO,
             began: Nanos::ZERO,
-            taken_at_once: exchange.taken_at_once(shard.ledger().ports().saturating_sub(ports.len())),
+            taken_at_once: taken_at_once(shard.most_ports_of_another(), shard.program().copies_frames()),
             ports,
             exchange,
             mailbox,
@@ -315,6 +315,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
                     let rate = self.shard.program().port(port.id).rate;
                     port.line.iter_mut().for_each(|line| line.set_rate(rate));
                 }
+                let copied = self.shard.program().copies_frames();
+                self.taken_at_once = taken_at_once(self.shard.most_ports_of_another(), copied);
                 Ok(successor)
             }
             Err(why) => Err((successor, why)),

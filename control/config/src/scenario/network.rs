@@ -15,7 +15,7 @@ use crate::table::{List, Shape, table, values};
 use crate::value::Value;
 
 table! {
-    /// What all switches and hosts share.
+    /// The settings that all switches and hosts share.
     NetworkDecl {
         /// Priorities that PFC protects at every switch and host; `[]` for none
         lossless: List<Priority>, auto("`[3]`");

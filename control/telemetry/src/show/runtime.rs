@@ -2,10 +2,15 @@
 
 use super::shown::Shown;
 use crate::runtime::{PerFrame, ProfileReport};
-use crate::snapshot::WorkerReport;
+use crate::snapshot::{Snapshot, WorkerReport};
 use crate::table::{Columns, Table, duration, section, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
+    let Snapshot { version, tsc_hz, .. } = shown.snapshot;
+    if *tsc_hz == 0 {
+        page.push_str(&format!("The gateway runs Longspan {version}, which keeps no run-time profile.\n"));
+        return;
+    }
     let workers: Vec<_> = shown.workers().collect();
     write_profiles(page, shown, &workers, |worker| worker.runtime.interval.as_ref(), "in ");
     write_profiles(page, shown, &workers, |worker| Some(&worker.runtime.since_start), "since the start, ");

@@ -52,8 +52,8 @@ use wire::roce::{self, Opcode, QueuePair, cm as management};
 
 /// A table of at most this many flows is likely to be in the cache.
 const LARGE_TABLE: u32 = 1 << 14;
-/// Frames that are prefetched together.
-const LOOK_AHEAD: usize = 32;
+/// The most frames that are prefetched together.
+pub(crate) const LOOK_AHEAD: usize = 32;
 
 /// The flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +86,11 @@ pub(crate) struct Flows {
     key: HashKey,
     table: FlowTable,
     resolver: Resolver,
-    /// The slots at which the flows of the next frames probably are, and how many of these frames were seen.
+    /// The slots at which the flows of the next frames probably are. The last frame has the last place, so that the guesses
+    /// for a longer burst before this one are not reached.
     guesses: [Link; LOOK_AHEAD],
-    seen: usize,
+    /// The place of the next frame; beyond the last one without a guess.
+    next: usize,
 }
 
 /// The bytes of a data packet that count for its flow.
@@ -105,8 +107,8 @@ impl Flows {
     pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
         let key = key.into();
         let table = FlowTable::new(settings.capacity, settings.ageing, key);
-        let (guesses, seen) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD);
-        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, seen }
+        let (guesses, next) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD);
+        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, next }
     }
 
     /// Applies new settings. The state stays, unless the table needs another size, ageing or key. It is then
@@ -123,8 +125,8 @@ impl Flows {
         exchanged
     }
 
-    /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one, so that the cache
-    /// misses of a large table overlap. Each loop waits for memory once, and not for each frame. `more` prefetches the
+    /// Prefetches the flows of the first [`LOOK_AHEAD`] of `frames` that cross this `way`, before they are taken one by one,
+    /// so that the cache misses of a large table overlap. Each loop waits for memory once, and not for each frame. `more` prefetches the
     /// entry of a scheme for a flow. The slots are kept for [`Flows::see_next`], so that no flow is looked for twice.
     #[inline(never)]
     pub fn look_ahead<'a>(
@@ -133,7 +135,7 @@ impl Flows {
         frames: impl Iterator<Item = &'a [u8]>,
         more: impl Fn(Slot, &Hot) -> u64,
     ) {
-        self.seen = LOOK_AHEAD;
+        self.next = LOOK_AHEAD;
         if self.table.len() < LARGE_TABLE {
             return;
         }
@@ -144,14 +146,15 @@ impl Flows {
             *hash = Packet::usual_key(way, headers).map_or(0, |key| table.hash(&key));
             count += 1;
         }
-        let (hashes, guesses) = (&hashes[..count], &mut guesses[..count]);
+        let first = LOOK_AHEAD - count;
+        let (hashes, guesses) = (&hashes[..count], &mut guesses[first..]);
         black_box(hashes.iter().fold(0, |sum, hash| sum ^ table.peek(*hash)));
         for (guess, hash) in guesses.iter_mut().zip(hashes) {
             *guess = table.guess(*hash);
         }
         let flows = guesses.iter().filter_map(|guess| table.peek_flow(*guess));
         black_box(flows.fold(0, |sum, (slot, hot)| sum ^ hot.sent().0 ^ more(slot, hot)));
-        self.seen = 0;
+        self.next = first;
     }
 
     /// Takes the frame of a packet that is simply the next one of a known flow, as nearly all are, or a repeated one:
@@ -188,8 +191,8 @@ impl Flows {
     /// guess is wrong if frames were left out since then.
     #[inline(always)]
     fn next_guess(&mut self) -> Option<Link> {
-        let guess = self.guesses.get(self.seen)?;
-        self.seen += 1;
+        let guess = self.guesses.get(self.next)?;
+        self.next += 1;
         Some(*guess)
     }
 

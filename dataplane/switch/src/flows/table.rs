@@ -1,12 +1,14 @@
 //! The flow table: an entry for each flow, by its key and by its slot (LSCC, table I).
 //!
-//! It is bounded, and its memory is reserved when it is made and touched only as it fills. A set-associative
-//! [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its hash, so
-//! that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by
-//! [`FlowTable::peek`] and [`FlowTable::peek_flow`]. Flows that have been idle for too long are removed as new ones come: each insertion checks
-//! a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If the set of a new flow is
-//! full, the idlest of the set makes room. So no packet costs more than a visit of some 40 places and slots; and as
-//! the hash is keyed, no sender can choose flows that share a set.
+//! It is bounded, and its memory is reserved when it is made. The index is written then, 8 to 16 bytes a flow, and the
+//! rest is touched only as it fills.
+//!
+//! A set-associative [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its
+//! hash, so that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by
+//! [`FlowTable::peek`] and [`FlowTable::peek_flow`]. Flows that have been idle for too long are removed as new ones come:
+//! each insertion checks a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If the set of
+//! a new flow is full, the idlest of the set makes room. So no packet costs more than a visit of some 40 places and slots;
+//! and as the hash is keyed, no sender can choose flows that share a set.
 
 mod entry;
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub enum FastCnpError {
         "a queue marks at its tail; Fast CNPs are sent for marks at the head, so write mark_at = \"dequeue\""
     )]
     MarkAtEnqueue,
-    /// What all schemes check alike.
+    /// A setting that every scheme checks is wrong.
     #[error(transparent)]
     Notifier(#[from] NotifierError),
 }

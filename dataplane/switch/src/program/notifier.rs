@@ -57,7 +57,7 @@ impl Notifier {
         (self.cnp_dscp, self.cnp_priority)
     }
 
-    /// Checks what all schemes check alike.
+    /// Checks the settings that all schemes share.
     pub(crate) fn validate(&self) -> Result<(), NotifierError> {
         let Self { flows, ageing, .. } = *self;
         if flows == 0 || flows > FlowSettings::MOST {

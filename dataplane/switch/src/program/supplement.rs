@@ -66,7 +66,7 @@ pub enum SupplementError {
         /// The increase timer.
         most: Interval,
     },
-    /// What all schemes check alike.
+    /// A setting that every scheme checks is wrong.
     #[error(transparent)]
     Notifier(#[from] NotifierError),
 }

@@ -72,6 +72,11 @@ impl<F: Frame> Shard<F> {
         self.fabric.ledger()
     }
 
+    /// The largest number of ports that one other shard owns; zero if there is no other.
+    pub fn most_ports_of_another(&self) -> usize {
+        self.fabric.most_ports_of_another()
+    }
+
     /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A lone frame that
     /// finds its egress port idle leaves within the call, through `links`, as it would in the next
     /// [`Shard::egress`] of that port. So it leaves before a frame of higher priority that arrives later in the

@@ -70,6 +70,11 @@ impl Links<Plain> for Counter {
 
 /// Two ports of a byte a nanosecond, wired to each other.
 fn program() -> Arc<Program> {
+    program_of(2)
+}
+
+/// The same with more ports, which are wired to nothing.
+fn program_of(ports: u8) -> Arc<Program> {
     let port = |number| {
         let mac = MacAddress([2, 0, 0, 0, 0, number]);
         PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(8))
@@ -77,7 +82,8 @@ fn program() -> Arc<Program> {
     let pool = Bytes(1 << 30);
     let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
     let forwarding = ForwardingSettings::Patch(vec![(A, B)]);
-    Arc::new(Program::new(Settings { ports: vec![port(0), port(1)], buffer, forwarding, seed: 1 }).unwrap())
+    let ports = (0..ports).map(port).collect();
+    Arc::new(Program::new(Settings { ports, buffer, forwarding, seed: 1 }).unwrap())
 }
 
 fn inject(shard: &mut Shard<Plain>, count: usize) {
@@ -106,6 +112,18 @@ fn frames_that_find_no_room_in_an_outbox_are_counted() {
     let mut shard = Shard::new(ShardId(0), program(), ledger, owners);
     inject(&mut shard, 300);
     assert_eq!((shard.outbox(ShardId(1)).len(), shard.held_back()), (256, 44));
+}
+
+#[test]
+fn a_shard_knows_how_many_ports_the_largest_of_the_others_has() {
+    let most = |owners: &[u16], shards| {
+        let (program, ledger) = (program_of(owners.len() as u8), Arc::new(Ledger::new(owners.len(), shards)));
+        let owners = owners.iter().map(|shard| ShardId(*shard)).collect();
+        Shard::<Plain>::new(ShardId(0), program, ledger, owners).most_ports_of_another()
+    };
+    assert_eq!(most(&[0, 0], 1), 0);
+    assert_eq!(most(&[0, 0, 0, 1], 2), 1);
+    assert_eq!(most(&[0, 1, 2, 2, 2, 2, 3], 4), 4);
 }
 
 #[test]

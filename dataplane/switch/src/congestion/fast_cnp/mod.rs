@@ -214,7 +214,7 @@ impl FastCnps {
         self.blocked = None;
         let as_configured = self.settings.notifier.class();
         while let Some(&(slot, role)) = self.due.last() {
-            // A slot that now belongs to another flow has no such note.
+            // A slot that now belongs to another flow or to none has no such note.
             let made = flows.hot(slot).notes.has(FAST_CNP_TOLD).then(|| match role {
                 Role::Proxy => self.cnps.build(flows, slot, as_configured),
                 Role::Emitter => {
@@ -242,5 +242,31 @@ impl FastCnps {
 
     pub const fn counters(&self) -> &FastCnpCounters {
         &self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{BitRate, Interval};
+    use wire::ethernet::MacAddress;
+
+    #[test]
+    fn a_notice_to_the_sender_of_a_flow_that_has_aged_is_not_sent_whether_its_slot_is_used_again_or_not() {
+        let settings = Settings::PLAIN;
+        let mut flows = Flows::new(settings.notifier.table(BitRate::gigabits(25)), 7);
+        let mut scheme = FastCnps::new(&settings, settings.notifier.flows);
+        let origin = Origin::new(PortId(1), MacAddress([2, 0, 0, 0, 0, 1]), 0);
+        let now = Nanos(1_000_000);
+        let slots = [1, 2].map(|qp| flows.enter_from(qp, now, origin));
+        for slot in slots {
+            assert!(scheme.take(now, slot, Role::Emitter, &mut flows));
+        }
+        // Both flows make room for a new one, which takes the slot of one of them.
+        let later = now + settings.notifier.ageing + Interval::from_secs(1);
+        let reused = flows.enter_from(3, later, origin);
+        assert!(slots.contains(&reused) && flows.len() == 1);
+        scheme.notify(&mut flows, |_, notification| panic!("{notification:?}"));
+        assert_eq!((scheme.counters().sent, scheme.counters().unreachable), (0, 2));
     }
 }

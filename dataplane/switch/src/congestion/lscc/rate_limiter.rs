@@ -45,7 +45,7 @@ pub struct LimiterCounters {
     /// Packets that were marked because a direct CNP was due and the sender's queue pair was unknown.
     pub marked_instead: u64,
     /// Direct CNPs that were due, but were neither made nor replaced by a mark: the queue pair was unknown and the
-    /// packet does not understand ECN.
+    /// packet does not understand ECN, there was no way to the sender, or a reload had forgotten its flow.
     pub not_notified: u64,
     /// Congestion marks that were removed.
     pub marks_removed: u64,
@@ -160,8 +160,11 @@ impl RateLimiter {
     }
 
     /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
-    /// slots.
+    /// slots. Flows that were to be notified are lost and counted, because marks may have been removed for them.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
+        let congested = self.queue.bytes() > self.settings.reference;
+        let listed = if congested { self.list.slots.len() } else { 0 };
+        self.counters.not_notified += (self.due.slots.len() + listed) as u64;
         core::mem::swap(&mut self.states, &mut spare.states);
         if let (Some(direct_int), Some(spare)) = (&mut self.direct_int, &mut spare.direct_int) {
             direct_int.exchange_flows(spare);

@@ -90,8 +90,8 @@ pub(crate) struct PortGrants {
     /// The settings and the rate of the far ports.
     learned: Option<(Settings, BitRate)>,
     far: Vec<FarPort>,
-    /// All bytes granted since the last message that was none of a slot, modulo 2^32. So the newest message has also what
-    /// lost ones had.
+    /// All bytes granted since the last message of another kind, modulo 2^32. So the newest message includes the grants of
+    /// lost ones.
     granted: [u32; grants::MOST],
     /// The next page to be sent, and its time; never while no peer is heard.
     next_page: (usize, Nanos),
@@ -136,6 +136,8 @@ impl PortGrants {
             FarPort::new(rate.min(self.rate), round_trip, slots.slot, look.totals_to(port))
         };
         self.far = behind.ports.iter().map(far_port).collect();
+        // Messages have zero for a far port that is gone. If it comes back, its total begins there.
+        self.granted.iter_mut().skip(self.far.len()).for_each(|total| *total = 0);
         self.next_page.0 = 0;
     }
 

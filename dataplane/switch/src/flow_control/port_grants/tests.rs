@@ -251,8 +251,8 @@ impl Link {
         far.bound().div_ceil(FRAME) + 2
     }
 
-    /// What comes on top of that when messages are lost or overtaken: what the link carries under the message that makes up
-    /// for them.
+    /// The excess when messages are lost or overtaken: the bytes that the link carries under the message that makes up for
+    /// them.
     fn made_up() -> u64 {
         (SLOT + Interval(SLOT.0 / 4)).0 / FRAME
     }
@@ -385,6 +385,38 @@ fn totals_that_begin_anew_leave_a_far_port_no_more_than_the_grant_for_all_and_fo
 }
 
 #[test]
+fn a_near_end_that_restarts_takes_the_first_totals_for_a_base_and_grants_no_far_port_more() {
+    let mut near = near(3);
+    let mut hear = |sequence: u32, total| {
+        let head = head(Kind::Grant, sequence, WireBytes(5_000));
+        let each = core::array::from_fn(|_| WireBytes(total));
+        near.receive(Nanos(u64::from(sequence) * 2 * SLOT.0), &grants::Message { head, count: 3, each });
+        [near.left_of(1), near.left_of(0)]
+    };
+    assert_eq!(hear(1, 3_000_000_000), [0, 5_000]);
+    assert_eq!(hear(2, 3_000_001_000), [1_000, 5_000]);
+}
+
+#[test]
+fn the_total_of_a_far_port_that_was_gone_begins_where_the_messages_meanwhile_left_it() {
+    let mut far = Far::new(3);
+    let end_slot = |far: &mut Far| {
+        far.scheme.far.iter_mut().zip(&mut far.scheme.granted).for_each(|(_, total)| *total += 1_000);
+        far.scheme.grants(head(Kind::Grant, 1, WireBytes(5_000))).each.map(|total| total.0)
+    };
+    let learn = |far: &mut Far, far_ports| {
+        let ports = (1..=far_ports).map(|port| (PortId(port), RATE)).collect();
+        let behind = Arc::new(Behind { ports, ..Behind::default() });
+        far.scheme.learn(&behind, look(&far.received, &far.ledger));
+    };
+    assert_eq!(end_slot(&mut far)[..3], [1_000; 3]);
+    learn(&mut far, 1);
+    assert_eq!(end_slot(&mut far)[..3], [2_000, 0, 0]);
+    learn(&mut far, 3);
+    assert_eq!(end_slot(&mut far)[..3], [3_000, 1_000, 1_000]);
+}
+
+#[test]
 fn a_far_end_that_restarts_is_followed_again() {
     let mut link = Link::new(3);
     link.run(10 * BDP, [true; PORTS], [3, 3, 3]);
@@ -401,8 +433,12 @@ fn a_far_end_that_restarts_is_followed_again() {
 #[test]
 fn what_the_near_end_was_not_granted_for_a_far_port_waits_and_leaves_the_others_open() {
     let mut near = near(3);
-    let head = head(Kind::Grant, 1, WireBytes(3_000));
-    let mut each = [WireBytes(0); grants::MOST];
+    // A base for the totals of a slot.
+    let none = [WireBytes(0); grants::MOST];
+    let pauses = head(Kind::Pauses, 1, WireBytes(0));
+    near.receive(Nanos(0), &grants::Message { head: pauses, count: 2, each: none });
+    let head = head(Kind::Grant, 2, WireBytes(3_000));
+    let mut each = none;
     each[1] = WireBytes(2_000);
     near.receive(Nanos(0), &grants::Message { head, count: 2, each });
     let queue = |port| {

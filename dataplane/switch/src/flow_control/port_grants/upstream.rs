@@ -43,8 +43,8 @@ pub(crate) struct Upstream {
     left: i64,
     /// The rest of that for each far port.
     left_of: [i64; far_port::MOST],
-    /// What the last message said that each of them had been granted so far, modulo 2^32.
-    granted: [u32; far_port::MOST],
+    /// The total that the last message stated for each of them, modulo 2^32; `None` before the first message.
+    granted: Option<[u32; far_port::MOST]>,
 }
 
 impl Upstream {
@@ -83,7 +83,7 @@ impl Upstream {
             closed: QueueSet::EMPTY,
             left: 0,
             left_of: [0; far_port::MOST],
-            granted: [0; far_port::MOST],
+            granted: None,
         }
     }
 
@@ -194,14 +194,15 @@ impl Upstream {
     }
 
     /// The bytes that a message grants each far port. Those of a slot come as totals, so they include what lost and overtaken
-    /// messages granted. Totals that begin anew leave the port the grant for all, for this slot.
+    /// messages granted. The first message grants them nothing if it is one of a slot: what its totals add is unknown. Totals
+    /// that begin anew leave the port the grant for all, for this slot.
     fn take_totals(&mut self, message: &far_port::Message) -> [u32; far_port::MOST] {
         let each = message.each.map(|bytes| bytes.0 as u32);
         if message.head.kind != Kind::Grant {
-            self.granted = [0; far_port::MOST];
+            self.granted = Some([0; far_port::MOST]);
             return each;
         }
-        let before = core::mem::replace(&mut self.granted, each);
+        let before = self.granted.replace(each).unwrap_or(each);
         core::array::from_fn(|index| each[index].wrapping_sub(before[index]))
     }
 
@@ -230,7 +231,7 @@ impl Upstream {
         self.directory.take(page, first);
     }
 
-    /// What is left for a far port, or for all if it is zero.
+    /// The rest of the grant of a far port, or of the grant for all if it is zero.
     #[cfg(test)]
     pub fn left_of(&self, far_port: usize) -> i64 {
         far_port.checked_sub(1).map_or(self.left, |index| self.left_of[index])

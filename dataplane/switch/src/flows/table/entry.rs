@@ -154,9 +154,9 @@ impl Hot {
         self.source == VACANT
     }
 
-    /// Leaves the slot to another flow. It is of no key until then.
+    /// Leaves the slot to another flow. It is of no key until then, and no scheme has a note of it.
     pub(super) const fn vacate(&mut self) {
-        (self.source, self.receiver) = (VACANT, VACANT);
+        (self.source, self.receiver, self.notes) = (VACANT, VACANT, Notes(0));
     }
 }
 
@@ -482,13 +482,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_without_a_flow_has_no_source() {
+    fn a_slot_without_a_flow_has_no_source_and_no_notes() {
         let mut hot = hot(Way::Out);
+        hot.notes.set(Note::numbered(5), true);
         assert_eq!(hot.source(), None);
         hot.set_source(Some(QueuePair::from_low_bits(0xff_ffff)));
         assert_eq!(hot.source(), Some(QueuePair::from_low_bits(0xff_ffff)));
         hot.vacate();
-        assert_eq!(hot.source(), None);
+        assert_eq!((hot.source(), hot.notes), (None, Notes(0)));
     }
 
     #[test]

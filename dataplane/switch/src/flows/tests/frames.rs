@@ -160,25 +160,54 @@ fn behind_two_tags_there_is_no_way_back() {
     assert!(WayBack::of(&headers(&[5, 6]), 0).is_none());
 }
 
-#[test]
-fn frames_that_are_left_out_of_a_burst_mislead_no_guess() {
+/// Packets of eight flows that are known.
+const KNOWN: core::ops::Range<u8> = 0x20..0x28;
+
+/// A packet to this queue pair.
+fn numbered(qp: u8, psn: u8) -> [u8; 70] {
+    let mut bytes = write();
+    (bytes[49], bytes[53]) = (qp, psn);
+    bytes
+}
+
+/// A large table, with the [known](KNOWN) flows.
+fn many_flows() -> Flows {
     let mut flows = Flows::new(settings(2 * LARGE_TABLE), KEY);
     for number in 0..LARGE_TABLE {
         flows.enter(0x1_0000 + number, Nanos::ZERO);
     }
-    let frame = |qp, psn| {
-        let mut bytes = write();
-        (bytes[49], bytes[53]) = (qp, psn);
-        bytes
-    };
-    let qps = 0x20..0x28;
     for psn in 0..3 {
-        for qp in qps.clone() {
-            see(&mut flows, Way::Out, &frame(qp, psn));
+        for qp in KNOWN {
+            see(&mut flows, Way::Out, &numbered(qp, psn));
         }
     }
-    let burst: Vec<_> = qps.map(|qp| frame(qp, 3)).collect();
+    flows
+}
+
+fn look_ahead(flows: &mut Flows, burst: &[[u8; 70]]) {
     flows.look_ahead(Way::Out, burst.iter().map(|bytes| &bytes[..]), |_, _| 0);
+}
+
+#[test]
+fn each_frame_of_a_burst_has_the_guess_for_its_flow_and_none_has_one_for_an_earlier_burst() {
+    let mut flows = many_flows();
+    let burst: Vec<_> = KNOWN.map(|qp| numbered(qp, 3)).collect();
+    for burst in [&burst[..], &burst[5..], &[]] {
+        look_ahead(&mut flows, burst);
+        let guesses = core::iter::from_fn(|| flows.next_guess()).collect::<Vec<_>>();
+        let known = |bytes: &[u8; 70]| {
+            let key = FlowKey { qp: QueuePair::from_low_bits(bytes[49].into()), ..key(Way::Out) };
+            Link::to(flows.table.find(flows.table.hash(&key), &key).unwrap())
+        };
+        assert_eq!(guesses, burst.iter().map(known).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn frames_that_are_left_out_of_a_burst_mislead_no_guess() {
+    let mut flows = many_flows();
+    let burst: Vec<_> = KNOWN.map(|qp| numbered(qp, 3)).collect();
+    look_ahead(&mut flows, &burst);
     for left in [0, 3, 4] {
         let bytes = &burst[left + 1];
         let Sighting::Of(slot) = see(&mut flows, Way::Out, bytes).sighting else { panic!("it has a flow") };

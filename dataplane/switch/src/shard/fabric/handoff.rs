@@ -2,6 +2,7 @@
 
 use super::Fabric;
 use super::way_out::{Cargo, Handoff, OUTBOX, WayOut};
+use crate::flows::LOOK_AHEAD;
 use crate::frame::Frame;
 use crate::ledger::ShardId;
 use crate::queue::{Charge, Queued};
@@ -43,20 +44,32 @@ impl<F: Frame> Fabric<F> {
 
     pub fn accept(&mut self, now: Nanos, handoffs: &mut Vec<Handoff<F>>) {
         self.read_other_shards();
-        self.look_ahead_handed_over(handoffs);
-        for Handoff { egress, cargo } in handoffs.drain(..) {
-            match cargo {
-                Cargo::Frame(queued) => self.accept_frame(now, queued),
-                Cargo::Notification(notification) => {
-                    self.changed.insert(egress);
-                    // The other shard may follow an older program, in which a port here keeps flows.
-                    self.equipped.insert(egress);
-                    // A lost notification does no harm.
-                    let _ = self.egress[egress.index()].notifications.push(notification);
-                }
+        let mut arriving = handoffs.drain(..);
+        loop {
+            let next = arriving.as_slice();
+            let next = next.get(..LOOK_AHEAD).unwrap_or(next);
+            if next.is_empty() {
+                break;
             }
+            self.look_ahead_handed_over(next);
+            arriving.by_ref().take(LOOK_AHEAD).for_each(|handoff| self.accept_handoff(now, handoff));
         }
+        drop(arriving);
         self.settle();
         self.publish();
+    }
+
+    #[inline]
+    fn accept_handoff(&mut self, now: Nanos, Handoff { egress, cargo }: Handoff<F>) {
+        match cargo {
+            Cargo::Frame(queued) => self.accept_frame(now, queued),
+            Cargo::Notification(notification) => {
+                self.changed.insert(egress);
+                // The other shard may follow an older program, in which a port here keeps flows.
+                self.equipped.insert(egress);
+                // A lost notification does no harm.
+                let _ = self.egress[egress.index()].notifications.push(notification);
+            }
+        }
     }
 }

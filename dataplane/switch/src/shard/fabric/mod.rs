@@ -128,6 +128,12 @@ impl<F: Frame> Fabric<F> {
         &self.ledger
     }
 
+    pub fn most_ports_of_another(&self) -> usize {
+        let others = (0..self.ledger.shards()).filter(|shard| *shard != self.id.index());
+        let ports = |shard| self.owners.iter().filter(|owner| owner.index() == shard).count();
+        others.map(ports).max().unwrap_or(0)
+    }
+
     pub fn next_deadline(&self) -> Nanos {
         self.owned.iter().map(|port| self.port_deadline(port)).min().unwrap_or(Nanos::NEVER)
     }

@@ -395,14 +395,20 @@ fn a_slot_that_belongs_to_another_flow_by_then_is_not_notified() {
 }
 
 #[test]
-fn with_another_table_of_flows_nobody_is_listed() {
-    let mut scene = Scene::new();
-    let flow = Sighting::Of(scene.known(1, WireBytes(0)));
-    scene.send(flow, 6 * REFERENCE, Ecn::Ect0);
-    scene.notify(Offer::Full { until: Nanos::NEVER });
-    let mut spare = RateLimiter::new(&scene.lscc, RATE, 1);
-    scene.limiter.exchange_flows(&mut spare);
-    assert_eq!((scene.limiter.deadline(), scene.limiter.is_blocked()), (Nanos::NEVER, false));
+fn with_another_table_of_flows_nobody_is_listed_and_those_who_were_to_be_notified_are_counted() {
+    for (length, not_notified) in [(6 * REFERENCE, 2), (REFERENCE + DRAINED + 1, 1)] {
+        let mut scene = Scene::new();
+        let [one, other] = [1, 2].map(|qp| Sighting::Of(scene.known(qp, WireBytes(0))));
+        scene.send(one, length, Ecn::Ce);
+        assert_eq!(scene.notify(Offer::Full { until: Nanos::NEVER }), 1);
+        // The end of the next interval decides whether it is notified, by the length of the pseudo-queue then.
+        scene.now += Interval::from_micros(10);
+        scene.send(other, 0, Ecn::Ect0);
+        let mut spare = RateLimiter::new(&scene.lscc, RATE, 1);
+        scene.limiter.exchange_flows(&mut spare);
+        assert_eq!((scene.limiter.deadline(), scene.limiter.is_blocked()), (Nanos::NEVER, false));
+        assert_eq!(scene.counters().not_notified, not_notified);
+    }
 }
 
 #[test]
