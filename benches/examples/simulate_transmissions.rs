@@ -1,13 +1,14 @@
-//! Runs a scenario and says how fast: link transmissions per second on one core, and what memory it took.
+//! Runs a scenario and says how fast: link transmissions per second, and what memory it took.
 //!
 //! `cargo run --release -p benches --example simulate_transmissions --
 //! config/scenarios/leaf-spine-websearch.toml until=20ms`. Further arguments are `--set` of a scenario. Hosts
-//! that the scenario gives no congestion control have DCQCN. With `LONGSPAN_THREADS=N`, it uses N threads. For instructions per transmission, which are
-//! repeatable where times are not, run it under `valgrind --tool=callgrind`.
+//! that the scenario gives no congestion control have DCQCN. It uses one thread, or N with `LONGSPAN_THREADS=N`. For
+//! instructions per transmission, which are repeatable where times are not, run it under `valgrind --tool=callgrind`.
 
 use config::scenario::{Override, ScenarioFile};
 use endpoint::{CongestionControl, Dcqcn};
 use simulation::{NetworkSpec, NodeKind, Options, Simulation};
+use std::env::VarError;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -28,10 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         until: scenario.until,
         limit: scenario.limit,
         stall: scenario.stall,
-        threads: std::env::var("LONGSPAN_THREADS")
-            .ok()
-            .and_then(|it| it.parse().ok())
-            .unwrap_or(NonZeroUsize::MIN),
+        threads: threads()?,
         ..Options::default()
     };
     let flows = scenario.flows();
@@ -55,6 +53,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     println!("{:?}, {} s of processors", outcome.checks, processor_seconds());
     Ok(())
+}
+
+/// The number of threads that `LONGSPAN_THREADS` asks for.
+fn threads() -> Result<NonZeroUsize, String> {
+    match std::env::var("LONGSPAN_THREADS") {
+        Ok(text) => text.parse().map_err(|error| format!("LONGSPAN_THREADS={text}: {error}")),
+        Err(VarError::NotPresent) => Ok(NonZeroUsize::MIN),
+        Err(error) => Err(format!("LONGSPAN_THREADS: {error}")),
+    }
 }
 
 /// Gives DCQCN to hosts that send as fast as they can.

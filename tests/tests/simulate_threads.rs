@@ -1,6 +1,6 @@
 //! The scenarios and experiments have one result, whatever the number of threads.
 
-use config::scenario::{Override, ScenarioFile};
+use config::scenario::{Override, Scenario, ScenarioFile};
 use conformance::simulated::Seen;
 use core::num::NonZeroUsize;
 use simulation::{Options, Outcome, Simulation};
@@ -18,6 +18,15 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
+/// The results of a scenario on up to `threads` threads.
+fn run(scenario: &Scenario, threads: usize) -> (Outcome, Seen) {
+    let threads = NonZeroUsize::new(threads).expect("some threads");
+    let (mut seen, options) = (Seen::default(), Options { threads, ..scenario.options() });
+    let simulation = Simulation::new(scenario.network.clone(), options);
+    let outcome = simulation.run(scenario.flows(), &mut seen);
+    (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
+}
+
 #[test]
 fn threads_change_no_result_of_any_scenario_with_long_links() {
     let mut compared = 0;
@@ -32,18 +41,30 @@ fn threads_change_no_result_of_any_scenario_with_long_links() {
         if scenario.network.links.iter().all(|link| link.delay.0 < 10_000) {
             continue;
         }
-        let run = |threads| -> (Outcome, Seen) {
-            let threads = NonZeroUsize::new(threads).expect("some threads");
-            let (mut seen, options) = (Seen::default(), Options { threads, ..scenario.options() });
-            let simulation = Simulation::new(scenario.network.clone(), options);
-            let outcome = simulation.run(scenario.flows(), &mut seen);
-            (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
-        };
-        let one = run(1);
+        let one = run(&scenario, 1);
         for threads in [2, 3, 8] {
-            assert!(run(threads) == one, "{} with {threads} threads", path.display());
+            assert!(run(&scenario, threads) == one, "{} with {threads} threads", path.display());
         }
         compared += 1;
     }
     assert!(compared >= 10, "{compared} scenarios have long links");
+}
+
+#[test]
+fn threads_change_no_result_where_hosts_manage_connections() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/scenarios/two-data-centers.toml");
+    let values = [
+        ("scenario.until", "300us"),
+        ("scenario.limit", "5ms"),
+        ("network.connection_management", "true"),
+        // Less than the round trip between the data centers: messages are repeated.
+        ("network.connection_timeout", "100us"),
+    ];
+    let overrides = values.map(|(key, value)| Override::new(key, value));
+    let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
+    let one = run(&scenario, 1);
+    let repeated: u64 = one.0.hosts.iter().map(|host| host.counters.messages_repeated).sum();
+    assert!(repeated > 0, "messages are repeated");
+    assert!(run(&scenario, 2) == one);
 }

@@ -317,10 +317,9 @@ pub struct SimulateArgs {
     /// Run N simulations in parallel. Default: one per core
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Use up to N threads for each simulation, if long links (10 us or more) divide its network. Results are the
-    /// same. Default: one, or more if there are fewer simulations than --jobs
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    /// Threads of one simulation: up to N, if long links (10 us or more) divide its network. Results are the same
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub threads: NonZeroUsize,
     /// Run only this variant. Repeatable
     #[arg(long, value_name = "NAME")]
     pub only_variant: Vec<String>,
@@ -564,6 +563,15 @@ mod tests {
         ] {
             let line = refused(arguments);
             assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_simulation_has_one_thread_unless_more_are_asked_for() {
+        for (more, threads) in [(&[][..], 1), (&["--jobs", "8"], 1), (&["--threads", "3"], 3)] {
+            let arguments = ["longspan", "simulate", "a", "--out", "b"].iter().chain(more);
+            let command = Cli::try_parse_from(arguments).unwrap().command;
+            assert!(matches!(command, Command::Simulate(args) if args.threads.get() == threads));
         }
     }
 

@@ -116,7 +116,9 @@ impl Engine {
         thread::scope(|scope| {
             let workers = self.options.threads.get().min(self.parts.len()) - 1;
             let crew = Crew::new(scope, workers);
-            match self.take_turns(flows, observer, &crew) {
+            let ending = self.take_turns(flows, observer, &crew);
+            self.tell((Nanos::NEVER, usize::MAX), observer);
+            match ending {
                 Ok(ending) => Stop::Ended(ending),
                 Err(stop) => stop,
             }
@@ -136,6 +138,8 @@ impl Engine {
                 return Ok(Ending::Finished);
             }
             let next = self.next_turn();
+            // That turn may tell the observer of a flow itself.
+            self.tell(next, observer);
             let (at, actor) = next;
             if at > self.options.limit || at == Nanos::NEVER {
                 return Ok(self.stop_at_limit(next_sample, observer));
@@ -166,6 +170,13 @@ impl Engine {
         }
     }
 
+    /// Tells `observer` what parts have seen while they ran ahead, as far as flows ended before `next`.
+    fn tell(&mut self, next: Turn, observer: &mut impl Observer) {
+        if self.parts.len() > 1 {
+            log::tell(self.parts.iter_mut().map(|part| &mut part.log), next, observer);
+        }
+    }
+
     /// The turn that comes next in the whole network.
     fn next_turn(&self) -> Turn {
         self.next_of_parts().min(self.next_common_turn())
@@ -190,11 +201,7 @@ impl Engine {
         if self.parts.len() == 1 {
             return self.run_part(0, &window, observer);
         }
-        if self.may_run_ahead() {
-            self.run_ahead(next, &window, observer, crew)
-        } else {
-            self.step(window, observer)
-        }
+        if self.may_run_ahead() { self.run_ahead(next, &window, crew) } else { self.step(window, observer) }
     }
 
     /// How far parts may run, unless other parts keep them from it.
@@ -227,13 +234,7 @@ impl Engine {
     }
 
     /// Lets all parts act beside each other for the lookahead, or until they have to wait.
-    fn run_ahead(
-        &mut self,
-        next: Turn,
-        window: &Window,
-        observer: &mut impl Observer,
-        crew: &Crew,
-    ) -> Result<(), Stop> {
+    fn run_ahead(&mut self, next: Turn, window: &Window, crew: &Crew) -> Result<(), Stop> {
         let horizon = next.0 + self.lookahead;
         let turns: Vec<Turn> = self.parts.iter().map(Part::next).collect();
         let of_part = |part: usize| {
@@ -248,8 +249,6 @@ impl Engine {
         };
         let windows: Vec<Window> = (0..turns.len()).map(of_part).collect();
         let result = crew.run(&mut self.parts, &windows);
-        let told = self.next_of_parts();
-        log::tell(self.parts.iter_mut().map(|part| &mut part.log), told, observer);
         self.now = self.parts.iter().map(|part| part.now).max().unwrap_or(self.now);
         result.map_err(|(part, broken)| {
             self.now = self.parts[part].now;
@@ -297,7 +296,7 @@ impl Engine {
             homes: &self.homes,
             parts: self.parts.iter().map(Part::view).collect(),
             numbers: &self.numbers,
-            progress: self.progress(),
+            progress: Progress { now: at, ..self.progress() },
         };
         observer.sample(at, &view);
         self.samples += 1;

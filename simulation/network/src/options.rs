@@ -25,7 +25,8 @@ pub struct Options {
     /// such a drop is a violation, unless the PFC watchdog or the faults of a link of that switch explain it.
     pub tolerate_loss: bool,
     /// The most threads that run the network, each one part of it. They change no result, except what is left of a run
-    /// that is interrupted or breaks an invariant.
+    /// that is interrupted or breaks an invariant. A network in which a host manages connections is one part, and one
+    /// thread runs it.
     pub threads: NonZeroUsize,
 }
 

@@ -1,6 +1,6 @@
 //! The division of a network into parts that may run beside each other.
 
-use crate::network::NetworkSpec;
+use crate::network::{NetworkSpec, NodeKind};
 use core::num::NonZeroUsize;
 use units::Interval;
 
@@ -10,7 +10,14 @@ const LONG: Interval = Interval::from_micros(10);
 
 /// The part of each node, numbered from zero, for at most `parts` parts. Nodes that a shorter link joins are in one part.
 /// Parts have about equally many ends of links.
+///
+/// A network in which a host manages connections is one part. A receiver is closed in the very turn in which its sender
+/// ends the flow, and until then it may repeat a message; a part would learn too late that it must not.
 pub(crate) fn sites(network: &NetworkSpec, parts: NonZeroUsize) -> Vec<usize> {
+    let manages = |kind: &NodeKind| matches!(kind, NodeKind::Host(host) if host.manages_connections());
+    if network.nodes.iter().any(|node| manages(&node.kind)) {
+        return vec![0; network.nodes.len()];
+    }
     let mut sites: Vec<usize> = (0..network.nodes.len()).collect();
     for link in network.links.iter().filter(|link| link.delay < LONG) {
         let [one, other] = link.ends.map(|end| root(&mut sites, end.node.0 as usize));
@@ -47,7 +54,9 @@ fn root(parents: &mut [usize], mut node: usize) -> usize {
 mod tests {
     use super::*;
     use crate::network::LinkSpec;
-    use crate::testing::{end, host, link, patched, switch};
+    use crate::testing::{end, host, host_settings, link, patched, switch};
+    use endpoint::{GoBackN, NewReno, Transport};
+    use std::sync::Arc;
 
     /// Three sites in a row: a switch with two hosts, a relay, and a switch with one host.
     fn row() -> NetworkSpec {
@@ -79,6 +88,24 @@ mod tests {
         for parts in [3, 8] {
             assert_eq!(sites(parts), [0, 0, 1, 0, 2, 1]);
         }
+    }
+
+    #[test]
+    fn a_network_in_which_a_host_manages_connections_is_one_part() {
+        let managed = |transport| {
+            let mut network = row();
+            let mut settings = host_settings(2, 0);
+            settings.transport = transport;
+            settings.connection_management = Some(Interval::from_micros(100));
+            network.nodes[2].kind = NodeKind::Host(Arc::new(settings));
+            sites(&network, NonZeroUsize::new(3).unwrap())
+        };
+        assert_eq!(managed(Transport::GoBackN(GoBackN::default())), [0; 6]);
+        assert_eq!(
+            managed(Transport::NewReno(NewReno::default())),
+            [0, 0, 1, 0, 2, 1],
+            "TCP has no messages"
+        );
     }
 
     #[test]

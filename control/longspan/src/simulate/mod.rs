@@ -69,32 +69,20 @@ fn simulated(
     fs::create_dir_all(&args.out).map_err(failed)?;
     let board = Board::new(plan.runs.len(), interrupt);
     let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let threads = args.threads.unwrap_or_else(|| threads(jobs, plan.runs.len()));
-    let work = |index| board.goes_on().then(|| one(plan, index, threads, args, &board));
+    let work = |index| board.goes_on().then(|| one(plan, index, args, &board));
     let done = crew::work(plan.runs.len(), jobs, work);
     board.end();
     done.into_iter().map(|run| run.flatten().transpose()).collect()
 }
 
-/// The threads for each of `runs` runs, if `jobs` threads are for all of them.
-fn threads(jobs: NonZeroUsize, runs: usize) -> NonZeroUsize {
-    NonZeroUsize::new(jobs.get() / runs.max(1)).unwrap_or(NonZeroUsize::MIN)
-}
-
 /// The results of one run: those of an earlier command if they still apply, or those of a new run.
-fn one(
-    plan: &Plan,
-    index: usize,
-    threads: NonZeroUsize,
-    args: &SimulateArgs,
-    board: &Board<'_>,
-) -> Result<RunSummary, Failure> {
+fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let directory = args.out.join(&planned.name);
     let earlier = summary::read(&directory.join(SUMMARY), planned).ok();
     let done = match earlier.filter(|run| run.ending.is_complete() && !args.again) {
         Some(run) => Ok(run),
-        None => run::run(plan, index, threads, &directory, board),
+        None => run::run(plan, index, args.threads, &directory, board),
     };
     if let Some(failure) = done.as_ref().ok().and_then(RunSummary::failure) {
         board.complain(&failure);
@@ -111,17 +99,5 @@ fn verdict(runs: &[RunSummary], planned: usize) -> Result<(), Failure> {
     match runs.iter().filter(|run| run.ending.is_failure()).count() {
         0 => Ok(()),
         failed => Err(Failure::FailedRuns { failed, planned }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_that_no_run_needs_for_itself_are_shared_among_the_runs() {
-        let threads = |jobs, runs| threads(NonZeroUsize::new(jobs).unwrap(), runs).get();
-        assert_eq!([threads(8, 1), threads(8, 3), threads(8, 8), threads(8, 20)], [8, 2, 1, 1]);
-        assert_eq!([threads(1, 1), threads(1, 5), threads(4, 0)], [1, 1, 4]);
     }
 }

@@ -15,6 +15,7 @@ use super::table::Slot;
 use crate::packet::Path;
 use crate::settings::{Connection, End, FlowId};
 use core::cmp::Reverse;
+use core::mem;
 use std::collections::{BTreeMap, BinaryHeap};
 use units::{Interval, Nanos};
 use wire::roce::Psn;
@@ -43,6 +44,8 @@ pub(super) struct Handshake {
     local: CommunicationId,
     /// The name that the far end gave the connection, once it is known.
     remote: CommunicationId,
+    /// Whether its message waits for the link.
+    is_waiting: bool,
     /// When it repeats its message.
     deadline: Nanos,
 }
@@ -51,26 +54,29 @@ impl Handshake {
     /// Takes a message of the far end. Returns whether an answer is due; `None` if the message is not about this
     /// connection.
     pub fn take(&mut self, message: &Message) -> Option<bool> {
+        use End::{Receiver, Sender};
         use State::{Established, Listening, Replied, Requested};
-        let (state, pair) = (self.state, self.path.remote);
+        let pair = self.path.remote;
         let answers = |remote| remote == self.local;
-        match *message {
-            Message::Request { local, qp, .. } if matches!(state, Listening | Replied) && qp == pair => {
+        match (*message, self.connection.end, self.state) {
+            (Message::Request { local, qp, .. }, Receiver, Listening | Replied) if qp == pair => {
                 (self.state, self.remote) = (Replied, local);
                 Some(true)
             }
-            Message::Reply { local, remote, qp, .. }
-                if matches!(state, Requested | Established) && answers(remote) && qp == pair =>
+            // A REQ may come late, when RTU is here already.
+            (Message::Request { qp, .. }, Receiver, Established) if qp == pair => Some(false),
+            (Message::Reply { local, remote, qp, .. }, Sender, Requested | Established)
+                if answers(remote) && qp == pair =>
             {
                 (self.state, self.remote) = (Established, local);
                 Some(true)
             }
-            Message::ReadyToUse { local, remote } if answers(remote) && local == self.remote => {
+            (Message::ReadyToUse { local, remote }, Receiver, Replied | Established)
+                if answers(remote) && local == self.remote =>
+            {
                 self.state = Established;
                 Some(false)
             }
-            // A REQ may come late, when RTU is here already.
-            Message::Request { qp, .. } if state == Established && qp == pair => Some(false),
             _ => None,
         }
     }
@@ -99,6 +105,18 @@ impl Handshake {
             (State::Established, End::Sender) => Some(Message::ReadyToUse { local, remote }),
             (State::Established, End::Receiver) | (State::Listening, _) => None,
         }
+    }
+
+    /// Notes that its message is to wait for the link; returns whether it did not before. A message that waits is not
+    /// repeated.
+    pub fn begins_to_wait(&mut self) -> bool {
+        self.deadline = Nanos::NEVER;
+        !mem::replace(&mut self.is_waiting, true)
+    }
+
+    /// Notes that its message no longer waits; returns whether it did.
+    pub fn ends_to_wait(&mut self) -> bool {
+        mem::take(&mut self.is_waiting)
     }
 
     /// Whether it repeats its message until an answer comes.
@@ -131,6 +149,7 @@ impl Manager {
             },
             local: CommunicationId(self.last),
             remote: CommunicationId(0),
+            is_waiting: false,
             deadline: Nanos::NEVER,
         };
         self.handshakes.insert(connection.flow, handshake);
@@ -141,14 +160,11 @@ impl Manager {
         self.handshakes.get_mut(&flow)
     }
 
-    /// Sets the alarm for the message of a flow that is sent now, if it is to be repeated.
+    /// Sets the alarm for the message of a flow that leaves now, if it is to be repeated.
     pub fn set_alarm(&mut self, now: Nanos, flow: FlowId, timeout: Interval) {
-        let Some(handshake) = self.handshakes.get_mut(&flow) else { return };
-        let repeats = handshake.repeats();
-        handshake.deadline = if repeats { now + timeout } else { Nanos::NEVER };
-        if repeats {
-            self.alarms.push(Reverse((handshake.deadline, flow)));
-        }
+        let Some(handshake) = self.handshakes.get_mut(&flow).filter(|it| it.repeats()) else { return };
+        handshake.deadline = now + timeout;
+        self.alarms.push(Reverse((handshake.deadline, flow)));
     }
 
     /// The next flow whose message is to be repeated by `now`.

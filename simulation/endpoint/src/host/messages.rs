@@ -19,7 +19,7 @@ impl Host {
         let answers = handshake.take(&datagram.message())?;
         let (slot, is_open) = (handshake.slot, handshake.is_established());
         if answers {
-            self.send_message(now, flow);
+            self.send_message(flow);
         }
         if is_open && let Some(sender) = self.table.sender(slot) {
             sender.is_open = true;
@@ -28,24 +28,34 @@ impl Host {
         Some(())
     }
 
-    /// Sends the message of a connection's state, if it has one.
-    pub(super) fn send_message(&mut self, now: Nanos, flow: FlowId) {
+    /// Lets the message of a connection's state wait for the link, if it has one. One connection has one message there at
+    /// most, however often it is to be sent.
+    pub(super) fn send_message(&mut self, flow: FlowId) {
         let Some(handshake) = self.manager.handshake(flow) else { return };
-        let Some(message) = handshake.message() else { return };
+        if handshake.message().is_some() && handshake.begins_to_wait() {
+            let priority = self.settings.control_priority.unwrap_or(handshake.connection.priority);
+            self.nic.push_management(priority, flow);
+        }
+    }
+
+    /// The message that a connection has when its turn on the link comes at `now`; `None` if it has no more to say.
+    pub(super) fn take_turn(&mut self, now: Nanos, flow: FlowId) -> Option<ManagementFrame> {
+        let handshake = self.manager.handshake(flow)?;
+        let message = handshake.ends_to_wait().then(|| handshake.message()).flatten()?;
         let priority = self.settings.control_priority.unwrap_or(handshake.connection.priority);
         let dscp = self.settings.dscp[priority.index()];
         let frame = ManagementFrame::new(&handshake.path, dscp, u64::from(flow.0), &message);
-        self.nic.push_management(priority, frame);
         if let Some(timeout) = self.settings.connection_management {
             self.manager.set_alarm(now, flow, timeout);
         }
+        Some(frame)
     }
 
     /// Sends the messages again whose answers are late.
     pub(super) fn repeat_messages(&mut self, now: Nanos) {
         while let Some(flow) = self.manager.pop_late(now) {
-            self.counters.timeouts += 1;
-            self.send_message(now, flow);
+            self.counters.messages_repeated += 1;
+            self.send_message(flow);
         }
     }
 }

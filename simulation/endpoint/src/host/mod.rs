@@ -79,6 +79,8 @@ pub struct HostCounters {
     pub naks_sent: u64,
     /// Expired retransmission timers.
     pub timeouts: u64,
+    /// Messages of the connection manager that were due again because no answer had come.
+    pub messages_repeated: u64,
     /// PFC frames received.
     pub pauses_received: u64,
     /// Malformed frames, and frames for no flow of this host.
@@ -170,7 +172,7 @@ impl Host {
         match self.settings.manages_connections() {
             true => {
                 self.manager.open(connection, path, slot);
-                self.send_message(now, connection.flow);
+                self.send_message(connection.flow);
             }
             false => self.wake(now, slot),
         }
@@ -227,7 +229,8 @@ impl Host {
                 self.nic.send_control(now, priority, |start, frame| {
                     out.frame(start, frame, Bytes(frame.len() as u64), None);
                 });
-            } else if let Some(frame) = self.nic.pop_management(paused) {
+            } else if let Some(flow) = self.nic.pop_management(paused) {
+                let Some(frame) = self.take_turn(now, flow) else { continue };
                 let length = Bytes(frame.bytes().len() as u64);
                 let start = self.nic.occupy(now, length);
                 out.frame(start, frame.bytes(), length, None);

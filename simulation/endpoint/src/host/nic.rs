@@ -1,7 +1,8 @@
 //! The port: its link clock, received pauses and transmission order.
 
 use super::table::Slot;
-use crate::packet::{ManagementFrame, ShortFrame};
+use crate::packet::ShortFrame;
+use crate::settings::FlowId;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
@@ -19,8 +20,9 @@ pub(super) struct Nic {
     /// Control frames by priority; they precede data.
     control: [VecDeque<ShortFrame>; Priority::COUNT],
     control_waiting: PrioritySet,
-    /// Messages of the connection manager, oldest first; they precede data, and control frames precede them.
-    management: VecDeque<(Priority, ManagementFrame)>,
+    /// The flows with a message of the connection manager, by its priority. The messages precede data, and control frames
+    /// precede them.
+    management: [VecDeque<FlowId>; Priority::COUNT],
     management_waiting: PrioritySet,
     /// The round robin: the queue pairs of each priority that may send now, with their turn numbers.
     ready: [VecDeque<(u64, Slot)>; Priority::COUNT],
@@ -42,7 +44,7 @@ impl Nic {
             pausing: PrioritySet::EMPTY,
             control: Default::default(),
             control_waiting: PrioritySet::EMPTY,
-            management: VecDeque::new(),
+            management: Default::default(),
             management_waiting: PrioritySet::EMPTY,
             ready: Default::default(),
             ready_waiting: PrioritySet::EMPTY,
@@ -127,21 +129,21 @@ impl Nic {
         }
     }
 
-    pub fn push_management(&mut self, priority: Priority, frame: ManagementFrame) {
-        self.management.push_back((priority, frame));
+    pub fn push_management(&mut self, priority: Priority, flow: FlowId) {
+        self.management[priority.index()].push_back(flow);
         self.management_waiting = self.management_waiting.with(priority);
     }
 
-    /// The oldest message of the connection manager whose priority is not in `paused`.
+    /// The flow whose message of the connection manager has waited longest at the highest priority that is not in `paused`.
     #[inline]
-    pub fn pop_management(&mut self, paused: PrioritySet) -> Option<ManagementFrame> {
-        if self.management_waiting.difference(paused).is_empty() {
-            return None;
+    pub fn pop_management(&mut self, paused: PrioritySet) -> Option<FlowId> {
+        let priority = self.management_waiting.difference(paused).highest()?;
+        let queue = &mut self.management[priority.index()];
+        let flow = queue.pop_front();
+        if queue.is_empty() {
+            self.management_waiting = self.management_waiting.without(priority);
         }
-        let first = self.management.iter().position(|(priority, _)| !paused.contains(*priority))?;
-        let (_, frame) = self.management.remove(first)?;
-        self.management_waiting = self.management.iter().map(|(priority, _)| *priority).collect();
-        Some(frame)
+        flow
     }
 
     /// Lists a queue pair whose next packet is due at `due`.

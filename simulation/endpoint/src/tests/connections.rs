@@ -4,7 +4,7 @@ use super::bench::*;
 use crate::*;
 use proptest::prelude::*;
 use units::{Bytes, Interval, Nanos};
-use wire::roce::cm::{self, AttributeId, Message};
+use wire::roce::cm::{self, AttributeId, CommunicationId, Message};
 use wire::roce::icrc;
 
 const TIMEOUT: Interval = Interval::from_micros(50);
@@ -39,7 +39,7 @@ fn data_leaves_a_round_trip_after_the_request_and_right_behind_the_third_message
     }
     assert!(bench.when(Event::Acknowledged { flow, retransmitted: 0 }).is_some());
     let counters = [0, 1].map(|host| bench.hosts[host].counters());
-    assert_eq!(counters.map(|it| (it.strays, it.timeouts)), [(0, 0); 2]);
+    assert_eq!(counters.map(|it| (it.strays, it.timeouts, it.messages_repeated)), [(0, 0, 0); 2]);
     assert_eq!(bench.hosts.each_ref().map(Host::next_deadline), [Nanos::NEVER; 2], "nothing is left behind");
 }
 
@@ -73,6 +73,12 @@ fn each_message_that_is_lost_is_repeated_after_the_timeout() {
         let (_, at, _) = *sent.iter().filter(|(.., kind)| *kind == again).nth(1).unwrap();
         let first = if again == AttributeId::REQ { 0 } else { TRIP };
         assert_eq!(at, first + TIMEOUT.0, "message {lost}: {sent:?}");
+        let counters = [0, 1].map(|host| bench.hosts[host].counters());
+        let repeated = if again == AttributeId::REQ { [1, 0] } else { [0, 1] };
+        assert_eq!(
+            (counters.map(|it| it.messages_repeated), counters.map(|it| it.timeouts)),
+            (repeated, [0; 2])
+        );
         assert!(bench.when(Event::Acknowledged { flow, retransmitted: 0 }).is_some());
         assert_eq!(sent.last().unwrap().2, AttributeId::RTU);
     }
@@ -111,6 +117,74 @@ fn a_message_of_a_stranger_or_about_another_queue_pair_opens_nothing() {
     assert_eq!(bench.hosts[1].next_deadline(), Nanos::NEVER);
     bench.hosts[1].ingress(bench.now, &request.headers, request.length);
     assert_eq!((bench.hosts[1].counters().strays, bench.hosts[1].next_deadline()), (3, bench.now));
+}
+
+/// The frame `sent`, with another message of the connection manager.
+fn forged(sent: &Sent, message: Message) -> Vec<u8> {
+    let mut headers = sent.headers.clone();
+    message.emit(1, &mut headers[62..]).unwrap();
+    icrc::fill(&mut headers[14..]).unwrap();
+    headers
+}
+
+#[test]
+fn an_end_takes_only_the_messages_of_the_other_end_and_rtu_only_when_it_has_sent_rep() {
+    let mut open = managed();
+    open.flow(1, P3, None, 0);
+    open.run_until(Nanos(5 * TRIP));
+    let [request, reply] = [open.sent[0].clone(), open.sent[1].clone()];
+    let said = |sent: &Sent| cm::View::in_packet(&sent.bth()).unwrap().message();
+    let (
+        Message::Request { local: sender, qp: sender_qp, .. },
+        Message::Reply { local: receiver, qp: receiver_qp, starting_psn, .. },
+    ) = (said(&request), said(&reply))
+    else {
+        panic!("{request:?} {reply:?}")
+    };
+    let ready = |local, remote| Message::ReadyToUse { local, remote };
+    let (service_id, flow_label) = (1, 0);
+    let to_sender =
+        Message::Request { local: receiver, service_id, qp: receiver_qp, starting_psn, flow_label };
+    let to_receiver = Message::Reply { local: sender, remote: receiver, qp: sender_qp, starting_psn };
+    let mut early = managed();
+    early.weather = Box::new(|_, _| Fate::Lost);
+    early.flow(1, P3, None, 0);
+    early.run_until(Nanos(1_000));
+    // An end that has heard nothing yet calls the far end's name zero.
+    let nobody = CommunicationId(0);
+    for (bench, rtus) in [
+        (&mut early, &[(0, ready(nobody, sender)), (1, ready(nobody, receiver))][..]),
+        (&mut open, &[(0, ready(receiver, sender))]),
+    ] {
+        let before = bench.hosts.each_ref().map(Host::next_deadline);
+        let wrong = [(0, to_sender), (1, to_receiver)];
+        for (host, message) in wrong.iter().chain(rtus) {
+            let carrier = if *host == 0 { &reply } else { &request };
+            bench.hosts[*host].ingress(bench.now, &forged(carrier, *message), carrier.length);
+        }
+        let strays = bench.hosts.iter().map(|host| host.counters().strays).sum::<u64>();
+        assert_eq!(strays, 2 + rtus.len() as u64);
+        assert_eq!(
+            bench.hosts.each_ref().map(Host::next_deadline),
+            before,
+            "nobody answers or starts to send"
+        );
+    }
+    early.hosts[1].ingress(early.now, &request.headers, request.length);
+    assert_eq!(early.hosts[1].next_deadline(), early.now, "the receiver still waits for REQ, and answers it");
+}
+
+#[test]
+fn one_message_of_a_connection_waits_at_most_however_often_it_is_due() {
+    let mut bench = Bench::new(|settings| settings.connection_management = Some(Interval(1)));
+    bench.pause(P3, 200);
+    (0..3).for_each(|number| _ = bench.flow(number, P3, Some(10), 0));
+    bench.run();
+    let requests = messages(&bench).into_iter().filter(|(.., kind)| *kind == AttributeId::REQ);
+    let (resumed, last) = (200 * 512 / 100, requests.map(|(_, at, _)| at).max().unwrap());
+    // From the end of the pause to the answers, requests follow each other. Then no old one is left.
+    assert!(last < resumed + 2 * TRIP + 10 * (TRIP - DELAY.0), "{last}");
+    bench.assert_whole_and_once(&[10; 3]);
 }
 
 #[test]

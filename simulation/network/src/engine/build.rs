@@ -41,7 +41,9 @@ impl Engine {
         let (shortest, longest) = (delays().min().unwrap_or_default(), delays().max().unwrap_or_default());
         let home = |end: &LinkEnd| homes[end.node.0 as usize];
         let joining = network.links.iter().filter(|link| home(&link.ends[0]) != home(&link.ends[1]));
-        let lookahead = joining.map(|link| link.delay).min().unwrap_or_default();
+        // Parts that no link joins never wait for each other.
+        let lookahead = joining.map(|link| link.delay).min().unwrap_or(Interval(Tournament::HORIZON.0));
+        debug_assert!(lookahead > Interval::ZERO, "a part runs ahead of the others by some time");
         let hosts = network.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_))).count();
         let stations = network.nodes.len() + 1;
         let actors = Actors { schedule: network.nodes.len(), stations, watch: stations + hosts };

@@ -205,6 +205,7 @@ mod tests {
 
     impl Observer for Seen {
         fn sample(&mut self, at: Nanos, view: &View<'_>) {
+            assert_eq!(view.progress().now, at);
             let ends = || (0..10).flat_map(|link| [(link, 0), (link, 1)]);
             let carried = ends().map(|(link, end)| view.carried(link, end)).collect();
             let in_flight = ends().map(|(link, end)| view.in_flight(link, end)).collect();

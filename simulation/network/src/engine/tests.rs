@@ -10,6 +10,7 @@ use crate::observer::Tap;
 use crate::outcome::FlowRecord;
 use crate::testing::{P3, end, flow, line, link, patched, pause, switch};
 use crate::violation::Pool;
+use core::num::NonZeroUsize;
 use endpoint::FlowId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -463,4 +464,42 @@ fn a_closed_loop_sends_a_message_when_the_previous_one_is_acknowledged_on_one_pa
     assert_eq!((outcome.flows_started, outcome.flows_ended), (times.len() as u64, times.len() as u64));
     assert_eq!(ports.len(), 1, "its messages have one path");
     assert_eq!(run(looped(0)).1.records.len(), 1, "a loop that is over sends its first message alone");
+}
+
+#[test]
+fn what_a_part_saw_ahead_of_the_others_is_told_in_the_order_of_turns_and_to_the_end() {
+    let options = Options { limit: Nanos(10_000_000), ..Options::default() };
+    // The loop lets the parts take turns. One has run ahead before.
+    let mut engine = Engine::of_parts(line(), options, vec![0, 1, 0]);
+    for at in [10_000, 5_000_000].map(Nanos) {
+        engine.parts[1].log.completed(&FlowRecord {
+            flow: FlowSpec { id: FlowId(9), source: NodeId(1), destination: NodeId(0), ..flow(Some(1)) },
+            end: at,
+            acknowledged: at,
+            delivered: 1,
+            ideal: Interval::ZERO,
+            retransmitted: 0,
+        });
+    }
+    let mut seen = Loop::default();
+    let looped = FlowSpec { again_until: Some(Nanos(50_000)), ..flow(Some(3_000)) };
+    let outcome = engine.run(core::iter::once(looped), &mut seen).unwrap();
+    let told: Vec<_> = seen.records.iter().map(|record| record.acknowledged).collect();
+    assert!(told.is_sorted(), "{told:?}");
+    assert_eq!((told.len() as u64, *told.last().unwrap()), (outcome.flows_ended + 2, Nanos(5_000_000)));
+}
+
+#[test]
+fn parts_that_no_link_joins_have_the_results_of_one() {
+    let mut network = line();
+    network.nodes.push(switch(patched(&[(0, 1)])));
+    let flows =
+        || [0, 20_000].map(|at| FlowSpec { id: FlowId(at as u32), start: Nanos(at), ..flow(Some(9_000)) });
+    let run = |threads| {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let engine = Engine::new(network.clone(), Options { threads, ..Options::default() });
+        assert_eq!(engine.parts.len(), threads.get());
+        engine.run(flows().into_iter(), &mut ()).unwrap()
+    };
+    assert_eq!(run(2), run(1));
 }

@@ -2,7 +2,7 @@
 
 use super::ports::{PortPlace, program};
 use crate::simulate::summary::{Figure, Metrics};
-use simulation::{Ending, NetworkSpec, Outcome, SwitchOutcome};
+use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
 use switch::program::{GroupSettings, LosslessGroup, PortSettings, Threshold};
 use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
@@ -48,7 +48,7 @@ pub fn figures(
     say("ecn.marked".into(), marked);
     say("queue.max_bytes".into(), longest);
     say("control.frames".into(), control);
-    hosts(outcome, direct, &mut say);
+    hosts(outcome, network, direct, &mut say);
     let lost = |volume: u64, link: &[simulation::LinkOutcome; 2]| {
         volume + link.iter().map(|way| way.lost.total().frames).sum::<u64>()
     };
@@ -65,7 +65,7 @@ pub fn figures(
     }
 }
 
-fn hosts(outcome: &Outcome, direct: u64, say: &mut impl FnMut(String, u64)) {
+fn hosts(outcome: &Outcome, network: &NetworkSpec, direct: u64, say: &mut impl FnMut(String, u64)) {
     let sum = |of: fn(&endpoint::HostCounters) -> u64| -> u64 {
         outcome.hosts.iter().map(|host| of(&host.counters)).sum()
     };
@@ -78,6 +78,10 @@ fn hosts(outcome: &Outcome, direct: u64, say: &mut impl FnMut(String, u64)) {
     say("retransmitted.packets".into(), sum(|counters| counters.retransmitted));
     say("naks.total".into(), sum(|counters| counters.naks_sent));
     say("timeouts.total".into(), sum(|counters| counters.timeouts));
+    let manages = |kind: &NodeKind| matches!(kind, NodeKind::Host(host) if host.manages_connections());
+    if network.nodes.iter().any(|node| manages(&node.kind)) {
+        say("messages.repeated".into(), sum(|counters| counters.messages_repeated));
+    }
 }
 
 /// The maximum use of each pool, without the reserved parts of queues.
