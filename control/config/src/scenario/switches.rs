@@ -215,15 +215,7 @@ impl Maker<'_> {
         if made.is("distance", "none") {
             made.take("distance");
         }
-        // Other layers may state a scheme for the ports that use it.
-        if let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) {
-            let chosen = chosen.to_string();
-            for (table, _) in
-                SCHEME_TABLES.iter().filter(|(_, words)| words.iter().all(|it| it.write() != chosen))
-            {
-                made.take(table);
-            }
-        }
+        take_tables_of_other_schemes(&mut made);
         for (key, list) in [("lossless", lossless), ("queue", queue)] {
             if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {
                 made.put(key, list);
@@ -325,5 +317,14 @@ fn note(found: &[Problem], document: &Node, text: &str, node: &PlanNode, problem
         let place =
             document.origin_at(&written, offset).unwrap_or(Place { key: "topology".into(), offset: 0 });
         problems.of_switch(&place, problem.severity, kind);
+    }
+}
+
+/// Takes the tables of schemes that the port does not use: other layers may state them for the ports that do.
+fn take_tables_of_other_schemes(made: &mut Node) {
+    let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) else { return };
+    let chosen = chosen.to_string();
+    for (table, _) in SCHEME_TABLES.iter().filter(|(_, words)| words.iter().all(|it| it.write() != chosen)) {
+        made.take(table);
     }
 }
