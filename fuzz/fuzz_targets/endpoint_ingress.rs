@@ -27,8 +27,10 @@ use wire::{ipv4, pfc};
 const OPERATIONS: usize = 200;
 /// Calls in one step of time.
 const CALLS: usize = 40;
-const HOST: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)) };
-const PEER: Station = Station { mac: MacAddress([2, 0, 0, 0, 0, 2]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)) };
+const HOST: Station =
+    Station { mac: MacAddress([2, 0, 0, 0, 0, 1]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)) };
+const PEER: Station =
+    Station { mac: MacAddress([2, 0, 0, 0, 0, 2]), address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)) };
 /// Where BTH begins.
 const BTH_AT: usize = 42;
 /// Steps of time, up to beyond the retransmission timeout.
