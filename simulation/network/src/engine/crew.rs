@@ -266,6 +266,9 @@ mod tests {
     }
 
     proptest! {
+        // Five runs each.
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
         #[test]
         fn parts_and_threads_change_no_result(network in networks(), flows in flows()) {
             let whole = run(&network, &flows, &[0; 9], 1);
