@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use ipnet::IpNet;
-use switch::program::{FastCnp, Notifier};
+use switch::program::FastCnp;
 use units::Interval;
 use wire::roce::fast_cnp::OptionType;
 
@@ -62,13 +62,7 @@ pub(crate) fn build(decl: &FastCnpDecl, problems: &Problems<'_>) -> Option<FastC
         capable: values(&decl.capable).map(|it| it.value).collect(),
         interval: decl.interval(),
         port_interval: decl.port_interval(),
-        notifier: Notifier {
-            flows: decl.flows(),
-            ageing: decl.ageing(),
-            round_trip: decl.round_trip(),
-            cnp_dscp: decl.cnp().dscp(),
-            cnp_priority: decl.cnp().priority(),
-        },
+        notifier: decl.cnp().notifier(decl.flows(), decl.ageing(), decl.round_trip()),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Supplemental CNPs on a port, and thinning of CNPs: their keys, and what builds their settings.
 
-use switch::program::{Notifier, Supplement};
+use switch::program::Supplement;
 use units::{Bytes, Interval};
 
 use crate::keys::long_haul::{CnpDecl, SPANS};
@@ -42,13 +42,7 @@ pub(crate) fn build(decl: &SupplementDecl) -> Option<Supplement> {
         increase_timer,
         mark_lasts: or(&decl.mark_lasts, decl.ageing()),
         thinning: decl.thinning().0,
-        notifier: Notifier {
-            flows: decl.flows(),
-            ageing: decl.ageing(),
-            round_trip: decl.round_trip(),
-            cnp_dscp: decl.cnp().dscp(),
-            cnp_priority: decl.cnp().priority(),
-        },
+        notifier: decl.cnp().notifier(decl.flows(), decl.ageing(), decl.round_trip()),
     })
 }
 

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use core::ops::RangeInclusive;
 
-use switch::program::{Watchdog, WatchdogAction};
+use switch::program::{Notifier, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Interval, Priority};
 use wire::ip::Dscp;
 use wire::rate_feedback::Key as LinkKey;
@@ -123,6 +123,11 @@ table! {
 }
 
 impl CnpDecl {
+    /// The settings that all schemes with a table of flows share.
+    pub(crate) fn notifier(&self, flows: u32, ageing: Interval, round_trip: Interval) -> Notifier {
+        Notifier { flows, ageing, round_trip, cnp_dscp: self.dscp(), cnp_priority: self.priority() }
+    }
+
     /// The keys that give notifications this DSCP, and this PCP to a tagged flow.
     pub(crate) fn in_force(dscp: Dscp, priority: Priority) -> Option<Self> {
         Some(Self { dscp: at(dscp), priority: at(priority), place: Place::default() })

@@ -3,7 +3,7 @@
 pub(crate) mod keys;
 
 use keys::ThemisDecl;
-use switch::program::{Notifier, NotifierError, PortSettings, Slowing, Themis, ThemisError};
+use switch::program::{NotifierError, PortSettings, Slowing, Themis, ThemisError};
 use units::BitRate;
 
 use crate::flow_control;
@@ -34,13 +34,7 @@ pub(crate) fn build(
     Some(Themis {
         cnp_interval: decl.cnp_interval().0,
         slowing: rate.map(|rate| Slowing { hold, rate, limit }),
-        notifier: Notifier {
-            flows: decl.flows(),
-            ageing: decl.ageing(),
-            round_trip,
-            cnp_dscp: decl.cnp().dscp(),
-            cnp_priority: decl.cnp().priority(),
-        },
+        notifier: decl.cnp().notifier(decl.flows(), decl.ageing(), round_trip),
     })
 }
 

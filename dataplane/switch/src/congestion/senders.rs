@@ -190,11 +190,13 @@ impl Senders {
         if seen.sighting == Sighting::DirectInt && limiter.as_ref().is_some_and(RateLimiter::tells_directly) {
             return Err(Refusal::ForeignDirectInt);
         }
-        let origin = || Origin::of(came.0, descriptor, headers);
-        let passes = limiter.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows, origin))
-            && supplement.as_mut().is_none_or(|it| it.receive(now, seen.sighting, flows, origin));
-        if !passes {
-            return Err(Refusal::SuppressedCnp);
+        if let Sighting::Notification(flow) = seen.sighting {
+            let origin = Origin::of(came.0, descriptor, headers);
+            let passes = limiter.as_mut().is_none_or(|it| it.receive_cnp(now, flow, flows, origin))
+                && supplement.as_mut().is_none_or(|it| it.receive_cnp(now, flow, flows, origin));
+            if !passes {
+                return Err(Refusal::SuppressedCnp);
+            }
         }
         let slot = themis.as_ref().and_then(|it| it.receive(seen.sighting, flows));
         Ok(slot.map_or(Passage::Forwarded, Passage::Slowed))

@@ -322,25 +322,10 @@ impl RateLimiter {
         }
     }
 
-    /// Takes a frame from the long link, seen as `sighting`. Returns whether it is to be forwarded.
-    #[inline]
-    pub fn receive(
-        &mut self,
-        now: Nanos,
-        sighting: Sighting,
-        flows: &mut Flows,
-        origin: impl FnOnce() -> Origin,
-    ) -> bool {
-        match sighting {
-            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows, origin()),
-            _ => true,
-        }
-    }
-
     /// Flags the flow of a CNP from the far side (lines 12 and 13). Returns whether the CNP is passed on: not if
     /// another one was just before. A CNP that does not come from the receiver counts for nothing, because its sender may
     /// discard it.
-    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+    pub fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
         let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
             self.counters.far_cnps_unknown += 1;
             return true;

@@ -22,7 +22,7 @@ mod states;
 use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Sighting, Slot};
+use crate::flows::{Flows, Origin, Slot};
 use crate::program::Supplement as Settings;
 use agenda::Agenda;
 use states::FlowStates;
@@ -118,24 +118,9 @@ impl Supplement {
         }
     }
 
-    /// Takes a frame from a receiver, seen as `sighting`. Returns whether it is to be forwarded.
-    #[inline]
-    pub fn receive(
-        &mut self,
-        now: Nanos,
-        sighting: Sighting,
-        flows: &mut Flows,
-        origin: impl FnOnce() -> Origin,
-    ) -> bool {
-        match sighting {
-            Sighting::Notification(flow) => self.receive_cnp(now, flow, flows, origin()),
-            _ => true,
-        }
-    }
-
-    /// A CNP counts only if it comes from where the receiver's responses come from, if any have come. Any other one may be
-    /// forged, and its sender may discard it.
-    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+    /// Takes a CNP from the far side for `flow`. Returns whether it is passed on. A CNP counts only if it comes from where
+    /// the receiver's responses come from, if any have come. Any other one may be forged, and its sender may discard it.
+    pub fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
         let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
             self.counters.unknown += 1;
             return true;

@@ -59,8 +59,7 @@ impl Scene {
 
     /// Lets a CNP of `station` come for a flow; returns whether it passes.
     fn notified(&mut self, flow: Option<Slot>, station: u8) -> bool {
-        let sighting = Sighting::Notification(flow);
-        self.scheme.receive(self.now, sighting, &mut self.flows, || Self::origin(station))
+        self.scheme.receive_cnp(self.now, flow, &mut self.flows, Self::origin(station))
     }
 
     /// Lets time pass, with calls at their deadlines. Returns the times of the CNPs made, since the start.

@@ -71,7 +71,7 @@ pub(super) struct Decided<F> {
 
 /// The next frame of a burst.
 pub(super) enum Next<F> {
-    /// One that nobody has looked at.
+    /// A frame whose headers are not parsed yet.
     Unread(F),
     Decided(Decided<F>),
 }

@@ -124,11 +124,11 @@ impl Scene {
         Descriptor::parse(&headers, Bytes(64)).unwrap().ecn()
     }
 
-    /// Lets a frame from the long link come some microseconds from now, from the station of its host at `port`. Returns
-    /// whether it passes.
-    fn receive(&mut self, after: u64, sighting: Sighting, port: PortId) -> bool {
+    /// Lets a CNP for `flow` come from the long link some microseconds from now, from the station of its host at `port`.
+    /// Returns whether it passes.
+    fn receive_cnp(&mut self, after: u64, flow: Option<Slot>, port: PortId) -> bool {
         let now = self.now + Interval::from_micros(after);
-        self.limiter.receive(now, sighting, &mut self.flows, || origin(port))
+        self.limiter.receive_cnp(now, flow, &mut self.flows, origin(port))
     }
 
     /// Lets time pass until something is due. Returns the number of notifications that are offered then, which get
@@ -201,7 +201,7 @@ fn a_long_flow_gets_cnps_only_where_a_mark_or_a_cnp_of_the_far_side_has_flagged_
         scene.send(Sighting::Of(slot), 1, Ecn::Ce);
     }));
     assert!(listed(LONG_FLOW, |scene, slot| {
-        assert!(scene.receive(0, Sighting::Notification(Some(slot)), PORT));
+        assert!(scene.receive_cnp(0, Some(slot), PORT));
     }));
 }
 
@@ -302,11 +302,10 @@ fn a_cnp_of_the_far_side_passes_unless_another_one_of_its_flow_was_just_before()
     let mut settings = lscc();
     settings.limiting.far_cnp_interval = Some(Interval::from_micros(100));
     let mut scene = Scene::with(settings);
-    let known = Sighting::Notification(Some(scene.known(1, LONG_FLOW)));
-    let mut passes = |after, sighting| scene.receive(after, sighting, PORT);
-    let passed = [passes(0, known), passes(99, known), passes(100, known), passes(100, Sighting::NoFlow)];
-    assert_eq!(passed, [true, false, true, true]);
-    assert!(passes(100, Sighting::Notification(None)) && passes(100, Sighting::Notification(None)));
+    let known = Some(scene.known(1, LONG_FLOW));
+    let mut passes = |after, flow| scene.receive_cnp(after, flow, PORT);
+    assert_eq!([passes(0, known), passes(99, known), passes(100, known)], [true, false, true]);
+    assert!(passes(100, None) && passes(100, None));
     let LimiterCounters { far_cnps, far_cnps_unknown, far_cnps_suppressed, .. } = scene.counters();
     assert_eq!((far_cnps, far_cnps_unknown, far_cnps_suppressed), (3, 2, 1));
 }
@@ -317,12 +316,11 @@ fn a_cnp_that_does_not_come_from_the_receiver_flags_no_flow_and_takes_the_place_
     settings.limiting.far_cnp_interval = Some(Interval::from_micros(100));
     let mut scene = Scene::with(settings);
     let slot = scene.known(1, LONG_FLOW);
-    let cnp = Sighting::Notification(Some(slot));
     let elsewhere = PortId(PORT.0 + 1);
-    assert!(scene.receive(0, cnp, elsewhere), "its sender may discard it");
+    assert!(scene.receive_cnp(0, Some(slot), elsewhere), "its sender may discard it");
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), Nanos::NEVER, "an old flow that is not flagged is not listed");
-    assert_eq!([scene.receive(0, cnp, PORT), scene.receive(0, cnp, PORT)], [true, false]);
+    assert_eq!([(); 2].map(|()| scene.receive_cnp(0, Some(slot), PORT)), [true, false]);
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_ne!(scene.limiter.deadline(), Nanos::NEVER);
     let LimiterCounters { far_cnps, far_cnps_unknown, .. } = scene.counters();
