@@ -8,7 +8,7 @@ use gateway::socket::{self, Request, Response};
 use telemetry::{Snapshot, View};
 use units::Interval;
 
-use crate::cli::{ReloadArgs, ShowArgs, Whom};
+use crate::cli::ask::{ReloadArgs, ShowArgs, Whom};
 use crate::console;
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! `longspan check`.
 
-use crate::cli::CheckArgs;
+use crate::cli::check::CheckArgs;
 use crate::console;
 use crate::failure::Failure;
 use config::cores::{CoreLoad, FRAMES_PER_SECOND};

@@ -1,6 +1,6 @@
 //! `longspan import-ns3`.
 
-use crate::cli::ImportNs3Args;
+use crate::cli::import::ImportNs3Args;
 use crate::console;
 use crate::failure::Failure;
 use config::scenario::{ScenarioFile, load_ns3};

@@ -1,6 +1,6 @@
 //! `longspan run`.
 
-use crate::cli::RunArgs;
+use crate::cli::run::RunArgs;
 use crate::failure::Failure;
 
 /// Fails, because a gateway needs DPDK.

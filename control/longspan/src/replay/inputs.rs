@@ -2,7 +2,7 @@
 
 use super::files::Claims;
 use super::ports::port_called;
-use crate::cli::{PortFile, ReplayArgs, SpeedArg};
+use crate::cli::replay::{PortFile, ReplayArgs, SpeedArg};
 use crate::failure::Failure;
 use config::Gateway;
 use indexmap::IndexSet;

@@ -7,7 +7,7 @@ mod plot;
 mod ports;
 mod summary;
 
-use crate::cli::ReplayArgs;
+use crate::cli::replay::ReplayArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

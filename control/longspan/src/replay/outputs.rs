@@ -3,7 +3,7 @@
 use super::files::Claims;
 use super::plot;
 use super::ports::port_called;
-use crate::cli::ReplayArgs;
+use crate::cli::replay::ReplayArgs;
 use crate::failure::Failure;
 use config::Gateway;
 use replay::Outputs;

@@ -14,7 +14,7 @@ pub mod shard;
 mod summary;
 mod tables;
 
-use crate::cli::SimulateArgs;
+use crate::cli::simulate::SimulateArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

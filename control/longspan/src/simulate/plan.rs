@@ -1,7 +1,7 @@
 //! The plan of a simulation: each variant, at each point of the sweeps, with each seed.
 
 use super::digest::{self, Build};
-use crate::cli::{SimulateArgs, SweepArg};
+use crate::cli::simulate::{SimulateArgs, SweepArg};
 use crate::failure::Failure;
 use config::Problem;
 use config::scenario::{Override, Scenario, ScenarioFile, Variant};

@@ -1,0 +1,88 @@
+//! `longspan show` and `longspan reload`.
+
+use super::value::interval;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::path::PathBuf;
+use telemetry::View;
+use units::Interval;
+
+/// Reload the configuration of a running gateway
+///
+/// Thresholds, rates, schemes, weights and routes change between two bursts, without losing or
+/// reordering a frame. Reload prints each changed key. If the file is invalid, or changes a key that
+/// needs a restart, the gateway refuses the whole reload, names the key, and changes nothing.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  longspan reload
+  longspan reload --config gateway.toml
+  longspan reload --socket /run/longspan/gw-east.sock --json
+
+Exit status: 0 reloaded, 1 no gateway answered, 2 the configuration was refused.")]
+pub struct ReloadArgs {
+    /// The gateway to ask.
+    #[command(flatten)]
+    pub whom: Whom,
+    /// Print the changes, or the reasons for a refusal, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show the state and counters of a running gateway
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  longspan show ports
+  longspan show pfc --port lh0
+  longspan show queues --json | jq .ports
+  longspan show runtime --interval 1s
+
+Exit status: 0 success, 1 no gateway answered, or it was restarted within --interval, 2 wrong usage.")]
+pub struct ShowArgs {
+    /// View to show
+    #[arg(value_parser = views())]
+    pub view: View,
+    /// Show only this port
+    #[arg(long, value_name = "NAME")]
+    pub port: Option<String>,
+    /// Clear the user watermarks after reading them
+    #[arg(long)]
+    pub clear: bool,
+    /// With the view runtime: also show the time from now on, for example 1s
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub interval: Option<Interval>,
+    /// The gateway to ask.
+    #[command(flatten)]
+    pub whom: Whom,
+    /// Print the whole snapshot as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The gateway to ask.
+#[derive(Args, Debug)]
+pub struct Whom {
+    /// Control socket of the gateway. Default: the only socket in /run/longspan
+    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    pub socket: Option<PathBuf>,
+    /// Configuration file that names the control socket
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The views of a running gateway.
+fn views() -> impl TypedValueParser<Value = View> {
+    let help = |view| match view {
+        View::Ports => "Traffic, links, devices, workers and buffer pools",
+        View::Queues => "Priority groups and queues: occupancy, watermarks, ECN marks, delays",
+        View::Pfc => "PFC frames and pause times in both directions, and pause storms",
+        View::Flows => "LSCC: advertised and received rates, CNPs, flows",
+        View::Drops => "Dropped frames by reason",
+        View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
+        View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
+        View::Config => "The configuration in force",
+    };
+    let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));
+    PossibleValuesParser::new(values).try_map(|name| {
+        View::ALL.into_iter().find(|view| view.name() == name).ok_or("not the name of a view")
+    })
+}

@@ -1,0 +1,114 @@
+//! The command line: one file for each command.
+
+pub mod ask;
+pub mod check;
+pub mod import;
+pub mod replay;
+pub mod run;
+pub mod simulate;
+mod value;
+
+use ask::{ReloadArgs, ShowArgs};
+use check::CheckArgs;
+use clap::{Parser, Subcommand};
+use import::ImportNs3Args;
+use replay::ReplayArgs;
+use run::RunArgs;
+use simulate::SimulateArgs;
+
+/// A lossless long-haul Ethernet gateway in software.
+#[derive(Debug, Parser)]
+#[command(
+    name = "longspan",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Exit status: 0 success, 1 failure while running, 2 wrong usage or configuration."
+)]
+pub struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A command. Its arguments have its help.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Check(CheckArgs),
+    Replay(Box<ReplayArgs>),
+    Simulate(Box<SimulateArgs>),
+    ImportNs3(ImportNs3Args),
+    Run(RunArgs),
+    Reload(ReloadArgs),
+    Show(ShowArgs),
+}
+
+/// An error of clap in one line: its first paragraph, without "error:".
+pub fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
+    let line = lines.join(" ");
+    let message = line.strip_prefix("error: ").unwrap_or(&line);
+    format!("{message} (try --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn refused(arguments: &[&str]) -> String {
+        one_line(&Cli::try_parse_from(arguments).unwrap_err())
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_in_one_line() {
+        for arguments in [
+            &["longspan"][..],
+            &["longspan", "fly"],
+            &["longspan", "replay"],
+            &["longspan", "replay", "--config", "a"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0=a", "--speed", "0"],
+            &["longspan", "replay", "--config", "a", "--in", "dc0=a", "--loop", "0"],
+            &["longspan", "replay", "--config", "a", "--split", "a"],
+            &["longspan", "replay", "--config", "a", "--split", "a", "--from", "dc0=eth0"],
+            &["longspan", "check"],
+            &["longspan", "simulate", "a"],
+            &["longspan", "import-ns3", "a", "b", "c"],
+            &["longspan", "import-ns3", "a", "b", "--out", "c"],
+            &["longspan", "simulate", "a", "--out", "b", "--set", "seed"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,,2"],
+            &["longspan", "simulate", "a", "--out", "b", "--sweep", "load=1,2,1"],
+            &["longspan", "simulate", "a", "--out", "b", "--seeds", "0"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "0/3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "4/3"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/0"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--join"],
+            &["longspan", "simulate", "a", "--out", "b", "--shard", "1/3", "--json"],
+            &["longspan", "simulate", "a", "--out", "b", "--join", "--again"],
+            &["longspan", "simulate", "a", "--out", "b", "--tables", "xml"],
+            &["longspan", "simulate", "a", "--out", "b", "--tables", "csv", "--shard", "1/3"],
+        ] {
+            let line = refused(arguments);
+            assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_simulation_has_one_thread_unless_more_are_asked_for() {
+        for (more, threads) in [(&[][..], 1), (&["--jobs", "8"], 1), (&["--threads", "3"], 3)] {
+            let arguments = ["longspan", "simulate", "a", "--out", "b"].iter().chain(more);
+            let command = Cli::try_parse_from(arguments).unwrap().command;
+            assert!(matches!(command, Command::Simulate(args) if args.threads.get() == threads));
+        }
+    }
+}
