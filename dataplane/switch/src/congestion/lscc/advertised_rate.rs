@@ -41,7 +41,7 @@ pub struct FeedbackCounters {
     pub unconfirmed: u64,
     /// Messages with a sequence number not above the last one: late or replayed.
     pub stale: u64,
-    /// Messages with a sequence number further ahead than the time since the last one allows.
+    /// Without a key: messages with a sequence number further ahead than the time since the last one allows.
     pub ahead: u64,
     /// Challenges from the peer.
     pub challenges_received: u64,
@@ -208,7 +208,10 @@ impl AdvertisedRate {
             None => Verdict::Accepted,
             Some(last) if keyed && last.session != new.session => Verdict::Unconfirmed,
             Some(last) if new.sequence <= last.sequence => Verdict::Stale,
-            Some(last) if new.sequence - last.sequence > self.farthest_ahead(now, last) => Verdict::Ahead,
+            // A tag says that the peer did send this number, so the message before it was late.
+            Some(last) if !keyed && new.sequence - last.sequence > self.farthest_ahead(now, last) => {
+                Verdict::Ahead
+            }
             Some(_) => Verdict::Accepted,
         }
     }

@@ -148,7 +148,16 @@ fn with_a_key_a_rate_counts_once_its_sender_has_answered_a_challenge() {
     assert_eq!(port.told(LATE, 1, 1_001), ("accepted", Response::Nothing));
     assert_eq!(port.receive(LATE, &answer(nonce, 1, 1_000)), ("stale", Response::Nothing), "replayed");
     assert_eq!(port.receive(LATE, &answer(nonce, 2, 9_000)).0, "unconfirmed", "it counted once");
-    assert_eq!(port.told(LATE, 1, u64::MAX), ("ahead", Response::Nothing));
+}
+
+#[test]
+fn with_a_key_a_message_is_heard_however_late_the_one_before_it_was() {
+    let mut port = Keyed::new();
+    port.confirm(LATE, 1, 1_000);
+    let late = LATE + GRACE * 20;
+    assert_eq!(port.told(late, 1, 2_000).0, "accepted", "it waited for a receiver that was away");
+    let next = 2_000 + (GRACE * 20).0;
+    assert_eq!(port.told(late + Interval(1), 1, next).0, "accepted", "it did not wait");
 }
 
 #[test]
