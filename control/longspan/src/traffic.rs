@@ -103,11 +103,14 @@ mod with_dpdk {
     }
 
     /// A host with one of its groups of flows.
-    type Row<'a> = (&'a str, &'a str, &'a FlowsReport);
+    type Row = (String, String, FlowsReport);
 
-    const FLOWS: [(&str, fn(&Row<'_>) -> String); 12] = [
-        ("host", |(host, ..)| (*host).to_owned()),
-        ("group", |(_, group, _)| (*group).to_owned()),
+    /// The heading of a column, and its cell.
+    type Column<R, C> = (&'static str, fn(&R) -> C);
+
+    const FLOWS: [Column<Row, String>; 12] = [
+        ("host", |(host, ..)| host.clone()),
+        ("group", |(_, group, _)| group.clone()),
         ("to send", |(.., it)| thousands(it.to_send)),
         ("completed", |(.., it)| thousands(it.completed)),
         ("bytes", |(.., it)| bytes(it.acknowledged_bytes)),
@@ -124,7 +127,7 @@ mod with_dpdk {
         flows.completion.as_ref().map_or_else(|| "-".to_owned(), |it| nanos(figure(it)))
     }
 
-    const PACKETS: [(&str, fn(&CountersReport) -> u64); 11] = [
+    const PACKETS: [Column<CountersReport, u64>; 11] = [
         ("data sent", |it| it.data_sent),
         ("again", |it| it.retransmitted),
         ("data received", |it| it.data_received),
@@ -143,10 +146,9 @@ mod with_dpdk {
         let ending = if report.complete { "all flows have ended" } else { "flows are left" };
         let mut page = format!("Played for {}; {ending}\n", nanos(report.duration_ns));
         let rows = report.hosts.iter().flat_map(|host| {
-            host.groups.iter().map(|(group, flows)| (host.name.as_str(), group.as_str(), flows))
+            host.groups.iter().map(|(group, flows)| (host.name.clone(), group.clone(), *flows))
         });
-        let mut flows = Table::new(2, FLOWS.iter().map(|(heading, _)| *heading));
-        rows.for_each(|row| flows.row(FLOWS.iter().map(|(_, cell)| cell(&row))));
+        let flows = Table::of(2, &FLOWS, rows);
         section(&mut page, "FLOWS: completion times from start to last acknowledgement", &flows);
         let mut packets =
             Table::new(1, core::iter::once("host").chain(PACKETS.iter().map(|(heading, _)| *heading)));

@@ -117,20 +117,16 @@ impl Player {
 
     /// Takes a frame, without FCS. Counts packets of RoCEv2 that were damaged on the way.
     pub fn arrive(&mut self, now: Nanos, frame: &[u8]) {
-        match ethernet::View::parse(frame) {
-            Ok(view) if view.ether_type() == EtherType::MAC_CONTROL => {
-                if self.settings.pfc_delay > Interval::ZERO {
-                    self.pauses.push_back((now + self.settings.pfc_delay, frame.to_vec()));
-                    return;
-                }
+        if let Ok(view) = ethernet::View::parse(frame) {
+            let (ether_type, packet) = (view.ether_type(), view.into_payload());
+            if ether_type == EtherType::MAC_CONTROL && self.settings.pfc_delay > Interval::ZERO {
+                self.pauses.push_back((now + self.settings.pfc_delay, frame.to_vec()));
+                return;
             }
-            Ok(view) if is_roce(view.ether_type(), view.into_payload()) => {
-                if !icrc::verify(&frame[ethernet::HEADER_LEN..]).unwrap_or(false) {
-                    self.wrong_icrc += 1;
-                    return;
-                }
+            if is_roce(ether_type, packet) && !icrc::verify(packet).unwrap_or(false) {
+                self.wrong_icrc += 1;
+                return;
             }
-            _ => {}
         }
         self.host.ingress(now, frame, Bytes(frame.len() as u64));
         self.take_events(now);
