@@ -72,15 +72,7 @@ fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKi
     }
     let interface = decl.interface.as_ref().map(|interface| &interface.value.0);
     Some(DeviceKind::Virtual(match (interface, decl.driver()) {
-        (Some(interface), Driver::AfPacket) => {
-            // The default slot of 2 KiB truncates longer frames.
-            let slot = memory::packet_slot(max_frame);
-            // The smallest block of whole slots and whole pages.
-            let block = slot << memory::PAGE.0.trailing_zeros().saturating_sub(slot.trailing_zeros());
-            format!(
-                "net_af_packet{index},iface={interface},framesz={slot},blocksz={block},framecnt={descriptors}"
-            )
-        }
+        (Some(interface), Driver::AfPacket) => af_packet(index, interface, max_frame, descriptors),
         (Some(interface), Driver::AfXdp) => format!("net_af_xdp{index},iface={interface}"),
         (None, _) => {
             let (socket, role, id) = memif(decl.memif.as_ref()?)?;
@@ -97,6 +89,15 @@ fn spelled(index: usize, decl: &DeviceDecl, max_frame: Bytes) -> Option<DeviceKi
             )
         }
     }))
+}
+
+/// The device number `index` of DPDK for an interface of the kernel, in DPDK's notation.
+pub fn af_packet(index: usize, interface: &str, max_frame: Bytes, descriptors: u16) -> String {
+    // The default slot of 2 KiB truncates longer frames.
+    let slot = memory::packet_slot(max_frame);
+    // The smallest block of whole slots and whole pages.
+    let block = slot << memory::PAGE.0.trailing_zeros().saturating_sub(slot.trailing_zeros());
+    format!("net_af_packet{index},iface={interface},framesz={slot},blocksz={block},framecnt={descriptors}")
 }
 
 /// The socket, role and number of a memif.

@@ -46,6 +46,7 @@ mod thresholds;
 mod value;
 mod watchdog;
 
+pub use device::af_packet;
 pub use diff::{Change, diff, not_live, shared_that_fits};
 pub use file::{FileError, read_text};
 pub use gateway::Gateway;
@@ -53,7 +54,7 @@ pub use headroom::{HeadroomSum, HeadroomTerms, response_quanta};
 pub use link::{DelayBounds, Link, Senders};
 pub use load::{load, parse};
 pub use lscc_sum::{LsccSum, Protection, StepBounds};
-pub use memory::{MemorySum, OnLink};
+pub use memory::{MemorySum, OnLink, packet_slot};
 pub use place::Location;
 pub use problem::{ConfigError, Problem, ProblemKind, Severity};
 pub use render::{reference, render, render_without_keys};

@@ -56,7 +56,7 @@ pub(crate) fn segment(max_frame: Bytes) -> Bytes {
 
 /// The slot size of af_packet for frames of up to `max_frame`, behind up to 128 bytes of the kernel's own data. A
 /// block consists of whole slots and whole pages.
-pub(crate) fn packet_slot(max_frame: Bytes) -> u64 {
+pub fn packet_slot(max_frame: Bytes) -> u64 {
     (max_frame.0 + 128).next_multiple_of(512).max(LEAST_SEGMENT)
 }
 

@@ -122,6 +122,17 @@ pub enum Failure {
         /// Frames.
         frames: u64,
     },
+    /// The ports of a traffic run cannot be used.
+    #[cfg(feature = "dpdk")]
+    #[error("{0}")]
+    Ports(#[from] traffic::ports::PortsError),
+    /// A traffic run ended with flows that had not.
+    #[cfg(feature = "dpdk")]
+    #[error("{flows} flows have not ended")]
+    FlowsLeft {
+        /// Flows, counted at each end that was played.
+        flows: u64,
+    },
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Print(io::Error),
@@ -160,7 +171,7 @@ impl Failure {
     pub fn status(&self) -> ExitCode {
         let is_early = match self {
             #[cfg(feature = "dpdk")]
-            Self::Gateway(_) => true,
+            Self::Gateway(_) | Self::Ports(_) => true,
             Self::Usage(_) | Self::Port(_) | Self::Config(_) | Self::Check { .. } => true,
             Self::Start(_) | Self::Refused(_) | Self::Write { running: false, .. } => true,
             _ => false,

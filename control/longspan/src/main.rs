@@ -12,6 +12,7 @@ mod progress;
 mod replay;
 mod run;
 mod simulate;
+mod traffic;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Run(args) }) => run::run(&args),
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
+        Ok(Cli { command: Command::Traffic(args) }) => traffic::run(&args),
         Err(error) if !error.use_stderr() => {
             // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();

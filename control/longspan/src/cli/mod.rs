@@ -6,6 +6,7 @@ pub mod import;
 pub mod replay;
 pub mod run;
 pub mod simulate;
+pub mod traffic;
 mod value;
 
 use ask::{ReloadArgs, ShowArgs};
@@ -15,6 +16,7 @@ use import::ImportNs3Args;
 use replay::ReplayArgs;
 use run::RunArgs;
 use simulate::SimulateArgs;
+use traffic::TrafficArgs;
 
 /// A lossless long-haul Ethernet gateway in software.
 #[derive(Debug, Parser)]
@@ -41,6 +43,7 @@ pub enum Command {
     Run(RunArgs),
     Reload(ReloadArgs),
     Show(ShowArgs),
+    Traffic(TrafficArgs),
 }
 
 /// An error of clap in one line: its first paragraph, without "error:".
@@ -82,6 +85,10 @@ mod tests {
             &["longspan", "check"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
+            &["longspan", "traffic", "play", "a"],
+            &["longspan", "traffic", "play", "a", "--host", "h0"],
+            &["longspan", "traffic", "storm", "a", "--priority", "8", "--every", "1us", "--for", "1s"],
+            &["longspan", "traffic", "storm", "a", "--priority", "3", "--every", "1us"],
             &["longspan", "import-ns3", "a", "b", "--out", "c"],
             &["longspan", "simulate", "a", "--out", "b", "--set", "seed"],
             &["longspan", "simulate", "a", "--out", "b", "--sweep", "load"],

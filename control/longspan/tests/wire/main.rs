@@ -19,6 +19,7 @@ mod privileges;
 mod reload;
 mod shared_cores;
 mod stations;
+mod traffic;
 
 use lab::Lab;
 use libtest_mimic::{Arguments, Completion, Conclusion, Trial};
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         long_haul::tests(),
         link_delay::tests(),
         shared_cores::tests(),
+        traffic::tests(),
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
     long_haul::print_table();

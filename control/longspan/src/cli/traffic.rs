@@ -1,0 +1,140 @@
+//! `longspan traffic`.
+
+use super::value::interval;
+use clap::{Args, Subcommand};
+use config::scenario::Override;
+use core::str::FromStr;
+use std::path::PathBuf;
+use units::Interval;
+use wire::ethernet::MacAddress;
+
+/// Play the hosts of a scenario on real ports, or send a pause storm
+///
+/// Two machines and no RDMA card make a testbed: hosts of the simulator send RoCEv2 through real devices, obey
+/// PFC and CNPs, and measure completion times.
+#[derive(Args, Debug)]
+pub struct TrafficArgs {
+    /// What to send.
+    #[command(subcommand)]
+    pub command: TrafficCommand,
+}
+
+/// What to send.
+#[derive(Debug, Subcommand)]
+pub enum TrafficCommand {
+    Play(Box<PlayArgs>),
+    Storm(StormArgs),
+}
+
+/// Play hosts of a scenario, each on a device of its own
+///
+/// Every machine reads the same scenario and plays some of its hosts. The switches of the scenario are left
+/// out: the real network takes their place. From the file and its seed, all machines know the flows and their
+/// queue pairs. Start the receivers first. The run ends when all flows of its hosts have ended. A device is a PCI
+/// address, a virtual device of DPDK, or an interface of the kernel.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  On the receiving machine, then on the sending one:
+    longspan traffic play config/scenarios/incast.toml --host r0=0000:3b:00.0 --for 5m
+    longspan traffic play config/scenarios/incast.toml --host h0=0000:3b:00.0 --for 5m
+
+  Slower hosts, and a peer that obeys PFC late:
+    longspan traffic play scenario.toml --host h0=eth1 --set topology.rate=1G --pfc-delay 20us
+
+Exit status: 0 all flows have ended, 1 time was up or Ctrl-C came before, 2 wrong usage or configuration, or a
+device cannot be used.")]
+pub struct PlayArgs {
+    /// Scenario file
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+    /// Play the host NAME on a device. Repeatable
+    #[arg(long = "host", value_name = "NAME=DEVICE", required = true)]
+    pub hosts: Vec<HostDevice>,
+    /// Send all frames to this router. Default: to the station of their IP address, through bridges
+    #[arg(long, value_name = "MAC", value_parser = mac)]
+    pub router: Option<MacAddress>,
+    /// Variant of the scenario
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Override a value of the file, as in simulate. Repeatable; the same on all machines
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<Override>,
+    /// Apply the `quick` values of the scenario, which make it short
+    #[arg(long)]
+    pub quick: bool,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = interval, default_value = "60s")]
+    pub duration: Interval,
+    /// Obey PFC frames this much later
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub pfc_delay: Option<Interval>,
+    /// Poll all the time instead of sleeping up to 50 us when nothing is due
+    #[arg(long)]
+    pub poll: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Send PFC frames at exact intervals
+///
+/// The neighbour of the device is paused as by a NIC that has gone wrong. A pause whose time has passed is counted
+/// as missed and not made up for.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  Pause priority 3 without end, for two seconds:
+    longspan traffic storm eth1 --priority 3 --every 50us --for 2s
+
+  Half of the time, at 100G (65535 quanta last 335.5 us):
+    longspan traffic storm 0000:3b:00.0 --priority 3 --every 671us --for 10s --poll
+
+Exit status: 0 the storm is over, 2 wrong usage, or the device cannot be used.")]
+pub struct StormArgs {
+    /// Device
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Priority to pause. Repeatable
+    #[arg(long, value_name = "N", required = true, value_parser = clap::value_parser!(u8).range(0..8))]
+    pub priority: Vec<u8>,
+    /// Time of each pause in quanta of 512 bits
+    #[arg(long, value_name = "N", default_value = "65535")]
+    pub quanta: u16,
+    /// Interval between pauses
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub every: Interval,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = interval)]
+    pub duration: Interval,
+    /// Poll all the time instead of sleeping up to 50 us between pauses
+    #[arg(long)]
+    pub poll: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `NAME=DEVICE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostDevice {
+    /// The host of the scenario.
+    pub host: String,
+    /// The device.
+    pub device: String,
+}
+
+impl FromStr for HostDevice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((host, device)) if !host.is_empty() && !device.is_empty() => {
+                Ok(Self { host: host.into(), device: device.into() })
+            }
+            _ => Err("expected NAME=DEVICE, for example h0=eth1".into()),
+        }
+    }
+}
+
+fn mac(text: &str) -> Result<MacAddress, String> {
+    text.parse().map_err(|_| "expected a MAC address, for example 02:00:00:00:00:01".to_owned())
+}

@@ -1,0 +1,162 @@
+//! `longspan traffic`.
+
+use crate::cli::traffic::TrafficArgs;
+use crate::failure::Failure;
+
+/// Fails, because ports need DPDK.
+///
+/// # Errors
+/// [`Failure::Usage`], always.
+#[cfg(not(feature = "dpdk"))]
+pub fn run(_args: &TrafficArgs) -> Result<(), Failure> {
+    Err(Failure::usage("this longspan was built without DPDK (--no-default-features) and has no ports"))
+}
+
+#[cfg(feature = "dpdk")]
+pub use with_dpdk::run;
+
+#[cfg(feature = "dpdk")]
+mod with_dpdk {
+    use super::{Failure, TrafficArgs};
+    use crate::cli::traffic::{PlayArgs, StormArgs, TrafficCommand};
+    use crate::console;
+    use crate::interrupt::Interrupt;
+    use config::scenario::{Scenario, ScenarioFile};
+    use telemetry::table::{Table, bytes, nanos, section, thousands};
+    use traffic::ports::{self, DeviceName, Pace};
+    use traffic::{CompletionReport, CountersReport, FlowsReport, Plan, PlayReport, PlayerSettings};
+    use units::{Interval, PauseQuanta, Priority, PrioritySet};
+
+    /// Plays hosts, or sends a storm.
+    ///
+    /// # Errors
+    /// [`Failure::Config`], [`Failure::Usage`] and [`Failure::Ports`] if it cannot start, [`Failure::FlowsLeft`] if
+    /// flows have not ended.
+    pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
+        match &args.command {
+            TrafficCommand::Play(args) => play(args),
+            TrafficCommand::Storm(args) => storm(args),
+        }
+    }
+
+    fn play(args: &PlayArgs) -> Result<(), Failure> {
+        let scenario = scenario(args)?;
+        let names: Vec<String> = args.hosts.iter().map(|it| it.host.clone()).collect();
+        let plan = Plan::new(&scenario, &names).map_err(|error| Failure::usage(error.to_string()))?;
+        let settings = PlayerSettings {
+            stations: plan.stations.clone(),
+            router: args.router,
+            pfc_delay: args.pfc_delay.unwrap_or(Interval::ZERO),
+        };
+        let devices: Vec<_> = args.hosts.iter().map(|it| device(&it.device)).collect();
+        let interrupt = Interrupt::heard()?;
+        let pace = Pace { duration: args.duration, poll: args.poll };
+        let report = ports::play(&plan, &devices, &settings, pace, || interrupt.flow().is_continue())?;
+        console::print(&if args.json { console::json(&report) } else { page(&report) })?;
+        let left = report.hosts.iter().flat_map(|host| host.groups.values());
+        match left.map(|it| it.to_send - it.completed + it.to_receive - it.received).sum() {
+            0 => Ok(()),
+            flows => Err(Failure::FlowsLeft { flows }),
+        }
+    }
+
+    /// The scenario of the command line.
+    fn scenario(args: &PlayArgs) -> Result<Scenario, Failure> {
+        let file = ScenarioFile::load(&args.scenario)?;
+        let mut overrides = match &args.variant {
+            Some(name) => {
+                let found = file.variants.iter().find(|it| it.name == *name);
+                let found =
+                    found.ok_or_else(|| Failure::usage(format!("the scenario has no variant \"{name}\"")));
+                found?.overrides.clone()
+            }
+            None => Vec::new(),
+        };
+        if args.quick {
+            overrides.extend_from_slice(&file.quick);
+        }
+        overrides.extend_from_slice(&args.set);
+        let scenario = file.build(&overrides)?;
+        scenario.warnings.iter().for_each(console::complain);
+        Ok(scenario)
+    }
+
+    fn storm(args: &StormArgs) -> Result<(), Failure> {
+        let priorities =
+            args.priority.iter().fold(PrioritySet::EMPTY, |all, it| all.with(Priority::from_low_bits(*it)));
+        let interrupt = Interrupt::heard()?;
+        let pace = Pace { duration: args.duration, poll: args.poll };
+        let (quanta, go_on) = (PauseQuanta(args.quanta), || interrupt.flow().is_continue());
+        let report = ports::storm(&device(&args.device), priorities, quanta, args.every, pace, go_on)?;
+        if args.json {
+            return console::print(&console::json(&report));
+        }
+        let [sent, missed] = [report.sent, report.missed].map(thousands);
+        let latest = nanos(report.latest_ns);
+        console::print(&format!("{sent} pauses sent, {missed} missed; the latest was {latest} late\n"))
+    }
+
+    fn device(text: &str) -> DeviceName {
+        match text.parse() {
+            Ok(device) => device,
+        }
+    }
+
+    /// A host with one of its groups of flows.
+    type Row = (String, String, FlowsReport);
+
+    /// The heading of a column, and its cell.
+    type Column<R, C> = (&'static str, fn(&R) -> C);
+
+    const FLOWS: [Column<Row, String>; 12] = [
+        ("host", |(host, ..)| host.clone()),
+        ("group", |(_, group, _)| group.clone()),
+        ("to send", |(.., it)| thousands(it.to_send)),
+        ("completed", |(.., it)| thousands(it.completed)),
+        ("bytes", |(.., it)| bytes(it.acknowledged_bytes)),
+        ("mean", |(.., it)| time(it, |it| it.mean_ns.round() as u64)),
+        ("p50", |(.., it)| time(it, |it| it.p50_ns)),
+        ("p99", |(.., it)| time(it, |it| it.p99_ns)),
+        ("p99.9", |(.., it)| time(it, |it| it.p99_9_ns)),
+        ("max", |(.., it)| time(it, |it| it.max_ns)),
+        ("to receive", |(.., it)| thousands(it.to_receive)),
+        ("received", |(.., it)| thousands(it.received)),
+    ];
+
+    fn time(flows: &FlowsReport, figure: fn(&CompletionReport) -> u64) -> String {
+        flows.completion.as_ref().map_or_else(|| "-".to_owned(), |it| nanos(figure(it)))
+    }
+
+    const PACKETS: [Column<CountersReport, u64>; 11] = [
+        ("data sent", |it| it.data_sent),
+        ("again", |it| it.retransmitted),
+        ("data received", |it| it.data_received),
+        ("marked", |it| it.marked),
+        ("CNPs sent", |it| it.cnps_sent),
+        ("received", |it| it.cnps_received),
+        ("NAKs", |it| it.naks_sent),
+        ("timeouts", |it| it.timeouts),
+        ("PFC", |it| it.pauses_received),
+        ("wrong ICRC", |it| it.wrong_icrc),
+        ("strays", |it| it.strays),
+    ];
+
+    /// The figures as tables.
+    fn page(report: &PlayReport) -> String {
+        let ending = if report.complete { "all flows have ended" } else { "flows are left" };
+        let mut page = format!("Played for {}; {ending}\n", nanos(report.duration_ns));
+        let rows = report.hosts.iter().flat_map(|host| {
+            host.groups.iter().map(|(group, flows)| (host.name.clone(), group.clone(), *flows))
+        });
+        let flows = Table::of(2, &FLOWS, rows);
+        section(&mut page, "FLOWS: completion times from start to last acknowledgement", &flows);
+        let mut packets =
+            Table::new(1, core::iter::once("host").chain(PACKETS.iter().map(|(heading, _)| *heading)));
+        for host in &report.hosts {
+            let cells = PACKETS.iter().map(|(_, read)| thousands(read(&host.counters)));
+            packets.row(core::iter::once(host.name.clone()).chain(cells));
+        }
+        section(&mut page, "PACKETS", &packets);
+        page
+    }
+}

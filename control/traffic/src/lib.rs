@@ -1,0 +1,20 @@
+//! Hosts of a scenario on real ports.
+//!
+//! A [`Plan`] takes hosts from a scenario, with the flows that they send and receive. Whoever reads the same file with
+//! the same seed gets the same queue pairs and sequence numbers, so machines need not talk to each other before they
+//! send. A [`Player`] is one host at one port, sans-IO: `now` and frames go in, complete frames and the next deadline
+//! come out. A [`Storm`] is a sender of pauses. `ports` moves frames between them and devices of DPDK.
+
+mod plan;
+mod player;
+#[cfg(feature = "dpdk")]
+pub mod ports;
+mod report;
+mod storm;
+#[cfg(test)]
+mod testing;
+
+pub use plan::{Part, Plan, PlanError, PlannedEnd};
+pub use player::{Player, PlayerSettings};
+pub use report::{CompletionReport, CountersReport, FlowsReport, HostReport, PlayReport, StormReport};
+pub use storm::Storm;
