@@ -9,6 +9,9 @@ from . import frames
 ALL = 0x0003
 # Long enough for a switch that shares its cores; nothing here is judged by it.
 PATIENCE = 5.0
+# The station that sends probes, which takes part in no case, and the number of its frames.
+PROBER = 3
+PROBE = 0xFFFFFFFF
 
 
 class Station:
@@ -51,9 +54,28 @@ class Bench:
             got = self[station].receive(deadline - time.monotonic())
             if got is None:
                 break
-            if frames.number_of(got[1]) is not None:
+            if frames.number_of(got[1]) not in (None, PROBE):
                 found.append(got)
         return found
+
+    def hold(self, station, times):
+        """Pauses the switch at a station, and waits until it obeys. A probe of each priority waits behind the pause."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            self[station].send(frames.pfc(station, times))
+            self.wait(station, 0.02)
+            for priority in times:
+                self[PROBER].send(frames.data(PROBER, station, PROBE, priority))
+            got = self[station].receive(0.04)
+            if got is None or frames.number_of(got[1]) != PROBE:
+                return
+            self.wait(station, 0.05)
+
+    def wait(self, station, seconds):
+        """Lets time pass, and forgets what arrives at a station meanwhile."""
+        deadline = time.monotonic() + seconds
+        while self[station].receive(deadline - time.monotonic()) is not None:
+            pass
 
     def pauses(self, station, wanted, seconds=PATIENCE):
         """The times of PFC frames at a station, up to the first that `wanted` says yes to, or until time is up."""
