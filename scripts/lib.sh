@@ -8,7 +8,7 @@
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
 #   need_dpdk                   DPDK and what its bindings are made with
-#   need_kernel MODULE...       Debian's kernel for guests, in the directory `kernel`; modules by their paths in the package
+#   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with

@@ -47,7 +47,8 @@ class Machine:
         command = [QEMU, "-nodefaults", "-display", "none", "-no-reboot", *arguments]
         command += ["-kernel", os.path.join(kernel, "vmlinuz"), "-initrd", image]
         # On a busy machine the kernel finds that its timer does not tick, and gives up; it is told not to look.
-        command += ["-append", "console=ttyS0 earlyprintk=serial,ttyS0 panic=-1 no_timer_check mitigations=off " + options]
+        always = "console=ttyS0 earlyprintk=serial,ttyS0 panic=-1 no_timer_check mitigations=off"
+        command += ["-append", f"{always} {options}"]
         command += ["-serial", f"file:{self.paths['console']}"]
         command += ["-serial", f"unix:{self.paths['serial']},server=on,wait=off"]
         command += ["-qmp", f"unix:{self.paths['monitor']},server=on,wait=off"]
