@@ -8,6 +8,7 @@
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
 #   need_dpdk                   DPDK and what its bindings are made with
+#   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
@@ -95,6 +96,54 @@ need_rust() {
 need_dpdk() {
     need_packages 'DPDK, and what its bindings are made with (or build with --no-default-features)' \
         libdpdk-dev libclang-dev pkg-config
+}
+
+# The package of Debian's newest kernel, if the lists of packages name one.
+kernel_package() {
+    apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends:/ { print $2; exit }'
+}
+
+# Puts Debian's kernel and those of its modules into the cache, and their directory into `kernel`.
+need_kernel() {
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/longspan package fresh
+    mkdir -p "$cache"
+    package=$(kernel_package)
+    if [ -z "$package" ]; then
+        apt_get update >/dev/null 2>&1 || true
+        package=$(kernel_package)
+    fi
+    [ -n "$package" ] || die "no package list names a kernel for the guest (linux-image-amd64): this runs on Debian"
+    kernel=$cache/$package
+    ! has_modules "$@" || return 0
+    printf 'downloading %s, the kernel of the guest, once, into %s\n' "$package" "$cache"
+    fresh=$(mktemp -d "$cache/kernel-XXXXXX")
+    extract_kernel "$package" "$fresh" "$@" || {
+        rm -rf "$fresh"
+        die "cannot download and unpack $package: run 'apt-get update' as root, then try again"
+    }
+    # Others may have taken other modules of it.
+    mkdir -p "$kernel"
+    mv -f "$fresh"/* "$kernel"
+    rmdir "$fresh"
+}
+
+has_modules() {
+    local module
+    for module in "$@"; do
+        [ -f "$kernel/$(basename "$module")" ] || return 1
+    done
+}
+
+extract_kernel() {
+    local release=${1#linux-image-} directory=$2 module wanted=()
+    for module in "${@:3}"; do
+        wanted+=("./lib/modules/$release/kernel/$module")
+    done
+    (cd "$directory" && apt-get -q download "$1" >/dev/null 2>&1) || return 1
+    dpkg-deb --fsys-tarfile "$directory"/*.deb |
+        tar -x -C "$directory" --transform 's|.*/||' "./boot/vmlinuz-$release" "${wanted[@]}" || return 1
+    rm "$directory"/*.deb
+    mv "$directory/vmlinuz-$release" "$directory/vmlinuz"
 }
 
 need_rust_component() {

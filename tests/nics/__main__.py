@@ -9,13 +9,17 @@ import tempfile
 import time
 from contextlib import ExitStack
 
-import guest
-import image
-from checks import CHECKS, Bench
-from guest import Gateway, Guest, NoBoot
-from process import run
-from side import Side, sweep
-from wait import Failure
+# What boots guests is shared with other scripts.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../guests"))
+
+import image  # noqa: E402
+from checks import CHECKS, Bench  # noqa: E402
+from guest import Gateway, Guest  # noqa: E402
+from machine import NoBoot, accelerators, version  # noqa: E402
+from namespace import sweep  # noqa: E402
+from process import run  # noqa: E402
+from side import PREFIX, Side  # noqa: E402
+from wait import Failure  # noqa: E402
 
 MODELS = ("virtio-net-pci", "e1000", "e1000e", "vmxnet3")
 # virtio is offered two pairs of queues, of which the gateway must use one.
@@ -43,10 +47,7 @@ class Run:
     def __init__(self, chosen, scratch):
         self.chosen, self.scratch = chosen, scratch
         self.image = image.make(chosen.longspan, chosen.kernel, scratch)
-        if chosen.accel:
-            self.accelerators = [chosen.accel]
-        else:
-            self.accelerators = ["kvm", "tcg"] if os.path.exists("/dev/kvm") else ["tcg"]
+        self.accelerators = accelerators(chosen.accel)
         self.release = None
 
     def boot(self, model, sides, stack):
@@ -111,7 +112,7 @@ def print_table(rows):
 def main():
     chosen = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/test-nics: ended by SIGTERM"))
-    sweep()
+    sweep(PREFIX)
     scratch = tempfile.mkdtemp(prefix="longspan-nics-")
     try:
         whole, rows = Run(chosen, scratch), []
@@ -121,7 +122,7 @@ def main():
             rows.append((model, failed, time.monotonic() - started))
         print_table(rows)
         dpdk = run("pkg-config", "--modversion", "libdpdk").strip()
-        print(f"\nDPDK {dpdk}, QEMU {guest.version()}, guest kernel {whole.release}, {whole.accelerators[0].upper()}")
+        print(f"\nDPDK {dpdk}, QEMU {version()}, guest kernel {whole.release}, {whole.accelerators[0].upper()}")
     except Failure as failure:
         sys.exit(f"scripts/test-nics: {failure}")
     except KeyboardInterrupt:

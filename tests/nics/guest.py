@@ -3,31 +3,15 @@
 import base64
 import gzip
 import json
-import os
-import re
-import socket
-import time
 
-from process import Process, run
-from wait import PATIENCE, Failure, expect, wait_until
+from machine import LOG_LINES, Machine
+from wait import expect, wait_until
 
-QEMU = "qemu-system-x86_64"
-# Until the kernel has said its first word. A /dev/kvm that opens may still not run a kernel.
-FIRST_WORD_SECONDS = {"kvm": 20.0, "tcg": 120.0}
-FIRST_WORD = "Linux version"
-BOOT_SECONDS = 300.0
-READY = b"guest is ready\n"
-ENDED = re.compile(rb"\nended with (\d+)\n\Z")
 SLOTS = {"dc0": 2, "lh0": 3}
 LOSSLESS = 3
-LOG_LINES = 15
 
 
-class NoBoot(Failure):
-    """The machine does not start with this accelerator."""
-
-
-def machine(accelerator):
+def chipset(accelerator):
     """The IOMMU needs interrupts that QEMU itself routes."""
     if accelerator == "kvm":
         return ["-accel", "kvm", "-cpu", "host", "-M", "q35,kernel-irqchip=split"]
@@ -46,104 +30,17 @@ def nic(model, name, taps):
     ]  # fmt: skip
 
 
-class Guest:
+class Guest(Machine):
     """A machine that has booted. It ends with the stack."""
 
     def __init__(self, kernel, image, model, sides, accelerator, scratch, stack):
-        # Within the length that a socket's path may have.
-        names = ("console", "serial", "monitor")
-        self.paths = {name: os.path.join(scratch, f"{name}-{Process.count}") for name in names}
-        command = [QEMU, *machine(accelerator), "-smp", "2", "-m", "1024"]
-        command += ["-nodefaults", "-display", "none", "-no-reboot"]
-        command += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
-        command += ["-kernel", os.path.join(kernel, "vmlinuz"), "-initrd", image]
-        # On a busy machine the kernel finds that its timer does not tick, and gives up; it is told not to look.
-        options = "console=ttyS0 earlyprintk=serial,ttyS0 panic=-1 no_timer_check intel_iommu=on mitigations=off"
-        command += ["-append", options]
-        command += ["-serial", f"file:{self.paths['console']}"]
-        command += ["-serial", f"unix:{self.paths['serial']},server=on,wait=off"]
-        command += ["-qmp", f"unix:{self.paths['monitor']},server=on,wait=off"]
+        arguments = [*chipset(accelerator), "-smp", "2", "-m", "1024"]
+        arguments += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
         for side in sides:
-            command += nic(model, side.name, side.taps)
+            arguments += nic(model, side.name, side.taps)
         taps = [tap for side in sides for tap in side.taps]
-        self.process = Process("qemu", command, scratch, pass_fds=taps)
-        stack.callback(self.process.close)
-        self.stack = stack
-        try:
-            self.serial = self.connect("serial")
-            monitor = self.connect("monitor")
-            monitor.settimeout(PATIENCE)
-            self.monitor = monitor.makefile("rw")
-            wait_until("the kernel's first word", self.has_begun, FIRST_WORD_SECONDS[accelerator])
-        except Failure as failure:
-            self.process.close()
-            raise NoBoot(str(failure)) from failure
-        self.receive(lambda told: told.endswith(READY), "the guest to boot", BOOT_SECONDS)
-        self.monitor.readline()
-        self.ask("qmp_capabilities")
-
-    def connect(self, name):
-        stream = socket.socket(socket.AF_UNIX)
-        self.stack.callback(stream.close)
-
-        def is_connected():
-            self.process.expect_running()
-            try:
-                stream.connect(self.paths[name])
-                return True
-            except (FileNotFoundError, ConnectionRefusedError):
-                return False
-
-        wait_until(f"QEMU's {name}", is_connected)
-        stream.settimeout(1.0)
-        return stream
-
-    def console(self):
-        if not os.path.exists(self.paths["console"]):
-            return ""
-        with open(self.paths["console"], errors="replace") as file:
-            return file.read()
-
-    def has_begun(self):
-        self.process.expect_running()
-        return FIRST_WORD in self.console()
-
-    def receive(self, is_all, what, seconds):
-        told, deadline = b"", time.monotonic() + seconds
-        while not is_all(told):
-            late, ended = time.monotonic() > deadline, self.process.has_ended()
-            if late or ended:
-                last = "\n".join(self.console().splitlines()[-LOG_LINES:])
-                why = "the guest has ended" if ended else f"waited {seconds:.0f} s in vain"
-                raise Failure(f"{why}, for {what}; the console says last:\n{last}")
-            try:
-                told += self.serial.recv(65536)
-            except TimeoutError:
-                continue
-        return told
-
-    def execute(self, command, seconds=PATIENCE):
-        """Runs one line in the guest's shell, and returns its exit status and what it printed."""
-        self.serial.sendall(f"{command}\n".encode())
-        told = self.receive(ENDED.search, f"the guest's answer to {command!r}", seconds)
-        ended = ENDED.search(told)
-        return int(ended[1]), told[: ended.start()].decode(errors="replace")
-
-    def run(self, command):
-        """The same of what must succeed."""
-        status, told = self.execute(command)
-        expect(status == 0, f"{command!r} in the guest: {status}: {told}")
-        return told
-
-    def ask(self, command, **arguments):
-        """Asks QEMU's monitor, and returns its answer; events are passed over."""
-        self.monitor.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
-        self.monitor.flush()
-        while True:
-            answer = json.loads(self.monitor.readline())
-            expect("error" not in answer, f"{command}: {answer}")
-            if "return" in answer:
-                return answer["return"]
+        super().__init__("guest", kernel, image, arguments, "intel_iommu=on", accelerator, scratch, stack, taps)
+        self.ready()
 
     def set_link(self, name, up):
         self.ask("set_link", name=name, up=up)
@@ -237,7 +134,3 @@ class Gateway:
     def device_lines(self):
         """What the gateway said of its devices when it started."""
         return self.guest.run("cat /tmp/longspan.log | grep ' port ..0: '").strip().splitlines()
-
-
-def version():
-    return run(QEMU, "--version").split("version ")[1].split(" ")[0].strip()

@@ -1,34 +1,21 @@
 """One side of the gateway: a network namespace of its own with a tap, and stations on it."""
 
-import ctypes
-import fcntl
 import json
 import os
 import struct
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
-from process import Process, run
-from wait import Failure, expect, wait_for_count
+from namespace import INTERFACE, Namespace
+from process import Process
+from wait import expect, wait_for_count
 
 LAB = os.path.join(os.path.dirname(__file__), "../../control/longspan/tests/wire/lab")
 sys.path.append(LAB)
 
 import link  # noqa: E402
 
-INTERFACE = "eth0"
-NAMESPACES = "/run/netns"
 PREFIX = "longspan-nics"
-
-# linux/sched.h and linux/if_tun.h; Python has no names for them.
-CLONE_NEWNET = 0x40000000
-TUNSETIFF = 0x400454CA
-IFF_TAP = 0x0002
-IFF_NO_PI = 0x1000
-IFF_MULTI_QUEUE = 0x0100
-
-# Frames that a tap holds until the guest takes them.
-TAP_QUEUE = 20_000
 
 PCAP_HEADER = 24
 RECORD_HEADER = 16
@@ -135,51 +122,21 @@ class Sender:
         return self.result(self.process.end())
 
 
-class Side:
+class Side(Namespace):
     """The namespace, the tap that a NIC of the guest joins, and what runs there."""
 
     def __init__(self, name, link_bps, queues, scratch, stack):
-        self.name, self.link_bps, self.scratch = name, link_bps, scratch
+        self.link_bps, self.scratch = link_bps, scratch
         # What a check starts on this side goes with the check.
         self.stations = ExitStack()
         stack.enter_context(self.stations)
-        self.namespace = f"{PREFIX}-{os.getpid()}-{name}"
-        run("ip", "netns", "add", self.namespace)
-        stack.callback(run, "ip", "netns", "del", self.namespace)
-        with self.inside():
-            # So that nothing is on the link but what a check sends.
-            for scope in ("all", "default"):
-                with open(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "w") as file:
-                    file.write("1")
-            self.taps = [self.open_tap(queues) for _ in range(queues)]
-            for tap in self.taps:
-                stack.callback(os.close, tap)
-        self.ip(f"link set {INTERFACE} txqueuelen {TAP_QUEUE} arp off mtu 1500 up")
+        super().__init__(PREFIX, name, queues, stack)
         with self.inside():
             self.raw = link.departures(INTERFACE)
         stack.callback(self.raw.close)
 
-    def open_tap(self, queues):
-        tap = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
-        flags = IFF_TAP | IFF_NO_PI | (IFF_MULTI_QUEUE if queues > 1 else 0)
-        fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", INTERFACE.encode(), flags))
-        return tap
-
-    @contextmanager
-    def inside(self):
-        """Sockets that are made meanwhile are the namespace's."""
-        with open("/proc/self/ns/net") as outside, open(os.path.join(NAMESPACES, self.namespace)) as namespace:
-            enter(namespace)
-            try:
-                yield
-            finally:
-                enter(outside)
-
-    def ip(self, words):
-        return run("ip", "-n", self.namespace, *words.split())
-
     def station(self, script, *arguments):
-        command = ["ip", "netns", "exec", self.namespace, sys.executable, "-B", os.path.join(LAB, script), *arguments]
+        command = self.within(sys.executable, "-B", os.path.join(LAB, script), *arguments)
         process = Process(f"{self.name}-{script}", command, self.scratch)
         self.stations.callback(process.close)
         return process
@@ -193,21 +150,3 @@ class Side:
 
     def send(self, frame):
         self.raw.send(frame)
-
-    def expect_nothing_lost_at_the_tap(self):
-        [shown] = json.loads(self.ip(f"-json -stats link show {INTERFACE}"))
-        dropped = shown["stats64"]["tx"]["dropped"]
-        expect(dropped == 0, f"the tap of {self.name} itself dropped {dropped} frames, as the guest was late")
-
-
-def enter(namespace):
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
-        raise Failure(f"cannot enter a network namespace: {os.strerror(ctypes.get_errno())}")
-
-
-def sweep():
-    """Removes the namespaces of runs that were killed."""
-    for name in os.listdir(NAMESPACES) if os.path.isdir(NAMESPACES) else []:
-        if name.startswith(f"{PREFIX}-") and not os.path.exists(f"/proc/{name.split('-')[2]}"):
-            run("ip", "netns", "del", name)

@@ -24,7 +24,8 @@ fn roce() -> usize {
 #[test]
 fn every_file_that_we_ship_is_valid_and_warns_of_nothing_but_its_key() {
     let mut count = 0;
-    for entry in fs::read_dir(shipped()).unwrap() {
+    let directories = [shipped(), shipped().join("../lab")];
+    for entry in directories.iter().flat_map(|directory| fs::read_dir(directory).unwrap()) {
         let path = entry.unwrap().path();
         let gateway = load(&path).unwrap_or_else(|error| panic!("{error}"));
         let warnings: Vec<_> = gateway.warnings.iter().map(ToString::to_string).collect();
@@ -37,7 +38,7 @@ fn every_file_that_we_ship_is_valid_and_warns_of_nothing_but_its_key() {
         assert!(none == 0 || path.file_name().unwrap().to_string_lossy().starts_with("replay-"));
         count += 1;
     }
-    assert!(count >= 6, "found {count} files");
+    assert!(count >= 12, "found {count} files");
 }
 
 #[test]

@@ -1,0 +1,82 @@
+"""The tables that a run prints."""
+
+
+def volumes(cells):
+    rows = [
+        [
+            cell["scheme"], cell["delay_ms"], row["test"], row["perftest_messages"], row["perftest_bytes"],
+            row["expected"]["frames"], row["expected"]["bytes"], row["counted"]["frames"], row["counted"]["bytes"],
+            sum(cell["losses"].values()),
+        ]
+        for cell in cells
+        for row in cell["volumes"] + cell.get("sweep", [])
+    ]  # fmt: skip
+    head = ["scheme", "ms", "test", "messages", "bytes", "= frames", "= bytes", "gateways: frames", "bytes", "lost"]
+    print("\nBYTES: perftest's, the frames that they take, and what both gateways counted, at four places alike")
+    table(head, rows)
+
+
+def latencies(cells):
+    rows = [
+        [cell["scheme"], cell["delay_ms"], row["test"], row["light_us"], row["min_us"], row["median_us"]]
+        for cell in cells
+        for row in cell["latencies"]
+    ]
+    print("\nLATENCY in microseconds, beside the time of light over the emulated distance (there and back for READ)")
+    table(["scheme", "ms", "test", "light", "minimum", "median"], rows)
+
+
+def slow_receivers(cells):
+    rows = []
+    for cell in cells:
+        acted = cell["slow_receiver"]
+        told = f"{len(acted['pairs_told'])} of {len(acted['pairs_printed'])}"
+        rows.append([
+            cell["scheme"], cell["delay_ms"], acted["pauses"], acted["paused_ms"], acted["paused_slots"],
+            acted["headroom_bytes"], acted["cnps"], acted["cnps_captured"], told if acted["cnps"] else "none",
+        ])  # fmt: skip
+    head = ["scheme", "ms", "pauses", "paused ms", "paused slots", "host's headroom", "CNPs counted", "captured", "told"]
+    print("\nSLOW RECEIVER: what the link's scheme did, and the queue pairs that LSCC told, of those that perftest printed")
+    table(head, rows)
+
+
+def sweeps(cells):
+    rows = [
+        [
+            cell["delay_ms"], row["test"], row["asked_bytes"], row["outstanding_bytes"],
+            *(megabits(row[f"{key}bits_per_second"]) for key in ("most_", "simulated_", "")),
+        ]
+        for cell in cells
+        for row in cell.get("sweep", [])
+    ]  # fmt: skip
+    if rows:
+        head = ["ms", "test", "size x depth", "outstanding", "at most Mb/s", "simulated", "perftest"]
+        print("\nWINDOW: throughput by what is outstanding; at most that in a round trip")
+        table(head, rows)
+
+
+def controls(cells):
+    for cell in cells:
+        for key, missing in (("lossy", "a lossless priority"), ("short_timeout", "a timeout longer than 67 ms")):
+            if key in cell:
+                seen = cell[key]
+                print(
+                    f"\nCONTROL: {cell['scheme']}, {cell['delay_ms']} ms, a slow receiver without {missing}:"
+                    f" {seen['sent_frames']} frames sent for {seen['expected_frames']}, {seen['dropped']} dropped"
+                )
+
+
+def megabits(bits):
+    return f"{bits / 1e6:.2f}"
+
+
+def table(head, rows):
+    cells = [list(map(str, row)) for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    for row in cells:
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+
+
+def show(cells):
+    for each in (volumes, latencies, slow_receivers, sweeps, controls):
+        each(cells)
