@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
 use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
-use units::{BitRate, Bytes, Cells, Interval, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways")
@@ -99,6 +99,25 @@ fn the_long_haul_file_with_bifrost_gets_the_sums_that_its_comment_adds_up() {
     let (above, _) = text.split_once("[port.bifrost]").unwrap();
     let again = config::parse(&format!("{above}[port.bifrost]\n"), "defaults.toml").unwrap();
     assert_eq!(bifrost(&again, "lh0"), long, "the values that it writes out are the defaults");
+}
+
+#[test]
+fn the_pause_of_a_slot_lasts_as_long_as_a_slot_may_be_late_unless_the_file_says_otherwise() {
+    let text = fs::read_to_string(shipped().join("longhaul-bifrost-80km.toml")).unwrap();
+    let (above, _) = text.split_once("[port.bifrost]").unwrap();
+    let of = |keys: &str| {
+        let gateway = config::parse(&format!("{above}[port.bifrost]\n{keys}"), "late.toml").unwrap();
+        bifrost(&gateway, "lh0").holdover
+    };
+    assert_eq!(of(""), Interval::from_micros(5), "half a slot");
+    assert_eq!(of("lateness = \"1us\""), Interval::from_micros(5));
+    assert_eq!(of("lateness = \"60us\""), Interval::from_micros(60));
+    assert_eq!(of("lateness = \"60us\"\nholdover = \"0us\""), Interval::ZERO);
+    // No pause frame lasts longer.
+    assert_eq!(
+        of("lateness = \"1ms\"") + Interval::from_micros(10),
+        PauseQuanta::MAX.interval_at(BitRate::gigabits(100))
+    );
 }
 
 #[test]

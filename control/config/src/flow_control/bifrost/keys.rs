@@ -23,7 +23,7 @@ table! {
         /// How much longer than stated the round trip may be
         jitter: At<Interval>, within(UP_TO_LONGEST), unless(virtual_incoming, VirtualIncomingWord::Counter), default(Interval::from_micros(1));
         /// How much longer than its slot a pause without a grant lasts: at most a slot, or `lateness` if that is more. It covers a next frame that is this late
-        holdover: At<Interval>, within(UP_TO_LONGEST), auto("half a slot");
+        holdover: At<Interval>, within(UP_TO_LONGEST), auto("half a slot, or a stated `lateness` if that is more");
         /// How late a slot may end before the buffer overflows. A running gateway [adds what is missing](running.md#lateness)
         lateness: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(5));
         /// 2D: from the end of a slot until its first granted byte arrives

@@ -54,6 +54,9 @@ pub(super) fn build(
         holdover: or(&decl.holdover, defaults::holdover(slot)),
         lateness,
     };
+    if decl.holdover.is_none() && decl.lateness.is_some() {
+        hold_over_lateness(&mut bifrost, port.rate);
+    }
     bifrost.buffer = match decl.buffer.as_ref().map(|wish| wish.value) {
         Some(SizeWish::Given(Bytes(size))) => WireBytes(size),
         Some(SizeWish::Auto) | None => {
@@ -162,7 +165,12 @@ pub(super) fn keys_for_lateness(bifrost: &Bifrost, rate: BitRate, lateness: Inte
 pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arriving: WireBytes) {
     bifrost.lateness += more;
     bifrost.buffer = bifrost.buffer + arriving;
-    // The pause of a slot without a grant lasts until a late slot ends.
+    hold_over_lateness(bifrost, rate);
+}
+
+/// Makes the pause of a slot without a grant last until a late slot ends, as far as a pause frame can. The buffer has
+/// room for what one late slot lets in; behind a drain that stands still, that of several in a row would add up.
+fn hold_over_lateness(bifrost: &mut Bifrost, rate: BitRate) {
     let holdover = bifrost.lateness.min(longest_holdover(bifrost, rate));
     bifrost.holdover = bifrost.holdover.max(holdover);
 }
