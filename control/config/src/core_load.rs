@@ -15,7 +15,7 @@ pub const FRAMES_PER_SECOND: u64 = 5_000_000;
 /// The path MTUs of RDMA (InfiniBand Architecture Specification, volume 1, section 9.2, PMTU), in bytes of payload.
 const PATH_MTUS: [u64; 5] = [4_096, 2_048, 1_024, 512, 256];
 /// Headers of RoCEv2 over IPv4, without FCS: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
-const HEADERS: u64 = 58;
+pub(crate) const HEADERS: u64 = 58;
 /// Further headers of the longest packet of a message: RETH 16, and a VLAN tag of 4.
 const EXTENSIONS: u64 = 16 + 4;
 
@@ -132,6 +132,12 @@ fn path_mtu(max_frame: Bytes) -> Option<u64> {
 /// The length on the wire of a full packet of that path MTU, or of the longest frame if no path MTU fits.
 fn packet(max_frame: Bytes) -> WireBytes {
     WireBytes::of_frame(path_mtu(max_frame).map_or(max_frame, |payload| Bytes(payload + HEADERS)))
+}
+
+/// That length, and its bytes of payload.
+pub(crate) fn packet_of(max_frame: Bytes) -> (WireBytes, u64) {
+    let payload = path_mtu(max_frame).unwrap_or(max_frame.0.saturating_sub(HEADERS).max(1));
+    (packet(max_frame), payload)
 }
 
 /// Frames per second of `length` at `rate`, rounded up.

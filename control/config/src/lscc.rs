@@ -229,10 +229,14 @@ fn check_reference(
 /// Adds Qref to a computed buffer of Bifrost. LSCC's queue takes buffer that cannot be granted, and the link needs
 /// all of the rest.
 pub(crate) fn make_room(port: &mut PortSettings, lscc: &Lscc, decl: &PortDecl) {
-    if let FlowControl::Bifrost(bifrost) = &mut port.flow_control
-        && let Some(declared) = bifrost::declared(decl)
+    let slots = match &mut port.flow_control {
+        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => slots,
+        FlowControl::PortGrants(it) => &mut it.slots,
+        _ => return,
+    };
+    if let Some(declared) = bifrost::declared(decl)
         && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto)
     {
-        bifrost.buffer = bifrost.buffer + lscc.calculation.reference;
+        slots.buffer = slots.buffer + lscc.calculation.reference;
     }
 }

@@ -1,4 +1,4 @@
-//! The default round trip of a long link.
+//! The default round trip of a long link, term by term.
 
 use switch::program::PortSettings;
 use units::{BitRate, Interval, WireBytes};
@@ -35,14 +35,45 @@ pub(crate) fn needed(
 }
 
 /// The time from the end of a slot until its first granted byte arrives; `None` without a distance.
+pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
+    Some(RoundTripSum::new(port, link)?.total())
+}
+
+/// The round trip of a pause and of what it changes, term by term.
 ///
 /// The pause waits for frames that were handed to the device (`tx_window`) and for a frame that has begun. It
 /// travels, and the peer obeys it within the allowed time (IEEE 802.3 clause 31B.3.7) and after a frame that it has
 /// begun. The peer's frames then travel back. All of them pass NICs and PHYs.
-pub(crate) fn from_distance(port: &PortSettings, link: &Link) -> Option<Interval> {
-    let frame = frame_time(port.rate, port.max_frame);
-    let ends = link.interface_delay + port.tx_window + response_time(port.rate) + frame * 2;
-    Some(link.distance?.propagation() * 2 + ends)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTripSum {
+    /// Propagation one way.
+    pub propagation: Interval,
+    /// Delays of NICs, PHYs and worker turns, both ends together.
+    pub interfaces: Interval,
+    /// How far ahead of the link frames are handed to the device.
+    pub waiting: Interval,
+    /// The time within which the peer must obey a pause, rounded up.
+    pub response: Interval,
+    /// The time of the longest frame on the link.
+    pub frame: Interval,
+}
+
+impl RoundTripSum {
+    /// The terms of a port on its link; `None` if the distance is unknown.
+    pub fn new(port: &PortSettings, link: &Link) -> Option<Self> {
+        Some(Self {
+            propagation: link.distance?.propagation(),
+            interfaces: link.interface_delay,
+            waiting: port.tx_window,
+            response: response_time(port.rate),
+            frame: frame_time(port.rate, port.max_frame),
+        })
+    }
+
+    /// The sum: propagation both ways, a frame at each end, and the other terms once.
+    pub fn total(&self) -> Interval {
+        self.propagation * 2 + self.interfaces + self.waiting + self.response + self.frame * 2
+    }
 }
 
 /// The time within which a device must obey a received pause, rounded up.

@@ -1,7 +1,7 @@
 //! Maximum occupancy of buffers and groups.
 
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Threshold};
-use units::Bytes;
+use units::{BitRate, Bytes, Cells, Interval, WireBytes};
 
 /// The capacity of the buffer in whole cells: its pools and all reserved bytes.
 pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes {
@@ -17,6 +17,13 @@ pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> By
         Threshold::Static(level) => level,
         Threshold::Dynamic(_) => group.reserved + Bytes(alone(group.xoff, buffer.shared)),
     }
+}
+
+/// The least XON with which an egress port of `rate` never runs dry: after XON is passed, what is still queued lasts for
+/// the `round_trip` until the first new frame arrives ("Minimizing Buffer Utilization for Lossless Inter-DC Links",
+/// section III-B: `2 Rd D`). In cells, which frames of the worst lengths need.
+pub(crate) fn least_xon(rate: BitRate, round_trip: Interval) -> Bytes {
+    Cells::of_any_mix(WireBytes(rate.bytes_in(round_trip))).bytes()
 }
 
 /// The highest level of a threshold, in bytes: for a dynamic one, that of a single user of the pool.

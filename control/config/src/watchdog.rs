@@ -13,7 +13,7 @@ use crate::round_trip;
 use crate::table::at;
 
 /// The shortest default of the detection time, as in SONiC's `pfcwd start_default`.
-const LEAST_DETECTION: Interval = Interval::from_millis(200);
+pub(crate) const LEAST_DETECTION: Interval = Interval::from_millis(200);
 /// The number of round trips within which a distant peer normally resumes what it paused. By then it has drained the
 /// frames in flight, and so have the devices that paused it.
 const ROUND_TRIPS: u64 = 4;

@@ -172,18 +172,21 @@ fn the_least_rate_is_a_hundredth_and_10_megabits_at_least_but_never_above_the_mo
 
 #[test]
 fn a_buffer_of_bifrost_that_is_stated_is_kept_and_another_grows_by_qref() {
-    let buffer = |bifrost: &str| {
-        let text =
-            file(&format!("distance = \"80km\"\nflow_control = \"bifrost\"\nbifrost = {bifrost}"), KEY, "");
+    let beneath = |word: &str, bifrost: &str| {
+        let keys = format!("distance = \"80km\"\nflow_control = \"{word}\"\nbifrost = {bifrost}");
+        let text = file(&keys, KEY, "");
         let gateway = valid(&text);
         let Protection::Bifrost { buffer } = gateway.lscc().next().unwrap().1.beneath else {
             panic!("Bifrost is beneath");
         };
         buffer.0
     };
-    assert_eq!(buffer("{}"), 10_641_192 + 1_268_205);
-    assert_eq!(buffer("{ buffer = \"auto\" }"), 10_641_192 + 1_268_205);
-    assert_eq!(buffer("{ buffer = \"12MB\" }"), 12_000_000);
+    for word in ["bifrost", "bifrostx", "port-grants"] {
+        let buffer = |bifrost: &str| beneath(word, bifrost);
+        assert_eq!(buffer("{}"), 10_641_192 + 1_268_205, "{word}");
+        assert_eq!(buffer("{ buffer = \"auto\" }"), 10_641_192 + 1_268_205, "{word}");
+        assert_eq!(buffer("{ buffer = \"12MB\" }"), 12_000_000, "{word}");
+    }
 }
 
 #[test]

@@ -86,6 +86,9 @@ pub enum Failure {
         /// Planned runs.
         planned: usize,
     },
+    /// The worst cases did not show that a plan holds. They were printed.
+    #[error("the plan is not proved: {0}")]
+    Unproved(String),
     /// Signal handlers cannot be installed.
     #[error("cannot install signal handlers: {0}")]
     Signal(io::Error),

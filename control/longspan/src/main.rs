@@ -8,6 +8,7 @@ mod console;
 mod failure;
 mod import;
 mod interrupt;
+mod plan;
 mod progress;
 mod replay;
 mod run;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Replay(args) }) => replay::run(&args),
         Ok(Cli { command: Command::Simulate(args) }) => simulate::run(&args),
         Ok(Cli { command: Command::ImportNs3(args) }) => import::run(&args),
+        Ok(Cli { command: Command::Plan(args) }) => plan::run(&args),
         Ok(Cli { command: Command::Run(args) }) => run::run(&args),
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),

@@ -30,7 +30,7 @@ use crate::themis::keys::ThemisDecl;
 use crate::value::{Length, Name, Written, words};
 
 /// Header and one VLAN tag, which a frame has beyond its MTU.
-const MTU_OVERHEAD: Bytes = Bytes(18);
+pub(crate) const MTU_OVERHEAD: Bytes = Bytes(18);
 /// SONiC's default MTU of 9100 and a VLAN tag.
 const MAX_FRAME: Bytes = Bytes(9_118);
 /// The length of the equator, rounded.

@@ -26,6 +26,7 @@ pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
 pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
+pub(crate) use wishes::EcnDecl;
 pub use words::Better;
 
 use std::path::Path;

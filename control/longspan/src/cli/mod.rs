@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod check;
 pub mod import;
+pub mod plan;
 pub mod replay;
 pub mod run;
 pub mod simulate;
@@ -13,6 +14,7 @@ use ask::{ReloadArgs, ShowArgs};
 use check::CheckArgs;
 use clap::{Parser, Subcommand};
 use import::ImportNs3Args;
+use plan::PlanArgs;
 use replay::ReplayArgs;
 use run::RunArgs;
 use simulate::SimulateArgs;
@@ -36,6 +38,7 @@ pub struct Cli {
 /// A command. Its arguments have its help.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Plan(Box<PlanArgs>),
     Check(CheckArgs),
     Replay(Box<ReplayArgs>),
     Simulate(Box<SimulateArgs>),
@@ -83,6 +86,12 @@ mod tests {
             &["longspan", "replay", "--config", "a", "--split", "a"],
             &["longspan", "replay", "--config", "a", "--split", "a", "--from", "dc0=eth0"],
             &["longspan", "check"],
+            &["longspan", "plan", "--rate", "100G"],
+            &["longspan", "plan", "--distance", "80km"],
+            &["longspan", "plan", "--distance", "80km", "--delay", "1ms", "--rate", "100G"],
+            &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--scheme", "tcp"],
+            &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--watchdog", "SONiC"],
+            &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--toml", "a", "--out", "b"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
             &["longspan", "traffic", "play", "a"],

@@ -110,10 +110,14 @@ impl Bifrost {
 /// term for late slots).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferTerms {
-    bdp: u64,
-    slots: u64,
-    leaked: u64,
-    late: u64,
+    /// BDP: what arrives in the round trip and its jitter.
+    pub bdp: u64,
+    /// `2 Rs T`: what arrives in two slots.
+    pub slots: u64,
+    /// `k MTU`: leaked frames.
+    pub leaked: u64,
+    /// What arrives while a slot is late.
+    pub late: u64,
 }
 
 impl BufferTerms {

@@ -1,0 +1,154 @@
+//! The gateway that a request leads to: its text, and what reading that text makes of it.
+
+use switch::program::{LosslessGroup, PortSettings, Threshold};
+use units::{Bytes, Distance, Interval, PauseQuanta, Priority};
+
+use super::levels::Levels;
+use super::request::{PlanError, Request, Scheme};
+use super::text::{ENDS, Wish, text};
+use crate::flow_control::bifrost::keys::BifrostDecl;
+use crate::gateway::Gateway;
+use crate::keys::long_haul::LONGEST;
+use crate::link::Link;
+use crate::load;
+use crate::lscc_sum::LsccSum;
+use crate::problem::{ConfigError, Problem};
+use crate::round_trip::RoundTripSum;
+
+/// A key for the gateways in memory. The files of people name a file with a key of their own.
+const KEY: &str = "6c6f6e677370616e20706c616e206b65";
+
+/// A gateway of the plan.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What was asked for.
+    pub request: Request,
+    /// The name and the configuration of each gateway, for people.
+    pub texts: [(&'static str, String); 2],
+    /// Each gateway as it would run.
+    pub gateways: [Gateway; 2],
+    /// Gateway 0 with devices, for memory and cores.
+    pub with_devices: Gateway,
+}
+
+impl Built {
+    /// Builds the gateways for `request`.
+    ///
+    /// # Errors
+    /// [`PlanError`] if there are none, or if they would run with warnings.
+    pub fn new(request: &Request) -> Result<Self, PlanError> {
+        request.check()?;
+        let slot = slot(request)?;
+        let raw = Wish { slot, key: Some(KEY), ..Wish::default() };
+        let levels = match read(request, 0, &raw) {
+            Ok(gateway) => {
+                check_step(request, &gateway)?;
+                Levels::of(&gateway)
+            }
+            Err(problems) => return Err(PlanError::Refused { problems }),
+        };
+        let wish = Wish { levels: levels.as_ref(), ..raw };
+        let gateway = |end| {
+            let gateway = read(request, end, &wish).map_err(|problems| PlanError::Refused { problems })?;
+            match gateway.warnings.is_empty() {
+                true => Ok(gateway),
+                false => Err(PlanError::Refused { problems: gateway.warnings }),
+            }
+        };
+        let devices = Wish { devices: true, ..wish };
+        // The cores of a machine are no matter of the link, so the plan shows them and refuses nothing for them.
+        let with_devices = read(request, 0, &devices).map_err(|problems| PlanError::Refused { problems })?;
+        let people = Wish { key: None, ..wish };
+        Ok(Self {
+            request: request.clone(),
+            texts: [0, 1].map(|end| (ENDS[end].0, text(request, end, &people))),
+            gateways: [gateway(0)?, gateway(1)?],
+            with_devices,
+        })
+    }
+
+    /// The port on the long link, and its link.
+    pub fn long(&self) -> (&PortSettings, &Link) {
+        self.port(1)
+    }
+
+    /// The port to the data center, and its link.
+    pub fn local(&self) -> (&PortSettings, &Link) {
+        self.port(0)
+    }
+
+    fn port(&self, index: usize) -> (&PortSettings, &Link) {
+        let gateway = &self.gateways[0];
+        (&gateway.program.settings().ports[index], &gateway.links[index])
+    }
+
+    /// The round trip of the long link.
+    pub fn round_trip(&self) -> RoundTripSum {
+        let (port, link) = self.long();
+        RoundTripSum::new(port, link).expect("a plan states every distance")
+    }
+}
+
+/// The first lossless group of a port; all are alike.
+pub(super) fn group(port: &PortSettings) -> &LosslessGroup {
+    let mut groups = Priority::all().filter_map(|it| port.groups[it.index()].lossless());
+    groups.next().expect("a plan has a lossless priority")
+}
+
+fn read(request: &Request, end: usize, wish: &Wish<'_>) -> Result<Gateway, Vec<Problem>> {
+    load::parse(&text(request, end, wish), "plan").map_err(|error| match error {
+        ConfigError::Invalid { problems } => problems,
+        ConfigError::Unreadable { .. } => Vec::new(),
+    })
+}
+
+/// T: as stated, or as near to the default as the link allows. `None` for schemes without slots.
+fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
+    // The round trip is that of PFC, which has no slot that could be wrong.
+    let plain = Request { scheme: Scheme::Pfc, lscc: false, ..request.clone() };
+    let gateway = read(&plain, 0, &Wish::default()).map_err(|problems| PlanError::Refused { problems })?;
+    let port = &gateway.program.settings().ports[1];
+    let Some(terms) = RoundTripSum::new(port, &gateway.links[1]) else { return Ok(None) };
+    let round_trip = terms.total();
+    if round_trip > LONGEST {
+        return Err(PlanError::RoundTrip { round_trip });
+    }
+    if !request.scheme.has_slots() {
+        return Ok(None);
+    }
+    // The holdover of half a slot must fit into a pause frame too.
+    let pause = PauseQuanta::MAX.interval_at(port.rate);
+    let least = terms.frame.max(Interval::from_micros(1));
+    let most = Interval(round_trip.0 / 2).min(Interval(pause.0 / 3 * 2));
+    let slot = request.slot.unwrap_or(BifrostDecl::default().slot().max(least).min(most));
+    if slot < least || slot > most {
+        return Err(PlanError::Slot { slot, least, most });
+    }
+    Ok(Some(slot))
+}
+
+/// Refuses senders for which equation (12) has no solution.
+fn check_step(request: &Request, gateway: &Gateway) -> Result<(), PlanError> {
+    let Some((_, LsccSum { bounds, .. })) = gateway.lscc().next() else { return Ok(()) };
+    if bounds.below > bounds.above.saturating_add(2) {
+        return Ok(());
+    }
+    let increase = u128::from(request.senders.additive_increase.bits_per_second());
+    let wanted = increase * u128::from(bounds.above + 3) / u128::from(bounds.below.max(1)) + 1;
+    let wanted = u64::try_from(wanted.next_multiple_of(1_000_000)).unwrap_or(u64::MAX);
+    let least = units::BitRate::new(wanted).unwrap_or(request.rate);
+    Err(PlanError::NoStep { bounds, least })
+}
+
+/// The level of a threshold that a plan fixes.
+pub(super) fn fixed(xoff: Threshold) -> Bytes {
+    match xoff {
+        Threshold::Static(level) => level,
+        Threshold::Dynamic(_) => Bytes::ZERO,
+    }
+}
+
+/// The distance of a link, which every plan states.
+pub(super) fn distance(link: &Link) -> Distance {
+    link.distance.unwrap_or_default()
+}

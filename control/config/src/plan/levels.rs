@@ -1,0 +1,91 @@
+//! The levels of the buffer that a plan chooses: thresholds for full throughput, marks below them, and the pools.
+
+use switch::program::FlowControl;
+use units::{BitRate, Bytes, Interval, Priority};
+
+use crate::gateway::Gateway;
+use crate::round_trip::RoundTripSum;
+use crate::scenario::EcnDecl;
+use crate::thresholds::{highest_xoff, least_xon};
+
+/// What lossy frames may hold of the shared pool: what arrives in this time at the rate of the port.
+const LOSSY: Interval = Interval::from_micros(100);
+/// Frames that lossy traffic has room for at any rate.
+const LOSSY_FRAMES: u64 = 16;
+
+/// The levels of a gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Levels {
+    /// The shared pool.
+    pub shared: Bytes,
+    /// Its part for lossy frames.
+    pub lossy: Bytes,
+    /// Those of the ports: to the data center, and on the long link.
+    pub ports: [PortLevels; 2],
+}
+
+/// The levels of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PortLevels {
+    /// XOFF and XON of its groups; `None` if the scheme determines them.
+    pub thresholds: Option<(Bytes, Bytes)>,
+    /// Kmin and Kmax of its queue; `None` if it does not mark.
+    pub marks: Option<(Bytes, Bytes)>,
+}
+
+/// Where marking begins and where all frames are marked at `rate`, by HPCC.
+fn guided_marks(rate: BitRate) -> (Bytes, Bytes) {
+    let ecn = EcnDecl::default();
+    (ecn.scaled(ecn.kmin(), rate), ecn.scaled(ecn.kmax(), rate))
+}
+
+impl Levels {
+    /// The levels for a gateway that was built without any; `None` if a distance is unknown, which no plan leaves out.
+    pub fn of(gateway: &Gateway) -> Option<Self> {
+        let settings = gateway.program.settings();
+        let mut shared = 0;
+        let mut xoffs = Vec::new();
+        let mut ports = Vec::new();
+        for (port, link) in settings.ports.iter().zip(&gateway.links) {
+            let groups = || Priority::all().filter_map(|it| port.groups[it.index()].lossless());
+            let group = groups().next()?;
+            let is_own = matches!(port.flow_control, FlowControl::Pfc);
+            let xoff = if is_own {
+                let gap = port.max_frame + port.max_frame;
+                let xon = least_xon(port.rate, RoundTripSum::new(port, link)?.total());
+                let (_, kmax) = guided_marks(port.rate);
+                (xon + gap).max(kmax + kmax)
+            } else {
+                highest_xoff(group, &settings.buffer)
+            };
+            shared += groups().map(|group| (xoff - group.reserved).0).sum::<u64>();
+            xoffs.push(xoff);
+            let thresholds = is_own.then(|| (xoff, xoff - port.max_frame - port.max_frame));
+            ports.push((port, thresholds));
+        }
+        let [(local, local_thresholds), (long, long_thresholds)] = ports[..] else { return None };
+        // A queue marks before the port that feeds it pauses.
+        let marks = |rate, feeding: Bytes| {
+            let (kmin, kmax) = guided_marks(rate);
+            let kmin = kmin.min(Bytes(feeding.0 / 8));
+            (kmin, kmax.min(kmin + kmin + kmin + kmin))
+        };
+        let is_relay = matches!(long.flow_control, FlowControl::Relay(_));
+        let lossy = Bytes(long.rate.bytes_in(LOSSY)).max(Bytes(LOSSY_FRAMES * long.max_frame.0));
+        Some(Self {
+            shared: Bytes(shared) + lossy,
+            lossy,
+            ports: [
+                PortLevels {
+                    thresholds: local_thresholds,
+                    // LSCC keeps a queue here on purpose, and a relay's queue is bytes of the link.
+                    marks: (long.lscc.is_none() && !is_relay).then(|| marks(local.rate, xoffs[1])),
+                },
+                PortLevels {
+                    thresholds: long_thresholds,
+                    marks: (!is_relay).then(|| marks(long.rate, xoffs[0])),
+                },
+            ],
+        })
+    }
+}

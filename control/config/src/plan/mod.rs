@@ -1,0 +1,28 @@
+//! The plan of a long link: from its distance, rate and scheme to the configuration of both gateways, with each formula.
+//!
+//! A [`Plan`] computes nothing that the rest of this crate computes. It writes the configuration, reads it as
+//! [`crate::parse`] does, and shows the sums of the gateway that came of it. It adds what no configuration says: the
+//! thresholds for full throughput, how long a pause may last, how the schemes compare, and what the hosts need.
+//!
+//! `docs/plan.md` describes the command.
+
+mod built;
+mod compare;
+mod hosts;
+mod levels;
+mod parts;
+mod pauses;
+mod proof;
+mod request;
+mod step;
+mod text;
+mod whole;
+
+pub use built::Built;
+pub use compare::{Row, compare};
+pub use hosts::{Hosts, Window};
+pub use pauses::{Neighbour, Pauses, Verdict};
+pub use proof::{Case, Proof, Run};
+pub use request::{PlanError, Request, Scheme};
+pub use step::{Part, Quantity, Step};
+pub use whole::Plan;

@@ -1,0 +1,236 @@
+//! How long a pause may last though nothing is broken, and whether a neighbour's watchdog takes it for a storm.
+
+use switch::program::{FlowControl, PortSettings};
+use units::{BitRate, Bytes, Interval, PortId, WireBytes};
+
+use super::built::{Built, fixed, group};
+use super::request::Scheme;
+use super::step::{Part, Quantity, Step};
+use crate::headroom::grouped;
+use crate::watchdog::LEAST_DETECTION;
+
+/// The detection times of neighbours unless they are configured, with their sources.
+const NEIGHBOURS: [(&str, Interval, &str); 2] = [
+    ("SONiC", LEAST_DETECTION, "pfcwd start_default"),
+    ("Junos", Interval::from_millis(200), "pfc-watchdog: poll-interval 100 ms x detection 2"),
+];
+
+/// The longest pauses that are legitimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pauses {
+    /// The formulas.
+    pub part: Part,
+    /// The longest pause that the long link sees.
+    pub long: Interval,
+    /// The longest pause that the data center's switch sees.
+    pub local: Interval,
+    /// Neighbours, and what their watchdogs make of it.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A neighbour with a PFC watchdog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its name.
+    pub name: String,
+    /// Its detection time.
+    pub detection: Interval,
+    /// Where that comes from.
+    pub source: String,
+    /// The port that it is at: the local or the long one.
+    pub port: PortId,
+    /// What it makes of our longest pause.
+    pub verdict: Verdict,
+}
+
+/// What a watchdog makes of the longest legitimate pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The pause is shorter than the detection time.
+    Calm,
+    /// The pause lasts for the detection time or longer: a storm.
+    Trips {
+        /// The slowest drain with which it would be shorter; `None` if no drain of the link is fast enough.
+        drain: Option<BitRate>,
+    },
+}
+
+/// Bytes on the wire of what `cells` bytes of buffer hold at most, from 60-byte frames, of which 80 bytes of buffer take
+/// 84 of the link.
+fn on_the_wire(cells: Bytes) -> WireBytes {
+    let worst = u128::from(cells.0) * 84;
+    WireBytes(u64::try_from(worst.div_ceil(80)).unwrap_or(u64::MAX))
+}
+
+/// The longest time for which a group is paused: from full to XON.
+struct Fall {
+    full: Bytes,
+    xon: Bytes,
+}
+
+impl Fall {
+    fn of(port: &PortSettings) -> Self {
+        let level = group(port);
+        Self { full: fixed(level.xoff) + level.headroom, xon: level.xon }
+    }
+
+    fn bytes(&self) -> WireBytes {
+        on_the_wire(self.full - self.xon)
+    }
+}
+
+/// What a pause consists of: bytes that must drain, and time that passes in any case.
+struct Longest {
+    drains: WireBytes,
+    waits: Interval,
+    step: Step,
+}
+
+impl Longest {
+    fn at(&self, drain: BitRate) -> Interval {
+        drain.serialization().time_of(self.drains) + self.waits
+    }
+
+    /// The slowest whole multiple of a megabit with which it lasts less than `detection`.
+    fn drain_within(&self, detection: Interval, rate: BitRate) -> Option<BitRate> {
+        let time = (detection - self.waits).0.checked_sub(1).filter(|time| *time > 0)?;
+        let bits = (u128::from(self.drains.0) * 8_000_000_000).div_ceil(time.into());
+        let wanted = BitRate::new(u64::try_from(bits).ok()?.next_multiple_of(1_000_000))?;
+        (wanted <= rate).then_some(wanted)
+    }
+}
+
+impl Pauses {
+    /// The pauses of a plan.
+    pub fn new(built: &Built) -> Self {
+        let drain = built.request.slowest_drain();
+        let long = of_long(built, drain);
+        let local = of_local(built, &long, drain);
+        let (at_long, at_local) = (long.at(drain), local.at(drain));
+        let default = Step::new(
+            "drain",
+            if built.request.drain.is_some() { "as stated" } else { "rate / 10, unless stated" },
+            "",
+            Quantity::Rate(drain.bits_per_second()),
+            "the slowest at which the far side takes the priority",
+        );
+        let part = Part {
+            title: "The longest pause that is legitimate: a full buffer at the slowest drain".into(),
+            steps: vec![default, long.step.clone(), local.step.clone()],
+        };
+        Self { part, long: at_long, local: at_local, neighbours: neighbours(built, [&local, &long], drain) }
+    }
+
+    /// Whether some neighbour would take a legitimate pause for a storm.
+    pub fn trips(&self) -> bool {
+        self.neighbours.iter().any(|it| it.verdict != Verdict::Calm)
+    }
+}
+
+/// The longest pause toward the other gateway.
+fn of_long(built: &Built, drain: BitRate) -> Longest {
+    let (port, _) = built.long();
+    let slots = match &port.flow_control {
+        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => Some(slots),
+        FlowControl::PortGrants(it) => Some(&it.slots),
+        _ => None,
+    };
+    let (drains, waits, formula, numbers, source) = if let Some(slots) = slots {
+        let leaked = slots.overrun(port.rate, port.max_frame);
+        let waits = slots.slot + slots.holdover;
+        (
+            leaked,
+            waits,
+            "T + holdover + 8 leaked / drain",
+            format!("{} + {} + 8 x {} / {drain}", slots.slot, slots.holdover, grouped(leaked.0)),
+            "while frames leave, each slot grants what they left",
+        )
+    } else if let FlowControl::Cbfc(credits) = &port.flow_control {
+        let frame = WireBytes::of_frame(port.max_frame);
+        (
+            frame,
+            credits.interval,
+            "interval + 8 frame / drain",
+            format!("{} + 8 x {} / {drain}", credits.interval, grouped(frame.0)),
+            "without credits, not by pause frames",
+        )
+    } else {
+        let fall = Fall::of(port);
+        (
+            fall.bytes(),
+            Interval::ZERO,
+            "8 x (XOFF + headroom - XON) x 84 / 80 / drain",
+            format!("8 x ({} - {}) x 84 / 80 / {drain}", grouped(fall.full.0), grouped(fall.xon.0)),
+            "from the full buffer down to XON; frames of 60 B",
+        )
+    };
+    let longest = drain.serialization().time_of(drains) + waits;
+    let step = Step::new("pause_long", formula, numbers, Quantity::Time(longest), source);
+    Longest { drains, waits, step }
+}
+
+/// The longest pause toward the data center: the far end pauses the long link, and then the queue to it drains.
+fn of_local(built: &Built, long: &Longest, drain: BitRate) -> Longest {
+    let (port, _) = built.local();
+    let fall = Fall::of(port);
+    // A relay passes the pause on, and its queue drains meanwhile.
+    let own = if built.request.scheme == Scheme::Relay { WireBytes(0) } else { fall.bytes() };
+    let drains = long.drains + own;
+    let waits = long.waits;
+    let total = drain.serialization().time_of(drains) + waits;
+    let (formula, numbers) = match built.request.scheme {
+        Scheme::Relay => ("pause_long, passed on", long.at(drain).to_string()),
+        _ => (
+            "pause_long + 8 x (full - XON of dc0) x 84 / 80 / drain",
+            format!(
+                "{} + 8 x ({} - {}) x 84 / 80 / {drain}",
+                long.at(drain),
+                grouped(fall.full.0),
+                grouped(fall.xon.0)
+            ),
+        ),
+    };
+    let step = Step::new(
+        "pause_local",
+        formula,
+        numbers,
+        Quantity::Time(total),
+        "while the far end pauses, dc0 fills",
+    );
+    Longest { drains, waits, step }
+}
+
+fn neighbours(built: &Built, [local, long]: [&Longest; 2], drain: BitRate) -> Vec<Neighbour> {
+    let [at_local, at_long] = [PortId(0), PortId(1)];
+    let rate = built.request.rate;
+    let judged = |longest: &Longest, detection: Interval| match longest.at(drain) < detection {
+        true => Verdict::Calm,
+        false => Verdict::Trips { drain: longest.drain_within(detection, rate) },
+    };
+    let known = NEIGHBOURS.map(|(name, detection, source)| (name.to_owned(), detection, source.to_owned()));
+    let stated = built.request.watchdogs.iter();
+    let stated = stated.map(|(name, detection)| (name.clone(), *detection, "as stated".to_owned()));
+    // A stated time takes the place of the default of that name.
+    let known = known.into_iter().filter(|(name, ..)| {
+        built.request.watchdogs.iter().all(|(stated, _)| !stated.eq_ignore_ascii_case(name))
+    });
+    let mut found: Vec<_> = known
+        .chain(stated)
+        .map(|(name, detection, source)| {
+            let verdict = judged(local, detection);
+            Neighbour { name, detection, source, port: at_local, verdict }
+        })
+        .collect();
+    let (port, _) = built.long();
+    if let Some(watchdog) = port.watchdog.filter(|_| built.request.scheme != Scheme::Cbfc) {
+        let (name, source) = ("the other gateway".into(), "docs/watchdog.md, its default".into());
+        let verdict = judged(long, watchdog.detection);
+        found.push(Neighbour { name, detection: watchdog.detection, source, port: at_long, verdict });
+    }
+    found
+}
+
+/// Terms of the buffer that a pause drains, for rows that compare schemes.
+pub(super) fn held(port: &PortSettings) -> Bytes {
+    Fall::of(port).full
+}

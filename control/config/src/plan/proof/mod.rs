@@ -1,0 +1,8 @@
+//! The gateways of a plan against the worst cases, in virtual time.
+
+mod network;
+mod pauses;
+mod run;
+
+pub use network::Case;
+pub use run::{Proof, Run};

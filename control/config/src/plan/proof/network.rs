@@ -1,0 +1,264 @@
+//! The network of the worst cases: four senders, a router, both gateways, a router, and one receiver that is slower.
+
+use core::net::Ipv4Addr;
+use core::num::NonZeroU32;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
+use simulation::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
+use switch::Program;
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority};
+use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
+
+use crate::core_load::HEADERS;
+use crate::load;
+use crate::plan::built::Built;
+use crate::plan::request::{PlanError, Request};
+use crate::plan::text::code_point;
+use crate::problem::ConfigError;
+
+/// Senders, all at the rate of the long link.
+const SENDERS: u8 = 4;
+/// The length of the links to hosts.
+const HOST_LINK: Distance = Distance(100);
+/// The priority that stops the drain: a strictly higher one.
+const BLOCKER: Priority = Priority::from_low_bits(7);
+/// Frames at which a router pauses.
+const ROUTER_FRAMES: u64 = 32;
+/// The payload of the frames that cost most buffer for their wire bytes: with headers, 66 bytes.
+const SMALL: u16 = 8;
+/// The longest payload of a host.
+const LONGEST: u64 = 8_192;
+
+/// What the senders send. In each case they send in phase, to one receiver at the slowest drain, which also stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// The longest frames.
+    Long,
+    /// A storm of minimum-size frames.
+    Short,
+    /// Two senders of each.
+    Mixed,
+}
+
+impl Case {
+    /// All cases.
+    pub const ALL: [Self; 3] = [Self::Long, Self::Short, Self::Mixed];
+
+    /// The case in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Long => "longest frames",
+            Self::Short => "minimum-size frames",
+            Self::Mixed => "both at once",
+        }
+    }
+
+    fn payload(self, sender: u8, max_frame: Bytes) -> u16 {
+        let longest = max_frame.0.saturating_sub(HEADERS).clamp(4, LONGEST) as u16;
+        let short = match self {
+            Self::Long => false,
+            Self::Short => true,
+            Self::Mixed => sender.is_multiple_of(2),
+        };
+        if short { SMALL.min(longest) } else { longest }
+    }
+}
+
+/// The nodes that are watched.
+pub(super) const NEAR: NodeId = NodeId(1);
+pub(super) const FAR: NodeId = NodeId(2);
+/// The first host: the senders, the receiver, and the host that stops the drain.
+const HOSTS: u32 = 4;
+
+/// When what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    pub round_trip: Interval,
+    pub end: Nanos,
+}
+
+impl Times {
+    /// The drain stops from the first round trip to the fourth; what has gathered then drains while bursts go on.
+    pub fn new(round_trip: Interval, falls: Interval) -> Self {
+        Self { round_trip, end: Nanos::ZERO + round_trip * 7 + falls }
+    }
+}
+
+/// The network for `case`, with these gateways.
+pub(super) fn network(
+    built: &Built,
+    programs: [Arc<Program>; 2],
+    case: Case,
+) -> Result<NetworkSpec, PlanError> {
+    let request = &built.request;
+    let (rate, drain) = (request.rate, request.slowest_drain());
+    let (port, _) = built.long();
+    let frame = port.max_frame;
+    let [near, far] = programs;
+    let mut network = NetworkSpec::default();
+    let mut add = |name: String, kind| network.nodes.push(NodeSpec { name, kind });
+    add("east".into(), NodeKind::Switch(router(request, 0, frame)?));
+    add("gw-east".into(), NodeKind::Switch(near));
+    add("gw-west".into(), NodeKind::Switch(far));
+    add("west".into(), NodeKind::Switch(router(request, 1, frame)?));
+    for sender in 0..SENDERS {
+        add(format!("sender{sender}"), host(request, 0, sender, rate, case.payload(sender, frame)));
+    }
+    add("receiver".into(), host(request, 1, 0, drain, case.payload(1, frame)));
+    add("blocker".into(), host(request, 1, 1, drain, case.payload(1, frame)));
+    let mut join = |ends: [(u32, u16); 2], rate, distance: Distance| {
+        let ends = ends.map(|(node, port)| LinkEnd { node: NodeId(node), port: PortId(port) });
+        let delay = distance.propagation();
+        network.links.push(LinkSpec { ends, rate, delay, faults: [Faults::default(); 2] });
+    };
+    join([(0, 0), (NEAR.0, 0)], rate, request.local_distance);
+    join([(NEAR.0, 1), (FAR.0, 1)], rate, request.distance);
+    join([(FAR.0, 0), (3, 0)], rate, request.local_distance);
+    for sender in 0..SENDERS {
+        join([(HOSTS + u32::from(sender), 0), (0, 1 + u16::from(sender))], rate, HOST_LINK);
+    }
+    for host in 0..2 {
+        join([(HOSTS + u32::from(SENDERS) + u32::from(host), 0), (3, 1 + host)], drain, HOST_LINK);
+    }
+    Ok(network)
+}
+
+/// Everybody sends from the start for five round trips, then in bursts of a quarter of a round trip, two in each.
+pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
+    let receiver = NodeId(HOSTS + u32::from(SENDERS));
+    let at = |quarters: u64| Nanos::ZERO + Interval(times.round_trip.0 / 4) * quarters;
+    let priorities: Vec<_> = request.priorities.iter().collect();
+    let mut spans = vec![(at(0), at(20))];
+    spans.extend(
+        (11..).map(|burst| (at(2 * burst), at(2 * burst + 1))).take_while(|(_, stop)| *stop < times.end),
+    );
+    let flow = |source: u32, (start, stop): (Nanos, Nanos), priority| FlowSpec {
+        id: FlowId(0),
+        start,
+        source: NodeId(source),
+        destination: receiver,
+        bytes: None,
+        stop: Some(stop),
+        again_until: None,
+        priority,
+        group: 0,
+    };
+    let mut flows = vec![flow(receiver.0 + 1, (at(4), at(16)), BLOCKER)];
+    for span in spans {
+        for sender in 0..u32::from(SENDERS) {
+            let priority = priorities[sender as usize % priorities.len()];
+            flows.push(flow(HOSTS + sender, span, priority));
+        }
+    }
+    flows.sort_by_key(|flow| flow.start);
+    for (number, flow) in flows.iter_mut().enumerate() {
+        flow.id = FlowId(number as u32);
+    }
+    flows
+}
+
+/// The address of a host behind router 0 or 1.
+fn address(router: u8, host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 1 + router, 0, 1 + host)
+}
+
+/// The MAC address of a host.
+fn mac(router: u8, host: u8) -> MacAddress {
+    MacAddress([2, 0, 10, 1 + router, 0, 1 + host])
+}
+
+/// The MAC address of a port of a router.
+fn port_mac(router: u8, port: u8) -> MacAddress {
+    MacAddress([2, 1, 0, router, 0, port])
+}
+
+fn host(request: &Request, router: u8, number: u8, rate: BitRate, payload: u16) -> NodeKind {
+    let quiet = GoBackN {
+        ack_every: const { NonZeroU32::new(64).unwrap() },
+        // Nothing is sent again within the run.
+        retransmission_timeout: Interval::from_secs(3_600),
+    };
+    NodeKind::Host(Arc::new(HostSettings {
+        station: Station { mac: mac(router, number), address: address(router, number).into() },
+        next_hop: port_mac(router, 1 + number),
+        rate,
+        mtu: payload,
+        lossless: request.priorities,
+        dscp: core::array::from_fn(|it| Dscp::from_low_bits(code(Priority::from_low_bits(it as u8)))),
+        control_priority: Some(Priority::from_low_bits(6)),
+        transport: Transport::GoBackN(quiet),
+        congestion_control: CongestionControl::None,
+        cnp_interval: None,
+        fast_cnp: None,
+        connection_management: None,
+    }))
+}
+
+/// The code point of a priority: those of the gateways, and that of the host that stops the drain.
+fn code(priority: Priority) -> u8 {
+    match priority.number() {
+        6 => 48,
+        7 => 56,
+        _ => code_point(priority),
+    }
+}
+
+/// A router of a data center, with small thresholds, so that what its hosts do reaches the gateway soon.
+fn router(request: &Request, end: u8, frame: Bytes) -> Result<Arc<Program>, PlanError> {
+    let hosts = if end == 0 { SENDERS } else { 2 };
+    let rate = if end == 0 { request.rate } else { request.slowest_drain() };
+    let other = 1 - end;
+    let mut text = format!(
+        "[buffer]\nshared = \"1GiB\"\n[forwarding]\nmode = \"route\"\n\
+         [[forwarding.neighbour]]\naddress = \"172.16.0.{}\"\nmac = \"{}\"\nport = \"up\"\n\
+         [[forwarding.route]]\nprefix = \"10.{}.0.0/16\"\nnext_hops = [\"172.16.0.{}\"]\n",
+        1 + other,
+        port_mac(other, 0),
+        1 + other,
+        1 + other
+    );
+    for host in 0..hosts {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "[[forwarding.neighbour]]\naddress = \"{}\"\nmac = \"{}\"\nport = \"h{host}\"\n",
+            address(end, host),
+            mac(end, host)
+        );
+    }
+    let xoff = Bytes(ROUTER_FRAMES * frame.0);
+    port(&mut text, request, ("up", port_mac(end, 0)), (request.rate, request.local_distance), xoff);
+    for host in 0..hosts {
+        port(&mut text, request, (&format!("h{host}"), port_mac(end, 1 + host)), (rate, HOST_LINK), xoff);
+    }
+    match load::parse(&text, "router") {
+        Ok(gateway) => Ok(gateway.program),
+        Err(ConfigError::Invalid { problems }) => Err(PlanError::Refused { problems }),
+        Err(ConfigError::Unreadable { .. }) => Err(PlanError::Refused { problems: Vec::new() }),
+    }
+}
+
+fn port(
+    out: &mut String,
+    request: &Request,
+    (name, mac): (&str, MacAddress),
+    (rate, distance): (BitRate, Distance),
+    xoff: Bytes,
+) {
+    let codes = Priority::all().map(|it| format!("\"{}\" = {it}", code(it)));
+    let codes: Vec<_> = codes.filter(|it| !it.ends_with("= 0")).collect();
+    let list: Vec<_> = request.priorities.iter().map(|it| it.to_string()).collect();
+    let _ = write!(
+        out,
+        "[[port]]\nname = \"{name}\"\nmac = \"{mac}\"\nrate = \"{rate}\"\ndistance = \"{distance}\"\nmtu = {}\n\
+         tx_window = \"0us\"\nwatchdog = \"none\"\n\
+         [port.classify]\ntrust = \"dscp\"\ndscp = {{ {} }}\n\
+         [[port.lossless]]\npriorities = [{}]\nxoff = \"{xoff}\"\n",
+        request.mtu.0,
+        codes.join(", "),
+        list.join(", ")
+    );
+}

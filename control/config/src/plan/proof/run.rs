@@ -1,0 +1,196 @@
+//! Runs of the worst cases, and what was seen.
+
+use std::sync::Arc;
+
+use simulation::{Ending, Options, Outcome, Simulation};
+use switch::Program;
+use switch::program::{GroupSettings, Settings};
+use units::{BitRate, Bytes, Interval, Nanos};
+
+use super::network::{Case, FAR, NEAR, Times, flows, network};
+use super::pauses::Pauses as Watch;
+use crate::plan::built::{Built, fixed, group};
+use crate::plan::pauses::Pauses;
+use crate::plan::request::{PlanError, Request};
+
+/// Frames that a run may put on links, so that all of them together end within a minute or so.
+const FRAMES: u64 = 5_000_000;
+/// Links that a frame crosses, its acknowledgement included.
+const LINKS: u64 = 6;
+/// The shortest frame on the wire.
+const SHORTEST: u64 = 84;
+
+/// A proof: the plan of a link at a rate that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The gateways that run.
+    built: Built,
+    programs: [Arc<Program>; 2],
+    pauses: Pauses,
+    /// By how much the rate of the plan was divided.
+    pub divisor: u64,
+}
+
+/// What was seen of a run, beside what was planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The case.
+    pub case: Case,
+    /// Whether it came to its end; otherwise it says nothing.
+    pub ended: bool,
+    /// The most that a lossless priority from the long link held, and XOFF with headroom.
+    pub buffer: (Bytes, Bytes),
+    /// The most of its headroom that it used, and all of it.
+    pub headroom: (Bytes, Bytes),
+    /// Lossless frames that a switch dropped.
+    pub drops: u64,
+    /// The longest pause of the long link, and the most that is legitimate: that of the plan, and the time for which the
+    /// far side was paused itself.
+    pub pause_long: (Interval, Interval),
+    /// The longest pause of the data center, likewise.
+    pub pause_local: (Interval, Interval),
+    /// The longest pause that the far gateway received.
+    pub received: Interval,
+    /// Frames put on links.
+    pub transmissions: u64,
+}
+
+impl Run {
+    /// Whether the plan holds in this run.
+    pub fn holds(&self) -> bool {
+        self.ended
+            && self.drops == 0
+            && self.buffer.0 <= self.buffer.1
+            && self.pause_long.0 <= self.pause_long.1
+            && self.pause_local.0 <= self.pause_local.1
+    }
+}
+
+impl Proof {
+    /// Prepares the proof of a plan. Where its link holds too many frames for a minute, rate, drain and senders are
+    /// divided by a number; nearly all terms of the plan are in proportion to the rate.
+    ///
+    /// # Errors
+    /// [`PlanError`] if there is no plan for the lower rate.
+    pub fn new(built: &Built) -> Result<Self, PlanError> {
+        let divisor = frames(built).div_ceil(FRAMES).max(1);
+        let built = if divisor == 1 { built.clone() } else { Built::new(&divided(&built.request, divisor))? };
+        let pauses = Pauses::new(&built);
+        let programs = [0, 1].map(|end: usize| Arc::clone(&built.gateways[end].program));
+        Ok(Self { built, programs, pauses, divisor })
+    }
+
+    /// The same with half of the headroom on the long links, in groups and pools: the control, which must fail where
+    /// headroom is what keeps frames.
+    #[must_use]
+    pub fn with_half_of_the_headroom(mut self) -> Self {
+        for program in &mut self.programs {
+            let mut settings: Settings = program.settings().clone();
+            for group in &mut settings.ports[1].groups {
+                if let GroupSettings::Lossless(group) = group {
+                    let half = Bytes(group.headroom.0 / 2);
+                    settings.buffer.headroom -= half;
+                    group.headroom -= half;
+                }
+            }
+            *program = Arc::new(Program::new(settings).expect("less headroom needs no more of anything"));
+        }
+        self
+    }
+
+    /// The rate at which it runs.
+    pub fn rate(&self) -> BitRate {
+        self.built.request.rate
+    }
+
+    /// Runs one case, as long as `go_on` says so. It is asked every few ten thousand events.
+    ///
+    /// # Errors
+    /// [`PlanError`] if no network of such links can be built.
+    pub fn run(&self, case: Case, go_on: impl FnMut() -> bool) -> Result<Run, PlanError> {
+        let request = &self.built.request;
+        let times = Times::new(self.built.round_trip().total(), self.pauses.long.max(self.pauses.local));
+        let network = network(&self.built, self.programs.clone(), case)?;
+        let options = Options {
+            until: times.end,
+            limit: times.end,
+            taps: vec![NEAR, FAR],
+            stall: Interval::from_secs(3_600),
+            tolerate_loss: true,
+            ..Options::default()
+        };
+        let mut watch = Watch::new(request.rate, go_on);
+        let outcome = Simulation::new(network, options).run(flows(request, times).into_iter(), &mut watch);
+        Ok(match outcome {
+            Ok(outcome) => self.seen(case, &outcome, watch.longest(outcome.end)),
+            // A switch that holds more than its buffer breaks an invariant before anything is dropped.
+            Err(_) => Run { ended: false, ..self.seen(case, &nothing(), [Interval::ZERO; 3]) },
+        })
+    }
+
+    fn seen(&self, case: Case, outcome: &Outcome, [long, local, received]: [Interval; 3]) -> Run {
+        let priorities = self.built.request.priorities;
+        let far = outcome.switches.iter().find(|it| it.node == FAR).map(|it| &it.ports[1]);
+        let groups = || far.into_iter().flat_map(|port| priorities.iter().map(|it| &port.groups[it.index()]));
+        let (port, _) = self.built.long();
+        let planned = group(port);
+        let headroom = groups().map(|it| it.headroom_watermark.persistent()).max().unwrap_or_default();
+        let held = groups().map(|it| it.watermark.persistent() + it.headroom_watermark.persistent());
+        let dropped = outcome.switches.iter().flat_map(|it| &it.ports).map(|port| {
+            let of = |frames: &[switch::Volume]| frames.iter().map(|it| it.frames).sum::<u64>();
+            let each = priorities.iter().map(|it| it.index());
+            each.map(|it| of(&port.ingress.dropped[it]) + of(&port.queues[it].dropped)).sum::<u64>()
+        });
+        Run {
+            case,
+            ended: matches!(outcome.ending, Ending::Finished | Ending::Limit),
+            buffer: (held.max().unwrap_or_default(), fixed(planned.xoff) + planned.headroom),
+            headroom: (headroom, planned.headroom),
+            drops: dropped.sum(),
+            pause_long: (long, self.pauses.long + received),
+            pause_local: (local, self.pauses.local + received),
+            received,
+            transmissions: outcome.transmissions,
+        }
+    }
+}
+
+/// The frames of a run: what fills the buffers and the link, and what drains, in frames of the shortest kind.
+fn frames(built: &Built) -> u64 {
+    let (port, _) = built.long();
+    let pauses = Pauses::new(built);
+    let level = group(port);
+    let count = built.request.priorities.iter().count() as u64;
+    let round_trip = built.round_trip().total();
+    let full = (fixed(level.xoff) + level.headroom).0.saturating_mul(count);
+    let drains = built.request.slowest_drain().bytes_in(round_trip * 7 + pauses.local.max(pauses.long));
+    let all = full.saturating_add(2 * port.rate.bytes_in(round_trip)).saturating_add(drains);
+    (all / SHORTEST).saturating_mul(LINKS)
+}
+
+fn divided(request: &Request, divisor: u64) -> Request {
+    let part = |rate: BitRate| BitRate::new(rate.bits_per_second() / divisor).unwrap_or(rate);
+    let mut slower =
+        Request { rate: part(request.rate), drain: Some(part(request.slowest_drain())), ..request.clone() };
+    slower.senders.rate = part(request.senders.rate);
+    // A slot of the plan may be shorter than a frame at the lower rate.
+    slower.slot = None;
+    slower
+}
+
+/// The outcome of a run that broke an invariant: nothing is known.
+fn nothing() -> Outcome {
+    Outcome {
+        end: Nanos::ZERO,
+        ending: Ending::Interrupted,
+        transmissions: 0,
+        events: 0,
+        flows_started: 0,
+        flows_ended: 0,
+        switches: Vec::new(),
+        hosts: Vec::new(),
+        links: Vec::new(),
+        balance: simulation::Balance::default(),
+        checks: simulation::Checks::default(),
+    }
+}

@@ -1,0 +1,248 @@
+//! The link that a plan is for.
+
+use core::fmt;
+use core::str::FromStr;
+
+use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
+
+use crate::emulation::reach;
+use crate::keys::long_haul::LONGEST;
+use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
+use crate::link::Senders;
+use crate::lscc_sum::{StepBounds, rounded};
+use crate::problem::Problem;
+
+/// What keeps the long link lossless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// PFC with headroom and thresholds for the distance.
+    Pfc,
+    /// Bifrost.
+    Bifrost,
+    /// Bifrost with grants for each priority.
+    BifrostX,
+    /// Bifrost with grants for each far port.
+    PortGrants,
+    /// Credits.
+    Cbfc,
+    /// Relays of pauses.
+    Relay,
+}
+
+impl Scheme {
+    /// All of them, in the order of their comparison.
+    pub const ALL: [Self; 6] =
+        [Self::Pfc, Self::Bifrost, Self::BifrostX, Self::PortGrants, Self::Cbfc, Self::Relay];
+
+    /// Its word in a configuration.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pfc => "pfc",
+            Self::Bifrost => "bifrost",
+            Self::BifrostX => "bifrostx",
+            Self::PortGrants => "port-grants",
+            Self::Cbfc => "cbfc",
+            Self::Relay => "relay",
+        }
+    }
+
+    /// Whether it divides time into slots.
+    pub const fn has_slots(self) -> bool {
+        matches!(self, Self::Bifrost | Self::BifrostX | Self::PortGrants)
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = PlanError;
+
+    fn from_str(word: &str) -> Result<Self, PlanError> {
+        let known = Self::ALL.into_iter().find(|scheme| scheme.word() == word);
+        known.ok_or_else(|| PlanError::Scheme { word: word.into() })
+    }
+}
+
+/// The link, and what is wanted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Length of the fibre, one way.
+    pub distance: Distance,
+    /// Rate of the long link, and of the link to the data center.
+    pub rate: BitRate,
+    /// Longest packet in a frame, in bytes.
+    pub mtu: Bytes,
+    /// The lossless priorities, 1 to 5.
+    pub priorities: PrioritySet,
+    /// The scheme on the long link.
+    pub scheme: Scheme,
+    /// T of Bifrost; `None` for the default.
+    pub slot: Option<Interval>,
+    /// Whether LSCC runs above the scheme.
+    pub lscc: bool,
+    /// The senders: the rate of their links, and their DCQCN.
+    pub senders: Senders,
+    /// The slowest rate at which the far side takes frames of a lossless priority; `None` for a tenth of `rate`.
+    pub drain: Option<BitRate>,
+    /// Length of the fibre to the data center.
+    pub local_distance: Distance,
+    /// Delays of NICs, PHYs and worker turns, both ends together.
+    pub interface_delay: Interval,
+    /// How far ahead of the link the ports hand frames to the device.
+    pub tx_window: Interval,
+    /// The file with LSCC's key, as the configuration names it. The plan does not read it.
+    pub key_file: String,
+    /// Further neighbours with a PFC watchdog: a name, and a detection time.
+    pub watchdogs: Vec<(String, Interval)>,
+}
+
+impl Request {
+    /// A link of that length and rate, with the defaults of the command for all else.
+    pub fn new(distance: Distance, rate: BitRate) -> Self {
+        let port = PortDecl::default();
+        Self {
+            distance,
+            rate,
+            mtu: port.longest_frame() - MTU_OVERHEAD,
+            priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
+            scheme: Scheme::Bifrost,
+            slot: None,
+            lscc: false,
+            senders: Senders::default(),
+            drain: None,
+            local_distance: Distance(300),
+            interface_delay: port.interface_delay(),
+            tx_window: port.tx_window(),
+            key_file: "link.key".into(),
+            watchdogs: Vec::new(),
+        }
+    }
+
+    /// The length of fibre with that delay, one way.
+    pub fn distance_of(delay: Interval) -> Distance {
+        reach(delay)
+    }
+
+    /// The slowest rate at which the far side takes frames.
+    pub fn slowest_drain(&self) -> BitRate {
+        let tenth = BitRate::new(self.rate.bits_per_second() / 10);
+        self.drain.or(tenth).unwrap_or(self.rate)
+    }
+
+    /// Refuses what no link can be.
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        for distance in [self.distance, self.local_distance] {
+            if distance > FARTHEST {
+                return Err(PlanError::Far { distance, most: FARTHEST });
+            }
+        }
+        let known = |priority: &Priority| (1..=5).contains(&priority.number());
+        if let Some(priority) = self.priorities.iter().find(|priority| !known(priority)) {
+            return Err(PlanError::Priority { priority });
+        }
+        if self.priorities.is_empty() {
+            return Err(PlanError::NoPriority);
+        }
+        let (drain, rate) = (self.slowest_drain(), self.rate);
+        if drain > rate {
+            return Err(PlanError::Drain { drain, rate });
+        }
+        if self.senders.rate_timer == Interval::ZERO {
+            return Err(PlanError::Timer);
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// There is no such scheme.
+    #[error(
+        "\"{word}\" is no scheme for a long link; expected pfc, bifrost, bifrostx, port-grants, cbfc or relay"
+    )]
+    Scheme {
+        /// The given word.
+        word: String,
+    },
+    /// The link is longer than any on earth.
+    #[error("a distance of {distance} is out of range; expected up to {most}")]
+    Far {
+        /// The given distance.
+        distance: Distance,
+        /// The longest.
+        most: Distance,
+    },
+    /// The round trip is too long.
+    #[error(
+        "a round trip of {round_trip} is out of range; expected up to {LONGEST}: raise the rate, or shorten the frames"
+    )]
+    RoundTrip {
+        /// The round trip.
+        round_trip: Interval,
+    },
+    /// A lossless priority has another use.
+    #[error(
+        "priority {priority} cannot be lossless here; expected 1 to 5, as 0 has all other traffic, 6 CNPs, and 7 the network's own protocols"
+    )]
+    Priority {
+        /// The given priority.
+        priority: Priority,
+    },
+    /// Nothing is lossless.
+    #[error("no priority is lossless; expected one or more of 1 to 5")]
+    NoPriority,
+    /// The drain is faster than the link.
+    #[error("a drain of {drain} is faster than the link; expected up to {rate}")]
+    Drain {
+        /// The given drain.
+        drain: BitRate,
+        /// The rate of the link.
+        rate: BitRate,
+    },
+    /// A timer of zero.
+    #[error("a rate timer of 0ns is out of range; expected at least 1ns")]
+    Timer,
+    /// A slot that does not suit the link.
+    #[error(
+        "a slot of {slot} is out of range; expected {least}, a frame on the link, to {most}, half of a round trip and two thirds of the longest pause at most"
+    )]
+    Slot {
+        /// The given slot.
+        slot: Interval,
+        /// The shortest.
+        least: Interval,
+        /// The longest.
+        most: Interval,
+    },
+    /// Equation (12) leaves no room.
+    #[error(
+        "LSCC has no step: by equation (12) dR is above {} and below {} for {}; possible with an additive increase of {least} or more, or without LSCC",
+        rounded(bounds.above), rounded(bounds.below), bounds.assumed()
+    )]
+    NoStep {
+        /// The bounds.
+        bounds: StepBounds,
+        /// The least additive increase that leaves room.
+        least: BitRate,
+    },
+    /// The configuration is refused, or would run with warnings. Each problem says what would be possible.
+    #[error("{}", lines(problems))]
+    Refused {
+        /// The problems.
+        problems: Vec<Problem>,
+    },
+}
+
+/// The problems without places, which are in a text that nobody has seen.
+fn lines(problems: &[Problem]) -> String {
+    // Both ports have the same keys.
+    let mut lines: Vec<_> =
+        problems.iter().map(|problem| format!("{}: {}", problem.key, problem.kind)).collect();
+    lines.dedup();
+    lines.join("\n")
+}

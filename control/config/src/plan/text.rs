@@ -1,0 +1,147 @@
+//! The configuration of a gateway as text.
+
+use core::fmt::Write;
+
+use units::{Distance, Interval, Priority};
+
+use super::levels::{Levels, PortLevels};
+use super::request::{Request, Scheme};
+use crate::scenario::EcnDecl;
+
+/// The port to the data center.
+pub(super) const LOCAL: &str = "dc0";
+/// The port on the long link.
+pub(super) const LONG: &str = "lh0";
+/// The gateways, and the address of each for LSCC.
+pub(super) const ENDS: [(&str, &str); 2] = [("gw-east", "10.255.0.1"), ("gw-west", "10.255.0.2")];
+/// The code point of CNPs and of the network's own messages.
+const NETWORK: u8 = 48;
+
+/// How a text differs from the one for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wish<'a> {
+    /// The levels; before they are known, a pool that is large enough for anything.
+    pub levels: Option<&'a Levels>,
+    /// The slot.
+    pub slot: Option<Interval>,
+    /// Whether the ports have devices, so that memory and cores are computed.
+    pub devices: bool,
+    /// LSCC's key in place of the file that has it.
+    pub key: Option<&'a str>,
+}
+
+/// The code point of frames of a lossless priority: 26 for 3, as most RoCE networks have it, and 8 more for each.
+pub(super) fn code_point(priority: Priority) -> u8 {
+    8 * priority.number() + 2
+}
+
+/// The text of gateway 0 or 1. Writing to a string cannot fail, so no result is looked at.
+pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
+    let mut out = String::new();
+    let Request { distance, rate, scheme, .. } = request;
+    let above = if request.lscc { " and LSCC" } else { "" };
+    let _ = write!(
+        out,
+        "# A gateway with {rate} to the data center and {rate} over {distance}, with {scheme}{above} on the long link.\n\
+         # longspan plan has written it, and shows the formula of each value.\n\n\
+         [gateway]\nname = \"{}\"\n\n[buffer]\n",
+        ENDS[end].0
+    );
+    let _ = match wish.levels {
+        Some(levels) => {
+            writeln!(out, "shared = \"{}\"\negress_lossy = \"{}\"", levels.shared, levels.lossy)
+        }
+        None => writeln!(out, "shared = \"1024GiB\""),
+    };
+    let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
+    if wish.devices {
+        // Both ports of a relay must be on one core.
+        let cores = if *scheme == Scheme::Relay { "[2]" } else { "[2, 3]" };
+        let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
+    }
+    local(&mut out, request, wish);
+    long(&mut out, request, end, wish);
+    out
+}
+
+fn local(out: &mut String, request: &Request, wish: &Wish<'_>) {
+    port(out, request, (LOCAL, request.local_distance));
+    if request.scheme == Scheme::Relay {
+        let _ = writeln!(out, "flow_control = \"relay\"");
+    }
+    common(out, request, wish.levels.map(|levels| &levels.ports[0]));
+    if wish.devices {
+        device(out, 0, 2);
+    }
+}
+
+fn long(out: &mut String, request: &Request, end: usize, wish: &Wish<'_>) {
+    port(out, request, (LONG, request.distance));
+    let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
+    common(out, request, wish.levels.map(|levels| &levels.ports[1]));
+    if let Some(slot) = wish.slot.filter(|_| request.scheme.has_slots()) {
+        let _ = write!(out, "\n[port.bifrost]\nslot = \"{slot}\"\n");
+    }
+    if request.lscc {
+        lscc(out, request, end, wish.key);
+    }
+    if wish.devices {
+        device(out, 1, if request.scheme == Scheme::Relay { 2 } else { 3 });
+    }
+}
+
+/// The head of a port.
+fn port(out: &mut String, request: &Request, (name, distance): (&str, Distance)) {
+    let Request { rate, mtu, interface_delay, tx_window, .. } = request;
+    let _ = write!(
+        out,
+        "\n[[port]]\nname = \"{name}\"\nrate = \"{rate}\"\nmtu = {}\ndistance = \"{distance}\"\n\
+         interface_delay = \"{interface_delay}\"\ntx_window = \"{tx_window}\"\n",
+        mtu.0
+    );
+}
+
+/// Classes, groups and queues of a port.
+fn common(out: &mut String, request: &Request, levels: Option<&PortLevels>) {
+    let codes = request.priorities.iter().map(|it| format!("\"{}\" = {it}", code_point(it)));
+    let codes: Vec<_> = codes.chain([format!("\"{NETWORK}\" = 6")]).collect();
+    let list: Vec<_> = request.priorities.iter().map(|it| it.to_string()).collect();
+    let list = list.join(", ");
+    let _ = write!(
+        out,
+        "\n[port.classify]\ntrust = \"dscp\"\ndefault = 0\ndscp = {{ {} }}\n\
+         \n[[port.lossless]]\npriorities = [{list}]\n",
+        codes.join(", ")
+    );
+    if let Some((xoff, xon)) = levels.and_then(|levels| levels.thresholds) {
+        let _ = write!(out, "xoff = \"{xoff}\"\nxon = \"{xon}\"\nheadroom = \"auto\"\n");
+    }
+    let _ = write!(out, "\n[[port.queue]]\npriorities = [{list}]\nweight = 50\n");
+    if let Some((kmin, kmax)) = levels.and_then(|levels| levels.marks) {
+        let _ = writeln!(
+            out,
+            "ecn = {{ kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {}, mark_at = \"dequeue\" }}",
+            EcnDecl::default().pmax().0
+        );
+    }
+}
+
+fn lscc(out: &mut String, request: &Request, end: usize, key: Option<&str>) {
+    let (local, peer) = (ENDS[end].1, ENDS[1 - end].1);
+    let key = match key {
+        Some(key) => format!("key = \"{key}\""),
+        // As a TOML string, whatever the name holds.
+        None => format!("key_file = {}", crate::value::quoted(&request.key_file)),
+    };
+    let senders = request.senders;
+    let _ = write!(
+        out,
+        "\n[port.lscc]\nlocal = \"{local}\"\npeer = \"{peer}\"\n{key}\n\
+         senders = {{ rate = \"{}\", additive_increase = \"{}\", rate_timer = \"{}\" }}\n",
+        senders.rate, senders.additive_increase, senders.rate_timer
+    );
+}
+
+fn device(out: &mut String, number: u8, core: u8) {
+    let _ = write!(out, "\n[port.device]\npci = \"0000:00:00.{number}\"\ncore = {core}\n");
+}

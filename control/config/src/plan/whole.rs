@@ -1,0 +1,45 @@
+//! A plan as a whole.
+
+use super::built::Built;
+use super::compare::{Row, compare};
+use super::hosts::Hosts;
+use super::parts;
+use super::pauses::Pauses;
+use super::request::{PlanError, Request, Scheme};
+use super::step::Part;
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The gateways.
+    pub built: Built,
+    /// The formulas: link, headroom, thresholds, LSCC, memory.
+    pub parts: Vec<Part>,
+    /// The longest pauses.
+    pub pauses: Pauses,
+    /// The schemes on this link.
+    pub schemes: Vec<(Scheme, Result<Row, PlanError>)>,
+    /// What hosts need.
+    pub hosts: Hosts,
+}
+
+impl Plan {
+    /// Plans the link of `request`.
+    ///
+    /// # Errors
+    /// [`PlanError`] if no gateway for it would run without warnings.
+    pub fn new(request: &Request) -> Result<Self, PlanError> {
+        let built = Built::new(request)?;
+        let pauses = Pauses::new(&built);
+        let hosts = Hosts::new(&built, &pauses);
+        let parts = [
+            Some(parts::link(&built)),
+            parts::headroom(&built),
+            Some(parts::thresholds(&built)),
+            parts::lscc(&built),
+            Some(parts::memory(&built)),
+        ];
+        let parts = parts.into_iter().flatten().collect();
+        Ok(Self { parts, pauses, schemes: compare(request), hosts, built })
+    }
+}

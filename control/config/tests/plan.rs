@@ -1,0 +1,180 @@
+//! Plans of long links: what they emit is valid, and holds what it promises.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use config::plan::{Case, Plan, PlanError, Proof, Quantity, Request, Run, Scheme, Verdict};
+use config::{Severity, parse};
+use proptest::prelude::*;
+use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
+
+fn request(kilometres: u64, gigabits: u64, scheme: Scheme) -> Request {
+    Request { scheme, ..Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits)) }
+}
+
+fn prioritised(count: u8) -> PrioritySet {
+    (1..=count).map(|it| Priority::new(it).unwrap()).collect()
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    let rate = prop::sample::select(vec![1_u64, 10, 25, 40, 100, 200, 400, 800]);
+    let mtu = prop::sample::select(vec![1_500_u64, 4_200, 9_000, 9_100]);
+    let scheme = prop::sample::select(Scheme::ALL.to_vec());
+    let metres = prop_oneof![0_u64..2_000, 0_u64..200_000, 0_u64..=20_000_000];
+    (metres, rate, mtu, 1_u8..=3, scheme, any::<bool>()).prop_map(
+        |(metres, rate, mtu, count, scheme, lscc)| Request {
+            mtu: Bytes(mtu),
+            priorities: prioritised(count),
+            scheme,
+            lscc,
+            ..Request::new(Distance(metres), BitRate::gigabits(rate))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_link_has_a_plan_without_warnings_or_the_reason_why_lscc_has_none(request in any_request()) {
+        let plain = Request { lscc: false, ..request.clone() };
+        let plan = Plan::new(&plain);
+        prop_assert!(plan.is_ok(), "{:?}", plan.err().map(|error| error.to_string()));
+        for (name, text) in &plan.unwrap().built.texts {
+            let gateway = parse(text, name);
+            prop_assert!(gateway.is_ok(), "{:?}", gateway.err().map(|error| error.to_string()));
+            prop_assert_eq!(gateway.unwrap().warnings, []);
+        }
+        let text = match Plan::new(&request) {
+            Ok(plan) => plan.built.texts[0].1.clone(),
+            // Equation (12) and sequence numbers have no solution on every link.
+            Err(error @ (PlanError::NoStep { .. } | PlanError::Refused { .. })) if request.lscc => {
+                let said = error.to_string();
+                prop_assert!(said.contains("equation (12)") || said.contains("packets in flight"), "{}", said);
+                return Ok(());
+            }
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        };
+        // The key file is not there, so a key takes its place.
+        let text = text.replace("key_file = \"link.key\"", "key = \"ffeeddccbbaa99887766554433221100\"");
+        let gateway = parse(&text, "gateway.toml");
+        prop_assert!(gateway.is_ok(), "{:?}", gateway.err().map(|error| error.to_string()));
+        prop_assert_eq!(gateway.unwrap().warnings, []);
+    }
+}
+
+#[test]
+fn a_plan_shows_the_numbers_of_the_examples() {
+    let step = |request: &Request, part: &str, name: &str| {
+        let plan = Plan::new(request).unwrap();
+        let part = plan.parts.iter().find(|it| it.title.starts_with(part)).unwrap().clone();
+        part.steps.into_iter().find(|it| it.name == name).unwrap().result
+    };
+    let pfc = request(80, 100, Scheme::Pfc);
+    // As config/gateways/longhaul-80km.toml adds it up.
+    assert_eq!(step(&pfc, "Headroom", "headroom"), Quantity::Bytes(11_453_587));
+    // As longhaul-bifrost-80km.toml does.
+    let bifrost = request(80, 100, Scheme::Bifrost);
+    assert_eq!(step(&bifrost, "The long link", "RTT"), Quantity::Time(Interval(814_564)));
+    assert_eq!(step(&bifrost, "Buffer of lh0", "H"), Quantity::Bytes(10_641_192));
+    assert_eq!(step(&bifrost, "Buffer of lh0", "XOFF"), Quantity::Bytes(12_306_480));
+    // As longhaul-lscc-80km.toml does.
+    let lscc = Request { lscc: true, ..bifrost };
+    assert_eq!(step(&lscc, "LSCC", "N"), Quantity::Count(5));
+    assert_eq!(step(&lscc, "LSCC", "Qref"), Quantity::Bytes(1_268_205));
+    assert_eq!(step(&lscc, "LSCC", "dR"), Quantity::Rate(500_000_000));
+    assert_eq!(step(&lscc, "Buffer of lh0", "H"), Quantity::Bytes(11_909_397));
+}
+
+#[test]
+fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
+    let base = request(80, 100, Scheme::Bifrost);
+    let refused = |request: Request| Plan::new(&request).unwrap_err().to_string();
+    let slot = refused(Request { slot: Some(Interval::from_millis(1)), ..base.clone() });
+    assert_eq!(
+        slot,
+        "a slot of 1ms is out of range; expected 1us, a frame on the link, to 223.692us, half of a round trip and two thirds of the longest pause at most"
+    );
+    let far = refused(Request { distance: Distance(90_000_000), ..base.clone() });
+    assert_eq!(far, "a distance of 90000km is out of range; expected up to 40000km");
+    let drain = refused(Request { drain: Some(BitRate::gigabits(200)), ..base.clone() });
+    assert_eq!(drain, "a drain of 200G is faster than the link; expected up to 100G");
+    let priorities = PrioritySet::EMPTY.with(Priority::new(6).unwrap());
+    assert!(refused(Request { priorities, ..base.clone() }).contains("expected 1 to 5"));
+    assert!(refused(Request { mtu: Bytes(20), ..base.clone() }).contains("expected 46 bytes to 9198 bytes"));
+    // The least additive increase that the error names is enough.
+    let mut slow = Request { lscc: true, ..base };
+    slow.senders.additive_increase = BitRate::megabits(1);
+    let Err(PlanError::NoStep { least, .. }) = Plan::new(&slow) else { panic!("a step was found") };
+    slow.senders.additive_increase = least;
+    assert!(Plan::new(&slow).is_ok());
+}
+
+#[test]
+fn a_watchdog_trips_where_the_longest_pause_lasts_and_the_drain_that_is_named_is_enough() {
+    let far = request(5_000, 100, Scheme::Pfc);
+    let plan = Plan::new(&far).unwrap();
+    let sonic = plan.pauses.neighbours.iter().find(|it| it.name == "SONiC").unwrap().clone();
+    let Verdict::Trips { drain: Some(drain) } = sonic.verdict else { panic!("{sonic:?}") };
+    let verdict = |drain: u64| {
+        let plan = Plan::new(&Request { drain: BitRate::new(drain), ..far.clone() }).unwrap();
+        plan.pauses.neighbours.iter().find(|it| it.name == "SONiC").unwrap().verdict
+    };
+    assert_eq!(verdict(drain.bits_per_second()), Verdict::Calm);
+    assert_ne!(verdict(drain.bits_per_second() - 1_000_000), Verdict::Calm, "and no less is");
+    // A stated time takes the place of the default.
+    let stated = Request { watchdogs: vec![("sonic".into(), Interval::from_secs(5))], ..far };
+    let plan = Plan::new(&stated).unwrap();
+    let named = |name: &str| plan.pauses.neighbours.iter().filter(|it| it.name == name).count();
+    assert_eq!((named("SONiC"), named("sonic")), (0, 1));
+}
+
+#[test]
+fn a_name_of_a_key_file_stays_a_string() {
+    let key_file = "a\"\nkey = \"none".to_owned();
+    let request = Request { lscc: true, key_file, ..request(80, 100, Scheme::Bifrost) };
+    let text = Plan::new(&request).unwrap().built.texts[0].1.clone();
+    let error = parse(&text, "gateway.toml").unwrap_err();
+    let config::ConfigError::Invalid { problems } = error else { panic!("{error}") };
+    let errors: Vec<_> = problems.iter().filter(|it| it.severity == Severity::Error).collect();
+    assert!(errors.len() == 1 && errors[0].key == "port.lscc.key_file", "{errors:?}");
+}
+
+fn proof(request: &Request) -> Proof {
+    Proof::new(&Plan::new(request).unwrap().built).unwrap()
+}
+
+fn run(proof: &Proof, case: Case) -> Run {
+    let run = proof.run(case, || true).unwrap();
+    println!("{} / {run:?}", proof.rate());
+    run
+}
+
+#[test]
+fn the_headroom_suffices_in_the_worst_case_and_half_of_it_does_not() {
+    let request = request(20, 10, Scheme::Pfc);
+    let proof = proof(&request);
+    for case in Case::ALL {
+        let run = run(&proof, case);
+        assert!(run.holds(), "{run:?}");
+        assert!(run.headroom.0.0 * 10 > run.headroom.1.0 * 7, "the case is bad enough: {run:?}");
+    }
+    let half = proof.with_half_of_the_headroom();
+    let run = run(&half, Case::Long);
+    assert!(run.drops > 0 && !run.holds(), "{run:?}");
+}
+
+#[test]
+fn every_scheme_holds_its_plan_in_the_worst_case() {
+    for scheme in Scheme::ALL {
+        let proof = proof(&request(20, 10, scheme));
+        let run = run(&proof, Case::Mixed);
+        assert!(run.holds(), "{scheme}: {run:?}");
+    }
+}
+
+#[test]
+fn a_link_with_too_many_frames_is_proved_at_a_lower_rate() {
+    let proof = proof(&request(1_000, 400, Scheme::Bifrost));
+    assert!(proof.divisor > 1 && proof.rate() < BitRate::gigabits(400));
+    assert!(!proof.run(Case::Short, || false).unwrap().holds(), "a run that was stopped says nothing");
+}

@@ -1,0 +1,81 @@
+//! A plan as JSON. Times are in nanoseconds, rates in bits per second.
+
+use config::plan::{Neighbour, Part, Plan, Step, Verdict};
+use serde_json::{Value, json};
+use units::BitRate;
+
+/// The plan, and its proof if there is one.
+pub fn plan(plan: &Plan, proof: Option<Value>) -> Value {
+    let request = &plan.built.request;
+    let memory = plan.built.with_devices.memory().map(|sum| sum.total().0);
+    let rows = plan.schemes.iter().map(|(scheme, row)| match row {
+        Ok(row) => json!({
+            "scheme": scheme.word(),
+            "buffer_bytes": row.buffer.0,
+            "control_rate": row.control,
+            "reaction_ns": row.reaction.0,
+            "needs": row.needs,
+        }),
+        Err(error) => json!({ "scheme": scheme.word(), "refused": error.to_string() }),
+    });
+    let windows = plan.hosts.windows.iter().map(|window| {
+        json!({
+            "message_bytes": window.bytes,
+            "depth": window.depth,
+            "reading_pairs": window.reading_pairs,
+        })
+    });
+    json!({
+        "distance_m": request.distance.0,
+        "rate": request.rate.bits_per_second(),
+        "mtu_bytes": request.mtu.0,
+        "priorities": request.priorities.iter().map(|it| it.number()).collect::<Value>(),
+        "scheme": request.scheme.word(),
+        "lscc": request.lscc,
+        "parts": plan.parts.iter().map(part).collect::<Value>(),
+        "pauses": part(&plan.pauses.part),
+        "pause_long_ns": plan.pauses.long.0,
+        "pause_local_ns": plan.pauses.local.0,
+        "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
+        "schemes": rows.collect::<Value>(),
+        "hosts": {
+            "rate": plan.hosts.rate.bits_per_second(),
+            "steps": part(&plan.hosts.part),
+            "windows": windows.collect::<Value>(),
+            "one_pair_suffices": plan.hosts.fits_sequence,
+        },
+        "memory_bytes": memory,
+        "proof": proof,
+        "gateways": plan.built.texts.iter().map(|(name, text)| json!({ "name": name, "toml": text })).collect::<Value>(),
+    })
+}
+
+fn part(part: &Part) -> Value {
+    json!({ "title": part.title, "steps": part.steps.iter().map(step).collect::<Value>() })
+}
+
+fn step(step: &Step) -> Value {
+    json!({
+        "name": step.name,
+        "formula": step.formula,
+        "numbers": step.numbers,
+        "result": step.result.number(),
+        "unit": step.result.unit(),
+        "source": step.source,
+    })
+}
+
+fn neighbour(it: &Neighbour) -> Value {
+    let (trips, drain) = match it.verdict {
+        Verdict::Calm => (false, None),
+        Verdict::Trips { drain } => (true, drain.map(BitRate::bits_per_second)),
+    };
+    json!({
+        "name": it.name,
+        "detection_ns": it.detection.0,
+        "source": it.source,
+        "at": if it.port.0 == 0 { "dc0" } else { "lh0" },
+        "can_trip": trips,
+        "drain_that_does_not": drain,
+    })
+}

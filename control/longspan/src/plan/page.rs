@@ -1,0 +1,221 @@
+//! A plan as a page of 100 columns.
+
+use config::cores::FRAMES_PER_SECOND;
+use config::plan::{Hosts, Neighbour, Part, Pauses, Plan, Quantity, Step, Verdict};
+use core::fmt::Write;
+
+/// The columns of a page.
+const WIDTH: usize = 100;
+/// The column at which the name of a result ends.
+const NAME: usize = 14;
+
+/// The page. Writing to a string cannot fail, so no result is looked at.
+pub fn page(plan: &Plan) -> String {
+    let mut out = String::new();
+    let request = &plan.built.request;
+    let above = if request.lscc { " and LSCC" } else { "" };
+    let _ = writeln!(
+        out,
+        "Plan: {} at {}, MTU {}, {}{above}\n",
+        request.distance, request.rate, request.mtu.0, request.scheme
+    );
+    for part in &plan.parts {
+        write_part(&mut out, part);
+    }
+    write_pauses(&mut out, &plan.pauses);
+    write_schemes(&mut out, plan);
+    write_hosts(&mut out, &plan.hosts);
+    write_cores(&mut out, plan);
+    out
+}
+
+fn write_part(out: &mut String, part: &Part) {
+    let _ = writeln!(out, "{}", part.title);
+    for step in &part.steps {
+        write_step(out, step);
+    }
+    out.push('\n');
+}
+
+/// `name = formula`, then `= numbers`, then `= result` with the source at the right. In one line where that fits.
+fn write_step(out: &mut String, step: &Step) {
+    let Step { name, formula, numbers, result, source } = step;
+    let parts: Vec<&str> =
+        [formula.as_str(), numbers.as_str()].into_iter().filter(|it| !it.is_empty()).collect();
+    let whole = format!("{name:>NAME$} = {} = {result}", parts.join(" = "));
+    let source = format!("[{source}]");
+    if whole.len() + 2 + source.len() <= WIDTH {
+        let room = WIDTH - whole.len();
+        let _ = writeln!(out, "{whole}{source:>room$}");
+        return;
+    }
+    let mut lines = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let head = if index == 0 { *name } else { "" };
+        lines.extend(wrapped(head, part));
+    }
+    let end = format!("{:>NAME$} = {result}", "");
+    let room = WIDTH.saturating_sub(end.len());
+    lines.push(format!("{end}{source:>room$}"));
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+/// A term behind an equals sign, broken before a plus where it is too long.
+fn wrapped(head: &str, text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = format!("{head:>NAME$} = ");
+    for (index, word) in text.split(" + ").enumerate() {
+        let word = if index == 0 { word.to_owned() } else { format!(" + {word}") };
+        if line.len() + word.len() > WIDTH {
+            lines.push(core::mem::replace(&mut line, format!("{:>NAME$}  ", "")));
+        }
+        line += &word;
+    }
+    lines.push(line);
+    lines
+}
+
+fn write_pauses(out: &mut String, pauses: &Pauses) {
+    write_part(out, &pauses.part);
+    out.truncate(out.trim_end().len());
+    out.push_str(
+        "\n\nPFC watchdogs of neighbours: a storm is a queue that is paused for the detection time\n",
+    );
+    for Neighbour { name, detection, source, port, verdict } in &pauses.neighbours {
+        let (pause, port) =
+            if port.0 == 0 { (pauses.local, "pause_local") } else { (pauses.long, "pause_long") };
+        let (word, else_calm) = match verdict {
+            Verdict::Calm => ("calm", None),
+            Verdict::Trips { drain: None } => ("CAN TRIP", Some(String::new())),
+            Verdict::Trips { drain: Some(drain) } => {
+                ("CAN TRIP", Some(format!(", or with a drain of {drain} or more")))
+            }
+        };
+        let line =
+            format!("  {name:<18} {:<8} {port:<11} {:<12} {word}", detection.to_string(), pause.to_string());
+        let source = format!("[{source}]");
+        let _ = match WIDTH.checked_sub(line.len()).filter(|room| source.len() + 2 <= *room) {
+            Some(room) => writeln!(out, "{line}{source:>room$}"),
+            None => writeln!(out, "{line}\n{source:>WIDTH$}"),
+        };
+        if let Some(drain) = else_calm {
+            let _ = writeln!(out, "      calm with a detection time above {pause}{drain}");
+        }
+    }
+    out.push('\n');
+}
+
+fn write_schemes(out: &mut String, plan: &Plan) {
+    out.push_str("The schemes on this link, without LSCC\n");
+    let _ = writeln!(
+        out,
+        "  {:<12} {:>18}  {:>9}  {:>11}  needs of the other end",
+        "scheme", "buffer of lh0", "control", "reaction"
+    );
+    for (scheme, row) in &plan.schemes {
+        let _ = match row {
+            Ok(row) => writeln!(
+                out,
+                "  {:<12} {:>18}  {:>9}  {:>11}  {}",
+                scheme.word(),
+                Quantity::Bytes(row.buffer.0).to_string(),
+                Quantity::Rate(row.control).to_string(),
+                row.reaction.to_string(),
+                row.needs
+            ),
+            Err(error) => writeln!(out, "  {:<12} cannot run here: {error}", scheme.word()),
+        };
+    }
+    out.push_str(
+        "  buffer: XOFF and headroom of all lossless priorities; control: its own frames on the link;\n  \
+         reaction: from an empty buffer and a stopped drain until the sender stops\n\n",
+    );
+}
+
+fn write_hosts(out: &mut String, hosts: &Hosts) {
+    write_part(out, &hosts.part);
+    out.truncate(out.trim_end().len());
+    let _ = writeln!(
+        out,
+        "\n\n  {:<12} {:>22}  {:>28}",
+        "messages of", "sends or writes to post", "queue pairs to read (16 each)"
+    );
+    for window in &hosts.windows {
+        let _ = writeln!(
+            out,
+            "  {:<12} {:>22}  {:>28}",
+            window.message,
+            Quantity::Count(window.depth).to_string(),
+            Quantity::Count(window.reading_pairs).to_string()
+        );
+    }
+    if !hosts.fits_sequence {
+        out.push_str("  One queue pair cannot have that many packets in flight: use several.\n");
+    }
+    out.push('\n');
+}
+
+/// The load of each core: what the link asks of the machine.
+fn write_cores(out: &mut String, plan: &Plan) {
+    let _ =
+        writeln!(out, "Cores, each for {} frames a second, keep up with", Quantity::Count(FRAMES_PER_SECOND));
+    for load in plan.built.with_devices.cores() {
+        let least = Quantity::Count(load.least_mean().0);
+        let verdict = if load.keeps_up() { "" } else { "; RDMA sends SHORTER ones" };
+        let ports = load.ports.join(", ");
+        let _ = writeln!(
+            out,
+            "  {ports} at {}: frames of {least} bytes and more on the wire{verdict}",
+            load.rate
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::plan::{Request, Scheme};
+    use core::fmt::Display;
+    use units::{BitRate, Distance, Interval};
+
+    /// The page of `docs/plan.md`, between its markers. To write it anew after a deliberate change, run with `BLESS=1`.
+    const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.md");
+
+    fn pages() -> impl Iterator<Item = (Scheme, String)> {
+        Scheme::ALL.into_iter().map(|scheme| {
+            let mut request = Request::new(Distance(20_000_000), BitRate::gigabits(400));
+            request.scheme = scheme;
+            request.watchdogs.push(("a neighbour in the hall".into(), Interval(400_000_001)));
+            (scheme, page(&Plan::new(&request).unwrap()))
+        })
+    }
+
+    #[test]
+    fn no_line_of_a_page_is_longer_than_a_hundred_columns() {
+        let long = |shown: &dyn Display, text: &str| {
+            let line = text.lines().find(|line| line.chars().count() > WIDTH);
+            assert_eq!(line, None, "{shown}");
+        };
+        pages().for_each(|(scheme, text)| long(&scheme, &text));
+        let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
+        request.lscc = true;
+        long(&"lscc", &page(&Plan::new(&request).unwrap()));
+    }
+
+    #[test]
+    fn the_example_in_the_docs_is_what_the_command_prints() {
+        const BEGIN: &str = "<!-- example -->\n```text\n";
+        const END: &str = "```\n<!-- end of example -->";
+        let docs = std::fs::read_to_string(DOCS).unwrap();
+        let (before, rest) = docs.split_once(BEGIN).unwrap();
+        let (_, after) = rest.split_once(END).unwrap();
+        let request = Request::new(Distance(80_000), BitRate::gigabits(100));
+        let anew = format!("{before}{BEGIN}{}{END}{after}", page(&Plan::new(&request).unwrap()));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(DOCS, &anew).unwrap();
+        }
+        assert!(std::fs::read_to_string(DOCS).unwrap() == anew, "docs/plan.md is old: run with BLESS=1");
+    }
+}
