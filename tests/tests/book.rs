@@ -34,7 +34,8 @@ fn targets(text: &str) -> Vec<String> {
 /// The anchor that GitHub and mdBook give to a heading.
 fn anchor(heading: &str) -> String {
     // A link is shown as its text.
-    let shown: String = heading.split("](").map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect();
+    let shown: String =
+        heading.split("](").map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect();
     let shown = if heading.contains("](") { shown } else { heading.to_owned() };
     let kept = shown.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
@@ -69,7 +70,8 @@ fn the_list_of_the_book_has_every_page_of_docs_once() {
     assert_eq!(once.len(), listed.len(), "docs/SUMMARY.md lists a page twice");
     let name = |path: &Path| path.strip_prefix(&docs).ok().map(|name| name.display().to_string());
     let written = pages().iter().filter_map(|page| name(page)).collect::<BTreeSet<_>>();
-    let missing: Vec<_> = written.iter().filter(|page| *page != "SUMMARY.md" && !once.contains(*page)).collect();
+    let missing: Vec<_> =
+        written.iter().filter(|page| *page != "SUMMARY.md" && !once.contains(*page)).collect();
     assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
 }
 
@@ -77,7 +79,10 @@ fn the_list_of_the_book_has_every_page_of_docs_once() {
 fn every_line_of_the_list_says_what_its_page_is_for() {
     let list = read(&root().join("docs/SUMMARY.md"));
     for line in list.lines().filter(|line| line.starts_with("- ")) {
-        assert!(line.split_once("): ").is_some_and(|(_, reason)| reason.contains(' ')), "docs/SUMMARY.md: {line}");
+        assert!(
+            line.split_once("): ").is_some_and(|(_, reason)| reason.contains(' ')),
+            "docs/SUMMARY.md: {line}"
+        );
     }
 }
 
@@ -91,7 +96,8 @@ fn every_link_leads_to_a_file_and_a_heading_of_it() {
             let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
             let file = if file.is_empty() { page.clone() } else { directory.join(file) };
             let is_page = file.extension().is_some_and(|extension| extension == "md");
-            if !file.exists() || (!heading.is_empty() && is_page && !anchors(&read(&file)).contains(heading)) {
+            if !file.exists() || (!heading.is_empty() && is_page && !anchors(&read(&file)).contains(heading))
+            {
                 broken.push(format!("{}: {target}", shown(&page)));
             }
         }
@@ -101,9 +107,11 @@ fn every_link_leads_to_a_file_and_a_heading_of_it() {
 
 #[test]
 fn anchors_and_links_are_those_that_readers_of_markdown_see() {
-    let page = "# `[port.lscc]`, and *more*\n## A [link](b.md#c) here\n## Twice\n## Twice\n```\n# code\n```\n";
+    let page =
+        "# `[port.lscc]`, and *more*\n## A [link](b.md#c) here\n## Twice\n## Twice\n```\n# code\n```\n";
     let expected = ["portlscc-and-more", "a-link-here", "twice", "twice-1"].map(str::to_owned);
     assert_eq!(anchors(page), BTreeSet::from(expected));
-    let text = "see [a](a.md#b), `[no](no.md)`\n[two\nlines](b.md) and [far](https://a.example)\n    [code](c.md)\n";
+    let text =
+        "see [a](a.md#b), `[no](no.md)`\n[two\nlines](b.md) and [far](https://a.example)\n    [code](c.md)\n";
     assert_eq!(targets(text), ["a.md#b", "b.md"]);
 }

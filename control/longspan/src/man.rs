@@ -32,7 +32,8 @@ fn write(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), 
 fn pages() -> Vec<(String, Vec<u8>)> {
     let mut longspan = Cli::command().disable_help_subcommand(true);
     longspan.build();
-    let commands: Vec<_> = longspan.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    let commands: Vec<_> =
+        longspan.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     [longspan].into_iter().chain(commands).map(page).collect()
 }
 
@@ -108,6 +109,10 @@ mod tests {
         let help = "Examples:\n  First:\n    one \\\n        two\n\nExit status: 0 success, 1 failure\nwhile running.";
         let expected = ".SH EXAMPLES\n.nf\n  First:\n    one \\\\\n        two\n\n.fi\n\
                         .SH \"EXIT STATUS\"\n0 success, 1 failure\nwhile running.\n";
-        assert!(below_the_options(help).to_roff().ends_with(expected), "{}", below_the_options(help).to_roff());
+        assert!(
+            below_the_options(help).to_roff().ends_with(expected),
+            "{}",
+            below_the_options(help).to_roff()
+        );
     }
 }
