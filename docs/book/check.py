@@ -26,8 +26,9 @@ class Page(HTMLParser):
 
 
 def breakable(cell):
-    """A cell of a table in which long names may break behind an underscore."""
-    return re.sub(r"<code>[^<]{25,}</code>", lambda name: name[0].replace("_", "_<wbr>"), cell[0])
+    """A cell of a table in which long names may break behind an underscore, and percentages may not."""
+    names = re.sub(r"<code>[^<]{25,}</code>", lambda name: name[0].replace("_", "_<wbr>"), cell[0])
+    return re.sub(r"(?<=\d) (?=%)", "&nbsp;", names)
 
 
 def broken_links(path, page, pages):
@@ -49,7 +50,9 @@ def main():
         path.write_text(text, encoding="utf-8")
         if path.name not in NOT_PAGES:
             pages[path] = Page(text)
-    broken = [f"{path.relative_to(root)}: {link}" for path, page in pages.items() for link in broken_links(path, page, pages)]
+    broken = []
+    for path, page in pages.items():
+        broken += [f"{path.relative_to(root)}: {link}" for link in broken_links(path, page, pages)]
     print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(broken)} broken")
     sys.exit("\n".join(broken) or 0)
 

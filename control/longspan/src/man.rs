@@ -9,6 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::Path;
 
 /// Writes the pages, and prints how many there are.
@@ -28,21 +29,25 @@ fn write(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), 
     make(path).map_err(|source| Failure::Write { path: path.into(), source, running: true })
 }
 
-/// The pages by the names of their files: that of `longspan`, and one for each command.
+/// The pages by the names of their files: that of `longspan`, and one for each command, however deep.
 fn pages() -> Vec<(String, Vec<u8>)> {
     let mut longspan = Cli::command().disable_help_subcommand(true);
     longspan.build();
-    let commands: Vec<_> =
-        longspan.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
-    [longspan].into_iter().chain(commands).map(page).collect()
+    with_commands(&longspan).map(page).collect()
+}
+
+/// A command, and those below it.
+fn with_commands(command: &Command) -> Box<dyn Iterator<Item = &Command> + '_> {
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    Box::new(iter::once(command).chain(below.flat_map(with_commands)))
 }
 
 /// The page of a command, by the name of its file.
-fn page(command: Command) -> (String, Vec<u8>) {
+fn page(command: &Command) -> (String, Vec<u8>) {
     let version = format!("Longspan {}", env!("CARGO_PKG_VERSION"));
     let has_commands = command.has_subcommands();
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let man = Man::new(command).source(version).manual("Longspan");
+    let man = Man::new(command.clone()).source(version).manual("Longspan");
     let mut text = Vec::new();
     rendered(&man, has_commands, &mut text).expect("a vector takes what is written");
     text.extend_from_slice(below_the_options(&after).to_roff().as_bytes());
@@ -92,16 +97,23 @@ mod tests {
     #[test]
     fn every_command_has_a_page_with_its_options() {
         let pages = pages();
-        let page = |name: &str| pages.iter().find(|(file, _)| file == name).map(|(_, text)| text.clone());
-        assert!(page("longspan.1").is_some());
-        for command in Cli::command().get_subcommands() {
-            let name = command.get_name();
-            let text = String::from_utf8(page(&format!("longspan-{name}.1")).expect(name)).unwrap();
+        let text = |name: &str| {
+            let (_, text) = pages.iter().find(|(file, _)| *file == format!("{name}.1")).expect(name);
+            String::from_utf8(text.clone()).unwrap()
+        };
+        let mut longspan = Cli::command().disable_help_subcommand(true);
+        longspan.build();
+        for command in with_commands(&longspan) {
+            let name = command.get_display_name().unwrap();
+            let text = text(name);
             for option in command.get_arguments().filter_map(clap::Arg::get_long) {
                 assert!(text.contains(&format!("\\-\\-{}", option.replace('-', "\\-"))), "{name}: {option}");
             }
-            assert!(text.contains(".SH \"EXIT STATUS\"") && text.contains(".SH EXAMPLE"), "{name}: {text}");
+            let has_status =
+                command.get_after_help().is_some_and(|help| help.to_string().contains("Exit status:"));
+            assert_eq!(text.contains(".SH \"EXIT STATUS\""), has_status, "{name}: {text}");
         }
+        assert!(text("longspan-replay").contains(".SH EXAMPLES\n.nf\n"));
     }
 
     #[test]
