@@ -104,7 +104,7 @@ mod tests {
         let mut longspan = Cli::command().disable_help_subcommand(true);
         longspan.build();
         for command in with_commands(&longspan) {
-            let name = command.get_display_name().unwrap();
+            let name = command.get_display_name().unwrap_or(command.get_name());
             let text = text(name);
             for option in command.get_arguments().filter_map(clap::Arg::get_long) {
                 assert!(text.contains(&format!("\\-\\-{}", option.replace('-', "\\-"))), "{name}: {option}");
