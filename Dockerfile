@@ -25,9 +25,10 @@ RUN CHECK=no scripts/package /package
 
 FROM debian:12-slim
 COPY --from=build /package/*.deb /tmp/longspan.deb
-# Beside the program the package brings DPDK with its drivers, the examples, and the user that a gateway goes on as.
+# Beside the program the package brings DPDK with its drivers, the examples, and the user that a gateway goes on as. The
+# other two set up interfaces (config/containerlab).
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends /tmp/longspan.deb \
+    && apt-get install -y --no-install-recommends ethtool iproute2 /tmp/longspan.deb \
     && rm -rf /var/lib/apt/lists/* /tmp/longspan.deb \
     && mkdir -m 1777 /out
 WORKDIR /usr/share/longspan
