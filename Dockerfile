@@ -1,4 +1,4 @@
-# Longspan in a container:
+# Longspan in a container. `scripts/image` builds the same image without a daemon and without a registry.
 #
 #   docker build -t longspan .
 #   mkdir -p out
@@ -17,27 +17,21 @@
 
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libclang-dev libdpdk-dev pkg-config \
+    && apt-get install -y --no-install-recommends dpkg-dev libclang-dev libdpdk-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked --package longspan
+RUN CHECK=no scripts/package /package
 
 FROM debian:12-slim
-# DPDK, and those of its drivers that docs/running.md speaks of. They are plugins: DPDK loads them when it starts.
+COPY --from=build /package/*.deb /tmp/longspan.deb
+# Beside the program the package brings DPDK with its drivers, the examples, and the user that a gateway goes on as. The
+# other two set up interfaces (config/containerlab).
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends \
-        librte-bus-pci23 librte-bus-vdev23 librte-ethdev23 librte-mempool-ring23 \
-        librte-net-af-packet23 librte-net-af-xdp23 librte-net-ice23 librte-net-memif23 librte-net-pcap23 \
-    && rm -rf /var/lib/apt/lists/*
-# A gateway that is started as root goes on as this user.
-RUN useradd --system --no-create-home --shell /usr/sbin/nologin longspan
-COPY --from=build /src/target/release/longspan /usr/local/bin/longspan
+    && apt-get install -y --no-install-recommends ethtool iproute2 /tmp/longspan.deb \
+    && rm -rf /var/lib/apt/lists/* /tmp/longspan.deb \
+    && mkdir -m 1777 /out
 WORKDIR /usr/share/longspan
-COPY config config
-COPY scripts scripts
-COPY tests/data/captures tests/data/captures
-ENV LONGSPAN=/usr/local/bin/longspan
-RUN mkdir -m 1777 /out
+ENV LONGSPAN=/usr/bin/longspan
 USER nobody
 CMD ["scripts/run", "/out/replay"]

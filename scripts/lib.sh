@@ -10,7 +10,8 @@
 #   need_dpdk                   DPDK and what its bindings are made with
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
-#   need_cargo_tool CRATE VERSION   a cargo subcommand at one version, built once per user
+#   need_cargo_tool CRATE VERSION [OPTION...]   a program of crates.io at one version, built once per user
+#   debian_base DIRECTORY       a minimal Debian 12, for root
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -154,12 +155,13 @@ need_rust_component() {
     done
 }
 
-# Puts `cargo-NAME` at VERSION on the PATH. A version other than the one asked for is left alone and
+# Puts the program NAME at VERSION on the PATH. A version other than the one asked for is left alone and
 # not used: the tools are pinned like every library. Optimising a checker takes longer than it
-# saves, so it is built without.
+# saves, so it is built without. Options are those of `cargo install`.
 need_cargo_tool() {
     local name=$1 version=$2 root
-    if [ "$("$name" --version 2>/dev/null | awk '{ print $2 }')" = "$version" ]; then
+    shift 2
+    if [ "$("$name" --version 2>/dev/null | awk '{ sub(/^v/, "", $NF); print $NF }')" = "$version" ]; then
         return
     fi
     root=${XDG_CACHE_HOME:-$HOME/.cache}/longspan/$name-$version
@@ -168,9 +170,28 @@ need_cargo_tool() {
     printf 'building %s %s, once, into %s\n' "$name" "$version" "$root"
     CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
         CARGO_TARGET_DIR="$(target_directory)/tools" \
-        cargo install --quiet --locked --root "$root" --version "$version" "$name" ||
+        cargo install --quiet --locked --root "$root" --version "$version" "$@" "$name" ||
         die "cannot build $name $version"
     rm -rf "$(target_directory)/tools"
+}
+
+# Puts a minimal Debian 12 into the directory $1, which must not exist. It is fetched once per user.
+debian_base() {
+    local kept
+    kept=${XDG_CACHE_HOME:-$HOME/.cache}/longspan/debian-12-$(dpkg --print-architecture).tar
+    if [ ! -s "$kept" ]; then
+        need_packages 'a minimal Debian, to install into' debootstrap
+        printf 'fetching a minimal Debian 12, once, into %s\n' "$kept"
+        mkdir -p "$(dirname "$kept")"
+        debootstrap --variant=minbase bookworm "$1" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$1.log" ||
+            die "cannot fetch a minimal Debian 12: see $1.log"
+        rm -rf "$1.log" "$1"/var/cache/apt/archives/*.deb
+        tar --numeric-owner -C "$1" -cf "$kept.new" .
+        mv "$kept.new" "$kept"
+        return
+    fi
+    mkdir -p "$1"
+    tar --numeric-owner -C "$1" -xpf "$kept"
 }
 
 # To compare with another commit: its tree is checked out in target/against/tree, where one of a run before may be left.

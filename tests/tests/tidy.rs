@@ -111,25 +111,6 @@ fn every_written_file_ends_with_one_newline() {
     assert_none(&found);
 }
 
-/// The targets of the links in `text` that lead to other files, without their fragments.
-fn linked_files(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-    targets.filter(|target| !target.is_empty() && !target.contains("://"))
-}
-
-#[test]
-fn every_link_to_a_file_leads_somewhere() {
-    let mut found = Vec::new();
-    for path in files_under(root(), |path| path.extension().is_some_and(|extension| extension == "md")) {
-        let text = fs::read_to_string(&path).expect("a page is UTF-8");
-        let directory = path.parent().expect("a file is in a directory");
-        for target in linked_files(&text).filter(|target| !directory.join(target).exists()) {
-            found.push(format!("{}: there is no {target}", shown(&path)));
-        }
-    }
-    assert_none(&found);
-}
-
 #[test]
 fn every_crate_says_at_its_top_what_it_is() {
     let mut found = Vec::new();
@@ -178,8 +159,6 @@ fn each_complaint_is_made_where_it_is_due_and_nowhere_else() {
     assert!(put_off_complaint("// to do is to be").is_none());
     assert!(machine_path_complaint(concat!("cp /ho", "me/me/a.pcap .")).is_some());
     assert!(machine_path_complaint("cp out/replay/a.pcap .").is_none());
-    let page = "[a](a.md), [b](../b.md#c), [d](#d) and [e](https://e.example/e.md)";
-    assert_eq!(linked_files(page).collect::<Vec<_>>(), ["a.md", "../b.md"]);
     assert!(says_what_it_is("//! Quantities of the data path as types.\n"));
     assert!(!says_what_it_is("use std::fmt;\n"));
     assert!(!says_what_it_is("//! Under construction.\n"));

@@ -4,10 +4,12 @@ mod ask;
 mod chart;
 mod check;
 mod cli;
+mod completions;
 mod console;
 mod failure;
 mod import;
 mod interrupt;
+mod man;
 mod plan;
 mod progress;
 mod replay;
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
         Ok(Cli { command: Command::Traffic(args) }) => traffic::run(&args),
+        Ok(Cli { command: Command::Completions(args) }) => completions::run(&args),
+        Ok(Cli { command: Command::Man(args) }) => man::run(&args),
         Err(error) if !error.use_stderr() => {
             // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();

@@ -2,7 +2,9 @@
 
 pub mod ask;
 pub mod check;
+pub mod completions;
 pub mod import;
+pub mod man;
 pub mod plan;
 pub mod replay;
 pub mod run;
@@ -13,7 +15,9 @@ mod value;
 use ask::{ReloadArgs, ShowArgs};
 use check::CheckArgs;
 use clap::{Parser, Subcommand};
+use completions::CompletionsArgs;
 use import::ImportNs3Args;
+use man::ManArgs;
 use plan::PlanArgs;
 use replay::ReplayArgs;
 use run::RunArgs;
@@ -47,6 +51,8 @@ pub enum Command {
     Reload(ReloadArgs),
     Show(ShowArgs),
     Traffic(TrafficArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// An error of clap in one line: its first paragraph, without "error:".
