@@ -1,10 +1,11 @@
 //! The proof of a plan: the worst cases in simulation.
 
-use config::plan::{Case, Plan, PlanError, Proof, Quantity, Run};
+use config::plan::{Case, Plan, PlanError, Proof, Quantity, Run, RunEnd};
 use core::fmt::Write;
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::time::Instant;
+use units::Interval;
 
 /// The longest time that all runs may take together.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -32,9 +33,12 @@ impl Proved {
     pub fn failure(&self) -> Option<String> {
         let run = self.runs.iter().find(|run| !run.holds())?;
         let name = run.case.name();
-        Some(match run.ended {
-            true => format!("{name}: lossless frames dropped: {}; see the proof above", run.drops),
-            false => format!("{name}: the run did not end within {} s, so it shows nothing", LIMIT.as_secs()),
+        Some(match &run.end {
+            RunEnd::Complete => format!("{name}: {}", broken_bounds(run).join("; ")),
+            RunEnd::TooLong => {
+                format!("{name}: the run did not end within {} s, so it shows nothing", LIMIT.as_secs())
+            }
+            RunEnd::Broken(why) => format!("{name}: {why}"),
         })
     }
 
@@ -68,7 +72,7 @@ impl Proved {
         let runs = self.runs.iter().map(|run| {
             json!({
                 "case": run.case.name(),
-                "ended": run.ended,
+                "ended": run.end == RunEnd::Complete,
                 "holds": run.holds(),
                 "peak_buffer_bytes": run.buffer.0.0,
                 "planned_buffer_bytes": run.buffer.1.0,
@@ -92,6 +96,22 @@ impl Proved {
     }
 }
 
+/// The bounds of the plan that a complete run did not keep.
+fn broken_bounds(run: &Run) -> Vec<String> {
+    let buffer = (run.buffer.0 > run.buffer.1)
+        .then(|| format!("a priority held {} of {} B", run.buffer.0.0, run.buffer.1.0));
+    let pause = |name: &str, (seen, most): (Interval, Interval)| {
+        (seen > most).then(|| format!("{name} lasted {seen} of {most}"))
+    };
+    let all = [
+        (run.drops > 0).then(|| format!("lossless frames dropped: {}", run.drops)),
+        buffer,
+        pause("pause_long", run.pause_long),
+        pause("pause_local", run.pause_local),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 fn write_run(out: &mut String, run: &Run) {
     let bytes = |bytes: units::Bytes| Quantity::Bytes(bytes.0).to_string();
     let lines = [
@@ -109,5 +129,33 @@ fn write_run(out: &mut String, run: &Run) {
     for (what, seen, planned) in lines {
         let line = format!("    {what:<20} {seen:>16}  {planned}");
         let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Bytes;
+
+    #[test]
+    fn a_run_that_does_not_hold_names_each_bound_that_it_broke() {
+        let us = Interval::from_micros;
+        let run = Run {
+            case: Case::ALL[0],
+            end: RunEnd::Complete,
+            buffer: (Bytes(10), Bytes(10)),
+            headroom: (Bytes(1), Bytes(2)),
+            drops: 0,
+            pause_long: (us(5), us(4)),
+            pause_local: (us(3), us(4)),
+            received: Interval::ZERO,
+            transmissions: 1,
+        };
+        assert_eq!(broken_bounds(&run), ["pause_long lasted 5us of 4us"]);
+        assert!(!run.holds());
+        let worse = Run { drops: 7, buffer: (Bytes(11), Bytes(10)), ..run.clone() };
+        assert_eq!(broken_bounds(&worse)[..2], ["lossless frames dropped: 7", "a priority held 11 of 10 B"]);
+        let kept = Run { pause_long: (us(4), us(4)), ..run };
+        assert!(kept.holds() && broken_bounds(&kept).is_empty());
     }
 }

@@ -5,4 +5,4 @@ mod pauses;
 mod run;
 
 pub use network::Case;
-pub use run::{Proof, Run};
+pub use run::{Proof, Run, RunEnd};

@@ -31,13 +31,24 @@ pub struct Proof {
     pub divisor: u64,
 }
 
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// At its end.
+    Complete,
+    /// Time was up before, so it says nothing.
+    TooLong,
+    /// A switch broke an invariant, such as holding more than its buffer. The text says which.
+    Broken(String),
+}
+
 /// What was seen of a run, beside what was planned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The case.
     pub case: Case,
-    /// Whether it came to its end; otherwise it says nothing.
-    pub ended: bool,
+    /// How it ended. Unless it is complete, the other figures say nothing.
+    pub end: RunEnd,
     /// The most that a lossless priority from the long link held, and XOFF with headroom.
     pub buffer: (Bytes, Bytes),
     /// The most of its headroom that it used, and all of it.
@@ -58,7 +69,7 @@ pub struct Run {
 impl Run {
     /// Whether the plan holds in this run.
     pub fn holds(&self) -> bool {
-        self.ended
+        self.end == RunEnd::Complete
             && self.drops == 0
             && self.buffer.0 <= self.buffer.1
             && self.pause_long.0 <= self.pause_long.1
@@ -124,7 +135,10 @@ impl Proof {
         Ok(match outcome {
             Ok(outcome) => self.seen(case, &outcome, watch.longest(outcome.end)),
             // A switch that holds more than its buffer breaks an invariant before anything is dropped.
-            Err(_) => Run { ended: false, ..self.seen(case, &nothing(), [Interval::ZERO; 3]) },
+            Err(violation) => Run {
+                end: RunEnd::Broken(violation.to_string()),
+                ..self.seen(case, &nothing(), [Interval::ZERO; 3])
+            },
         })
     }
 
@@ -143,7 +157,10 @@ impl Proof {
         });
         Run {
             case,
-            ended: matches!(outcome.ending, Ending::Finished | Ending::Limit),
+            end: match outcome.ending {
+                Ending::Finished | Ending::Limit => RunEnd::Complete,
+                _ => RunEnd::TooLong,
+            },
             buffer: (held.max().unwrap_or_default(), fixed(planned.xoff) + planned.headroom),
             headroom: (headroom, planned.headroom),
             drops: dropped.sum(),
