@@ -108,6 +108,7 @@ fn packet() -> impl Strategy<Value = Packet> {
         12 => Just(Opcode::RC_WRITE_ONLY),
         2 => Just(Opcode::RC_ACKNOWLEDGE),
         1 => Just(Opcode::CNP),
+        1 => Just(Opcode::DIRECT_INT),
         1 => any::<u8>().prop_map(Opcode),
     ];
     let psn = prop_oneof![
@@ -211,11 +212,11 @@ impl Packet {
     }
 }
 
-/// A port in the data center, and one of a long link with LSCC.
-fn long_haul() -> Arc<Program> {
+/// A port in the data center, and one of a long link with LSCC, whose senders get direct INT if it `tells_directly`.
+fn long_haul(tells_directly: bool) -> Arc<Program> {
     let port = |number: u8| {
         let mac = MacAddress([2, 0, 0, 0, 0, 0x40 + number]);
-        let mut port = PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(8));
+        let mut port = PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(10));
         port.classification.dscp[usize::from(DSCP_OF_P3)] = P3;
         port.groups[P3.index()] = GroupSettings::Lossless(LosslessGroup {
             reserved: Bytes::ZERO,
@@ -236,6 +237,7 @@ fn long_haul() -> Arc<Program> {
         reference: WireBytes(1_000),
         long_flow: lscc.bdp(rate),
         far_cnp_interval: Some(Interval::from_micros(20)),
+        direct_int: tells_directly.then_some(Interval::from_micros(10)),
         cnp_interval: Interval::from_micros(10),
         flows: FLOWS,
         ..lscc.limiting
@@ -265,9 +267,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn a_burst_leaves_what_its_frames_leave_that_come_one_by_one(
+        tells_directly: bool,
         events in proptest::collection::vec((burst(), any::<bool>(), 0_u64..4_000, any::<bool>()), 1..24),
     ) {
-        let program = long_haul();
+        let program = long_haul(tells_directly);
         let (mut whole, mut apart) = (Shard::single(program.clone()), Shard::single(program));
         let (mut now, mut numbers) = (Nanos(1 << 20), Numbers::default());
         for (packets, from_far, wait, leaves) in events {
@@ -293,7 +296,8 @@ proptest! {
 
 #[test]
 fn a_burst_goes_on_with_flows_that_are_known() {
-    let (mut shard, mut now, mut numbers) = (Shard::single(long_haul()), Nanos(1 << 20), Numbers::default());
+    let (mut shard, mut now, mut numbers) =
+        (Shard::single(long_haul(false)), Nanos(1 << 20), Numbers::default());
     let usual = |qp| Packet {
         host: 0,
         qp,
