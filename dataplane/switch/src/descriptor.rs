@@ -53,6 +53,15 @@ impl Descriptor {
         }
     }
 
+    /// As [`Descriptor::parse`], for untagged packets over IPv4 alone, which are nearly all: less of it depends on the frame.
+    #[inline(always)]
+    pub fn parse_usual(headers: &[u8], length: Bytes) -> Option<Self> {
+        let ether_type = ethernet::View::parse(headers).ok()?.ether_type();
+        let descriptor = Self::network(headers, length, ethernet::HEADER_LEN, EtherType::IPV4);
+        let is_usual = ether_type == EtherType::IPV4 && descriptor.network == Network::Ipv4;
+        is_usual.then_some(Self { network: Network::Ipv4, ..descriptor })
+    }
+
     #[inline(never)]
     fn walk(headers: &[u8], length: Bytes) -> Self {
         let Ok(stack) = vlan::Stack::parse(headers) else { return Self::opaque() };

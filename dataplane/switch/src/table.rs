@@ -85,13 +85,6 @@ impl Index {
         None
     }
 
-    /// The slot in the first place of the search for `hash`, if there is one.
-    #[inline(always)]
-    pub fn first(&self, hash: u64) -> Option<u32> {
-        let Set(set) = &self.sets[self.set(hash)];
-        self.slot_of(set[first_way((hash >> 32) as u32)])
-    }
-
     /// Prefetches the set of `hash`. Called for a whole burst first, it lets the cache misses of the burst overlap.
     #[inline]
     pub fn peek(&self, hash: u64) -> u32 {

@@ -110,11 +110,27 @@ impl Senders {
     }
 
     /// Takes a frame that goes out through the port.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
         match self.flows.see_next(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers) {
             Some(seen) => self.send_seen(now, outgoing, seen, descriptor, headers),
             None => self.send_unusual(now, outgoing, descriptor, headers),
+        }
+    }
+
+    /// As [`Senders::send`], for a frame of `length` whose headers are to be parsed.
+    #[inline(always)]
+    pub fn send_unparsed(&mut self, now: Nanos, outgoing: Outgoing, headers: &mut [u8], length: Bytes) {
+        match Descriptor::parse_usual(headers, length) {
+            Some(descriptor) => self.send(now, outgoing, &descriptor, headers),
+            None => self.send_other(now, outgoing, headers, length),
+        }
+    }
+
+    #[inline(never)]
+    fn send_other(&mut self, now: Nanos, outgoing: Outgoing, headers: &mut [u8], length: Bytes) {
+        if let Some(descriptor) = Descriptor::parse(headers, length) {
+            self.send(now, outgoing, &descriptor, headers);
         }
     }
 
@@ -149,7 +165,7 @@ impl Senders {
     ///
     /// # Errors
     /// The frame ends here: [`Refusal`].
-    #[inline]
+    #[inline(always)]
     pub fn receive(
         &mut self,
         now: Nanos,

@@ -91,6 +91,8 @@ pub(crate) struct Flows {
     guesses: [Link; LOOK_AHEAD],
     /// The place of the next frame; beyond the last one without a guess.
     next: usize,
+    /// The slot at which the flow of the last usual packet was.
+    last: Link,
 }
 
 /// The bytes of a data packet that count for its flow.
@@ -108,7 +110,7 @@ impl Flows {
         let key = key.into();
         let table = FlowTable::new(settings.capacity, settings.ageing, key);
         let (guesses, next) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD);
-        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, next }
+        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, next, last: Link::NONE }
     }
 
     /// Applies new settings. The state stays, unless the table needs another size, ageing or key. It is then
@@ -177,11 +179,21 @@ impl Flows {
         if !Role::of(bth.opcode()).single {
             return None;
         }
-        let guess = guess.unwrap_or_else(|| self.table.guess_at_once(self.table.hash(&key)));
-        let slot = match self.table.find_at(guess, &key) {
+        // Packets of a flow come in trains.
+        let slot = match self.table.find_at(self.last, &key) {
             Some(slot) => slot,
-            None => self.find_usual(way, packet)?,
+            None => {
+                let guess = match guess {
+                    Some(guess) => guess,
+                    None => self.table.guess(self.table.hash(&key)),
+                };
+                match self.table.find_at(guess, &key) {
+                    Some(slot) => slot,
+                    None => self.find_usual(way, packet)?,
+                }
+            }
         };
+        self.last = Link::to(slot);
         let digest = Origin::of(port, descriptor, headers).digest();
         let goes_on = self.table.go_on(slot, digest, now, bth.psn(), counted(way, length));
         goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })

@@ -120,12 +120,6 @@ impl FlowTable {
         self.index.find(hash, |slot| self.hot(Slot(slot)).is_of(key)).map(Slot)
     }
 
-    /// As [`FlowTable::guess`], but looks at one place only, which is the right one for most flows.
-    #[inline(always)]
-    pub fn guess_at_once(&self, hash: u64) -> Link {
-        self.index.first(hash).map_or(Link::NONE, |slot| Link::to(Slot(slot)))
-    }
-
     /// The slot of the flow `key`, if the guess is right.
     #[inline(always)]
     pub fn find_at(&self, guess: Link, key: &FlowKey) -> Option<Slot> {

@@ -30,6 +30,22 @@ pub(super) struct Chain {
     length: usize,
 }
 
+/// Items that were added to a chain together: the place of the first one, and their number.
+#[derive(Clone, Copy)]
+pub(crate) struct Added {
+    segment: u32,
+    offset: u32,
+    items: usize,
+}
+
+impl Added {
+    /// The number of items.
+    #[inline]
+    pub fn items(&self) -> usize {
+        self.items
+    }
+}
+
 impl Default for Chain {
     fn default() -> Self {
         // An empty chain has no room, so that the first item takes a segment.
@@ -73,7 +89,8 @@ impl<T> Chains<T> {
 
     /// Adds the items that `next` gives at the end of `chain`, which has had items before.
     #[inline(always)]
-    pub fn push_while(&mut self, chain: &mut Chain, mut next: impl FnMut() -> Option<T>) {
+    pub fn push_while(&mut self, chain: &mut Chain, mut next: impl FnMut() -> Option<T>) -> Added {
+        let (segment, offset) = (chain.tail, chain.tail_offset);
         let mut slots = self.segments[chain.tail as usize][chain.tail_offset as usize..].iter_mut();
         let mut pushed = 0;
         while let Some(item) = next() {
@@ -92,6 +109,20 @@ impl<T> Chains<T> {
         }
         chain.tail_offset = (SEGMENT - slots.len()) as u32;
         chain.length += pushed;
+        Added { segment, offset, items: pushed }
+    }
+
+    /// Shows the items that were [added](Chains::push_while) last to `look`, in their order.
+    #[inline(always)]
+    pub fn for_each_added(&mut self, added: Added, mut look: impl FnMut(&mut T)) {
+        let Added { mut segment, offset, items: mut left } = added;
+        let mut first = offset as usize;
+        while left > 0 {
+            let slots = self.segments[segment as usize][first..].iter_mut().take(left);
+            left -= slots.len();
+            slots.flatten().for_each(&mut look);
+            (segment, first) = (self.next[segment as usize], 0);
+        }
     }
 
     /// Adds a segment at the end of `chain`.

@@ -4,7 +4,7 @@ mod chains;
 mod packed;
 mod store;
 
-pub(crate) use chains::SEGMENT;
+pub(crate) use chains::{Added, SEGMENT};
 pub(crate) use store::{Fifo, Lent, Store};
 
 use units::{Bytes, Nanos, PortId, PortSet, Priority, QueueId};

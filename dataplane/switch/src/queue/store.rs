@@ -4,7 +4,7 @@
 //! [packed](Packed); long ones use their memory well and stay in it. All leave in their order of arrival.
 
 use super::Queued;
-use super::chains::{Chain, Chains, SEGMENT};
+use super::chains::{Added, Chain, Chains, SEGMENT};
 use super::packed::Packed;
 use crate::frame::Frame;
 use crate::program::Packing;
@@ -132,8 +132,14 @@ impl<F: Frame> Store<F> {
 
     /// As [`Store::push_of_run`], for the frames that `next` gives. The run has begun already.
     #[inline(always)]
-    pub fn push_run(&mut self, lent: &mut Lent, next: impl FnMut() -> Option<Queued<F>>) {
-        self.whole.push_while(&mut lent.0, next);
+    pub fn push_run(&mut self, lent: &mut Lent, next: impl FnMut() -> Option<Queued<F>>) -> Added {
+        self.whole.push_while(&mut lent.0, next)
+    }
+
+    /// Shows the frames that were [added](Store::push_run) to a run last to `look`, in their order.
+    #[inline(always)]
+    pub fn for_each_added(&mut self, added: Added, look: impl FnMut(&mut Queued<F>)) {
+        self.whole.for_each_added(added, look);
     }
 
     /// Returns the lent frames to `fifo`, with `frames` more.

@@ -1,5 +1,7 @@
 //! Shards as their driver sees them.
 
+mod follow;
+
 use super::*;
 use crate::flow_control::{Directive, PauseCause};
 use crate::frame::ControlFrame;

@@ -40,6 +40,13 @@ impl Tick {
         let ticks = self.0.wrapping_sub(earlier.0);
         if ticks > u32::MAX / 2 { 0 } else { ticks }
     }
+
+    /// Whether it is at most `ticks` [since](Self::since) `earlier`.
+    #[inline]
+    pub const fn is_within(self, ticks: u32, earlier: Self) -> bool {
+        let since = self.0.wrapping_sub(earlier.0);
+        since <= ticks || since > u32::MAX / 2
+    }
 }
 
 /// No source is known.
@@ -99,7 +106,7 @@ impl Hot {
     }
 
     /// Whether the flow is the one of `key`.
-    #[inline]
+    #[inline(always)]
     pub fn is_of(&self, key: &FlowKey) -> bool {
         self.receiver == receiver(key) && self.hosts == [key.hosts.source, key.hosts.destination]
     }
@@ -141,8 +148,8 @@ impl Hot {
     /// Takes the next data packet of a flow for which nothing is unresolved. Returns whether it was one.
     #[inline(always)]
     pub(in crate::flows) fn goes_on(&mut self, psn: Psn, now: Tick, ageing: u32) -> bool {
-        let usual =
-            self.progress.expects(psn) && self.progress.has_data() && now.since(self.last_seen) <= ageing;
+        let Self { progress, last_seen, .. } = self;
+        let usual = progress.has_data() && progress.expects(psn) && now.is_within(ageing, *last_seen);
         if usual {
             self.progress.advance(psn, 1);
             self.last_seen = now;
@@ -242,13 +249,13 @@ impl Progress {
 
     /// Whether a request with this PSN, which takes no other, is expected: the next one or one soon after, on a
     /// half-flow for which nothing is unresolved.
-    #[inline]
+    #[inline(always)]
     pub const fn expects(self, psn: Psn) -> bool {
-        let ahead = psn.distance_from(self.last());
+        // One that is not ahead skips more than half of all.
+        let skipped = (psn.distance_from(self.last()) as u32).wrapping_sub(1);
         let known = Self::REQUESTS | Self::SETTLED;
         self.0 & known == known
-            && ahead >= 1
-            && (ahead <= Self::GAP as i32 || ahead <= (Self::GAP + self.tail()) as i32)
+            && (skipped < Self::GAP || skipped < Self::GAP + self.tail())
             && (psn.number() ^ self.0) & Self::STRIDES == 0
     }
 
@@ -262,7 +269,7 @@ impl Progress {
     }
 
     /// Notes a request with this PSN, which takes at most `packets` PSNs.
-    #[inline]
+    #[inline(always)]
     pub const fn advance(&mut self, psn: Psn, packets: u32) {
         let exponent = if packets <= 1 { 0 } else { u32::BITS - (packets - 1).leading_zeros() };
         let exponent = if exponent > Self::LONGEST_TAIL { Self::LONGEST_TAIL } else { exponent };

@@ -25,14 +25,6 @@ pub(super) struct Entrance<'a> {
     pub detours: bool,
 }
 
-impl Entrance<'_> {
-    /// Whether frames are only classified and forwarded.
-    #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.addresses.is_none() && !self.keeps_flows && !self.detours
-    }
-}
-
 /// A frame that came in, with its headers parsed.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {

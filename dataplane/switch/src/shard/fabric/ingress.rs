@@ -32,9 +32,6 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let entrance = self.entrance(now, port, program);
-        if entrance.keeps_flows {
-            self.look_ahead(port, burst);
-        }
         let carries_data = match burst.len() {
             // A lone frame skips the loop, which would prefetch for others.
             1 => burst.pop().is_some_and(|frame| self.receive_alone(&entrance, frame, links, forward)),
@@ -87,8 +84,11 @@ impl<F: Frame> Fabric<F> {
         burst: &mut Vec<F>,
         mut forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> bool {
+        if entrance.keeps_flows {
+            self.look_ahead(entrance.port, burst);
+        }
         let (mut frames, mut carries_data) = (burst.drain(..), false);
-        if !entrance.is_plain() {
+        if !self.is_plain(&entrance) {
             return self.receive_each(&entrance, None, &mut frames, &mut forward);
         }
         let mut next = frames.next().map(Next::Unread);
@@ -102,7 +102,9 @@ impl<F: Frame> Fabric<F> {
                 self.start_run(decided)
             });
             next = match run {
-                Some(run) if run.way == Way::Queue => self.follow(&entrance, run, &mut frames, &mut forward),
+                Some(run) if self.leads(&entrance, &run) => {
+                    self.follow(&entrance, run, &mut frames, &mut forward)
+                }
                 None => frames.next().map(Next::Unread),
                 // Each frame has to be looked at.
                 run => return self.receive_each(&entrance, run, &mut frames, &mut forward),

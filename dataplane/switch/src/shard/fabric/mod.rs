@@ -4,6 +4,7 @@ mod arrival;
 mod bounce;
 mod egress;
 mod fast_cnp;
+mod follow;
 mod grants;
 mod handoff;
 mod ingress;

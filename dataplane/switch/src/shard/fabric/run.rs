@@ -1,8 +1,7 @@
 //! Runs: successive frames of a burst for one queue, charged and queued together.
 
 use super::Fabric;
-use super::arrival::{Arrival, Decided, Entrance, Next};
-use crate::descriptor::Descriptor;
+use super::arrival::{Arrival, Decided};
 use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Load;
@@ -51,47 +50,6 @@ impl<F: Frame> Fabric<F> {
         Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
     }
 
-    /// Queues the frames that follow in `run`, which adds to its queue directly, at a plain entrance, and charges the run.
-    /// Returns the first frame that does not belong to it.
-    #[inline(never)]
-    pub(super) fn follow(
-        &mut self,
-        entrance: &Entrance<'_>,
-        mut run: Run,
-        frames: &mut impl Iterator<Item = F>,
-        forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
-    ) -> Option<Next<F>> {
-        let Entrance { now, port, settings, .. } = *entrance;
-        let Run { egress, queue, priority, room, charge, .. } = run;
-        let longest = run.longest.min(settings.max_frame);
-        let (mut load, mut next) = (run.load, None);
-        self.store.push_run(&mut run.lent, || {
-            let mut frame = frames.next()?;
-            let (headers, length) = (frame.headers(), frame.length());
-            let descriptor = Descriptor::parse(headers, length).filter(|it| {
-                !it.is_control(headers)
-                    && length <= longest
-                    && settings.classification.priority(it.dscp(), it.pcp) == priority
-            });
-            let Some(descriptor) = descriptor else {
-                next = Some(Next::Unread(frame));
-                return None;
-            };
-            let (verdict, chosen) = forward(&descriptor, priority, &mut frame);
-            let arrival = Arrival { now, port, priority, queue: chosen, length, descriptor };
-            let cells = Cells::of_frame(length);
-            if verdict != Verdict::Forward(egress) || chosen != queue || load.cells + cells > room {
-                next = Some(Next::Decided(Decided { frame, arrival, verdict }));
-                return None;
-            }
-            load.count(length, cells);
-            Some(arrival.queued(egress, frame, charge))
-        });
-        run.load = load;
-        self.charge(port, run);
-        next
-    }
-
     /// Adds a frame to a run.
     #[inline(always)]
     pub(super) fn add_to(&mut self, run: &mut Run, arrival: &Arrival, mut frame: F) {
@@ -126,7 +84,7 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    fn charge(&mut self, port: PortId, run: Run) {
+    pub(super) fn charge(&mut self, port: PortId, run: Run) {
         let Run { egress, priority, queue, load, charge, way, lent, .. } = run;
         self.ingress[port.index()].charge_within_room(priority, load, &mut self.pools);
         self.ledger.admit(port, egress, priority, load);
@@ -155,20 +113,20 @@ pub(super) enum Way {
 /// Successive frames of a burst with the same priority and queue. They are charged and queued together, as long as
 /// the result is the same: their sum stays below every threshold.
 pub(super) struct Run {
-    egress: PortId,
-    queue: QueueId,
-    priority: Priority,
+    pub egress: PortId,
+    pub queue: QueueId,
+    pub priority: Priority,
     /// The longest frame that may leave through the egress port.
-    longest: Bytes,
+    pub longest: Bytes,
     /// The cells that the group may take without reaching a threshold.
-    room: Cells,
+    pub room: Cells,
     pub way: Way,
     /// Whether the egress port notifies senders, and so reads every frame that goes out.
-    shown: bool,
-    charge: Charge,
-    load: Load,
+    pub shown: bool,
+    pub charge: Charge,
+    pub load: Load,
     /// The frames lent by the queue, if the run adds to it directly.
-    lent: Lent,
+    pub lent: Lent,
 }
 
 impl Run {

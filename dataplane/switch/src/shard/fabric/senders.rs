@@ -60,7 +60,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Shows the schemes of `egress` a frame that goes out through it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival, frame: &mut F) {
         let Arrival { now, port, priority, length, descriptor, .. } = arrival;
         let limited = self.ingress[egress.index()].lossless().contains(priority);
@@ -97,16 +97,34 @@ impl<F: Frame> Fabric<F> {
         let Some(senders) = &mut self.senders[port.index()] else { return Passage::Forwarded };
         let came = (port, WireBytes::of_frame(length));
         match senders.receive(now, came, &descriptor, headers) {
-            Ok(passage) => return passage,
-            Err(Refusal::SuppressedCnp) => {
+            Ok(passage) => passage,
+            Err(refusal) => {
+                self.count_refusal(port, settings, refusal, length);
+                Passage::Consumed
+            }
+        }
+    }
+
+    /// Counts a frame from a long link that ends here.
+    pub(super) fn count_refusal(
+        &mut self,
+        port: PortId,
+        settings: &PortSettings,
+        refusal: Refusal,
+        length: Bytes,
+    ) {
+        match refusal {
+            Refusal::SuppressedCnp => {
                 let consumed = &mut self.ingress[port.index()].counters.consumed;
                 consumed[Consumed::SuppressedCnp.index()].count(length);
             }
-            Err(Refusal::ForeignDirectInt) => {
-                self.refuse(port, settings, DropReason::ForeignDirectInt, length);
-            }
+            Refusal::ForeignDirectInt => self.refuse(port, settings, DropReason::ForeignDirectInt, length),
         }
-        Passage::Consumed
+    }
+
+    /// Whether a scheme may hold up frames that come in through `port`, or end them for another reason than [`Refusal`].
+    pub(super) fn may_hold_up(&self, port: PortId) -> bool {
+        self.filters_fast_cnps || self.senders[port.index()].as_ref().is_some_and(|it| it.themis.is_some())
     }
 
     /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of
