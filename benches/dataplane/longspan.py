@@ -94,6 +94,33 @@ class Longspan:
             yield Running(process, self.program, socket, len(setting.workers))
 
 
+class Observed:
+    """The same, while somebody follows its events and captures the control frames of its first port."""
+
+    transmit_queues = 1
+
+    def __init__(self, contender):
+        self.name, self.contender = f"{contender.name}-observed", contender
+        self.origin, self.programs = contender.origin, contender.programs
+
+    def refuses(self, workload):
+        return self.contender.refuses(workload)
+
+    def memory_bytes(self, workload):
+        return self.contender.memory_bytes(workload)
+
+    @contextlib.contextmanager
+    def forwarding(self, workload, devices, setting):
+        with contextlib.ExitStack() as stack:
+            running = stack.enter_context(self.contender.forwarding(workload, devices, setting))
+            capture = ["capture", "--port", "near0", "--for", "1h", "--out", os.path.join(setting.directory, "observed.pcapng")]
+            for observer in (["events", "--json"], capture):
+                command = [running.program, *observer, "--socket", running.socket]
+                log = os.path.join(setting.directory, f"{observer[0]}.log")
+                stack.enter_context(child(f"{self.name}: {observer[0]}", command, log))
+            yield running
+
+
 class Running:
     """The counters of its ports, over its socket."""
 

@@ -8,8 +8,9 @@ import time
 
 import machine
 from latency import latency, latency_table
+from longspan import Longspan, Observed
 from process import Failed
-from table import budget_table, tables
+from table import budget_table, observed_table, tables
 from workload import Workload, packets_per_flow
 
 WARM_UP_SECONDS = 0.3
@@ -94,6 +95,7 @@ def flows(plan, row):
     return measure_all(plan, row, [(of_sweep(128, count, FRAMES_OF_SWEEP), 1) for count in counts])
 
 
+OBSERVED_SIZES = (64, 1082)
 BUDGET_FLOWS = (512, 4_096, 65_536, 1_048_576)
 BUDGET_BYTES = 1082
 # At each port: one of each flow where there are most, 16 where there are 65,536, and then sequence numbers start again.
@@ -109,6 +111,16 @@ def budget(plan, row):
     plan = dataclasses.replace(plan, contenders=chosen)
     counts, frames = (BUDGET_FLOWS[:1], FRAMES_OF_SWEEP) if plan.quick else (BUDGET_FLOWS, FRAMES_OF_BUDGET)
     return measure_all(plan, row, [(of_sweep(BUDGET_BYTES, count, frames), 1) for count in counts])
+
+
+def observed(plan, row):
+    """One core, without and with events that are followed and a capture of control frames."""
+    chosen = [contender for contender in plan.contenders if isinstance(contender, Longspan)]
+    if not chosen:
+        raise Failed("observed: needs one of longspan-forwarding, longspan-everything")
+    pairs = tuple(each for contender in chosen for each in (contender, Observed(contender)))
+    plan = dataclasses.replace(plan, contenders=pairs)
+    return measure_all(plan, row, [(plan.workload(size, plan.flows[0]), 1) for size in OBSERVED_SIZES])
 
 
 def measure_all(plan, row, cases):
@@ -184,5 +196,6 @@ PARTS = {
     "workers": (workers, tables),
     "flows": (flows, tables),
     "budget": (budget, budget_table),
+    "observed": (observed, observed_table),
     "latency": (latency, latency_table),
 }

@@ -74,6 +74,25 @@ def budget_table(title, rows):
     return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
 
 
+def observed_table(title, rows):
+    """The cost of a frame without and with observers, in the same turns."""
+    pairs = [(name, f"{name}-observed") for name in rows[0]["contenders"] if f"{name}-observed" in rows[0]["contenders"]]
+    heads = ["bytes", *(head for alone, with_them in pairs for head in (alone, with_them, "more"))]
+    lines = [[str(row["frame_bytes"]), *(cell for pair in pairs for cell in observed_cells(row, *pair))] for row in rows]
+    caption = (f"\n{title}: nanoseconds of processor time per frame, without and with events that are followed and a "
+               "capture of control frames, and the median of their ratios")  # fmt: skip
+    return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
+
+
+def observed_cells(row, alone, with_them):
+    found = [found_of(row, name) for name in (alone, with_them)]
+    if not all(found):
+        return ["-", "-", "-"]
+    times = [[nanos_of(row, run) for run in each["runs"]] for each in found]
+    ratio = statistics.median(after / before for before, after in zip(*times))
+    return [*(shown(statistics.median(each)) for each in times), f"{ratio - 1:+.1%}"]
+
+
 def nanos_on_link(frame_bytes):
     return (frame_bytes + WIRE_OVERHEAD_BYTES) * 8 / BUDGET_GIGABITS
 

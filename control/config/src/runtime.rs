@@ -106,6 +106,8 @@ pub struct Control {
     pub drain: Interval,
     /// `repeat`: the least time between two warnings about a port that does not cover its late worker; default 60 s.
     pub repeat: Interval,
+    /// `events`: the number of events of each kind that are kept; default 4,096. With 0, none are recorded.
+    pub events: usize,
 }
 
 /// `[process]`.
@@ -190,6 +192,7 @@ pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -
         stall: decl.stall(),
         drain: decl.drain(),
         repeat: decl.repeat(),
+        events: decl.events() as usize,
     }
 }
 
@@ -203,6 +206,7 @@ pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
         stall: at(control.stall),
         drain: at(control.drain),
         repeat: at(control.repeat),
+        events: at(u32::try_from(control.events).unwrap_or(u32::MAX)),
         place: Place::default(),
     }
 }

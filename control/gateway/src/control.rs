@@ -8,13 +8,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
+use switch::program::PortSettings;
 use switch::{HashKey, Ledger};
+use telemetry::events::What;
 use telemetry::{CoveredDelayReport, MemoryReport, Observation, ReloadsReport, Snapshot};
 use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
+use crate::captures::Captures;
 use crate::crew::Crew;
 use crate::event::Event;
+use crate::journal::Journal;
 use crate::lateness::{Late, Lateness};
 use crate::line::Line;
 use crate::link_delay::{Change, LinkDelays};
@@ -69,6 +73,10 @@ pub struct Control<L> {
     pub ending: Option<Instant>,
     /// The counts of reloads.
     pub reloads: ReloadsReport,
+    /// The events.
+    pub journal: Journal,
+    /// The captures that go on.
+    pub captures: Captures,
 }
 
 /// The outcome of a gateway.
@@ -107,6 +115,13 @@ impl<L: Line> Control<L> {
                     // The client may have disconnected.
                     let _ = answer.send(response);
                 }
+                Ok(Event::Subscribe(request, answer)) => {
+                    let _ = answer.send(self.journal.subscribe(&request));
+                }
+                Ok(Event::Capture(request, answer)) => {
+                    let _ = answer.send(self.captures.begin(request, &mut self.crew, &self.gateway));
+                }
+                Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Terminate) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -126,6 +141,9 @@ impl<L: Line> Control<L> {
                 Ok(changes) => Response::Reloaded(changes),
                 Err(reasons) => Response::Refused(reasons),
             },
+            Request::Events(_) | Request::Capture(_) => {
+                Response::InvalidRequest("its answer is a stream, which takes a connection of its own".into())
+            }
         }
     }
 
@@ -142,10 +160,12 @@ impl<L: Line> Control<L> {
                     self.configured = successor.gateway;
                     self.widening = None;
                     let wider = self.wanted();
-                    self.put_in_force(wider);
+                    self.put_in_force(wider, "reload");
                     successor.changes
                 },
             );
+        let (applied, lines) = (result.is_ok(), result.clone().unwrap_or_else(|reasons| reasons));
+        self.journal.note(unix_time(), None, None, What::Reload { applied, lines });
         let count = if result.is_ok() { &mut self.reloads.applied } else { &mut self.reloads.refused };
         *count += 1;
         match &result {
@@ -157,15 +177,34 @@ impl<L: Line> Control<L> {
         result
     }
 
-    /// Makes all workers change to `gateway`.
-    fn put_in_force(&mut self, gateway: Gateway) {
+    /// Makes all workers change to `gateway`, for this `reason`.
+    fn put_in_force(&mut self, gateway: Gateway, reason: &'static str) {
         for core in self.crew.install(&gateway.program) {
             tracing::warn!(
                 "the worker on core {core} is stalled and will apply the configuration when it resumes"
             );
         }
         self.crew.promise(&gateway);
-        self.gateway = gateway;
+        let before = core::mem::replace(&mut self.gateway, gateway);
+        self.note_headroom(&before, reason);
+    }
+
+    /// Notes the groups whose headroom was another in `before`.
+    fn note_headroom(&mut self, before: &Gateway, reason: &'static str) {
+        let now = unix_time();
+        let ports = before.program.settings().ports.iter().zip(&self.gateway.program.settings().ports);
+        for (port, (before, after)) in (0..).map(PortId).zip(ports) {
+            for priority in Priority::all() {
+                let headroom = |settings: &PortSettings| {
+                    settings.groups[priority.index()].lossless().map_or(0, |group| group.headroom.0)
+                };
+                let (from_bytes, to_bytes) = (headroom(before), headroom(after));
+                if from_bytes != to_bytes {
+                    let what = What::HeadroomMoved { reason, from_bytes, to_bytes };
+                    self.journal.note(now, Some(port), Some(priority), what);
+                }
+            }
+        }
     }
 
     fn look(&mut self) -> Snapshot {
@@ -195,7 +234,7 @@ impl<L: Line> Control<L> {
             self.link_delays.tell(&changes, &wider, Instant::now());
             if wider.program.settings() != self.gateway.program.settings() {
                 // Shrink the shared pool first. Its frames keep their room until they have left.
-                self.put_in_force(self.gateway.with_shared_pool_of(&wider));
+                self.put_in_force(self.gateway.with_shared_pool_of(&wider), reason_of(&late));
                 let waiting = self.widening.take().into_iter().flat_map(|(_, late)| late);
                 late.extend(waiting);
                 self.widening = Some((wider, late));
@@ -246,7 +285,7 @@ impl<L: Line> Control<L> {
             return;
         }
         if let Some((wider, late)) = self.widening.take() {
-            self.put_in_force(wider);
+            self.put_in_force(wider, reason_of(&late));
             self.lateness.tell(&late, &self.gateway, Instant::now());
         }
     }
@@ -254,6 +293,7 @@ impl<L: Line> Control<L> {
     /// Checks workers and links.
     fn watch(&mut self, links: &mut [bool]) {
         self.crew.watch();
+        self.journal.collect();
         self.watch_room();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
             if let Some(trouble) = line.trouble() {
@@ -266,6 +306,7 @@ impl<L: Line> Control<L> {
             }
             if up != *known && self.crew.link(PortId(number), up) {
                 *known = up;
+                self.journal.note(unix_time(), Some(PortId(number)), None, What::Link { up });
                 let name = &self.gateway.program.port(PortId(number)).name;
                 if up {
                     tracing::info!("port {name}: link up")
@@ -291,7 +332,9 @@ impl<L: Line> Control<L> {
             match self.events.recv_timeout(DRAIN_LOOK) {
                 // The drain began because the time was up or a worker was lost, and now the end is requested.
                 Ok(Event::Terminate) => break,
-                Ok(Event::Hangup | Event::Request(..)) | Err(_) => {}
+                Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
+                // Nobody is answered any more.
+                Ok(_) | Err(_) => {}
             }
         }
         let left_inside = self.left_inside();
@@ -314,6 +357,11 @@ impl<L: Line> Control<L> {
         let queues = |port| Priority::all().map(move |priority| (port, priority));
         ports.flat_map(queues).map(|(port, priority)| self.ledger.egress_queue(port, priority).frames).sum()
     }
+}
+
+/// Why a configuration has more headroom or less than its file, if these ports are late.
+fn reason_of(late: &[Late]) -> &'static str {
+    if late.is_empty() { "link_delay" } else { "lateness" }
 }
 
 /// The current Unix time; zero if the system clock is before 1970.

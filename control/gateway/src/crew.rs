@@ -9,7 +9,7 @@ use std::time::Instant;
 use config::Gateway;
 use switch::{Program, Successor};
 use units::{Interval, PortId};
-use worker::{Command, Controls, Inspection, Monitor, Reply, Stage};
+use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
 
 /// How often the control thread looks whether a worker has answered.
 const LOOK: Duration = Duration::from_micros(50);
@@ -162,6 +162,17 @@ impl Crew {
     pub fn link(&mut self, port: PortId, up: bool) -> bool {
         let owner = self.members.iter_mut().find(|member| member.ports.contains(&port));
         owner.is_some_and(|member| member.tell(Command::Link(port, up)))
+    }
+
+    /// Puts a capture at `port`, or removes that which it has, and frees the memory of the former one. Returns whether its
+    /// worker has answered; if it is stalled, it follows when it resumes.
+    pub fn capture(&mut self, port: PortId, tap: Option<Box<Tap>>) -> bool {
+        let deadline = Instant::now() + self.patience;
+        let Some(member) = self.members.iter_mut().find(|member| member.ports.contains(&port)) else {
+            return false;
+        };
+        member.tell(Command::Capture(port, tap))
+            && matches!(wait(member, deadline), Some(Reply::Captures(..)))
     }
 
     /// Restarts the cleared-on-read watermarks.

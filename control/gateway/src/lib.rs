@@ -10,6 +10,8 @@
 #[cfg(feature = "dpdk")]
 mod callers;
 #[cfg(feature = "dpdk")]
+mod captures;
+#[cfg(feature = "dpdk")]
 mod claims;
 #[cfg(feature = "dpdk")]
 mod clock;
@@ -23,6 +25,8 @@ mod crew;
 mod device;
 #[cfg(feature = "dpdk")]
 mod event;
+#[cfg(feature = "dpdk")]
+mod journal;
 #[cfg(feature = "dpdk")]
 mod lateness;
 #[cfg(feature = "dpdk")]

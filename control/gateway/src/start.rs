@@ -14,8 +14,12 @@ use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
-use worker::{Capacity, DelayLine, EmulationSettings, Exchange, Idle, Monitor, Worker, exchanges, mailbox};
+use worker::{
+    Capacity, DelayLine, EmulationSettings, EventInlet, EventOutlet, Exchange, Idle, Monitor, Worker,
+    exchanges, mailbox,
+};
 
+use crate::captures::Captures;
 use crate::claims::{self, Claims};
 use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
@@ -23,6 +27,7 @@ use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
 use crate::event::Event;
+use crate::journal::Journal;
 use crate::lateness::{self, Lateness};
 use crate::line::{DpdkLine, Line, SEEK_SERVER};
 use crate::link_delay::LinkDelays;
@@ -63,7 +68,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     // It is still empty, so this cannot fail.
     let _ = leftover.set(socket.file());
     if let Some(address) = control.metrics {
-        metrics::serve(address, sender)?;
+        metrics::serve(address, sender.clone())?;
     }
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
     let (cores, claims) = assign_cores(&gateway)?;
@@ -77,9 +82,10 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let configured = gateway;
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
-    let (ledger, members) = plan.start(devices)?;
+    let (ledger, members, inlets) = plan.start(devices)?;
     let ports = lines.len();
-    let names = gateway.port_names().map(str::to_owned).collect();
+    let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
+    let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
     tracing::info!("{}", readiness(&gateway, &lines));
@@ -105,6 +111,8 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         ending,
         reloads: ReloadsReport::default(),
         looks: Looks::new(ports),
+        journal,
+        captures: Captures::new(ports, sender),
     };
     let ended = control.run();
     drop((socket, claims));
@@ -269,6 +277,9 @@ fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), S
     Ok(())
 }
 
+/// The accounts of the switch, the workers, and the events of each core.
+type Started = (Arc<Ledger>, Vec<Member>, Vec<(usize, EventInlet)>);
+
 /// The inputs for creating workers.
 struct Plan<'a> {
     gateway: &'a Gateway,
@@ -282,7 +293,7 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     /// Starts a worker on each core that has ports.
-    fn start(&self, devices: Vec<WireDevice>) -> Result<(Arc<Ledger>, Vec<Member>), RunError> {
+    fn start(&self, devices: Vec<WireDevice>) -> Result<Started, RunError> {
         let mut by_core: BTreeMap<usize, Vec<(PortId, WireDevice)>> = BTreeMap::new();
         for ((number, device), core) in (0..).zip(devices).zip(self.cores) {
             by_core.entry(*core).or_default().push((PortId(number), device));
@@ -293,12 +304,15 @@ impl Plan<'_> {
         let ledger = Arc::new(Ledger::new(owners.len(), by_core.len()));
         // There are at most as many cores as ports, and at most 64 ports.
         let exchanges = exchanges(by_core.len() as u16);
-        let mut members = Vec::new();
+        let (mut members, mut inlets) = (Vec::new(), Vec::new());
         for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
             let shard = Shard::new(shard_of[&core], program.clone(), ledger.clone(), owners.clone());
-            members.push(self.employ(core, devices, shard, exchange)?);
+            let records = self.gateway.runtime.control.events > 0;
+            let (outlet, inlet) = records.then(worker::event_ring).unzip();
+            inlets.extend(inlet.map(|inlet| (core, inlet)));
+            members.push(self.employ(core, devices, shard, exchange, outlet)?);
         }
-        Ok((ledger, members))
+        Ok((ledger, members, inlets))
     }
 
     /// The emulated link of a port, sized to its reserved memory.
@@ -328,6 +342,7 @@ impl Plan<'_> {
         devices: Vec<(PortId, WireDevice)>,
         shard: Shard<dpdk::Mbuf>,
         exchange: Exchange<dpdk::Mbuf>,
+        events: Option<EventOutlet>,
     ) -> Result<Member, RunError> {
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
@@ -353,6 +368,10 @@ impl Plan<'_> {
             }
             let worker = Worker::new(clock, shard, devices, exchange, mailbox, pulse);
             let worker = worker.while_idle(idle);
+            let worker = match events {
+                Some(outlet) => worker.with_events(outlet),
+                None => worker,
+            };
             let links = links.into_iter();
             links.fold(worker, |worker, (port, line)| worker.emulate(port, line)).run();
         });

@@ -72,7 +72,10 @@ pub fn reload(args: &ReloadArgs) -> Result<(), Failure> {
 }
 
 /// The control socket of the selected gateway.
-fn path(whom: &Whom) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// [`Failure::Config`] if the configuration that names it is invalid, [`Failure::Ask`] if there is not exactly one socket.
+pub fn path(whom: &Whom) -> Result<PathBuf, Failure> {
     match whom {
         Whom { socket: Some(socket), .. } => Ok(socket.clone()),
         Whom { config: Some(config), .. } => Ok(config::load(config)?.runtime.control.socket),

@@ -14,6 +14,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a line at once. Returns whether the reader wants more: one that closes the pipe does not.
+pub fn print_line(line: &str) -> Result<bool, Failure> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::Print(error)),
+    }
+}
+
 /// A value as JSON for other programs.
 pub fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value);

@@ -1,11 +1,13 @@
 //! The `longspan` command: a lossless long-haul Ethernet gateway in software.
 
 mod ask;
+mod capture;
 mod chart;
 mod check;
 mod cli;
 mod completions;
 mod console;
+mod events;
 mod failure;
 mod import;
 mod interrupt;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Traffic(args) }) => traffic::run(&args),
         Ok(Cli { command: Command::Completions(args) }) => completions::run(&args),
         Ok(Cli { command: Command::Man(args) }) => man::run(&args),
+        Ok(Cli { command: Command::Events(args) }) => events::run(&args),
+        Ok(Cli { command: Command::Capture(args) }) => capture::run(&args),
         Err(error) if !error.use_stderr() => {
             // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();

@@ -1,7 +1,7 @@
 //! The replay: the loop around the switch.
 
 use crate::capture::{CaptureError, CaptureSink, FrameSource, Merge, Merged};
-use crate::gateway::Gateway;
+use crate::gateway::{EventSink, Gateway};
 use crate::input::{Input, Side, split_inputs};
 use crate::output::Outputs;
 use crate::played::{Played, Progress};
@@ -9,8 +9,8 @@ use crate::report::Report;
 use crate::series::{Sampling, Series};
 use core::ops::ControlFlow;
 use std::sync::Arc;
-use switch::Program;
 use switch::program::PortSettings;
+use switch::{Event, Program};
 use units::Interval;
 
 /// Frames between two reports of progress.
@@ -35,6 +35,7 @@ pub struct Replay<S> {
     merge: Merge<S>,
     sides: Vec<Side>,
     sampling: Option<Sampling>,
+    events: Option<EventSink>,
 }
 
 impl<S: FrameSource> Replay<S> {
@@ -49,13 +50,26 @@ impl<S: FrameSource> Replay<S> {
     /// What keeps the first frame of an input from being read.
     pub fn new(program: Arc<Program>, inputs: Vec<Input<S>>) -> Result<Self, CaptureError> {
         let (sources, sides) = split_inputs(inputs);
-        Ok(Self { program: without_requests(program), merge: Merge::new(sources)?, sides, sampling: None })
+        Ok(Self {
+            program: without_requests(program),
+            merge: Merge::new(sources)?,
+            sides,
+            sampling: None,
+            events: None,
+        })
     }
 
     /// Samples the gateway over time, without affecting it.
     #[must_use]
     pub fn sample(mut self, sampling: Sampling) -> Self {
         self.sampling = Some(sampling);
+        self
+    }
+
+    /// Gives each event of the gateway to `sink`, in order for each port and kind, without affecting the gateway.
+    #[must_use]
+    pub fn record_events(mut self, sink: impl FnMut(&Event) + 'static) -> Self {
+        self.events = Some(Box::new(sink));
         self
     }
 
@@ -76,6 +90,7 @@ impl<S: FrameSource> Replay<S> {
         progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, CaptureError> {
         let mut gateway = Gateway::new(self.program.clone(), outputs, self.sampling);
+        gateway.record_events(self.events.take());
         let played = self.play(&mut gateway, progress);
         // A failed output ends the replay at once; the others are completed.
         let ended = played.and_then(|input| Ok((input, gateway.drain(gateway.now + Self::DRAIN_LIMIT)?)));
@@ -86,6 +101,7 @@ impl<S: FrameSource> Replay<S> {
                 return Err(error);
             }
         };
+        gateway.take_events();
         let clamped = (0..self.merge.sources()).map(|source| self.merge.clamped(source)).sum();
         let report = Report::new(name, &gateway, &input, clamped, ending);
         let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.shard, gateway.now));

@@ -5,12 +5,16 @@ use crate::frame::{FramePool, OwnedFrame};
 use crate::output::Outputs;
 use crate::series::{Sampler, Sampling};
 use std::sync::Arc;
-use switch::{Program, Shard, Volume};
+use switch::{Event, Program, Shard, Volume};
 use units::{Bytes, Nanos, PortId, Priority};
 
 /// The most frames of one instant and port that the switch is given at once, as a network card
 /// hands them over.
 const BURST: usize = 32;
+
+/// Takes events.
+pub(crate) type EventSink = Box<dyn FnMut(&Event)>;
+
 /// How a replay ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -50,6 +54,7 @@ pub(crate) struct Gateway<W: CaptureSink> {
     pub sampler: Option<Sampler>,
     /// When the sampler is to look; never without one.
     next_sample: Nanos,
+    events: Option<EventSink>,
 }
 
 impl<W: CaptureSink> Gateway<W> {
@@ -70,6 +75,23 @@ impl<W: CaptureSink> Gateway<W> {
             burst: Vec::with_capacity(BURST),
             burst_port: PortId(0),
             next: Nanos::NEVER,
+            events: None,
+        }
+    }
+
+    /// Gives the events of the switch to `sink` from now on.
+    pub fn record_events(&mut self, sink: Option<EventSink>) {
+        if sink.is_some() {
+            self.shard.record_events();
+        }
+        self.events = sink;
+    }
+
+    /// Gives away the events up to now.
+    #[cold]
+    pub fn take_events(&mut self) {
+        if let Some(sink) = &mut self.events {
+            self.shard.take_events(self.now, |events| events.drain(..).for_each(|event| sink(&event)));
         }
     }
 
@@ -140,6 +162,9 @@ impl<W: CaptureSink> Gateway<W> {
     fn move_clock(&mut self, to: Nanos) {
         if self.next_sample <= to {
             self.look(to);
+        }
+        if self.shard.has_events(self.now) {
+            self.take_events();
         }
         self.now = to;
     }

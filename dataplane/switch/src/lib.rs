@@ -9,6 +9,7 @@
 //! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, and queued or sent at once |
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
+//! | [`Shard::take_events`] | rare changes are given out one by one, where somebody records them |
 //! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
 mod admission;
@@ -16,6 +17,7 @@ mod allowance;
 mod congestion;
 mod descriptor;
 mod egress;
+mod event;
 pub mod figure;
 pub mod flow_control;
 mod flows;
@@ -35,7 +37,7 @@ mod sync;
 mod table;
 mod watermark;
 
-pub use congestion::adaptive_ecn::AdaptiveEcnReport;
+pub use congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
 pub use congestion::fast_cnp::FastCnpCounters;
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
 pub use congestion::supplement::SupplementCounters;
@@ -44,10 +46,11 @@ pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
 };
+pub use event::{Event, Happening, PauseDirection, PortHalf};
 pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent, SchemeReport};
-pub use flows::{DataFlows, FlowCounters, ResolverCounters};
+pub use flows::{DataFlows, FlowChange, FlowChangeKind, FlowCounters, ResolverCounters};
 pub use forwarding::{BounceCounters, BridgeCounters};
 pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;

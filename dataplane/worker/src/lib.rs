@@ -6,9 +6,11 @@
 //! command may allocate, but never creates or frees a table. Workers do not know their kind of device: DPDK
 //! ports, or memory in tests and benches.
 
+mod capture;
 mod clock;
 mod device;
 mod emulation;
+mod events;
 mod exchange;
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -20,9 +22,11 @@ mod profile;
 mod ring;
 mod worker;
 
+pub use capture::{CaptureFilter, CapturedFrame, FrameClass, FrameDirection, Tap, TapReader, tap};
 pub use clock::{Clock, MonotonicClock};
 pub use device::{Device, DeviceCounters};
 pub use emulation::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
+pub use events::{EventInlet, EventOutlet, event_ring};
 pub use exchange::{Exchange, exchanges};
 pub use mailbox::{Command, Controls, Full, Inspection, Mailbox, Reply, mailbox};
 pub use monitor::{Monitor, Stage};

@@ -5,10 +5,14 @@
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
+use crate::events::event_ring_of;
 use crate::exchange::{TAKEN_AT_ONCE, exchanges_of};
 use crate::mailbox::mailbox_of;
 use crate::ring::ring;
-use crate::{Clock, Command, Device, DeviceCounters, Exchange, Full, Monitor, Reply, Worker};
+use crate::{
+    CaptureFilter, Clock, Command, Device, DeviceCounters, Exchange, FrameClass, Full, Monitor, Reply,
+    Worker, tap,
+};
 use core::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
@@ -17,7 +21,8 @@ use switch::program::{
     QueueSettings, Scheduling, Settings, Threshold,
 };
 use switch::{
-    ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId, Successor, Transmitter,
+    ControlFrame, Event, ForwardingSettings, Frame, Happening, Ledger, Program, Shard, ShardId, Successor,
+    Transmitter,
 };
 use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -92,6 +97,61 @@ fn an_item_that_finds_a_ring_full_comes_back_and_fits_once_another_was_taken() {
             assert_eq!(item, expected);
         }
         giver.join().unwrap();
+    });
+}
+
+/// The event number `at`.
+fn event(at: u64) -> Event {
+    Event { at: Nanos(at), port: None, priority: None, what: Happening::Lost { events: at } }
+}
+
+#[test]
+fn events_reach_the_control_thread_in_order_and_what_finds_the_ring_full_waits() {
+    check(3, || {
+        let (mut outlet, mut inlet) = event_ring_of(2);
+        let worker = spawn(move || {
+            let mut waiting: Vec<_> = (0..4).map(event).collect();
+            while !waiting.is_empty() {
+                outlet.append(&mut waiting);
+                thread::yield_now();
+            }
+        });
+        let mut taken = Vec::new();
+        while taken.len() < 4 {
+            inlet.take(&mut taken);
+            thread::yield_now();
+        }
+        assert!(taken.into_iter().eq((0..4).map(event)));
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_buffer_of_a_capture_is_read_and_filled_in_turns_and_every_frame_is_read_or_lost() {
+    check(3, || {
+        let filter = CaptureFilter { received: true, class: FrameClass::All, ..CaptureFilter::default() };
+        let (mut tap, mut reader) = tap(filter, 1, 60);
+        let worker = spawn(move || {
+            for number in 0..3 {
+                let mut headers = [0; 60];
+                headers[59] = number;
+                tap.see_received(Nanos(number.into()), &[TestFrame { headers, number: number.into() }]);
+                thread::yield_now();
+            }
+            tap
+        });
+        let mut read = Vec::new();
+        for _ in 0..3 {
+            read.extend(reader.read(|frame| (frame.at.0, frame.bytes[59].into())));
+            thread::yield_now();
+        }
+        let _tap = worker.join().unwrap();
+        while let Some(frame) = reader.read(|frame| (frame.at.0, frame.bytes[59].into())) {
+            read.push(frame);
+        }
+        assert!(read.iter().all(|(at, number): &(u64, u64)| at == number), "a frame is whole");
+        assert!(read.is_sorted(), "{read:?}");
+        assert_eq!(read.len() as u64 + reader.lost()[0], 3);
     });
 }
 

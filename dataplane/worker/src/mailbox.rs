@@ -2,7 +2,7 @@
 //! memory: boxes travel to the worker and back.
 
 use crate::ring::{Consumer, Producer, ring};
-use crate::{DeviceCounters, Profile};
+use crate::{DeviceCounters, Profile, Tap};
 use switch::program::NotLive;
 use switch::{DelayHistogram, PoolReport, PortInspection, Successor, Volume};
 use units::PortId;
@@ -22,6 +22,8 @@ pub enum Command {
     /// Stops admission of data frames and keeps sending queued ones. Data frames that still arrive are
     /// dropped and counted ([`Inspection::drained`]). PFC and PAUSE frames are still obeyed.
     Drain,
+    /// Copies frames of one of its ports from now on, or no longer. Nothing happens for a port of another worker.
+    Capture(PortId, Option<Box<Tap>>),
     /// Returns from [`crate::Worker::run`].
     Stop,
 }
@@ -34,6 +36,9 @@ pub enum Reply {
     Installed(Result<Box<Successor>, (Box<Successor>, NotLive)>),
     /// The requested inspection.
     Inspected(PortId, Box<Inspection>),
+    /// The capture that was replaced, if there was one, or the one for a port of another worker. The control thread drops
+    /// it.
+    Captures(PortId, Option<Box<Tap>>),
 }
 
 /// The state of one port.

@@ -1,6 +1,7 @@
 //! A port of a worker: its device, and the path from the switch to it.
 
-use crate::{DelayLine, Device};
+use crate::capture::Tapped;
+use crate::{DelayLine, Device, Tap};
 use core::ops::{Deref, DerefMut};
 use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
@@ -17,11 +18,13 @@ pub(crate) struct Port<D: Device> {
     pub link_is_up: bool,
     /// Data frames dropped during a drain.
     pub drained: Volume,
+    /// Copies its frames, if anybody captures them.
+    pub tap: Option<Box<Tap>>,
 }
 
 impl<D: Device> Port<D> {
     pub fn new(id: PortId, device: D) -> Self {
-        Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO }
+        Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO, tap: None }
     }
 
     /// Drops the data frames of `burst`, and leaves PFC, PAUSE, grant and gPTP frames.
@@ -102,6 +105,9 @@ impl<D: Device> Links<D::Frame> for Ports<D> {
     #[inline]
     fn frame(&mut self, port: PortId, start: Nanos, frame: D::Frame) {
         let port = self.port_mut(port).expect("a link that takes frames is that of a port of the worker");
+        if let Some(tap) = &mut port.tap {
+            tap.see_sent(start, frame.headers(), frame.length());
+        }
         match &mut port.line {
             Some(line) => line.frame(start, frame),
             None => port.device.transmit(frame),
@@ -121,6 +127,9 @@ impl<D: Device> Port<D> {
     /// Sends the frames that the switch has for the port.
     #[inline]
     pub fn send(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
+        if self.tap.is_some() {
+            return self.send_tapped(shard, now);
+        }
         let Some(line) = &mut self.line else {
             let mut outlet = Outlet::new(&mut self.device);
             shard.egress(now, self.id, &mut outlet);
@@ -129,6 +138,26 @@ impl<D: Device> Port<D> {
         let before = line.counters().entered;
         shard.egress(now, self.id, &mut **line);
         Sent { any: line.counters().entered > before, all_room: false }
+    }
+
+    /// As [`Port::send`], and copies the frames.
+    #[cold]
+    fn send_tapped(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
+        let Some(mut tap) = self.tap.take() else { return self.send(shard, now) };
+        let sent = match &mut self.line {
+            None => {
+                let mut outlet = Outlet::new(&mut self.device);
+                shard.egress(now, self.id, &mut Tapped { tap: &mut tap, out: &mut outlet });
+                Sent { any: outlet.used, all_room: outlet.room == 0 }
+            }
+            Some(line) => {
+                let before = line.counters().entered;
+                shard.egress(now, self.id, &mut Tapped { tap: &mut tap, out: &mut **line });
+                Sent { any: line.counters().entered > before, all_room: false }
+            }
+        };
+        self.tap = Some(tap);
+        sent
     }
 
     /// Hands waiting frames to the hardware, after those that have arrived at the end of the emulated link.

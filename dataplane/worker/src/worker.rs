@@ -5,7 +5,7 @@ use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
 use crate::profile::{ProfileStage, Profiler};
-use crate::{BURST, Clock, DelayLine, Device};
+use crate::{BURST, Clock, DelayLine, Device, EventOutlet};
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
@@ -62,6 +62,8 @@ pub struct Worker<D: Device, C> {
     /// Turns that took longer than promised.
     late_turns: u64,
     profiler: Profiler,
+    /// Where the events of the shard go, if they are recorded.
+    events: Option<EventOutlet>,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -96,6 +98,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             turn_times: DelayHistogram::default(),
             late_turns: 0,
             profiler: Profiler::default(),
+            events: None,
             shard,
         }
     }
@@ -115,6 +118,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
     #[must_use]
     pub fn while_idle(self, idle: Idle) -> Self {
         Self { idle, ..self }
+    }
+
+    /// Records the events of the shard, and gives them to `outlet`.
+    #[must_use]
+    pub fn with_events(mut self, outlet: EventOutlet) -> Self {
+        self.shard.record_events();
+        self.events = Some(outlet);
+        self
     }
 
     /// The switch state.
@@ -174,6 +185,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
         self.profiler.end_stage(ProfileStage::Egress, &mut self.clock);
         self.profiler.note_busy(busy);
+        if self.shard.has_events(self.now) {
+            self.give_events();
+        }
         let ordered = self.mailbox.take();
         let flow = ordered.map_or(ControlFlow::Continue(()), |command| self.follow(command));
         self.turns += 1;
@@ -215,6 +229,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         // timestamp before the frame's arrival would let it leave an emulated link too early.
         self.now = self.clock.now().max(self.now);
         self.profiler.end_stage_at(ProfileStage::Receive, self.now);
+        if let Some(tap) = &mut port.tap {
+            tap.see_received(self.now, &self.burst);
+        }
         if self.draining {
             port.drop_data(&mut self.burst);
         }
@@ -285,6 +302,13 @@ impl<D: Device, C: Clock> Worker<D, C> {
     }
 
     #[cold]
+    fn give_events(&mut self) {
+        if let Some(outlet) = &mut self.events {
+            self.shard.take_events(self.now, |events| outlet.append(events));
+        }
+    }
+
+    #[cold]
     fn follow(&mut self, command: Command) -> ControlFlow<()> {
         self.monitor.enter(Stage::Command);
         match command {
@@ -301,6 +325,12 @@ impl<D: Device, C: Clock> Worker<D, C> {
                 if let Some(port) = self.ports.port_mut(id) {
                     port.link_is_up = is_up;
                 }
+            }
+            Command::Capture(id, mut tap) => {
+                if let Some(port) = self.ports.port_mut(id) {
+                    core::mem::swap(&mut port.tap, &mut tap);
+                }
+                self.mailbox.answer(Reply::Captures(id, tap));
             }
             Command::Drain => self.draining = true,
             Command::Stop => return ControlFlow::Break(()),

@@ -67,6 +67,8 @@ table! {
         drain: At<Interval>, within(Interval::ZERO..=MINUTE), default(Interval::from_secs(1));
         /// Least time between two warnings about a port that does not cover its [worker's lateness](running.md#lateness)
         repeat: At<Interval>, within(Interval::from_secs(1)..=DAY), default(MINUTE);
+        /// How many [events](events.md) of each kind are kept for `longspan events`. `0`: none are recorded
+        events: At<u32>, within(0_u32..=1_000_000), default(4_096_u32), restart;
     }
 
     /// What a running gateway may do to the machine that it runs on.

@@ -1,6 +1,7 @@
 //! Tests of the control thread with real workers and devices in memory.
 
 mod link_delay;
+mod observers;
 
 use super::*;
 use crate::crew::{self, Member};
@@ -12,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Frame, Shard, ShardId};
 use telemetry::{HardwareReport, WireDevice};
 use units::Bytes;
-use worker::{Device, DeviceCounters, Exchange, Monitor, MonotonicClock, Worker, mailbox};
+use worker::{Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, Worker, mailbox};
 
 const FILE: &str = "
 [control]
@@ -153,12 +154,14 @@ impl Running {
         let gateway = config::load(&path).unwrap();
         let (sender, events) = channel();
         let trap = Arc::new(AtomicBool::new(false));
-        let (ledger, member) = worker(&gateway, takes, link, trap.clone());
-        let names = gateway.port_names().map(str::to_owned).collect();
+        let (ledger, member, inlet) = worker(&gateway, takes, link, trap.clone());
+        let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
         let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
         let up = line.up.clone();
         let control = Control {
             path,
+            journal: Journal::new(names.clone(), vec![(0, inlet)], 100),
+            captures: Captures::new(2, sender.clone()),
             crew: Crew::new(vec![member], names, Duration::from_secs(5)),
             started_as: gateway.clone(),
             configured: gateway.clone(),
@@ -211,7 +214,7 @@ fn worker(
     takes: bool,
     link: Option<PeerDelayLink>,
     trap: Arc<AtomicBool>,
-) -> (Arc<Ledger>, Member) {
+) -> (Arc<Ledger>, Member, EventInlet) {
     let ports = [PortId(0), PortId(1)];
     let ledger = Arc::new(Ledger::new(ports.len(), 1));
     let owners = vec![ShardId(0); ports.len()];
@@ -222,9 +225,11 @@ fn worker(
     let monitor = Arc::new(Monitor::default());
     crew::promise(&monitor, &ports, gateway);
     let clock = MonotonicClock::starting_at(unix_time());
-    let mut worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
+    let (outlet, inlet) = worker::event_ring();
+    let worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
+    let mut worker = worker.with_events(outlet);
     let thread = crew::spawn(0, move || worker.run()).unwrap();
-    (ledger, Member::new(0, ports.into(), monitor, controls, thread))
+    (ledger, Member::new(0, ports.into(), monitor, controls, thread), inlet)
 }
 
 #[test]

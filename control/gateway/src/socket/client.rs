@@ -2,7 +2,7 @@
 
 use super::{Request, Response};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
     let exchange = |source| ClientError::Exchange { path: path.into(), source };
     let mut stream = UnixStream::connect(path).map_err(connect)?;
     let mut answer = String::new();
-    let request = serde_json::to_string(&request).expect("a request is an enum without content");
+    let request = serde_json::to_string(&request).expect("a request has keys of text only");
     stream.set_read_timeout(Some(PATIENCE)).map_err(exchange)?;
     let asked = writeln!(stream, "{request}").and_then(|()| stream.shutdown(Shutdown::Write));
     let answered = stream.read_to_string(&mut answer);
@@ -85,6 +85,54 @@ pub fn ask(path: &Path, request: Request) -> Result<Response, ClientError> {
         Ok(Response::Pending(why)) => Err(ClientError::Pending { path: path.into(), why }),
         Ok(response) => Ok(response),
         Err(source) => Err(ClientError::Answer { path: path.into(), source }),
+    }
+}
+
+/// The lines of a stream.
+#[derive(Debug)]
+pub struct Lines {
+    path: PathBuf,
+    stream: BufReader<UnixStream>,
+}
+
+/// Sends a request whose answer is a stream to the gateway that listens at `path`. Returns the first line, and what follows.
+///
+/// # Errors
+/// As [`ask`].
+pub fn listen(path: &Path, request: &Request) -> Result<(Response, Lines), ClientError> {
+    let exchange = |source| ClientError::Exchange { path: path.into(), source };
+    let stream =
+        UnixStream::connect(path).map_err(|source| ClientError::Connect { path: path.into(), source })?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(exchange)?;
+    let request = serde_json::to_string(request).expect("a request has keys of text only");
+    writeln!(&stream, "{request}").map_err(exchange)?;
+    let mut lines = Lines { path: path.into(), stream: BufReader::new(stream) };
+    let first = lines.next_line()?.unwrap_or_default();
+    match serde_json::from_str(&first) {
+        Ok(Response::Pending(why)) => Err(ClientError::Pending { path: path.into(), why }),
+        Ok(response) => Ok((response, lines)),
+        Err(source) => Err(ClientError::Answer { path: path.into(), source }),
+    }
+}
+
+impl Lines {
+    /// The next line without its end; `None` after the last one. Empty lines come several times a second while there is
+    /// nothing to say.
+    ///
+    /// # Errors
+    /// [`ClientError::Exchange`] where the gateway says nothing for longer.
+    pub fn next_line(&mut self) -> Result<Option<String>, ClientError> {
+        let mut line = String::new();
+        match self.stream.read_line(&mut line) {
+            // A line that is cut off is the end of a gateway.
+            Ok(_) if !line.ends_with('\n') => Ok(None),
+            Ok(_) => {
+                line.pop();
+                Ok(Some(line))
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            Err(source) => Err(ClientError::Exchange { path: self.path.clone(), source }),
+        }
     }
 }
 

@@ -1,11 +1,15 @@
-//! The control socket, through which `longspan show` and `longspan reload` talk to a running gateway.
+//! The control socket, through which `longspan show`, `reload`, `events` and `capture` talk to a running gateway.
 
 mod client;
 mod protocol;
 #[cfg(feature = "dpdk")]
 mod server;
+#[cfg(feature = "dpdk")]
+mod stream;
 
-pub use client::{ClientError, ask, find};
-pub use protocol::{Request, Response};
+pub use client::{ClientError, Lines, ask, find, listen};
+pub use protocol::{CaptureClass, CaptureLine, CaptureRequest, EventsRequest, Request, Response};
 #[cfg(feature = "dpdk")]
 pub use server::{Access, Server, ServerError, SocketFile};
+#[cfg(feature = "dpdk")]
+pub use stream::{CaptureSession, Subscription};

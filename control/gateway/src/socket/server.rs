@@ -1,6 +1,6 @@
 //! The gateway's side of the control socket.
 
-use super::{Request, Response};
+use super::{CaptureSession, Request, Response, Subscription};
 use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
 use crate::ownership::Own;
@@ -182,36 +182,80 @@ fn say(to: impl Write, response: &Response) -> io::Result<()> {
     to.flush()
 }
 
+/// The answer to a request.
+enum Answer {
+    /// A line.
+    Line(Response),
+    /// A line for each event.
+    Events(Subscription),
+    /// A line for each frame.
+    Capture(CaptureSession),
+}
+
 fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
     let stream = caller.stream();
-    let response = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
-        Ok(line) => match caller.while_it_waits(|| respond(&line, events, limits.answer))? {
-            Some(response) => response,
+    let answer = match read_to(b"\n", limits.request_bytes, &mut Until::new(stream, limits.patience)) {
+        Ok(line) => match caller.while_it_waits(|| answer(&line, events, limits.answer))? {
+            Some(answer) => answer,
             // No answer means that the gateway is ending.
             None => return Ok(()),
         },
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Response::InvalidRequest("the request is too long".into())
+            Answer::Line(Response::InvalidRequest("the request is too long".into()))
         }
         Err(error) => return Err(error),
     };
-    say(Until::new(stream, limits.patience), &response)
+    let write = |lines: &[u8]| Until::new(stream, limits.patience).write_all(lines);
+    let say = |response: &Response| say(Until::new(stream, limits.patience), response);
+    match answer {
+        Answer::Line(response) => say(&response),
+        // Few streams are begun, so their clients keep their places.
+        Answer::Events(subscription) => {
+            say(&Response::Streaming)?;
+            caller.while_it_waits(|| subscription.write(write))?
+        }
+        Answer::Capture(session) => {
+            say(&Response::Streaming)?;
+            caller.while_it_waits(|| session.write(write))?
+        }
+    }
 }
 
-/// The gateway's response to a request within `patience`; `None` if the gateway ends before it answers.
-fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Response> {
-    let request = match serde_json::from_slice::<Request>(line) {
-        Ok(request) => request,
-        Err(error) => return Some(Response::InvalidRequest(format!("unknown request: {error}"))),
-    };
-    let (answer, answered) = channel();
-    events.send(Event::Request(request, answer)).ok()?;
-    match answered.recv_timeout(patience) {
-        Ok(response) => Some(response),
-        // The gateway has the request and will still handle it.
-        Err(RecvTimeoutError::Timeout) => {
-            Some(Response::Pending(format!("no answer from the gateway within {} s", patience.as_secs_f64())))
+/// The gateway's answer to a request within `patience`; `None` if the gateway ends before it answers.
+fn answer(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Answer> {
+    let refused = |answer: Result<_, Response>| answer.unwrap_or_else(Answer::Line);
+    match serde_json::from_slice::<Request>(line) {
+        Err(error) => Some(Answer::Line(Response::InvalidRequest(format!("unknown request: {error}")))),
+        Ok(Request::Events(request)) => {
+            let answer = wait(events, patience, |answer| Event::Subscribe(request, answer))?;
+            Some(refused(answer.and_then(|it| it.map(Answer::Events))))
         }
+        Ok(Request::Capture(request)) => {
+            let answer = wait(events, patience, |answer| Event::Capture(request, answer))?;
+            Some(refused(answer.and_then(|it| it.map(Answer::Capture))))
+        }
+        Ok(request) => {
+            let answer = wait(events, patience, |answer| Event::Request(request, answer))?;
+            Some(refused(answer.map(Answer::Line)))
+        }
+    }
+}
+
+/// Waits for the answer to the event that `ask` makes; [`Response::Pending`] if there is none within `patience`.
+fn wait<T>(
+    events: &Sender<Event>,
+    patience: Duration,
+    ask: impl FnOnce(Sender<T>) -> Event,
+) -> Option<Result<T, Response>> {
+    let (answer, answered) = channel();
+    events.send(ask(answer)).ok()?;
+    match answered.recv_timeout(patience) {
+        Ok(answer) => Some(Ok(answer)),
+        // The gateway has the request and will still handle it.
+        Err(RecvTimeoutError::Timeout) => Some(Err(Response::Pending(format!(
+            "no answer from the gateway within {} s",
+            patience.as_secs_f64()
+        )))),
         Err(RecvTimeoutError::Disconnected) => None,
     }
 }
@@ -219,10 +263,10 @@ fn respond(line: &[u8], events: &Sender<Event>, patience: Duration) -> Option<Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket::{ClientError, ask, find};
+    use crate::socket::{ClientError, EventsRequest, ask, find, listen};
     use std::io::Read;
     use std::os::unix::fs::PermissionsExt;
-    use std::sync::mpsc::Receiver;
+    use std::sync::mpsc::{Receiver, sync_channel};
 
     const PRIVATE: Access = Access { mode: 0o600, group: None };
 
@@ -383,10 +427,90 @@ mod tests {
         });
         let asked = clients.each_ref().map(|_| events.recv().unwrap());
         assert!(matches!(ask(&path, Request::Show), Ok(Response::Busy(_))));
-        assert_eq!(asked.map(answer), [Request::Reload; 2]);
+        assert_eq!(asked.map(answer), [Request::Reload, Request::Reload]);
         for client in clients {
             assert!(matches!(client.join().unwrap(), Ok(Response::Reloaded(_))));
         }
+    }
+
+    #[test]
+    fn a_client_reads_events_line_by_line_until_there_are_no_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        let gateway = thread::spawn(move || {
+            let Ok(Event::Subscribe(request, answer)) = events.recv() else { panic!("it wants events") };
+            let (sender, batches) = sync_channel(2);
+            let link = |number| telemetry::events::Event {
+                number,
+                at_ns: 5,
+                core: None,
+                port: Some(units::PortId(1)),
+                priority: None,
+                what: telemetry::events::What::Link { up: false },
+            };
+            sender.send((0..300).map(link).collect()).unwrap();
+            let names = ["dc0".to_owned(), "lh0".to_owned()].into();
+            answer.send(Ok(Subscription { names, batches })).unwrap();
+            request
+        });
+        let request = EventsRequest { last: 3, ..EventsRequest::default() };
+        let (first, mut lines) = listen(&path, &Request::Events(request.clone())).unwrap();
+        assert!(matches!(first, Response::Streaming), "{first:?}");
+        let read: Vec<_> = core::iter::from_fn(|| lines.next_line().unwrap()).collect();
+        assert_eq!(gateway.join().unwrap(), request);
+        assert_eq!(read.len(), 300);
+        assert_eq!(read[7], r#"{"number":7,"at_ns":5,"port":"lh0","kind":"link","up":false}"#);
+    }
+
+    #[test]
+    fn a_refused_stream_is_one_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        let gateway = thread::spawn(move || match events.recv() {
+            Ok(Event::Subscribe(_, answer)) => answer.send(Err(Response::Busy("enough".into()))).unwrap(),
+            other => panic!("{other:?}"),
+        });
+        let (first, mut lines) = listen(&path, &Request::Events(EventsRequest::default())).unwrap();
+        assert!(matches!(first, Response::Busy(_)), "{first:?}");
+        assert_eq!(lines.next_line().unwrap(), None);
+        gateway.join().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_reads_nothing_loses_its_stream_and_keeps_nobody_waiting() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
+        let (_first, _unread) = {
+            let asked = thread::spawn({
+                let path = path.clone();
+                move || listen(&path, &Request::Events(EventsRequest::default())).unwrap()
+            });
+            let Ok(Event::Subscribe(_, answer)) = events.recv() else { panic!("it wants events") };
+            let (sender, batches) = sync_channel(1);
+            answer.send(Ok(Subscription { names: ["dc0".to_owned()].into(), batches })).unwrap();
+            let read = asked.join().unwrap();
+            let lines = vec!["x".repeat(100); 1_000];
+            let what = telemetry::events::What::Reload { applied: true, lines };
+            let event = telemetry::events::Event {
+                number: 0,
+                at_ns: 0,
+                core: None,
+                port: None,
+                priority: None,
+                what,
+            };
+            // The thread of the client gives up, and with it goes its end of the channel.
+            while sender.send(vec![event.clone()]).is_ok() {}
+            read
+        };
+        let gateway = answer_next(events);
+        assert!(matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_))));
+        gateway.join().unwrap();
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The command line: one file for each command.
 
 pub mod ask;
+pub mod capture;
 pub mod check;
 pub mod completions;
+pub mod events;
 pub mod import;
 pub mod man;
 pub mod plan;
@@ -13,9 +15,11 @@ pub mod traffic;
 mod value;
 
 use ask::{ReloadArgs, ShowArgs};
+use capture::CaptureArgs;
 use check::CheckArgs;
 use clap::{Parser, Subcommand};
 use completions::CompletionsArgs;
+use events::EventsArgs;
 use import::ImportNs3Args;
 use man::ManArgs;
 use plan::PlanArgs;
@@ -53,6 +57,8 @@ pub enum Command {
     Traffic(TrafficArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    Events(EventsArgs),
+    Capture(Box<CaptureArgs>),
 }
 
 /// An error of clap in one line: its first paragraph, without "error:".
@@ -98,6 +104,11 @@ mod tests {
             &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--scheme", "tcp"],
             &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--watchdog", "SONiC"],
             &["longspan", "plan", "--distance", "80km", "--rate", "100G", "--toml", "a", "--out", "b"],
+            &["longspan", "events", "--kind", "weather"],
+            &["longspan", "events", "--history", "--follow", "--last", "3"],
+            &["longspan", "capture", "--out", "a"],
+            &["longspan", "capture", "--port", "lh0"],
+            &["longspan", "capture", "--port", "lh0", "--out", "a", "--qp", "0x1000000"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
             &["longspan", "traffic", "play", "a"],

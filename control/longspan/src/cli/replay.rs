@@ -75,6 +75,9 @@ pub struct ReplayArgs {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write the events of the gateway, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
     /// Write queues, slots and pauses of each port over time as CSV
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,

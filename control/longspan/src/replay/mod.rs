@@ -1,5 +1,6 @@
 //! `longspan replay`.
 
+mod events;
 mod files;
 mod inputs;
 mod outputs;
@@ -12,6 +13,7 @@ use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress;
+use events::Recorded;
 use files::Claims;
 use outputs::Destinations;
 use replay::report::Report;
@@ -36,11 +38,18 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     claims.read(&args.config, "the configuration");
     let sources = inputs::open(args, &gateway, &mut claims)?;
     let destinations = Destinations::new(args, &gateway, &mut claims)?;
+    if let Some(path) = &args.events {
+        claims.write(path, "the events")?;
+    }
     let mut replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
     if destinations.want_series() {
         replay = replay.sample(Sampling { interval: args.sample, rows: args.rows });
     }
     let outputs = destinations.create()?;
+    let recorded = args.events.as_ref().map(|path| Recorded::create(path, &gateway)).transpose()?;
+    if let Some(recorded) = &recorded {
+        replay = replay.record_events(recorded.sink());
+    }
     gateway.warnings.iter().for_each(console::complain);
 
     let total_bytes = inputs::total_bytes(args);
@@ -53,6 +62,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     bar.finish_and_clear();
     let Outcome { report, input_error, interrupted, series } = outcome.map_err(Failure::Run)?;
 
+    recorded.map(Recorded::finish).transpose()?;
     destinations.write_report(&report)?;
     if let Some(series) = &series {
         destinations.write_series(series, &gateway)?;

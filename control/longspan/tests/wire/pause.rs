@@ -44,17 +44,25 @@ fn pause_stops(lab: &Lab) {
     let sender = Sender::start(lab, &pair.near, &pair.far, 200, 1_000_000_000, &flows);
     let is_lossless = |frame: &Frame| frame.dscp() == Some(LOSSLESS.0);
     capture.wait_for_frames(10, is_lossless);
+    let file = lab.path("pause.pcapng");
+    let seen_inside = pair.gateway.capture(lab, "lh0", 1, &file);
     scapy(&pair.far.namespace, &format!("{PAUSE_PRIORITY_3}'eth0')"));
     let before = capture.so_far().into_iter().filter(is_lossless).count();
     capture.wait_for_frames(before + 100, is_lossless);
     let sent = sender.end();
     capture.wait_for_frames(sent.sent.values().sum::<u64>() as usize, |frame| frame.dscp().is_some());
     let frames = capture.end();
+    assert!(seen_inside.ended().status.success());
+    let history = pair.gateway.received_pauses();
     pair.gateway.end();
 
+    let least_ns = longest_pause_ns(FAR_BPS);
+    assert_eq!(history, [("lh0".to_owned(), LOSSLESS.1.into(), least_ns)], "events say the same");
+    let fields = ["frame.interface_name", "macc.opcode"];
+    assert_eq!(tshark(&file, "frame", &fields), ["lh0 received\t0x0101"], "and so does a capture inside");
     let gap = longest_gap_ns(&frames, LOSSLESS.0);
     // The clock of the timestamps may be slewed by up to 500 ppm.
-    let least_ns = longest_pause_ns(FAR_BPS) / 1_000 * 999;
+    let least_ns = least_ns / 1_000 * 999;
     assert!(gap.1 - gap.0 >= least_ns, "{} of {least_ns} ns", gap.1 - gap.0);
     let others = frames_within(&frames, OTHER_LOSSLESS.0, gap);
     assert!(others > 100, "{others} frames of the other priority");

@@ -1,9 +1,9 @@
-//! Captures: reading pcap and pcapng, writing pcap.
+//! Captures: reading and writing pcap and pcapng.
 //!
 //! A [`CaptureReader`] streams the frames of one capture in constant memory. A [`Looped`] capture is played
 //! several times, a [`Merge`] combines several in time order at the requested [`Pace`], a [`Splitter`]
-//! determines the side of a link that a frame came from, and a [`CaptureWriter`] writes frames. All errors
-//! are [`CaptureError`]s.
+//! determines the side of a link that a frame came from, and a [`CaptureWriter`] writes frames as pcap. Their errors
+//! are [`CaptureError`]s. A [`PcapngWriter`] writes frames of several interfaces.
 //!
 //! Frames are lent, never copied: the frame of [`FrameSource::current`] stays in the read buffer of its
 //! capture until [`FrameSource::advance`] is called.
@@ -14,6 +14,7 @@ mod merge;
 mod pace;
 mod pcap;
 mod pcapng;
+mod pcapng_writer;
 mod reader;
 mod record;
 mod resolution;
@@ -31,6 +32,7 @@ pub use error::{CaptureError, Corruption, LinkType};
 pub use looped::Looped;
 pub use merge::{Merge, Merged};
 pub use pace::{Pace, ParseSpeedError, Speed};
+pub use pcapng_writer::{CaptureInterface, PcapngWriter};
 pub use reader::{CaptureFile, CaptureReader};
 pub use source::{Captured, FrameSource};
 pub use split::{ParseSourceMatchError, SourceMatch, Splitter};

@@ -1,7 +1,7 @@
 //! Comparisons with Wireshark's tools (Debian's package tshark) on the same captures.
 
 use super::testing::*;
-use super::{CaptureFile, CaptureWriter};
+use super::{CaptureFile, CaptureInterface, CaptureWriter, PcapngWriter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -97,6 +97,31 @@ fn tshark_reads_what_we_write() {
     }
     assert_eq!(writer.finish().unwrap(), 300);
     assert_eq!(summary(&ours(&path)), dissected(&path));
+}
+
+#[test]
+fn tshark_and_we_read_the_frames_interfaces_directions_and_losses_of_a_pcapng_that_we_write() {
+    let interface = |name: &str, outbound| CaptureInterface {
+        name: name.into(),
+        description: format!("port {name}"),
+        outbound,
+    };
+    let interfaces = [interface("lh0 received", false), interface("lh0 sent", true)];
+    let mut writer = PcapngWriter::new(Vec::new(), "Longspan", &interfaces, 100).unwrap();
+    let at = |number: u32| Nanos(1_700_000_000_000_000_001 + u64::from(number) * 333);
+    for number in 0..100_u32 {
+        writer.write(number as usize % 2, at(number), &vec![1; number as usize], number + 5).unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = saved(&directory, "ours.pcapng", &writer.finish(at(100), &[0, 7]).unwrap());
+    assert_eq!(ours(&path).len(), 100);
+    assert_eq!(summary(&ours(&path)), dissected(&path));
+    let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.packet_flags_direction", "-r"];
+    let table = run("tshark", &fields, &[&path]);
+    let rows: Vec<_> = table.lines().take(2).collect();
+    assert_eq!(rows, ["lh0 received\t0x00000001", "lh0 sent\t0x00000002"]);
+    let about = run("capinfos", &[], &[&path]);
+    assert!(about.contains("Packets dropped") || about.contains("Number of packets:   100"), "{about}");
 }
 
 #[test]

@@ -132,6 +132,11 @@ impl ReceivedPauses {
         if self.paused.contains(queue) { self.meter(queue).until() } else { Nanos::ZERO }
     }
 
+    /// The end of the last pause received for `priority`, ignored or not.
+    pub fn ends_at(&self, priority: Priority) -> Nanos {
+        self.meters[priority.index()].until()
+    }
+
     pub fn received(&self, priority: Priority) -> PausesReceived {
         self.received[priority.index()]
     }

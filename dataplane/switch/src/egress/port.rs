@@ -1,5 +1,6 @@
 //! One port's egress: its queues, and the choice of the next frame.
 
+mod adaptive;
 mod slow;
 
 use super::gate::Gate;
@@ -7,7 +8,6 @@ use super::queue::{Queue, mark};
 use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
-use crate::congestion::adaptive_ecn::Seen;
 use crate::congestion::int::Stamper;
 use crate::flow_control::{Outgoing, PauseEnds, Upstream, port_grants};
 use crate::flows::notifications::Notifications;
@@ -41,6 +41,8 @@ pub(crate) struct EgressPort {
     pub notifications: Notifications,
     /// Control frames sent.
     pub control: Volume,
+    /// Whether a frame was dropped since the drops were last looked at.
+    pub has_dropped: bool,
 }
 
 /// The queue whose turn it is to send, within one call.
@@ -101,6 +103,7 @@ impl EgressPort {
             watchdog: PortWatchdog::new(settings.watchdog, settings.queues.len()),
             notifications: Notifications::new(),
             control: Volume::default(),
+            has_dropped: false,
         };
         port.configure_slow(settings);
         port
@@ -347,22 +350,6 @@ impl EgressPort {
         self.adapting
     }
 
-    /// Moves the ECN thresholds that are due. `inputs` says how many ports feed the queues of a priority.
-    pub fn adapt(&mut self, now: Nanos, inputs: impl Fn(Priority) -> u32) {
-        for id in self.adapting.iter() {
-            if !self.queue(id).adaptive.as_ref().is_some_and(|it| it.is_due(now)) {
-                continue;
-            }
-            let (carried, priority) = (self.carried(), self.gate.pauses.priority(id));
-            let paused = self.gate.pauses.paused_for(priority, now);
-            let queue = &mut self.queues[id.index()];
-            let marked = queue.counters.marked + queue.counters.already_marked;
-            let seen = Seen { queue: queue.bytes, carried, marked, paused };
-            let changed = queue.adaptive.as_mut().and_then(|it| it.look(now, seen, || inputs(priority)));
-            queue.red = changed.or(queue.red);
-        }
-    }
-
     /// Wire bytes that the link has carried.
     fn carried(&self) -> WireBytes {
         let data: Volume = self.queues.iter().map(|queue| queue.counters.transmitted).sum();
@@ -560,7 +547,18 @@ impl EgressPort {
 
     /// Counts an admitted frame for `queue` that is dropped.
     pub fn count_drop(&mut self, queue: QueueId, reason: DropReason, length: Bytes) {
+        self.has_dropped = true;
         self.queues[queue.index()].dropped[reason.index()].count(length);
+    }
+
+    /// Frames that the queues of `priority` dropped, by reason.
+    pub fn dropped(&self, priority: Priority) -> [Volume; DropReason::COUNT] {
+        let mut sums = [Volume::ZERO; DropReason::COUNT];
+        for queue in self.gate.pauses.queues(priority).iter() {
+            let dropped = &self.queue(queue).dropped;
+            sums.iter_mut().zip(dropped).for_each(|(sum, dropped)| *sum += *dropped);
+        }
+        sums
     }
 
     /// The watchdog's counters of `queue`, and whether it is stormed.

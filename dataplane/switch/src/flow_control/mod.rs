@@ -24,7 +24,7 @@ mod upstream;
 
 pub use choice::{FlowControl, FlowControlError};
 pub(crate) use look::Look;
-pub(crate) use sender::{Directive, PauseSender};
+pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
 pub(crate) use upstream::{Outgoing, Upstream, UpstreamCounters};

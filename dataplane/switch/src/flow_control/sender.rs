@@ -282,6 +282,12 @@ impl PauseSender {
         self.meters[priority.index()].iter().map(PauseMeter::until).max().unwrap_or(Nanos::ZERO)
     }
 
+    /// The cause of the pause that [`PauseSender::paused_until`] is the end of.
+    pub fn announced_cause(&self, priority: Priority) -> PauseCause {
+        let meters = self.meters[priority.index()].iter().zip(PauseCause::ALL);
+        meters.max_by_key(|(meter, _)| meter.until()).map(|(_, cause)| cause).unwrap_or_default()
+    }
+
     /// Whether `priority` is paused at `now`, or will be by the next frame.
     pub fn is_paused(&self, priority: Priority, now: Nanos) -> bool {
         let asked = self.wanted().contains(priority) || self.timed_for.contains(priority);

@@ -32,7 +32,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use resolver::{DataFlows, ResolverCounters};
+pub use resolver::{DataFlows, FlowChange, FlowChangeKind, ResolverCounters};
 pub use table::FlowCounters;
 
 pub(crate) use packet::{Origin, Way};
@@ -306,6 +306,9 @@ impl Flows {
                 resolver.pass_over(table, slot, now);
                 return Sighting::Stranger;
             }
+            if known.is_some() {
+                resolver.note_move(table, slot, now);
+            }
             resolver::pin(table, slot, packet.origin);
         }
         table.hot_mut(slot).last_seen = Tick::of(now);
@@ -383,6 +386,12 @@ impl Flows {
     /// The number of half-flows in the table.
     pub fn len(&self) -> u32 {
         self.table.len()
+    }
+
+    /// Gives what has become known of senders since the last call to `take`, and returns the number of changes that found
+    /// no room. Nothing is kept before the first call.
+    pub fn take_changes(&mut self, take: impl FnMut(FlowChange)) -> u64 {
+        self.resolver.take_changes(take)
     }
 
     /// Half-flows that carry data, by whether their sender's queue pair is known.

@@ -54,6 +54,8 @@ pub(crate) struct IngressPort {
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
+    /// Whether a frame was dropped since the drops were last looked at.
+    pub has_dropped: bool,
 }
 
 impl IngressPort {
@@ -87,6 +89,7 @@ impl IngressPort {
             bounces: BounceCounters::default(),
             may_answer: Allowance::default(),
             holding,
+            has_dropped: false,
         }
     }
 
@@ -271,6 +274,7 @@ impl IngressPort {
 
     /// Counts a frame that was dropped before admission.
     pub fn count_drop(&mut self, priority: Priority, reason: DropReason, length: Bytes) {
+        self.has_dropped = true;
         self.counters.dropped[priority.index()][reason.index()].count(length);
     }
 }

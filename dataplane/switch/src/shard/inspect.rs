@@ -335,6 +335,7 @@ impl<F: Frame> Shard<F> {
         let mut report = QueueReport {
             pauses: pauses.received(priority),
             paused_for: pauses.paused_for(priority, now),
+            dropped: egress.dropped(priority),
             ..QueueReport::default()
         };
         for id in pauses.queues(priority).iter() {
@@ -344,7 +345,6 @@ impl<F: Frame> Shard<F> {
             report.watermark = report.watermark.max(queue.watermark);
             report.watchdog += watchdog;
             report.stormed |= stormed;
-            report.dropped.iter_mut().zip(queue.dropped).for_each(|(sum, dropped)| *sum += dropped);
         }
         report
     }

@@ -15,6 +15,7 @@ pub use inspect::{
     FlowsReport, GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport,
 };
 
+use crate::event::Event;
 use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Links, Transmitter};
 use crate::ledger::{Ledger, ShardId};
@@ -194,6 +195,24 @@ impl<F: Frame> Shard<F> {
     /// Frames that had to wait so far because an outbox was full.
     pub fn held_back(&self) -> u64 {
         self.fabric.held_back()
+    }
+
+    /// Records events from now on ([`crate::Event`]), for [`Shard::take_events`]. This allocates.
+    pub fn record_events(&mut self) {
+        self.fabric.record_events();
+    }
+
+    /// Whether to call [`Shard::take_events`] at `now`: there are events, or a look at counters is due, which is every
+    /// millisecond. Never unless events are recorded.
+    #[inline]
+    pub fn has_events(&self, now: Nanos) -> bool {
+        self.fabric.recorder.is_due(now)
+    }
+
+    /// Lets `take` remove events from the front of the list, oldest first. Events of one port and kind are in the order of
+    /// their time. The list is bounded; what found no room is told by [`crate::Happening::Lost`].
+    pub fn take_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
+        self.fabric.take_events(now, take);
     }
 
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames` empty.

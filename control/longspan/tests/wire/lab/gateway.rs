@@ -84,6 +84,33 @@ impl Gateway {
         Ok(serde_json::from_slice(&output.stdout).unwrap())
     }
 
+    /// The received pauses of `longspan events --history`: port, priority and duration of each.
+    pub fn received_pauses(&self) -> Vec<(String, u64, u64)> {
+        let mut command = longspan();
+        command.args(["events", "--history", "--json", "--socket"]).arg(&self.socket);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let pauses = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let received = pauses.filter(|pause| pause["direction"] == "received");
+        let told = received.map(|pause| {
+            let number = |key: &str| pause[key].as_u64().expect("the pause is over");
+            (pause["port"].as_str().unwrap().to_owned(), number("priority"), number("paused_ns"))
+        });
+        told.collect()
+    }
+
+    /// Starts `longspan capture` of the control frames that `port` receives, and waits until it goes on. It ends after
+    /// `count` frames.
+    pub fn capture(&self, lab: &Lab, port: &str, count: u64, out: &Path) -> Process {
+        let mut command = longspan();
+        command.args(["capture", "--direction", "received", "--for", "5m", "--port", port, "--count"]);
+        command.arg(count.to_string()).arg("--out").arg(out).arg("--socket").arg(&self.socket);
+        let capture = Process::start("capture", command, lab.directory());
+        wait_until("the capture to begin", || out.exists());
+        capture
+    }
+
     /// All counters of frames and bytes of all ports, by name.
     pub fn totals(&self) -> BTreeMap<String, u64> {
         let mut totals = BTreeMap::new();

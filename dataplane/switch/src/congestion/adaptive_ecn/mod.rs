@@ -35,7 +35,39 @@ pub struct AdaptiveEcnReport {
     pub kmax: Bytes,
 }
 
+/// The reason for a step of the thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdaptiveEcnStep {
+    /// Up: frames were marked, and the link was not busy.
+    Underused,
+    /// Down: many ports fed the queue.
+    Incast,
+    /// Down: the queue grew.
+    Growth,
+}
+
+impl AdaptiveEcnStep {
+    /// The name in reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Underused => "underused",
+            Self::Incast => "incast",
+            Self::Growth => "growth",
+        }
+    }
+}
+
 impl AdaptiveEcnReport {
+    /// The reason for the last step since `before`; `None` if there was none.
+    pub(crate) fn step_since(&self, before: &Self) -> Option<AdaptiveEcnStep> {
+        let steps = [
+            (self.raised > before.raised, AdaptiveEcnStep::Underused),
+            (self.lowered_by_incast > before.lowered_by_incast, AdaptiveEcnStep::Incast),
+            (self.lowered_by_growth > before.lowered_by_growth, AdaptiveEcnStep::Growth),
+        ];
+        steps.into_iter().find_map(|(grew, step)| grew.then_some(step))
+    }
+
     /// The sum of both: all changes, and the lowest thresholds.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -75,14 +107,6 @@ pub(crate) struct Adaptive {
     report: AdaptiveEcnReport,
 }
 
-/// The reason for a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    Underused,
-    Incast,
-    Growth,
-}
-
 impl Adaptive {
     /// The thresholds of `red` to begin with, which are the highest; `None` if they are fixed.
     pub fn new(red: &program::Red, rate: BitRate) -> Option<Self> {
@@ -116,9 +140,9 @@ impl Adaptive {
         }
         let reason = self.reason(seen, before, elapsed, inputs)?;
         let (level, count) = match reason {
-            Reason::Underused => (STEPS.min(self.level + 1), &mut self.report.raised),
-            Reason::Incast => (self.level.saturating_sub(1), &mut self.report.lowered_by_incast),
-            Reason::Growth => (self.level.saturating_sub(1), &mut self.report.lowered_by_growth),
+            AdaptiveEcnStep::Underused => (STEPS.min(self.level + 1), &mut self.report.raised),
+            AdaptiveEcnStep::Incast => (self.level.saturating_sub(1), &mut self.report.lowered_by_incast),
+            AdaptiveEcnStep::Growth => (self.level.saturating_sub(1), &mut self.report.lowered_by_growth),
         };
         let thresholds = [(self.settings.kmin, self.red.kmin), (self.settings.kmax, self.red.kmax)]
             .map(|(least, most)| Bytes(least.0 + (most.0 - least.0) * level / STEPS));
@@ -142,20 +166,20 @@ impl Adaptive {
         before: Seen,
         elapsed: Interval,
         inputs: impl FnOnce() -> u32,
-    ) -> Option<Reason> {
+    ) -> Option<AdaptiveEcnStep> {
         if seen.queue > self.report.kmin.0 {
             if inputs() >= self.settings.incast {
-                return Some(Reason::Incast);
+                return Some(AdaptiveEcnStep::Incast);
             }
             if seen.queue > before.queue {
-                return Some(Reason::Growth);
+                return Some(AdaptiveEcnStep::Growth);
             }
         }
         let carried = u128::from(seen.carried.0 - before.carried.0);
         let is_busy = carried * 100 >= u128::from(self.rate.bytes_in(elapsed)) * BUSY_PERCENT;
         // A neighbour that pauses the queue leaves the link idle whatever the thresholds are.
         let is_free = seen.paused == before.paused;
-        (seen.marked > before.marked && !is_busy && is_free).then_some(Reason::Underused)
+        (seen.marked > before.marked && !is_busy && is_free).then_some(AdaptiveEcnStep::Underused)
     }
 }
 

@@ -4,9 +4,11 @@
 //! ([`correlation`]).
 
 mod chains;
+mod changes;
 mod cm;
 mod correlation;
 
+pub use changes::{FlowChange, FlowChangeKind};
 pub(super) use cm::Envelope;
 pub(super) use correlation::Response;
 
@@ -14,6 +16,7 @@ use super::packet::{FlowKey, Hosts, Origin};
 use super::table::{Flags, FlowTable, Progress, Slot, Tag, Tick};
 use crate::program::FlowSettings;
 use chains::Chains;
+use changes::Changes;
 use cm::{Event, Requests};
 use correlation::{Finding, QUIET, Windows};
 use units::Nanos;
@@ -62,6 +65,7 @@ pub(super) struct Resolver {
     chains: Chains,
     windows: Windows,
     requests: Requests,
+    changes: Changes,
     pub counters: ResolverCounters,
     pub data: DataFlows,
 }
@@ -72,6 +76,7 @@ impl Resolver {
             chains: Chains::new(),
             windows: Windows::new(settings),
             requests: Requests::new(),
+            changes: Changes::new(),
             counters: ResolverCounters::default(),
             data: DataFlows::default(),
         }
@@ -232,6 +237,7 @@ impl Resolver {
             Finding::Ambiguous => self.counters.ambiguous += 1,
             Finding::Bound(other) => {
                 self.bind(table, slot, other, response.now);
+                self.changes.note(table, other, Some(slot), FlowChangeKind::LearnedByPsn, response.now);
                 self.counters.resolved_by_psn += 1;
             }
         }
@@ -320,6 +326,7 @@ impl Resolver {
                 forget(table, half);
             }
             self.bind(table, forth, back, now);
+            self.changes.note(table, forth, Some(back), FlowChangeKind::LearnedByCm, now);
             self.counters.resolved_by_cm += 1;
         }
         for half in [forth, back] {
@@ -331,6 +338,9 @@ impl Resolver {
     fn end(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let partner = self.unbind(table, slot);
         self.counters.ended += u64::from(partner.is_some());
+        if partner.is_some() {
+            self.changes.note(table, slot, partner, FlowChangeKind::Ended, now);
+        }
         if partner.is_none() {
             self.depart(table, slot, now);
         }
@@ -391,6 +401,7 @@ impl Resolver {
     fn suspend(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         if let Some(partner) = self.unbind(table, slot) {
             self.counters.suspended += 1;
+            self.changes.note(table, slot, Some(partner), FlowChangeKind::Suspended, now);
             self.settle_if_seen(table, slot, now);
             self.settle_if_seen(table, partner, now);
         }
@@ -401,6 +412,7 @@ impl Resolver {
     fn contradict(&mut self, table: &mut FlowTable, slot: Slot, partner: Slot, now: Nanos) {
         self.unbind(table, slot);
         self.counters.contradicted += 1;
+        self.changes.note(table, partner, Some(slot), FlowChangeKind::Contradicted, now);
         self.settle_if_seen(table, slot, now);
         self.settle_if_seen(table, partner, now);
         let other = table.cold(partner);
@@ -423,6 +435,7 @@ impl Resolver {
         match self.unbind(table, slot) {
             None => self.depart(table, slot, now),
             Some(partner) => {
+                self.changes.note(table, slot, Some(partner), FlowChangeKind::Displaced, now);
                 self.settle_if_seen(table, partner, now);
                 // It may come back, but none of the present half-flows is it.
                 let hosts = table.hot(slot).key().hosts;
@@ -431,6 +444,16 @@ impl Resolver {
             }
         }
         self.data.unresolved -= u32::from(table.hot(slot).progress.has_data());
+    }
+
+    /// Notes that a half-flow goes on from another origin.
+    pub fn note_move(&mut self, table: &FlowTable, slot: Slot, now: Nanos) {
+        self.changes.note(table, slot, table.partner(slot), FlowChangeKind::Moved, now);
+    }
+
+    /// Gives all changes since the last call to `take`, and returns the number of those that found no room.
+    pub fn take_changes(&mut self, take: impl FnMut(FlowChange)) -> u64 {
+        self.changes.take(take)
     }
 
     /// Counts a half-flow as one that carries data.

@@ -55,15 +55,18 @@ impl<F: Frame> Fabric<F> {
     /// Moves the ECN thresholds of `port` that are due.
     #[inline]
     fn adapt(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { ledger, egress, .. } = self;
+        let Self { ledger, egress, recorder, .. } = self;
         let egress = &mut egress[port.index()];
         if egress.adapting().is_empty() {
             return;
         }
         let ports = program.settings().ports.len() as u16;
-        egress.adapt(now, |priority| {
+        let inputs = |priority| {
             let feeds = |ingress: &PortId| ledger.occupancy(*ingress, port, priority).volume.frames > 0;
             (0..ports).map(PortId).filter(feeds).count() as u32
+        };
+        egress.adapt(now, inputs, |priority, step, report| {
+            recorder.note_ecn_step(now, port, priority, step, &report);
         });
     }
 
@@ -106,6 +109,10 @@ impl<F: Frame> Fabric<F> {
         let mut frame = ControlFrame::zeroed(ethernet::MIN_FRAME_LEN as u8);
         let start = self.egress[port.index()].send_control(now, frame.length());
         let pauses = pfc::Frame { source: ingress.mac, times: ingress.pauses.take_due(now, start) };
+        if self.recorder.is_on() {
+            self.recorder.note_sent_pauses(start, ingress, &pauses.times);
+            self.recorder.note_thresholds(now, ingress);
+        }
         if pauses.emit(frame.bytes_mut()).is_ok() {
             out.control(start, &frame);
         }

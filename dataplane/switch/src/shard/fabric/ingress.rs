@@ -214,6 +214,9 @@ impl<F: Frame> Fabric<F> {
             self.changed.insert(port);
         }
         if !ingress.pauses.paused().is_empty() {
+            if self.recorder.is_on() {
+                self.recorder.note_thresholds(now, ingress);
+            }
             self.paused.insert(port);
             self.changed.insert(port);
         }

@@ -3,6 +3,7 @@
 mod arrival;
 mod bounce;
 mod egress;
+mod events;
 mod fast_cnp;
 mod follow;
 mod grants;
@@ -11,6 +12,7 @@ mod ingress;
 mod link_delay;
 mod lscc;
 mod pass;
+mod recorder;
 mod run;
 mod scheme;
 mod senders;
@@ -18,6 +20,7 @@ mod steering;
 mod watchdog;
 mod way_out;
 
+use recorder::Recorder;
 pub use way_out::Handoff;
 use way_out::WayOut;
 
@@ -68,6 +71,8 @@ pub(super) struct Fabric<F> {
     /// Ports whose deadline may have changed since the last query.
     changed: PortSet,
     pub(super) watchdog_log: WatchdogLog,
+    /// The events that wait to be taken, where they are recorded.
+    pub(super) recorder: Recorder,
     /// The senders of this shard's ports.
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
@@ -107,6 +112,7 @@ impl<F: Frame> Fabric<F> {
             listeners: vec![PortSet::EMPTY; ports],
             changed: PortSet::first(ports),
             watchdog_log: WatchdogLog::default(),
+            recorder: Recorder::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
@@ -184,7 +190,9 @@ impl<F: Frame> Fabric<F> {
         for (number, (egress, (old, new))) in (0..).zip(self.egress.iter_mut().zip(settings)) {
             egress.configure(now, old, new, |queue, change| {
                 let (port, priority) = (PortId(number), new.queues[queue.index()].priority);
-                self.watchdog_log.push(WatchdogEvent { at: now, port, queue, priority, change });
+                let event = WatchdogEvent { at: now, port, queue, priority, change };
+                self.watchdog_log.push(event);
+                self.recorder.note_watchdog(&event);
             });
         }
         for port in self.owned.iter() {
@@ -194,6 +202,7 @@ impl<F: Frame> Fabric<F> {
         self.listen(now);
         self.configure_meters(new);
         self.note_equipment(new);
+        self.recorder.note_ended_pauses(now, self.owned, &self.egress);
         self.changed = self.owned;
         // The free space of the pools is known only now.
         self.paused = self.owned;

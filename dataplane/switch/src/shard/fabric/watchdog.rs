@@ -14,10 +14,16 @@ const DROPS_PER_CALL: u32 = 1_024;
 impl<F: Frame> Fabric<F> {
     /// Takes a pause of `time` that `priority` of `port` obeys.
     pub(super) fn pause(&mut self, now: Nanos, port: PortId, priority: Priority, time: PauseQuanta) {
-        let Self { egress, store, watchdog_log, .. } = self;
-        egress[port.index()].pause(now, priority, time, store, |queue, change| {
-            watchdog_log.push(WatchdogEvent { at: now, port, queue, priority, change });
+        let Self { egress, store, watchdog_log, recorder, .. } = self;
+        let egress = &mut egress[port.index()];
+        egress.pause(now, priority, time, store, |queue, change| {
+            let event = WatchdogEvent { at: now, port, queue, priority, change };
+            watchdog_log.push(event);
+            recorder.note_watchdog(&event);
         });
+        if recorder.is_on() {
+            recorder.note_received_pause(now, port, priority, egress.gate.pauses.ends_at(priority));
+        }
     }
 
     /// Runs the watchdog of `port` at `now`.
@@ -30,10 +36,12 @@ impl<F: Frame> Fabric<F> {
 
     #[cold]
     fn judge(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { egress, store, watchdog_log, .. } = self;
+        let Self { egress, store, watchdog_log, recorder, .. } = self;
         egress[port.index()].judge(now, store, |queue, change| {
             let priority = program.port(port).queues[queue.index()].priority;
-            watchdog_log.push(WatchdogEvent { at: now, port, queue, priority, change });
+            let event = WatchdogEvent { at: now, port, queue, priority, change };
+            watchdog_log.push(event);
+            recorder.note_watchdog(&event);
         });
         self.pass_on(now, port);
         self.drop_condemned(port);

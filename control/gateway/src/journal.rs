@@ -1,0 +1,203 @@
+//! The events of the gateway: those of the workers and its own, the latest of each kind, and who follows them.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+
+use telemetry::events::{Event, KINDS, What};
+use units::{Nanos, PortId, Priority, PrioritySet};
+use worker::EventInlet;
+
+use crate::socket::{EventsRequest, Response, Subscription};
+
+/// The most clients that follow events at once. Fewer than connections, so that others are served.
+const FOLLOWERS: usize = 4;
+/// The batches that may wait for a follower.
+const BATCHES: usize = 16;
+
+/// The events of a gateway. Each kind has a history of its own, so that a flood of one takes nothing from another.
+pub struct Journal {
+    names: Arc<[String]>,
+    /// The core of each worker, and its events.
+    inlets: Vec<(usize, EventInlet)>,
+    /// By kind.
+    histories: Vec<VecDeque<Event>>,
+    /// The number of events of each kind that are kept.
+    kept: usize,
+    /// The number of the next event.
+    next: u64,
+    followers: Vec<Follower>,
+    /// Events of one worker; empty between looks.
+    taken: Vec<switch::Event>,
+}
+
+/// A client that follows events.
+struct Follower {
+    filter: Filter,
+    batches: SyncSender<Vec<Event>>,
+    /// The next batch.
+    batch: Vec<Event>,
+    /// Events that did not fit.
+    lost: u64,
+}
+
+/// The events that somebody wants; an empty set means all.
+struct Filter {
+    ports: BTreeSet<PortId>,
+    priorities: PrioritySet,
+    /// By kind.
+    kinds: Vec<bool>,
+}
+
+impl Filter {
+    fn new(request: &EventsRequest, names: &[String]) -> Result<Self, Response> {
+        let refuse = |why| Response::InvalidRequest(why);
+        let port = |name: &String| {
+            let found = (0..).map(PortId).zip(names).find(|(_, known)| *known == name);
+            found.map(|(port, _)| port).ok_or_else(|| refuse(format!("there is no port {name}")))
+        };
+        let priority = |number: &u8| {
+            Priority::new(*number).map_err(|_| refuse(format!("there is no priority {number}")))
+        };
+        for name in &request.kinds {
+            if !KINDS.iter().any(|kind| kind.name == name) {
+                return Err(refuse(format!("there is no kind of event {name}")));
+            }
+        }
+        let wants = |name: &str| request.kinds.is_empty() || request.kinds.iter().any(|kind| kind == name);
+        Ok(Self {
+            ports: request.ports.iter().map(port).collect::<Result<_, _>>()?,
+            priorities: request.priorities.iter().map(priority).collect::<Result<_, _>>()?,
+            kinds: KINDS.iter().map(|kind| wants(kind.name)).collect(),
+        })
+    }
+
+    /// Whether it lets an event through. Losses concern everybody.
+    fn matches(&self, event: &Event) -> bool {
+        if matches!(event.what, What::Lost { .. }) {
+            return true;
+        }
+        self.kinds[event.what.index()]
+            && (self.ports.is_empty() || event.port.is_some_and(|port| self.ports.contains(&port)))
+            && (self.priorities.is_empty()
+                || event.priority.is_some_and(|priority| self.priorities.contains(priority)))
+    }
+}
+
+impl Journal {
+    /// The journal of a gateway whose ports have these `names`, which keeps `kept` events of each kind.
+    pub fn new(names: Vec<String>, inlets: Vec<(usize, EventInlet)>, kept: usize) -> Self {
+        let histories = KINDS.iter().map(|_| VecDeque::new()).collect();
+        let (followers, taken) = (Vec::new(), Vec::new());
+        Self { names: names.into(), inlets, histories, kept, next: 0, followers, taken }
+    }
+
+    /// Takes the events of the workers, and passes on all that are new.
+    pub fn collect(&mut self) {
+        let mut inlets = core::mem::take(&mut self.inlets);
+        for (core, inlet) in &mut inlets {
+            let mut taken = core::mem::take(&mut self.taken);
+            inlet.take(&mut taken);
+            for event in taken.drain(..) {
+                let what = What::from(&event);
+                self.enter(event.at, Some(*core), event.port, event.priority, what);
+            }
+            self.taken = taken;
+        }
+        self.inlets = inlets;
+        self.followers.retain_mut(|follower| follower.pass_on(self.next));
+    }
+
+    /// Notes an event of the control thread.
+    pub fn note(&mut self, at: Nanos, port: Option<PortId>, priority: Option<Priority>, what: What) {
+        if self.kept > 0 {
+            self.enter(at, None, port, priority, what);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        at: Nanos,
+        core: Option<usize>,
+        port: Option<PortId>,
+        priority: Option<Priority>,
+        what: What,
+    ) {
+        let event = Event { number: self.next, at_ns: at.0, core, port, priority, what };
+        self.next += 1;
+        for follower in &mut self.followers {
+            if follower.filter.matches(&event) {
+                follower.batch.push(event.clone());
+            }
+        }
+        let history = &mut self.histories[event.what.index()];
+        if history.len() >= self.kept {
+            history.pop_front();
+        }
+        history.push_back(event);
+    }
+
+    /// Begins a stream of the past and future events that `request` asks for.
+    ///
+    /// # Errors
+    /// The refusal: a name that is not known, or too many followers.
+    pub fn subscribe(&mut self, request: &EventsRequest) -> Result<Subscription, Response> {
+        let filter = Filter::new(request, &self.names)?;
+        if self.kept == 0 {
+            return Err(Response::InvalidRequest(
+                "the gateway records no events (control.events = 0)".into(),
+            ));
+        }
+        self.collect();
+        self.followers
+            .retain(|follower| follower.batches.try_send(Vec::new()).is_ok() || !follower.has_left());
+        if request.follow && self.followers.len() >= FOLLOWERS {
+            return Err(Response::Busy(format!("{FOLLOWERS} clients follow events already")));
+        }
+        let mut past: Vec<_> =
+            self.histories.iter().flatten().filter(|event| filter.matches(event)).cloned().collect();
+        past.sort_unstable_by_key(|event| event.number);
+        past.drain(..past.len().saturating_sub(request.last));
+        let (batches, received) = sync_channel(BATCHES);
+        // The channel is empty.
+        let _ = batches.try_send(past);
+        if request.follow {
+            self.followers.push(Follower { filter, batches, batch: Vec::new(), lost: 0 });
+        }
+        Ok(Subscription { names: self.names.clone(), batches: received })
+    }
+}
+
+impl Follower {
+    /// Whether it has gone, as far as its full channel shows.
+    fn has_left(&self) -> bool {
+        matches!(self.batches.try_send(Vec::new()), Err(TrySendError::Disconnected(_)))
+    }
+
+    /// Sends its batch if there is room; otherwise counts it as lost. Returns whether it is still there. `number` is that of
+    /// the next event.
+    fn pass_on(&mut self, number: u64) -> bool {
+        if self.batch.is_empty() && self.lost == 0 {
+            return true;
+        }
+        let mut batch = core::mem::take(&mut self.batch);
+        if self.lost > 0 {
+            let (what, at_ns) = (What::Lost { events: self.lost }, batch.first().map_or(0, |it| it.at_ns));
+            batch.insert(0, Event { number, at_ns, core: None, port: None, priority: None, what });
+        }
+        match self.batches.try_send(batch) {
+            Ok(()) => {
+                self.lost = 0;
+                true
+            }
+            Err(TrySendError::Full(batch)) => {
+                self.lost += batch.iter().filter(|event| event.number != number).count() as u64;
+                true
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

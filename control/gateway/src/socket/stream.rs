@@ -1,0 +1,158 @@
+//! Answers of many lines: events and captured frames. They are written by the thread of the client, so that a slow one
+//! keeps nobody else waiting.
+
+use super::{CaptureLine, CaptureRequest};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+use telemetry::events::Event;
+use worker::{CapturedFrame, FrameDirection, TapReader};
+
+/// The time after which a client is told that the gateway is there, and the gateway sees that it has left.
+const HEARTBEAT: Duration = Duration::from_millis(250);
+/// The time between two looks for captured frames, where there were none.
+const LOOK: Duration = Duration::from_millis(1);
+/// The most frames written before the counts of lost ones are looked at.
+const AT_ONCE: usize = 256;
+
+/// The events that a client has subscribed to.
+#[derive(Debug)]
+pub struct Subscription {
+    /// The names of the ports.
+    pub names: Arc<[String]>,
+    /// Events, in order.
+    pub batches: Receiver<Vec<Event>>,
+}
+
+impl Subscription {
+    /// Writes all events until there are no more, or the client has left. `write` takes whole lines.
+    pub(super) fn write(self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            let batch = match self.batches.recv_timeout(HEARTBEAT) {
+                Ok(batch) => batch,
+                Err(RecvTimeoutError::Timeout) => {
+                    write(b"\n")?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            for events in batch.chunks(AT_ONCE) {
+                let mut lines = Vec::new();
+                for event in events {
+                    append(&mut lines, &event.serializable(&self.names))?;
+                }
+                write(&lines)?;
+            }
+        }
+    }
+}
+
+/// A capture on its way to a client. Its end is told to the control thread.
+pub struct CaptureSession {
+    /// The reader of each port, in the order of the request.
+    pub readers: Vec<TapReader>,
+    /// What was asked for.
+    pub request: CaptureRequest,
+    /// Tells the control thread that it has ended.
+    pub end: Box<dyn FnMut() + Send>,
+}
+
+impl fmt::Debug for CaptureSession {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("CaptureSession").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+impl Drop for CaptureSession {
+    fn drop(&mut self) {
+        (self.end)();
+    }
+}
+
+impl CaptureSession {
+    /// Writes frames until a limit is reached, or the client has left. `write` takes whole lines.
+    pub(super) fn write(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let start = Instant::now();
+        let end = start + Duration::from_nanos(self.request.for_ns);
+        let mut left = Left {
+            frames: self.request.frames_max.unwrap_or(u64::MAX),
+            bytes: self.request.bytes_max.unwrap_or(u64::MAX),
+        };
+        let mut next_beat = start + HEARTBEAT;
+        while !left.is_over() && Instant::now() < end {
+            let lines = self.take(&mut left)?;
+            if lines.is_empty() {
+                thread::sleep(LOOK);
+            } else {
+                write(&lines)?;
+            }
+            if Instant::now() >= next_beat {
+                write(&self.lost()?)?;
+                next_beat = Instant::now() + HEARTBEAT;
+            }
+        }
+        write(&self.lost()?)
+    }
+
+    /// The lines of the next frames.
+    fn take(&mut self, left: &mut Left) -> io::Result<Vec<u8>> {
+        let mut lines = Vec::new();
+        for (port, reader) in self.readers.iter_mut().enumerate() {
+            for _ in 0..AT_ONCE {
+                if left.is_over() {
+                    return Ok(lines);
+                }
+                let Some(line) = reader.read(|frame| line(port, frame)) else { break };
+                left.take(line.0);
+                append(&mut lines, &line.1)?;
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The line of lost frames.
+    fn lost(&self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        append(&mut line, &CaptureLine::Lost(self.readers.iter().map(TapReader::lost).collect()))?;
+        Ok(line)
+    }
+}
+
+/// What a capture may still take.
+struct Left {
+    frames: u64,
+    bytes: u64,
+}
+
+impl Left {
+    fn is_over(&self) -> bool {
+        self.frames == 0 || self.bytes == 0
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.frames = self.frames.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes as u64);
+    }
+}
+
+/// The number of captured bytes of a frame, and its line.
+fn line(port: usize, frame: &CapturedFrame) -> (usize, CaptureLine) {
+    let sent = frame.direction == FrameDirection::Sent;
+    let data = hexadecimal(&frame.bytes);
+    (frame.bytes.len(), CaptureLine::Frame { at_ns: frame.at.0, port, sent, length: frame.length, data })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Appends a value as a line of JSON.
+fn append(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *lines, value)?;
+    lines.push(b'\n');
+    Ok(())
+}

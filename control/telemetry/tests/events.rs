@@ -1,0 +1,39 @@
+//! The kinds of events, and their lines.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+use switch::{Happening, PauseCause, PauseDirection};
+use telemetry::events::{Event, KINDS, What};
+use units::{Nanos, PortId, Priority};
+
+const PAGE: &str = include_str!("../../../docs/events.md");
+
+#[test]
+fn every_kind_of_event_has_its_line_with_its_fields_in_the_docs_in_order() {
+    let table = PAGE.split("\n\n").find(|part| part.starts_with("| kind |")).unwrap();
+    let rows: Vec<_> = table.trim_end().lines().skip(2).collect();
+    let row = |kind: &telemetry::events::Kind| {
+        let fields: Vec<_> = kind.fields.iter().map(|field| format!("`{field}`")).collect();
+        format!("| `{}` | {} | {} |", kind.name, kind.about.trim(), fields.join(", "))
+    };
+    let expected: Vec<_> = KINDS.iter().map(row).collect();
+    assert_eq!(rows, expected, "the table should be:\n{}", expected.join("\n"));
+}
+
+#[test]
+fn an_event_of_a_switch_is_a_line_of_json_with_the_name_of_its_port() {
+    let (direction, cause) = (PauseDirection::Sent, Some(PauseCause::Threshold));
+    let event = switch::Event {
+        at: Nanos(7),
+        port: Some(PortId(1)),
+        priority: Some(Priority::from_low_bits(3)),
+        what: Happening::Paused { direction, cause, until: Nanos(9) },
+    };
+    let switch::Event { at, port, priority, .. } = event;
+    let event = Event { number: 4, at_ns: at.0, core: Some(2), port, priority, what: What::from(&event) };
+    let names = ["dc0".to_owned(), "lh0".to_owned()];
+    assert_eq!(
+        serde_json::to_string(&event.serializable(&names)).unwrap(),
+        r#"{"number":4,"at_ns":7,"core":2,"port":"lh0","priority":3,"kind":"pause","direction":"sent","cause":"threshold","until_ns":9}"#
+    );
+}

@@ -1,0 +1,157 @@
+//! Events of a switch: rare changes that an operator wants to see one by one, with their instant.
+//!
+//! The switch notes them where they happen and gives them out as it gives out frames
+//! ([`Shard::take_events`](crate::Shard::take_events)), so that a gateway, a replay and a simulation can record them.
+//! Nothing is noted unless [`Shard::record_events`](crate::Shard::record_events) was called, and nothing ever for each frame:
+//! drops are counted, and the counts are read now and then.
+
+mod drops;
+mod log;
+mod spans;
+
+pub(crate) use drops::{DropWatch, FreshDrops};
+pub(crate) use log::Events;
+pub(crate) use spans::Spans;
+
+use crate::congestion::adaptive_ecn::AdaptiveEcnStep;
+use crate::egress::WatchdogChange;
+use crate::flow_control::PauseCause;
+use crate::flows::FlowChange;
+use crate::ledger::Volume;
+use crate::reason::DropReason;
+use units::{Bytes, Nanos, PortId, Priority};
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The time of the event.
+    pub at: Nanos,
+    /// The port that it concerns; `None` for [`Happening::Lost`].
+    pub port: Option<PortId>,
+    /// The priority that it concerns, if it is about one.
+    pub priority: Option<Priority>,
+    /// What happened.
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A priority is paused from now on. Refreshes of the pause are no events.
+    Paused {
+        /// Who is paused.
+        direction: PauseDirection,
+        /// The cause of a sent pause; `None` for a received one.
+        cause: Option<PauseCause>,
+        /// The end of the pause if it is neither refreshed nor ended.
+        until: Nanos,
+    },
+    /// A priority is no longer paused.
+    Resumed {
+        /// Who was paused.
+        direction: PauseDirection,
+        /// The start of the pause.
+        since: Nanos,
+        /// Whether its time ran out, rather than a frame ending it.
+        ran_out: bool,
+    },
+    /// A priority group reached its threshold, and its sender is to be paused.
+    XoffReached {
+        /// The cause.
+        cause: PauseCause,
+        /// Bytes that the group holds.
+        held: Bytes,
+    },
+    /// A priority group fell below its lower threshold, and its sender is to be resumed.
+    XonReached {
+        /// Bytes that the group holds.
+        held: Bytes,
+    },
+    /// A paused priority group takes headroom, for the first time since it was paused.
+    HeadroomEntered {
+        /// Bytes of headroom that the group holds.
+        held: Bytes,
+    },
+    /// The watchdog found a queue stormed, or restored it.
+    Watchdog(WatchdogChange),
+    /// Frames were dropped since the last event of the same half of the port, priority and reason.
+    Dropped {
+        /// The reason.
+        reason: DropReason,
+        /// Frames that came in through the port, or frames on their way out.
+        half: PortHalf,
+        /// The frames.
+        volume: Volume,
+    },
+    /// The ECN thresholds of a queue moved by a step.
+    EcnThresholds {
+        /// The reason.
+        step: AdaptiveEcnStep,
+        /// Kmin from now on.
+        kmin: Bytes,
+        /// Kmax from now on.
+        kmax: Bytes,
+    },
+    /// The sender's queue pair of a flow is known, or no longer.
+    Flow(FlowChange),
+    /// Events that found no room.
+    Lost {
+        /// Their number.
+        events: u64,
+    },
+}
+
+impl Happening {
+    /// Whether a neighbour or a host can cause it as often as it can send frames. Such events leave room for others.
+    pub(crate) const fn is_frequent(&self) -> bool {
+        match self {
+            Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::XoffReached { .. }
+            | Self::XonReached { .. }
+            | Self::HeadroomEntered { .. }
+            | Self::Flow(_) => true,
+            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. } => {
+                false
+            }
+        }
+    }
+}
+
+/// The direction of a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseDirection {
+    /// The switch paused its neighbour.
+    Sent,
+    /// The neighbour paused the switch.
+    Received,
+}
+
+impl PauseDirection {
+    /// The name in reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Received => "received",
+        }
+    }
+}
+
+/// A half of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortHalf {
+    /// Frames that come in.
+    Ingress,
+    /// Frames on their way out.
+    Egress,
+}
+
+impl PortHalf {
+    /// The name in reports; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Egress => "egress",
+        }
+    }
+}
