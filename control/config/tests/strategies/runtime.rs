@@ -36,8 +36,8 @@ fn control() -> impl Strategy<Value = Control> {
     let access = (0_u32..=0o777, prop::option::of(account()));
     let times =
         (1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000, 1_000_000_000_u64..=86_400_000_000_000);
-    ("/[a-z\"'\\\\]{1,100}", access, metrics, times).prop_map(
-        |(socket, (mode, group), metrics, (stall, drain, repeat))| Control {
+    ("/[a-z\"'\\\\]{1,100}", access, metrics, times, 0_usize..=1_000_000).prop_map(
+        |(socket, (mode, group), metrics, (stall, drain, repeat), events)| Control {
             socket: socket.into(),
             mode,
             group,
@@ -45,6 +45,7 @@ fn control() -> impl Strategy<Value = Control> {
             stall: Interval(stall),
             drain: Interval(drain),
             repeat: Interval(repeat),
+            events,
         },
     )
 }
