@@ -118,6 +118,7 @@ impl Part {
             }
             if self.flows.arrived > 0 && self.is_to_wait((at, actor)) {
                 return Ok(());
+        self.check_existence()?;
             }
             self.now = at;
             match self.places.get(actor) {
@@ -195,11 +196,11 @@ impl Part {
     }
 
     /// Takes note of the queue pairs that a station has released in this turn.
-    #[inline]
+    #[cold]
     pub fn note_releases(&mut self, station: usize) {
         let it = &mut self.stations[station];
         let released = it.host.released();
-        if released != it.released && !self.outbound.is_empty() {
+        if !self.outbound.is_empty() {
             let turn = (self.now, self.actor);
             self.releases.extend((it.released..released).map(|_| (station, turn)));
         }
