@@ -152,6 +152,16 @@ impl Flows {
         flow.is_none_or(|flow| flow.received.is_some())
     }
 
+    /// Whether a sender in another part of the network may have ended a flow to one of `stations` that had arrived
+    /// completely at `by`.
+    #[cold]
+    pub fn may_have_ended(&self, stations: [Option<u32>; 2], by: Nanos) -> bool {
+        self.slots.iter().flatten().any(|flow| {
+            let has_arrived = flow.received.is_some_and(|received| received <= by);
+            has_arrived && flow.ends[0].is_none() && stations.contains(&flow.ends[1])
+        })
+    }
+
     /// Notes that all of a flow was sent at least once.
     pub fn note_sent(&mut self, id: FlowId) {
         if let Some(flow) = self.flow_mut(id)

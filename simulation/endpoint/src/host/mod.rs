@@ -142,6 +142,11 @@ impl Host {
         self.table.reserve()
     }
 
+    /// The number of queue pairs that [`Host::reserve`] can still give.
+    pub fn free_queue_pairs(&self) -> usize {
+        self.table.left()
+    }
+
     /// Opens one end of a flow. A sender starts at once, or when the connection managers of both hosts have agreed
     /// ([`HostSettings::connection_management`]). Does nothing if the local queue pair is not reserved, the flow already
     /// has an end here, or the far end has an address of another version of IP.
