@@ -67,7 +67,8 @@ impl Part {
             let (at, player) = self.calendar.agendas[switch].next();
             if at >= until {
                 self.calendar.actors.set(actor, at);
-                return Ok(());
+                // The watermarks of its pools keep what was too much at any event of the visit.
+                return self.checker.check_pools(switch, &self.switches[switch]);
             }
             self.now = at;
             if player < inputs.len() {
