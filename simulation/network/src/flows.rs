@@ -250,6 +250,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_from_another_part_may_have_ended_once_it_has_arrived_and_concerns_its_receiver_only() {
+        let mut flows = Flows::default();
+        let mut from_elsewhere = flow(0);
+        from_elsewhere.ends = [None, Some(1)];
+        flows.insert(from_elsewhere);
+        flows.start(flow(1));
+        let at = |flows: &Flows, station, by| flows.may_have_ended([Some(station), Some(7)], Nanos(by));
+        assert!(!at(&flows, 1, 1_000), "it has not arrived");
+        flows.note_received(FlowId(0), Nanos(500), 1);
+        flows.note_received(FlowId(1), Nanos(500), 1);
+        assert_eq!([499, 500].map(|by| at(&flows, 1, by)), [false, true]);
+        assert!(!at(&flows, 0, 1_000), "another station");
+        flows.forget(FlowId(0));
+        assert!(!at(&flows, 1, 1_000), "that within this part is known");
+    }
+
+    #[test]
     fn what_is_left_of_a_flow_that_is_over_is_nobodys() {
         let mut flows = Flows::default();
         flows.start(flow(0));
