@@ -118,6 +118,7 @@ impl Part {
     /// and before a turn that depends on what other parts do at that time.
     pub fn run(&mut self, window: &Window, observer: &mut impl Observer) -> Result<(), Broken> {
         self.window = *window;
+        // Events of switches rely on it.
         self.check_existence()?;
         loop {
             let (at, actor) = self.calendar.actors.next();
