@@ -11,6 +11,7 @@ mod odd;
 mod part;
 mod schedule;
 mod standstill;
+mod start;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use crew::Crew;
 use endpoint::FlowId;
 use part::{Part, Window};
 use rand_pcg::Pcg32;
-use schedule::Start;
+use start::Start;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::thread;

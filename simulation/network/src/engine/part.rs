@@ -3,7 +3,7 @@
 use super::calendar::Calendar;
 use super::log::Log;
 use super::odd::Odd;
-use super::schedule::Start;
+use super::start::Start;
 use super::turn::{Actors, Turn};
 use crate::check::Checker;
 use crate::flows::{Flow, Flows};

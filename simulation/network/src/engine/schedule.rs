@@ -4,6 +4,7 @@
 //! out to it instead, before the round.
 
 use super::part::Part;
+use super::start::Start;
 use super::turn::Turn;
 use super::{Engine, Stop};
 use crate::flows::Flow;
@@ -22,13 +23,6 @@ use wire::roce::{Psn, QueuePair, source_port_of_queue_pairs};
 
 /// A host: its part, and its index there.
 type At = (usize, usize);
-
-/// A flow that is about to start.
-#[derive(Debug)]
-pub(super) struct Start {
-    pub flow: Flow,
-    first_psn: Psn,
-}
 
 impl Engine {
     /// Fetches the next flow, unless it starts too late.
