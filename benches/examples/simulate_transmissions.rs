@@ -6,8 +6,9 @@
 //! instructions per transmission, which are repeatable where times are not, run it under `valgrind --tool=callgrind`.
 
 use config::scenario::{Override, ScenarioFile};
+use core::ops::ControlFlow;
 use endpoint::{CongestionControl, Dcqcn};
-use simulation::{NetworkSpec, NodeKind, Options, Simulation};
+use simulation::{NetworkSpec, NodeKind, Observer, Options, Progress, Rounds, Simulation};
 use std::env::VarError;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let flows = scenario.flows();
     let start = std::time::Instant::now();
-    let outcome = Simulation::new(scenario.network, options).run(flows, &mut ())?;
+    let mut watched = Watched::default();
+    let outcome = Simulation::new(scenario.network, options).run(flows, &mut watched)?;
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "{:?} at {} s: {} transmissions, {} events, {} of {} flows ended",
@@ -52,7 +54,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         peak_memory(),
     );
     println!("{:?}, {} s of processors", outcome.checks, processor_seconds());
+    println!("{}", watched.rounds(outcome.events));
     Ok(())
+}
+
+/// The latest progress of the run, which may be some ten thousand events old at its end.
+#[derive(Default)]
+struct Watched {
+    rounds: Rounds,
+}
+
+impl Observer for Watched {
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
+        self.rounds = progress.rounds;
+        ControlFlow::Continue(())
+    }
+}
+
+impl Watched {
+    /// The rounds of the parts of a run with `events`, and what they could gain: all events against those of the longest
+    /// parts and of single turns.
+    fn rounds(&self, events: u64) -> String {
+        let Rounds { rounds, longest, single_turns, waits } = self.rounds;
+        if rounds + single_turns == 0 {
+            return "no rounds: the network is one part".to_owned();
+        }
+        let gain = events as f64 / (longest + single_turns) as f64;
+        format!(
+            "{rounds} rounds, {waits} ended early, {single_turns} single turns; {gain:.2} times as fast at best"
+        )
+    }
 }
 
 /// The number of threads that `LONGSPAN_THREADS` asks for.

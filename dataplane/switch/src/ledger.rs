@@ -52,43 +52,54 @@ pub struct PoolUse {
 struct Row([AtomicU64; Priority::COUNT]);
 
 impl Row {
-    /// Adds to a total of which the caller is the only writer: a load and a store, no read-modify-write. With
-    /// `Release`, a reader that sees the sum also sees its causes.
-    #[inline]
-    fn add(&self, priority: Priority, amount: u64) {
-        let total = &self.0[priority.index()];
-        total.store(total.load(Ordering::Relaxed) + amount, Ordering::Release);
-    }
-
     #[inline]
     fn total(&self, priority: Priority) -> u64 {
         self.0[priority.index()].load(Ordering::Acquire)
     }
 }
 
+/// Cells, bytes and frames of one priority, beside each other: most frames touch one cache line here, not three.
+#[derive(Default)]
+struct Total {
+    cells: AtomicU64,
+    bytes: AtomicU64,
+    frames: AtomicU64,
+}
+
 /// Cells, bytes and frames, by priority.
 #[derive(Default)]
-struct Totals {
-    cells: Row,
-    bytes: Row,
-    frames: Row,
-}
+#[repr(align(64))]
+struct Totals([Total; Priority::COUNT]);
 
 impl Totals {
     #[inline]
     fn add(&self, priority: Priority, load: Load) {
-        self.cells.add(priority, load.cells.0);
-        self.bytes.add(priority, load.volume.bytes.0);
-        self.frames.add(priority, load.volume.frames);
+        let Total { cells, bytes, frames } = &self.0[priority.index()];
+        add(cells, load.cells.0);
+        add(bytes, load.volume.bytes.0);
+        add(frames, load.volume.frames);
     }
 
     fn volume(&self, priority: Priority) -> Volume {
-        Volume { frames: self.frames.total(priority), bytes: Bytes(self.bytes.total(priority)) }
+        let Total { bytes, frames, .. } = &self.0[priority.index()];
+        Volume { frames: frames.load(Ordering::Acquire), bytes: Bytes(bytes.load(Ordering::Acquire)) }
+    }
+
+    #[inline]
+    fn cells(&self, priority: Priority) -> Cells {
+        Cells(self.0[priority.index()].cells.load(Ordering::Acquire))
     }
 
     fn load(&self, priority: Priority) -> Load {
-        Load { cells: Cells(self.cells.total(priority)), volume: self.volume(priority) }
+        Load { cells: self.cells(priority), volume: self.volume(priority) }
     }
+}
+
+/// Adds to a total of which the caller is the only writer: a load and a store, no read-modify-write. With `Release`, a
+/// reader that sees the sum also sees its causes.
+#[inline]
+fn add(total: &AtomicU64, amount: u64) {
+    total.store(total.load(Ordering::Relaxed) + amount, Ordering::Release);
 }
 
 /// Frames and their cost of the buffer.
@@ -272,7 +283,7 @@ impl Ledger {
         load: Load,
     ) {
         self.departed[self.place(egress, ingress)].add(priority, load);
-        self.released[shard.index() * self.ports + ingress.index()].add(priority, load.cells.0);
+        add(&self.released[shard.index() * self.ports + ingress.index()].0[priority.index()], load.cells.0);
     }
 
     /// Credits frames that were dropped at `egress` after their admission.
@@ -347,9 +358,8 @@ impl Ledger {
     /// The cells of what [`Ledger::occupancy`] says.
     #[inline]
     pub(crate) fn cells(&self, ingress: PortId, egress: PortId, priority: Priority) -> Cells {
-        let departed = self.departed[self.place(egress, ingress)].cells.total(priority);
-        let admitted = self.admitted[self.place(ingress, egress)].cells.total(priority);
-        Cells(admitted) - Cells(departed)
+        let departed = self.departed[self.place(egress, ingress)].cells(priority);
+        self.admitted[self.place(ingress, egress)].cells(priority) - departed
     }
 
     /// The ingress queue: frames from `ingress` at `priority` that are still inside.

@@ -47,17 +47,26 @@ impl Checker {
     }
 
     /// Checks that a switch holds no more than its buffer, together with `passing` bytes that left in the
-    /// same call, and that its pools never held more than their sizes.
+    /// same call.
     #[inline]
     pub fn check_buffer(&mut self, number: usize, it: &Switch, passing: Bytes) -> Result<(), Broken> {
         self.checks.buffer += 1;
+        let (held, limit) = (it.held.bytes + passing, self.capacities[number].all);
+        if held > limit {
+            return Err(Broken::Buffer { node: it.node, pool: Pool::All, held, limit });
+        }
+        Ok(())
+    }
+
+    /// Checks that the pools of a switch never held more than their sizes.
+    #[inline]
+    pub fn check_pools(&self, number: usize, it: &Switch) -> Result<(), Broken> {
         let capacity = &self.capacities[number];
         let pools = it.shard.pools();
         let levels = [
             (Pool::Shared, pools.shared.watermark.persistent(), capacity.buffer.shared),
             (Pool::Headroom, pools.headroom.watermark.persistent(), capacity.buffer.headroom),
             (Pool::EgressLossy, pools.egress_lossy.watermark.persistent(), capacity.buffer.egress_lossy),
-            (Pool::All, it.held.bytes + passing, capacity.all),
         ];
         for (pool, held, limit) in levels {
             if held > limit {

@@ -11,6 +11,7 @@ mod odd;
 mod part;
 mod schedule;
 mod standstill;
+mod start;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ use crate::flows::Flow;
 use crate::ideal::Paths;
 use crate::network::{FlowSpec, NodeId};
 use crate::nodes::{Place, Station, Switch};
-use crate::observer::{Observer, Progress, View};
+use crate::observer::{Observer, Progress, Rounds, View};
 use crate::options::Options;
 use crate::outcome::{Checks, Ending, HostOutcome, LinkOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
@@ -30,8 +31,9 @@ use crew::Crew;
 use endpoint::FlowId;
 use part::{Part, Window};
 use rand_pcg::Pcg32;
+use start::Start;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::thread;
 use switch::PortInspection;
 use turn::{Actors, Turn};
@@ -58,8 +60,12 @@ pub(crate) struct Engine {
     paths: Paths,
     /// Draws the first sequence numbers of flows.
     rng: Pcg32,
-    /// The flow that starts next.
-    pending: Option<FlowSpec>,
+    /// The flows that start next, in their order, as far as they are known: one at least, if there is another.
+    pending: VecDeque<FlowSpec>,
+    /// Whether `pending` has the last flow.
+    knows_all: bool,
+    /// Flows that start before those, each within one part.
+    ready: VecDeque<Start>,
     /// Whether a flow of a closed loop has come so far. It starts again in the turn in which it ends.
     has_loops: bool,
     /// The flows to stop, and when.
@@ -75,6 +81,7 @@ pub(crate) struct Engine {
     samples: u64,
     /// The number of events and samples at which progress is reported next.
     progress_at: u64,
+    rounds: Rounds,
 }
 
 /// The reason why the event loop ends.
@@ -134,7 +141,7 @@ impl Engine {
         let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
         loop {
             self.exchange();
-            if self.pending.is_none() && self.active() == 0 && self.next_again() == Nanos::NEVER {
+            if self.pending.is_empty() && self.active() == 0 && self.next_again() == Nanos::NEVER {
                 return Ok(Ending::Finished);
             }
             let next = self.next_turn();
@@ -161,7 +168,7 @@ impl Engine {
                 }
                 self.parts[0].check_event()?;
             } else {
-                self.advance(next, next_sample, observer, crew)?;
+                self.advance((next, next_sample), flows, observer, crew)?;
             }
             self.check_sums()?;
             if self.is_interrupted(observer) {
@@ -192,16 +199,22 @@ impl Engine {
     /// Lets the parts act from `next`, their first turn, on.
     fn advance(
         &mut self,
-        next: Turn,
-        next_sample: Nanos,
+        (next, next_sample): (Turn, Nanos),
+        flows: &mut impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
         crew: &Crew,
     ) -> Result<(), Stop> {
-        let window = self.window(next_sample);
         if self.parts.len() == 1 {
-            return self.run_part(0, &window, observer);
+            return self.run_part(0, &self.window(next_sample), observer);
         }
-        if self.may_run_ahead() { self.run_ahead(next, &window, crew) } else { self.step(window, observer) }
+        if !self.may_run_ahead() {
+            return self.step(self.window(next_sample), observer);
+        }
+        let horizon = next.0 + self.lookahead;
+        self.hand_starts_out(horizon, flows);
+        let result = self.run_ahead(horizon, &self.window(next_sample), crew);
+        self.take_starts_back();
+        result
     }
 
     /// How far parts may run, unless other parts keep them from it.
@@ -212,7 +225,7 @@ impl Engine {
             end: common.min((looks, 0)),
             reach: looks.min(Nanos(common.0.0.saturating_add(1))),
             heard: (Nanos::NEVER, 0),
-            goes_on: self.pending.is_some(),
+            goes_on: !self.pending.is_empty(),
             events: self.sums_at.min(self.progress_at.saturating_sub(self.samples)),
         }
     }
@@ -229,13 +242,13 @@ impl Engine {
     /// again where another one ends, because that involves two parts at once.
     fn may_run_ahead(&self) -> bool {
         let goes_on =
-            || self.pending.is_some() || self.endless > 0 || self.sum(|part| part.flows.leaving) > 0;
+            || !self.pending.is_empty() || self.endless > 0 || self.sum(|part| part.flows.leaving) > 0;
         !self.has_loops && goes_on()
     }
 
     /// Lets all parts act beside each other for the lookahead, or until they have to wait.
-    fn run_ahead(&mut self, next: Turn, window: &Window, crew: &Crew) -> Result<(), Stop> {
-        let horizon = next.0 + self.lookahead;
+    fn run_ahead(&mut self, horizon: Nanos, window: &Window, crew: &Crew) -> Result<(), Stop> {
+        let before: Vec<u64> = self.parts.iter().map(|part| part.events).collect();
         let turns: Vec<Turn> = self.parts.iter().map(Part::next).collect();
         let of_part = |part: usize| {
             let others = turns.iter().enumerate().filter(|(other, _)| *other != part);
@@ -249,6 +262,9 @@ impl Engine {
         };
         let windows: Vec<Window> = (0..turns.len()).map(of_part).collect();
         let result = crew.run(&mut self.parts, &windows);
+        let longest = self.parts.iter().zip(before).map(|(part, before)| part.events - before).max();
+        self.rounds.rounds += 1;
+        self.rounds.longest += longest.unwrap_or(0);
         self.now = self.parts.iter().map(|part| part.now).max().unwrap_or(self.now);
         result.map_err(|(part, broken)| {
             self.now = self.parts[part].now;
@@ -262,6 +278,7 @@ impl Engine {
         let Some((part, _)) = turns.min_by_key(|(_, turn)| *turn) else { return Ok(()) };
         let goes_on = window.goes_on || self.parts.iter().any(|part| part.flows.has_unsent());
         let events = self.parts[part].events + 1;
+        self.rounds.single_turns += 1;
         self.run_part(part, &Window { goes_on, events, ..window }, observer)
     }
 
@@ -309,6 +326,7 @@ impl Engine {
             transmissions: self.sum(|part| part.transmissions),
             flows_started: self.sum(|part| part.flows.started),
             flows_ended: self.sum(|part| part.flows.ended),
+            rounds: Rounds { waits: self.sum(|part| part.waits), ..self.rounds },
         }
     }
 

@@ -152,6 +152,16 @@ impl Flows {
         flow.is_none_or(|flow| flow.received.is_some())
     }
 
+    /// Whether a sender in another part of the network may have ended a flow to one of `stations` that had arrived
+    /// completely at `by`.
+    #[cold]
+    pub fn may_have_ended(&self, stations: [Option<u32>; 2], by: Nanos) -> bool {
+        self.slots.iter().flatten().any(|flow| {
+            let has_arrived = flow.received.is_some_and(|received| received <= by);
+            has_arrived && flow.ends[0].is_none() && stations.contains(&flow.ends[1])
+        })
+    }
+
     /// Notes that all of a flow was sent at least once.
     pub fn note_sent(&mut self, id: FlowId) {
         if let Some(flow) = self.flow_mut(id)
@@ -237,6 +247,23 @@ mod tests {
         assert_eq!(flows.deliver(labels[0], 1), Err(broken));
         assert!(flows.deliver(labels[1], 1).is_err(), "nothing is delivered twice");
         assert_eq!(flows.deliver(labels[2], 1), Ok(()));
+    }
+
+    #[test]
+    fn a_flow_from_another_part_may_have_ended_once_it_has_arrived_and_concerns_its_receiver_only() {
+        let mut flows = Flows::default();
+        let mut from_elsewhere = flow(0);
+        from_elsewhere.ends = [None, Some(1)];
+        flows.insert(from_elsewhere);
+        flows.start(flow(1));
+        let at = |flows: &Flows, station, by| flows.may_have_ended([Some(station), Some(7)], Nanos(by));
+        assert!(!at(&flows, 1, 1_000), "it has not arrived");
+        flows.note_received(FlowId(0), Nanos(500), 1);
+        flows.note_received(FlowId(1), Nanos(500), 1);
+        assert_eq!([499, 500].map(|by| at(&flows, 1, by)), [false, true]);
+        assert!(!at(&flows, 0, 1_000), "another station");
+        flows.forget(FlowId(0));
+        assert!(!at(&flows, 1, 1_000), "that within this part is known");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub mod workload;
 pub use frame::{HEADER_CAPACITY, SimFrame};
 pub use ideal::{Hop, ideal_completion};
 pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-pub use observer::{Observer, Progress, Tap, View};
+pub use observer::{Observer, Progress, Rounds, Tap, View};
 pub use options::Options;
 pub use outcome::{
     Balance, Checks, Ending, FlowRecord, HostOutcome, LinkOutcome, Losses, Outcome, PausedQueue,

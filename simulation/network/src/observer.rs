@@ -54,6 +54,22 @@ pub struct Progress {
     pub flows_started: u64,
     /// Flows ended.
     pub flows_ended: u64,
+    /// The rounds of its parts.
+    pub rounds: Rounds,
+}
+
+/// How the parts of a network have run beside each other. None of it is a result: it depends on the number of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// Rounds in which parts ran ahead.
+    pub rounds: u64,
+    /// The sum over all rounds of the events of the part that had most of them. The rest of the events cost no time if
+    /// every part has a thread.
+    pub longest: u64,
+    /// Turns that were taken one at a time.
+    pub single_turns: u64,
+    /// Rounds that a part ended early, because its next turn depended on another part.
+    pub waits: u64,
 }
 
 /// A simulation between two events.

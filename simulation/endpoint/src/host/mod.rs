@@ -142,6 +142,11 @@ impl Host {
         self.table.reserve()
     }
 
+    /// The number of queue pairs that [`Host::reserve`] can still give.
+    pub fn free_queue_pairs(&self) -> usize {
+        self.table.left()
+    }
+
     /// Opens one end of a flow. A sender starts at once, or when the connection managers of both hosts have agreed
     /// ([`HostSettings::connection_management`]). Does nothing if the local queue pair is not reserved, the flow already
     /// has an end here, or the far end has an address of another version of IP.
@@ -217,8 +222,12 @@ impl Host {
     /// Gives `out` the frames that are due. None of them starts after `now`.
     pub fn egress(&mut self, now: Nanos, out: &mut impl Transmit) {
         self.now = now;
-        self.sound_alarms(now);
-        self.repeat_messages(now);
+        if self.next_alarm() <= now {
+            self.sound_alarms(now);
+        }
+        if self.manager.deadline() <= now {
+            self.repeat_messages(now);
+        }
         if self.nic.free_at() > now {
             return;
         }
@@ -304,8 +313,13 @@ impl Host {
     /// is never before the latest call.
     #[inline]
     pub fn next_deadline(&self) -> Nanos {
-        let alarm = self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm);
-        self.nic.next_start(self.now).min(alarm).min(self.manager.deadline()).max(self.now)
+        self.nic.next_start(self.now).min(self.next_alarm()).min(self.manager.deadline()).max(self.now)
+    }
+
+    /// The first alarm of a sender.
+    #[inline]
+    fn next_alarm(&self) -> Nanos {
+        self.alarms.peek().map_or(Nanos::NEVER, |Reverse((alarm, _))| *alarm)
     }
 
     /// The next event, oldest first.

@@ -84,6 +84,11 @@ impl Table {
         Some(QueuePair::from_low_bits(entry.generation << SLOT_BITS | (slot + RESERVED)))
     }
 
+    /// The number of queue pairs that are free.
+    pub fn left(&self) -> usize {
+        self.places.count() - self.entries.len() + self.free.len()
+    }
+
     /// The slot of the queue pair with this number, or `None`.
     #[inline]
     pub fn find(&self, number: QueuePair) -> Option<Slot> {

@@ -14,6 +14,7 @@ use crate::ideal::Paths;
 use crate::link::Direction;
 use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use crate::nodes::{Place, Station, Switch};
+use crate::observer::Rounds;
 use crate::options::Options;
 use crate::sites::sites;
 use crate::stall::{Motion, Watch};
@@ -47,8 +48,11 @@ impl Engine {
         let hosts = network.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_))).count();
         let stations = network.nodes.len() + 1;
         let actors = Actors { schedule: network.nodes.len(), stations, watch: stations + hosts };
-        let parts: Vec<Part> =
-            (0..parts).map(|part| Part::new(&network, &options, actors, shortest, &homes, part)).collect();
+        let part = |number| Part {
+            crossing: lookahead,
+            ..Part::new(&network, &options, actors, shortest, &homes, number)
+        };
+        let parts: Vec<Part> = (0..parts).map(part).collect();
         Self {
             now: Nanos::ZERO,
             rng: Pcg32::seed_from_u64(options.seed),
@@ -59,7 +63,9 @@ impl Engine {
             numbers: directions(&network, options.seed).1,
             homes,
             paths,
-            pending: None,
+            pending: VecDeque::new(),
+            knows_all: false,
+            ready: VecDeque::new(),
             has_loops: false,
             stops: BinaryHeap::new(),
             endless: 0,
@@ -68,6 +74,7 @@ impl Engine {
             next_switch: 0,
             samples: 0,
             progress_at: PROGRESS_EVERY,
+            rounds: Rounds::default(),
             options,
         }
     }
@@ -108,6 +115,7 @@ impl Part {
             options: options.clone(),
             calendar,
             lookahead,
+            crossing: Interval::ZERO,
             actors,
             places,
             directions,
@@ -117,6 +125,7 @@ impl Part {
             pool: FramePool::default(),
             flows: Flows::default(),
             motion: Motion::default(),
+            starts: VecDeque::new(),
             again: Vec::new(),
             arrived: Vec::new(),
             ended: Vec::new(),
@@ -126,6 +135,7 @@ impl Part {
             odd: Odd::default(),
             transmissions: 0,
             events: 0,
+            waits: 0,
             log: Log::default(),
         }
     }

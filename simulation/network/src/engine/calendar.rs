@@ -175,9 +175,9 @@ mod tests {
         assert_eq!(horizon(&mut engine), Nanos(1_000_001), "what happens at the limit still counts");
         engine.parts[0].flows.note_sent(FlowId(0));
         assert_eq!(horizon(&mut engine), Nanos(999_501), "the last acknowledgement may end the run");
-        engine.pending = Some(FlowSpec { start: Nanos(2_000_000), ..flow(None) });
+        engine.pending = [FlowSpec { start: Nanos(2_000_000), ..flow(None) }].into();
         assert_eq!(horizon(&mut engine), Nanos(1_000_001), "another flow will start");
-        engine.pending = Some(FlowSpec { start: Nanos(999_700), ..flow(None) });
+        engine.pending = [FlowSpec { start: Nanos(999_700), ..flow(None) }].into();
         assert_eq!(
             horizon(&mut engine),
             Nanos(999_701),

@@ -70,13 +70,25 @@ impl Engine {
 }
 
 impl Part {
-    /// Checks after each event that the frames and bytes in existence are those of the balance.
+    /// Checks after an event that the frames and bytes in existence are those of the balance.
     #[inline]
     pub(super) fn check_event(&mut self) -> Result<(), Broken> {
+        self.note_event();
+        self.check_existence()
+    }
+
+    /// Counts an event of a switch. [`Part::call`] has compared the frames and bytes in existence with those of the
+    /// balance.
+    #[inline]
+    pub(super) fn note_event(&mut self) {
         self.events += 1;
-        let checker = &mut self.checker;
-        checker.checks.conservation += 1;
-        let (expected, found) = (checker.balance.inside, self.pool.live());
+        self.checker.checks.conservation += 1;
+    }
+
+    /// Checks that the frames and bytes in existence are those of the balance.
+    #[inline]
+    pub(super) fn check_existence(&self) -> Result<(), Broken> {
+        let (expected, found) = (self.checker.balance.inside, self.pool.live());
         if expected == found { Ok(()) } else { Err(Broken::Conservation { expected, found }) }
     }
 

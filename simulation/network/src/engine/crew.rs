@@ -91,6 +91,7 @@ mod tests {
     use crate::options::Options;
     use crate::outcome::{FlowRecord, Outcome};
     use crate::testing::{end, flow, host_settings, link, patched, switch};
+    use core::iter;
     use core::num::NonZeroUsize;
     use endpoint::{FlowId, GoBackN, Transport};
     use proptest::prelude::*;
@@ -263,6 +264,45 @@ mod tests {
         ];
         let kind = kinds.into_iter().find(|(_, same)| !same).map(|(name, _)| name.to_owned());
         kind.or_else(|| (one.0 != other.0).then(|| format!("{:#?}\n{:#?}", one.0, other.0)))
+    }
+
+    #[test]
+    fn lone_starts_within_a_part_are_handed_out_while_a_flow_is_on_its_way_and_the_last_never() {
+        let spec = |id, (start, source, destination)| FlowSpec {
+            id: FlowId(id),
+            start: Nanos(start),
+            source: NodeId(source),
+            destination: NodeId(destination),
+            ..flow(Some(50_000))
+        };
+        let handed_out = |first, others: &[(u64, u32, u32)]| {
+            let mut flows =
+                iter::once(first).chain(others.iter().copied()).zip(0..).map(|(it, id)| spec(id, it));
+            let mut engine = Engine::of_parts(three_sites(), Options::default(), SITES.to_vec());
+            engine.pull(&mut flows);
+            engine.follow_schedule(&mut flows, &mut ()).ok().unwrap();
+            engine.hand_starts_out(Nanos(1_000), &mut flows);
+            let ids: Vec<u32> = engine.parts[0].starts.iter().map(|start| start.flow.spec.id.0).collect();
+            let next = engine.parts[0].starts.front().map(|start| start.flow.spec.start);
+            engine.take_starts_back();
+            let back: Vec<u32> = engine.ready.iter().map(|start| start.flow.spec.id.0).collect();
+            assert_eq!(
+                (&back, next.unwrap_or(engine.next_start_or_stop())),
+                (&ids, engine.next_start_or_stop())
+            );
+            ids
+        };
+        let (far, near) = ((0, 0, 2), (0, 4, 5));
+        let local = |start| (start, 4, 5);
+        assert_eq!(handed_out(far, &[local(100), local(200), local(300)]), [1, 2]);
+        assert_eq!(handed_out(near, &[local(100), local(200), local(300)]), [], "none is sure to last");
+        assert_eq!(handed_out(far, &[local(100), local(200), (200, 5, 4), local(300)]), [1], "two at once");
+        assert_eq!(
+            handed_out(far, &[local(100), (200, 1, 3), local(300), local(400)]),
+            [1],
+            "to another part"
+        );
+        assert_eq!(handed_out(far, &[local(100), local(1_000), local(2_000)]), [1], "after the round");
     }
 
     proptest! {

@@ -22,10 +22,13 @@ impl Part {
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
         let Self { now, directions, stations, flows, checker, .. } = self;
-        let Some(number) = stations[station].input else { return Ok(()) };
         let it = &mut stations[station];
-        let mut delivered = Volume::ZERO;
-        while let Some(frame) = directions[number].arrive(*now) {
+        let Some(number) = it.input else { return Ok(()) };
+        let (mut delivered, mut next) = (Volume::ZERO, directions[number].next_arrival());
+        while next <= *now
+            && let Some(frame) = directions[number].arrive(*now)
+        {
+            next = directions[number].next_arrival();
             delivered.count(frame.length());
             if let Some(label) = frame.label() {
                 checker.checks.order += 1;
@@ -41,7 +44,7 @@ impl Part {
             }
             it.host.ingress(*now, frame.headers(), frame.length());
         }
-        self.calendar.actors.set(it.node.0 as usize, directions[number].next_arrival());
+        self.calendar.actors.set(it.node.0 as usize, next);
         let balance = &mut checker.balance;
         balance.inside = balance.inside - delivered;
         balance.delivered += delivered;
@@ -51,13 +54,17 @@ impl Part {
     /// Calls a host if it is due, and takes its events.
     #[inline]
     pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
-        let mut next = self.stations[station].host.next_deadline();
+        let it = &self.stations[station];
+        let (timers, mut next) = (it.timers, it.host.next_deadline());
         if next <= self.now {
             self.send(station, observer)?;
             next = self.stations[station].host.next_deadline().max(self.now);
         }
-        self.calendar.actors.set(self.stations[station].timers, next);
-        self.note_releases(station);
+        self.calendar.actors.set(timers, next);
+        let it = &self.stations[station];
+        if it.host.released() != it.released {
+            self.note_releases(station);
+        }
         while let Some(event) = self.stations[station].host.take_event() {
             self.note(event, observer);
         }
@@ -80,21 +87,35 @@ impl Part {
         };
         it.host.egress(self.now, &mut outlet);
         let Outlet { passed, broken, .. } = outlet;
-        if let Some(number) = it.out {
+        if passed.is_first
+            && let Some(number) = it.out
+        {
             self.calendar.note_arrival(&self.directions[number]);
         }
         if let Some(broken) = broken {
             return Err(broken);
         }
-        self.transmissions += passed.made.frames - passed.unconnected.frames;
-        self.checker.checks.pause += passed.while_paused;
+        self.transmissions += passed.made.frames;
         let balance = &mut self.checker.balance;
         balance.sent += passed.made;
-        balance.lost += passed.lost;
-        balance.unconnected += passed.unconnected;
-        balance.inside = balance.inside + passed.made - passed.lost - passed.unconnected;
+        balance.inside += passed.made;
         self.motion.moved += u64::from(passed.made.frames > 0);
+        if passed.is_odd {
+            self.account_for_odd(&passed);
+        }
         Ok(())
+    }
+
+    /// Accounts for frames of a host that left without reaching its link, or during a pause.
+    #[cold]
+    fn account_for_odd(&mut self, passed: &Passed) {
+        let Passed { lost, unconnected, while_paused, .. } = *passed;
+        self.transmissions -= unconnected.frames;
+        self.checker.checks.pause += while_paused;
+        let balance = &mut self.checker.balance;
+        balance.lost += lost;
+        balance.unconnected += unconnected;
+        balance.inside = balance.inside - lost - unconnected;
     }
 
     fn note(&mut self, event: Event, observer: &mut impl Observer) {
@@ -152,6 +173,10 @@ impl Part {
 #[derive(Clone, Copy, Debug, Default)]
 struct Passed {
     made: Volume,
+    /// Whether any of them may be the next to arrive.
+    is_first: bool,
+    /// Whether any of the following fields is set.
+    is_odd: bool,
     /// Of these, frames lost to faults.
     lost: Volume,
     /// Of these, frames sent to an unconnected port.
@@ -181,6 +206,7 @@ impl<O: Observer> Outlet<'_, O> {
     #[cold]
     fn check_pause(&mut self, start: Nanos, headers: &[u8]) {
         let Some(direction) = &self.direction else { return };
+        self.passed.is_odd = true;
         self.passed.while_paused += 1;
         let (dscp, _) = code_points(headers);
         let of_frame = |it: &Priority| Some(self.settings.dscp[it.index()]) == dscp;
@@ -209,13 +235,21 @@ impl<O: Observer> Transmit for Outlet<'_, O> {
         let length = frame.length();
         self.passed.made.count(length);
         let Some(direction) = &mut self.direction else {
+            self.passed.is_odd = true;
             self.passed.unconnected.count(length);
             return;
         };
         match direction.send(self.now, start, frame) {
-            Ok(Sent::First | Sent::Behind) => {}
-            Ok(Sent::Twice) => self.passed.made.count(length),
-            Ok(Sent::Lost) => self.passed.lost.count(length),
+            Ok(Sent::First) => self.passed.is_first = true,
+            Ok(Sent::Behind) => {}
+            Ok(Sent::Twice) => {
+                self.passed.is_first = true;
+                self.passed.made.count(length);
+            }
+            Ok(Sent::Lost) => {
+                self.passed.is_odd = true;
+                self.passed.lost.count(length);
+            }
             Err(broken) => {
                 self.broken.get_or_insert(broken);
             }

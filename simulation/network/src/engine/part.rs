@@ -3,6 +3,7 @@
 use super::calendar::Calendar;
 use super::log::Log;
 use super::odd::Odd;
+use super::start::Start;
 use super::turn::{Actors, Turn};
 use crate::check::Checker;
 use crate::flows::{Flow, Flows};
@@ -65,6 +66,8 @@ pub(super) struct Part {
     pub calendar: Calendar,
     /// The delay of the shortest link: no frame reaches another node sooner.
     pub lookahead: Interval,
+    /// The delay of the shortest link between parts.
+    pub crossing: Interval,
     pub actors: Actors,
     /// The place of each node of the network.
     pub places: Vec<Place>,
@@ -81,6 +84,8 @@ pub(super) struct Part {
     pub flows: Flows,
     pub checker: Checker,
     pub motion: Motion,
+    /// Flows that start here in this round, in their order. Both their ends are here.
+    pub starts: VecDeque<Start>,
     /// Flows of closed loops, with the instants at which they ended and start again.
     pub again: Vec<Flow>,
     /// For the parts of their senders.
@@ -96,6 +101,8 @@ pub(super) struct Part {
     pub odd: Odd,
     pub transmissions: u64,
     pub events: u64,
+    /// How often it has ended a round early, because its next turn depended on another part.
+    pub waits: u64,
     /// What the observer of the run has yet to be told.
     pub log: Log,
 }
@@ -111,12 +118,15 @@ impl Part {
     /// and before a turn that depends on what other parts do at that time.
     pub fn run(&mut self, window: &Window, observer: &mut impl Observer) -> Result<(), Broken> {
         self.window = *window;
+        // Events of switches rely on it.
+        self.check_existence()?;
         loop {
             let (at, actor) = self.calendar.actors.next();
             if (at, actor) >= self.window.end || self.events >= self.window.events {
                 return Ok(());
             }
             if self.flows.arrived > 0 && self.is_to_wait((at, actor)) {
+                self.waits += 1;
                 return Ok(());
             }
             self.now = at;
@@ -126,6 +136,11 @@ impl Part {
                     let Place::Station(station) = *place else { continue };
                     self.begin((at, actor));
                     self.arrive_at_station(station, observer)?;
+                    self.check_event()?;
+                }
+                None if actor == self.actors.schedule => {
+                    self.begin((at, actor));
+                    self.start_next(observer)?;
                     self.check_event()?;
                 }
                 None => {
@@ -140,7 +155,7 @@ impl Part {
         }
     }
 
-    /// Begins the turn of a station.
+    /// Begins the turn of a station, or that in which a flow starts.
     #[inline]
     fn begin(&mut self, turn: Turn) {
         self.actor = turn.1;
@@ -159,13 +174,20 @@ impl Part {
         ahead.min(self.window.reach).max(Nanos(self.now.0 + 1))
     }
 
-    /// Whether `turn` has to wait for another part: a frame arrives whose flow may be over, and its sender, in that
-    /// part, may or may not have ended it before.
+    /// Whether `turn` has to wait for another part, because a sender in that part may or may not have ended a flow
+    /// before: a frame of that flow arrives, or a flow starts at its receiver, where it takes the first free queue pair.
     #[cold]
     fn is_to_wait(&self, turn: Turn) -> bool {
         let (now, actor) = turn;
         if turn < self.window.heard {
             return false;
+        }
+        if let Some(start) = self.starts.front()
+            && actor == self.actors.schedule
+        {
+            // Its sender has the acknowledgement later than the flow arrived here by the delay of the link.
+            let by = now.0.checked_sub(self.crossing.0).map(Nanos);
+            return by.is_some_and(|by| self.flows.may_have_ended(start.flow.ends, by));
         }
         let Some(Place::Station(station)) = self.places.get(actor) else { return false };
         let Some(number) = self.stations[*station].input else { return false };
@@ -195,11 +217,11 @@ impl Part {
     }
 
     /// Takes note of the queue pairs that a station has released in this turn.
-    #[inline]
+    #[cold]
     pub fn note_releases(&mut self, station: usize) {
         let it = &mut self.stations[station];
         let released = it.host.released();
-        if released != it.released && !self.outbound.is_empty() {
+        if !self.outbound.is_empty() {
             let turn = (self.now, self.actor);
             self.releases.extend((it.released..released).map(|_| (station, turn)));
         }

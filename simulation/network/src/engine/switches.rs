@@ -67,7 +67,8 @@ impl Part {
             let (at, player) = self.calendar.agendas[switch].next();
             if at >= until {
                 self.calendar.actors.set(actor, at);
-                return Ok(());
+                // The watermarks of its pools keep what was too much at any event of the visit.
+                return self.checker.check_pools(switch, &self.switches[switch]);
             }
             self.now = at;
             if player < inputs.len() {
@@ -75,7 +76,7 @@ impl Part {
             } else {
                 self.serve(switch, observer)?;
             }
-            self.check_event()?;
+            self.note_event();
         }
     }
 
@@ -184,7 +185,6 @@ impl Part {
         observer: &mut O,
         call: impl FnOnce(&mut Shard<SimFrame>, &mut Vec<SimFrame>, &mut Outlets<'_, O>),
     ) -> Result<Bytes, Broken> {
-        let before = (self.pool.live(), self.pool.duplicates().frames);
         let it = &mut self.switches[switch];
         let mut outlets = Outlets {
             node: it.node,
@@ -203,19 +203,20 @@ impl Part {
         it.held = it.held + entered - left;
         self.transmissions += left.frames;
         self.motion.moved += u64::from(left.frames > 0);
-        // Usually all frames wait or are on links, and none was made, copied or dropped.
-        let (live, copies) = before;
-        let is_odd = self.odd.is_any || pauses.frames > 0;
-        if is_odd || (self.pool.live().frames, self.pool.duplicates().frames) != (live.frames, copies) {
-            self.account_for_the_rest(switch, live, pauses)?;
+        // Usually all frames wait or are on links, and none was made, copied or dropped: those that exist are those of
+        // the balance still.
+        let balance = &self.checker.balance;
+        let is_usual = !self.odd.is_any && pauses.frames == 0 && self.pool.live() == balance.inside;
+        if !is_usual || self.pool.duplicates().frames != balance.duplicated.frames {
+            self.account_for_the_rest(switch, pauses)?;
         }
         Ok(left.bytes)
     }
 
     /// Accounts for frames that a switch has made, copied or taken, and for frames that left without reaching
-    /// a link. `live` frames existed before the call.
+    /// a link. Before the call, the frames that existed were those of the balance.
     #[inline(never)]
-    fn account_for_the_rest(&mut self, switch: usize, live: Volume, pauses: Volume) -> Result<(), Broken> {
+    fn account_for_the_rest(&mut self, switch: usize, pauses: Volume) -> Result<(), Broken> {
         let Odd { made, lost, unconnected, while_paused, moved, broken, suspect, .. } =
             mem::take(&mut self.odd);
         let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
@@ -226,7 +227,7 @@ impl Part {
             return Err(broken);
         }
         let copied = self.pool.duplicates() - balance.duplicated;
-        let taken = live + copied + made - lost - unconnected - self.pool.live();
+        let taken = balance.inside + copied + made - lost - unconnected - self.pool.live();
         it.held = it.held + copied - taken;
         it.taken += taken;
         balance.inside = balance.inside + copied + made - lost - unconnected - taken;

@@ -31,7 +31,8 @@ impl Part {
     }
 
     fn check_first_buffer(&mut self) -> Result<(), Broken> {
-        self.checker.check_buffer(0, &self.switches[0], Bytes::ZERO)
+        self.checker.check_buffer(0, &self.switches[0], Bytes::ZERO)?;
+        self.checker.check_pools(0, &self.switches[0])
     }
 }
 
