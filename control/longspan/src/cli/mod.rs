@@ -5,6 +5,7 @@ pub mod capture;
 pub mod check;
 pub mod completions;
 pub mod events;
+pub mod explain;
 pub mod import;
 pub mod man;
 pub mod plan;
@@ -20,6 +21,7 @@ use check::CheckArgs;
 use clap::{Parser, Subcommand};
 use completions::CompletionsArgs;
 use events::EventsArgs;
+use explain::ExplainArgs;
 use import::ImportNs3Args;
 use man::ManArgs;
 use plan::PlanArgs;
@@ -59,6 +61,7 @@ pub enum Command {
     Man(ManArgs),
     Events(EventsArgs),
     Capture(Box<CaptureArgs>),
+    Explain(ExplainArgs),
 }
 
 /// An error of clap in one line: its first paragraph, without "error:".
@@ -109,6 +112,8 @@ mod tests {
             &["longspan", "capture", "--out", "a"],
             &["longspan", "capture", "--port", "lh0"],
             &["longspan", "capture", "--port", "lh0", "--out", "a", "--qp", "0x1000000"],
+            &["longspan", "explain"],
+            &["longspan", "explain", "lh0", "--since-start", "--interval", "1s"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
             &["longspan", "traffic", "play", "a"],
