@@ -18,6 +18,7 @@ mod progress;
 mod replay;
 mod run;
 mod simulate;
+mod top;
 mod traffic;
 
 use clap::Parser;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Events(args) }) => events::run(&args),
         Ok(Cli { command: Command::Capture(args) }) => capture::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => explain::run(&args),
+        Ok(Cli { command: Command::Top(args) }) => top::run(&args),
         Err(error) if !error.use_stderr() => {
             // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();

@@ -12,6 +12,7 @@ pub mod plan;
 pub mod replay;
 pub mod run;
 pub mod simulate;
+pub mod top;
 pub mod traffic;
 mod value;
 
@@ -28,6 +29,7 @@ use plan::PlanArgs;
 use replay::ReplayArgs;
 use run::RunArgs;
 use simulate::SimulateArgs;
+use top::TopArgs;
 use traffic::TrafficArgs;
 
 /// A lossless long-haul Ethernet gateway in software.
@@ -61,6 +63,7 @@ pub enum Command {
     Man(ManArgs),
     Events(EventsArgs),
     Capture(Box<CaptureArgs>),
+    Top(TopArgs),
     Explain(ExplainArgs),
 }
 
@@ -114,6 +117,8 @@ mod tests {
             &["longspan", "capture", "--port", "lh0", "--out", "a", "--qp", "0x1000000"],
             &["longspan", "explain"],
             &["longspan", "explain", "lh0", "--since-start", "--interval", "1s"],
+            &["longspan", "top", "--view", "sky"],
+            &["longspan", "top", "--interval", "0s"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
             &["longspan", "traffic", "play", "a"],
