@@ -15,14 +15,14 @@ use crate::failure::Failure;
 /// The default directory of control sockets.
 const SOCKETS: &str = "/run/longspan";
 
-/// Shows one view of a gateway.
+/// Shows one view of a gateway, other than `roce`.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an interval with another view than `runtime`, [`Failure::Ask`] if no gateway answers,
 /// [`Failure::Port`] if it has no such port, [`Failure::Restarted`] if it starts within the interval.
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     if args.interval.is_some() && args.view != View::Runtime {
-        return Err(Failure::usage("--interval is for the view runtime"));
+        return Err(Failure::usage("--interval is for the views runtime and roce"));
     }
     let socket = path(&args.whom)?;
     let request = if args.clear { Request::ShowAndClear } else { Request::Show };
@@ -46,7 +46,10 @@ fn after(interval: Interval, socket: &Path, request: Request) -> Result<Snapshot
 }
 
 /// The snapshot that `request` asks for.
-fn look(socket: &Path, request: Request) -> Result<Snapshot, Failure> {
+///
+/// # Errors
+/// [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] and [`Failure::Unexpected`] if it answers otherwise.
+pub fn look(socket: &Path, request: Request) -> Result<Snapshot, Failure> {
     match socket::ask(socket, request)? {
         Response::Shown(snapshot) => Ok(*snapshot),
         other => Err(Failure::unexpected(&other)),

@@ -5,9 +5,24 @@ use core::fmt::Display;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 
+/// Whether a character does nothing to a terminal but show itself. Control characters start escape sequences, and
+/// those that turn the direction of writing make a line look like another one.
+pub fn is_harmless(character: char) -> bool {
+    let turns =
+        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !character.is_control() && !turns
+}
+
+/// `text` with a question mark in place of each character that is not harmless and ends no line. Names of gateways and
+/// ports, and reasons that a gateway gives, are in what is printed.
+fn harmless(text: &str) -> String {
+    let shown = |it: char| if is_harmless(it) || it == '\n' || it == '\t' { it } else { '?' };
+    text.chars().map(shown).collect()
+}
+
 /// Prints a result. A reader that closes the pipe has read enough, so that is not a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let (mut out, text) = (io::stdout().lock(), harmless(text));
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Print(error)),
         _ => Ok(()),
@@ -33,7 +48,18 @@ pub fn json(value: &impl Serialize) -> String {
 /// Prints a problem on standard error, if possible.
 pub fn complain(problem: &impl Display) {
     let mut out = io::stderr().lock();
-    for line in problem.to_string().lines() {
+    for line in harmless(&problem.to_string()).lines() {
         let _ = writeln!(out, "longspan: {line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_not_printed() {
+        let text = "\u{1b}]0;title\u{7}\u{9b}2J\rdc0\u{202e}\u{7f}\n\tpörte 你好";
+        assert_eq!(harmless(text), "?]0;title??2J?dc0??\n\tpörte 你好");
     }
 }

@@ -7,6 +7,7 @@ use replay::capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use telemetry::health::Verdict;
 use telemetry::{NoSuchPort, Restarted};
 
 /// Why a command failed.
@@ -95,6 +96,9 @@ pub enum Failure {
     /// No gateway answered.
     #[error("{0}")]
     Ask(#[from] ClientError),
+    /// A lossless class is not healthy. The page is printed.
+    #[error("the lossless classes are not healthy: {}", .0.name())]
+    Health(Verdict),
     /// The gateway has started again within an interval.
     #[error("{0}")]
     Restarted(#[from] Restarted),
@@ -165,13 +169,19 @@ impl Failure {
         }
     }
 
-    /// Whether the problem is already printed: for a single file of `check`.
+    /// Whether the problem is already printed: for a single file of `check`, and the view `roce`.
     pub fn is_printed(&self) -> bool {
-        matches!(self, Self::Check { files: 1, .. })
+        matches!(self, Self::Check { files: 1, .. } | Self::Health(_))
     }
 
-    /// 2 for wrong usage or configuration and for what keeps a command from starting, 1 for later failures.
+    /// 2 for wrong usage or configuration and for what keeps a command from starting, 1 for later failures; 3 and 4 for
+    /// the health of a gateway.
     pub fn status(&self) -> ExitCode {
+        match self {
+            Self::Health(Verdict::Watch) => return ExitCode::from(3),
+            Self::Health(_) => return ExitCode::from(4),
+            _ => {}
+        }
         let is_early = match self {
             #[cfg(feature = "dpdk")]
             Self::Gateway(_) | Self::Ports(_) => true,

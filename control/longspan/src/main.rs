@@ -8,6 +8,7 @@ mod cli;
 mod completions;
 mod console;
 mod events;
+mod explain;
 mod failure;
 mod import;
 mod interrupt;
@@ -17,12 +18,14 @@ mod progress;
 mod replay;
 mod run;
 mod simulate;
+mod top;
 mod traffic;
 
 use clap::Parser;
 use cli::{Cli, Command};
 use failure::Failure;
 use std::process::ExitCode;
+use telemetry::View;
 
 fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
@@ -33,12 +36,15 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Plan(args) }) => plan::run(&args),
         Ok(Cli { command: Command::Run(args) }) => run::run(&args),
         Ok(Cli { command: Command::Reload(args) }) => ask::reload(&args),
+        Ok(Cli { command: Command::Show(args) }) if args.view == View::Roce => explain::roce(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
         Ok(Cli { command: Command::Traffic(args) }) => traffic::run(&args),
         Ok(Cli { command: Command::Completions(args) }) => completions::run(&args),
         Ok(Cli { command: Command::Man(args) }) => man::run(&args),
         Ok(Cli { command: Command::Events(args) }) => events::run(&args),
         Ok(Cli { command: Command::Capture(args) }) => capture::run(&args),
+        Ok(Cli { command: Command::Explain(args) }) => explain::run(&args),
+        Ok(Cli { command: Command::Top(args) }) => top::run(&args),
         Err(error) if !error.use_stderr() => {
             // Help or version. If the reader closes the pipe, it has read enough.
             let _ = error.print();

@@ -14,8 +14,7 @@ impl Snapshot {
     /// # Errors
     /// [`Restarted`] if the gateway has started after `earlier`.
     pub fn since(mut self, earlier: &Self) -> Result<Self, Restarted> {
-        let started = |snapshot: &Self| snapshot.at_ns.saturating_sub(snapshot.uptime_ns);
-        if started(&self) != started(earlier) {
+        if self.started_ns() != earlier.started_ns() {
             return Err(Restarted);
         }
         for (worker, before) in self.workers.iter_mut().zip(&earlier.workers) {

@@ -5,9 +5,12 @@
 //! it as tables, and [`metrics::encode`] writes it for Prometheus. Nothing here asks, waits or touches a file.
 
 pub mod events;
+pub mod explain;
+pub mod health;
 mod interval;
 pub mod metrics;
 mod observation;
+mod period;
 mod runtime;
 mod show;
 mod snapshot;
@@ -16,10 +19,11 @@ pub mod tables;
 
 pub use interval::Restarted;
 pub use observation::{Observation, ObservedPort, ObservedWorker};
+pub use period::{Period, PortPeriod, PriorityPeriod};
 pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, RuntimeReport};
-pub use show::{NoSuchPort, View, of_port, render};
+pub use show::{NoSuchPort, View, has_port, of_port, render};
 pub use snapshot::{
-    ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,
-    MemoryReport, Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport,
-    WorkerReport,
+    ControlReport, CoveredDelayReport, DeviceReport, EcnReport, EmulationReport, FORMAT, HardwareReport,
+    LevelsReport, MemoryReport, Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WaitingReport,
+    WireDevice, WirePortReport, WorkerReport,
 };

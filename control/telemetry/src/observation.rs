@@ -2,13 +2,14 @@
 
 use crate::runtime::RuntimeReport;
 use crate::snapshot::{
-    ControlReport, CoveredDelayReport, DeviceReport, EmulationReport, FORMAT, HardwareReport, LevelsReport,
-    MemoryReport, ReloadsReport, Snapshot, StageReport, WireDevice, WirePortReport, WorkerReport,
+    ControlReport, CoveredDelayReport, DeviceReport, EcnReport, EmulationReport, FORMAT, HardwareReport,
+    LevelsReport, MemoryReport, ReloadsReport, Snapshot, StageReport, WaitingReport, WireDevice,
+    WirePortReport, WorkerReport,
 };
 use config::Gateway;
 use report::{DelayReport, FiguresReport, PoolsReport, PortReport, StalledQueueReport, WatchdogReport};
-use switch::program::Settings;
-use switch::{Ledger, PortInspection};
+use switch::program::{PortSettings, Settings};
+use switch::{Ledger, PortInspection, Source};
 use units::{Nanos, PortId, Priority};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Stage};
 
@@ -92,6 +93,7 @@ impl Snapshot {
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),
             watchdog: WatchdogReport::new(settings, shards().map(|shard| &shard.port.watchdog)),
             stalled: stalled_queues(seen, &ports),
+            waiting: waiting(seen),
             ports: ports.into_iter().map(|port| port_report(settings, port, seen)).collect(),
             config: config::render_without_keys(seen.configured),
         }
@@ -101,6 +103,22 @@ impl Snapshot {
 fn stalled_queues(seen: &Observation<'_>, ports: &[&ObservedPort<'_>]) -> Vec<StalledQueueReport> {
     let looks: Vec<_> = ports.iter().map(|it| (it.port, &it.inspection.port)).collect();
     StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, &looks)
+}
+
+fn waiting(seen: &Observation<'_>) -> Vec<WaitingReport> {
+    let (program, ledger) = (&seen.gateway.program, seen.ledger);
+    let name = |port: PortId| program.port(port).name.clone();
+    let ports = (0..ledger.ports() as u16).map(PortId);
+    let of_port = |egress: PortId| {
+        Source::of_port(program, ledger, egress).map(move |(queue, source)| WaitingReport {
+            came_in: name(source.ingress),
+            priority: source.priority.number(),
+            leaves_by: name(egress),
+            queue: queue.number(),
+            waiting: source.waiting.into(),
+        })
+    };
+    ports.flat_map(of_port).collect()
 }
 
 fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerReport {
@@ -141,7 +159,7 @@ fn port_report(settings: &Settings, seen: &ObservedPort<'_>, all: &Observation<'
         covered_delay: all.covered_delays.get(seen.port.index()).copied().flatten(),
         emulation: seen.emulated.then(|| emulation_report(emulation)),
         now: FiguresReport::now(of_port, look),
-        levels: Priority::all().map(|priority| levels(look, priority)).collect(),
+        levels: Priority::all().map(|priority| levels(of_port, look, priority)).collect(),
     }
 }
 
@@ -167,7 +185,7 @@ fn emulation_report(counters: &EmulationCounters) -> EmulationReport {
     }
 }
 
-fn levels(look: &PortInspection, priority: Priority) -> LevelsReport {
+fn levels(settings: &PortSettings, look: &PortInspection, priority: Priority) -> LevelsReport {
     let (group, queue) = (&look.groups[priority.index()], &look.queues[priority.index()]);
     LevelsReport {
         priority: priority.number(),
@@ -177,5 +195,13 @@ fn levels(look: &PortInspection, priority: Priority) -> LevelsReport {
         group_watermark_bytes: group.watermark.since_cleared().0,
         headroom_watermark_bytes: group.headroom_watermark.since_cleared().0,
         queue_watermark_bytes: queue.watermark.since_cleared().0,
+        obeys_pauses: settings.pfc.obeyed().contains(priority),
+        ecn: ecn(settings, priority),
     }
+}
+
+fn ecn(settings: &PortSettings, priority: Priority) -> Option<EcnReport> {
+    let queues = settings.queues.iter().filter(|queue| queue.priority == priority);
+    let first = queues.filter_map(|queue| queue.red).min_by_key(|red| red.kmin)?;
+    Some(EcnReport { kmin_bytes: first.kmin.0, kmax_bytes: first.kmax.0 })
 }

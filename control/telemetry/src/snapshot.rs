@@ -2,7 +2,8 @@
 
 use crate::runtime::RuntimeReport;
 use report::{
-    DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport, WatchdogReport,
+    Count, DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport,
+    WatchdogReport,
 };
 use serde::{Deserialize, Serialize};
 use switch::figure::FigureList;
@@ -40,11 +41,29 @@ pub struct Snapshot {
     /// The queues that a watchdog holds for stormed, and where their frames came in.
     #[serde(default)]
     pub stalled: Vec<StalledQueueReport>,
+    /// Where the frames that are inside came in, and where they wait: the accounts of the ledger that are not empty.
+    #[serde(default)]
+    pub waiting: Vec<WaitingReport>,
     /// The ports, in the order of the configuration.
     pub ports: Vec<WirePortReport>,
     /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers and measured
     /// links have taken from the shared pool.
     pub config: String,
+}
+
+/// Frames of one priority group that wait for one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingReport {
+    /// The port through which they came in.
+    pub came_in: String,
+    /// The priority of their group.
+    pub priority: u8,
+    /// The port through which they will leave.
+    pub leaves_by: String,
+    /// The priority of the queue in which they wait: another one if they bounced.
+    pub queue: u8,
+    /// Their number and length.
+    pub waiting: Count,
 }
 
 /// Counts of reloads.
@@ -263,4 +282,20 @@ pub struct LevelsReport {
     pub headroom_watermark_bytes: u64,
     /// Most bytes that have waited in its queue.
     pub queue_watermark_bytes: u64,
+    /// Whether the port obeys pauses of the priority.
+    #[serde(default)]
+    pub obeys_pauses: bool,
+    /// The thresholds by which its queue marks; `None` if it marks nothing. With adaptive thresholds, those of the
+    /// configuration. Where a priority has several queues, those of the queue that marks first.
+    #[serde(default)]
+    pub ecn: Option<EcnReport>,
+}
+
+/// The thresholds by which a queue marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EcnReport {
+    /// The length up to which it marks nothing.
+    pub kmin_bytes: u64,
+    /// The length above which it marks every frame.
+    pub kmax_bytes: u64,
 }

@@ -110,21 +110,23 @@ pub fn duration(time_ns: u64) -> String {
     }
 }
 
+/// The units of rates.
+const RATES: [(&str, u64); 5] =
+    [("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
+
 /// Formats in the largest unit that divides the rate: `10 Mb/s`, `100 Gb/s`.
 pub fn rate(bits_per_second: u64) -> String {
-    let units = [
-        ("b/s", 1),
-        ("kb/s", 1_000),
-        ("Mb/s", 1_000_000),
-        ("Gb/s", 1_000_000_000),
-        ("Tb/s", 1_000_000_000_000),
-    ];
     let divides =
         |(_, size): &&(&str, u64)| bits_per_second >= *size && bits_per_second.is_multiple_of(*size);
-    match units.iter().rev().find(divides) {
+    match RATES.iter().rev().find(divides) {
         Some((unit, size)) => format!("{} {unit}", bits_per_second / size),
-        None => scaled(bits_per_second, &units),
+        None => speed(bits_per_second),
     }
+}
+
+/// Formats a measured rate with three significant digits: `1.01 Mb/s`, `9.87 Gb/s`.
+pub fn speed(bits_per_second: u64) -> String {
+    scaled(bits_per_second, &RATES)
 }
 
 fn scaled(number: u64, units: &[(&str, u64)]) -> String {
@@ -158,6 +160,7 @@ mod tests {
             [10_000_000, 100_000_000_000, 2_500_000_000].map(rate),
             ["10 Mb/s", "100 Gb/s", "2500 Mb/s"]
         );
+        assert_eq!([0, 1_014_634, 9_870_000_000].map(speed), ["0 b/s", "1.01 Mb/s", "9.87 Gb/s"]);
     }
 
     #[test]

@@ -159,7 +159,7 @@ fn what_goes_in_is_what_the_switch_received_and_kept() {
 #[test]
 fn the_page_about_it_shows_the_golden_tables() {
     let page = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
-    for view in ["ports", "queues", "pfc", "runtime"] {
+    for view in ["ports", "queues", "pfc", "runtime", "roce"] {
         let golden = std::fs::read_to_string(in_crate(&format!("tests/golden/show-{view}.txt"))).unwrap();
         assert!(page.contains(&format!("```text\n{golden}```\n")), "{view}");
     }

@@ -24,15 +24,23 @@ impl Source {
         egress: PortId,
         priority: Priority,
     ) -> impl Iterator<Item = Self> + 'a {
-        let groups =
-            (0..ledger.ports() as u16).flat_map(|port| Priority::all().map(move |it| (PortId(port), it)));
-        let there =
-            groups.filter(move |(ingress, group)| program.queue_of(*ingress, egress, *group) == priority);
-        let held = there.map(move |(ingress, group)| Self {
-            ingress,
-            priority: group,
-            waiting: ledger.occupancy(ingress, egress, group).volume,
+        let all = Self::of_port(program, ledger, egress);
+        all.filter(move |(queue, _)| *queue == priority).map(|(_, source)| source)
+    }
+
+    /// All frames that wait at `egress`, with the priority of the queue in which they do. It looks at each port, so it is
+    /// not for the turn.
+    pub fn of_port<'a>(
+        program: &'a Program,
+        ledger: &'a Ledger,
+        egress: PortId,
+    ) -> impl Iterator<Item = (Priority, Self)> + 'a {
+        let ports = (0..ledger.ports() as u16).map(PortId);
+        let groups = ports.flat_map(|port| Priority::all().map(move |it| (port, it)));
+        let held = groups.map(move |(ingress, group)| {
+            let waiting = ledger.occupancy(ingress, egress, group).volume;
+            (program.queue_of(ingress, egress, group), Self { ingress, priority: group, waiting })
         });
-        held.filter(|source| source.waiting.frames > 0)
+        held.filter(|(_, source)| source.waiting.frames > 0)
     }
 }

@@ -35,8 +35,10 @@ pub struct ReloadArgs {
   longspan show pfc --port lh0
   longspan show queues --json | jq .ports
   longspan show runtime --interval 1s
+  longspan show roce --interval 10s
 
-Exit status: 0 success, 1 no gateway answered, or it was restarted within --interval, 2 wrong usage.")]
+Exit status: 0 success, 1 no gateway answered, or it was restarted within --interval, 2 wrong usage.
+With the view roce, 0 means healthy, 3 that something should be looked at, 4 unhealthy.")]
 pub struct ShowArgs {
     /// View to show
     #[arg(value_parser = views())]
@@ -47,13 +49,13 @@ pub struct ShowArgs {
     /// Clear the user watermarks after reading them
     #[arg(long)]
     pub clear: bool,
-    /// With the view runtime: also show the time from now on, for example 1s
+    /// With the view runtime: also show the time from now on, for example 1s; with roce: judge only that
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Interval>,
     /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
-    /// Print the whole snapshot as JSON
+    /// Print the whole snapshot as JSON; with the view roce, the verdicts
     #[arg(long)]
     pub json: bool,
 }
@@ -79,6 +81,7 @@ fn views() -> impl TypedValueParser<Value = View> {
         View::Drops => "Dropped frames by reason",
         View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
         View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
+        View::Roce => "Health of lossless classes: what is wrong, with figures, and what to do next",
         View::Config => "The configuration in force",
     };
     let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));

@@ -5,12 +5,14 @@ pub mod capture;
 pub mod check;
 pub mod completions;
 pub mod events;
+pub mod explain;
 pub mod import;
 pub mod man;
 pub mod plan;
 pub mod replay;
 pub mod run;
 pub mod simulate;
+pub mod top;
 pub mod traffic;
 mod value;
 
@@ -20,12 +22,14 @@ use check::CheckArgs;
 use clap::{Parser, Subcommand};
 use completions::CompletionsArgs;
 use events::EventsArgs;
+use explain::ExplainArgs;
 use import::ImportNs3Args;
 use man::ManArgs;
 use plan::PlanArgs;
 use replay::ReplayArgs;
 use run::RunArgs;
 use simulate::SimulateArgs;
+use top::TopArgs;
 use traffic::TrafficArgs;
 
 /// A lossless long-haul Ethernet gateway in software.
@@ -59,6 +63,8 @@ pub enum Command {
     Man(ManArgs),
     Events(EventsArgs),
     Capture(Box<CaptureArgs>),
+    Top(TopArgs),
+    Explain(ExplainArgs),
 }
 
 /// An error of clap in one line: its first paragraph, without "error:".
@@ -109,6 +115,10 @@ mod tests {
             &["longspan", "capture", "--out", "a"],
             &["longspan", "capture", "--port", "lh0"],
             &["longspan", "capture", "--port", "lh0", "--out", "a", "--qp", "0x1000000"],
+            &["longspan", "explain"],
+            &["longspan", "explain", "lh0", "--since-start", "--interval", "1s"],
+            &["longspan", "top", "--view", "sky"],
+            &["longspan", "top", "--interval", "0s"],
             &["longspan", "simulate", "a"],
             &["longspan", "import-ns3", "a", "b", "c"],
             &["longspan", "traffic", "play", "a"],

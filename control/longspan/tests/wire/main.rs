@@ -19,6 +19,7 @@ mod privileges;
 mod reload;
 mod shared_cores;
 mod stations;
+mod top;
 mod traffic;
 
 use lab::Lab;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         link_delay::tests(),
         shared_cores::tests(),
         traffic::tests(),
+        top::tests(),
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
     long_haul::print_table();

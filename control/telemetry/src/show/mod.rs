@@ -7,8 +7,10 @@ mod queues;
 mod runtime;
 mod shown;
 
-pub use shown::{NoSuchPort, View, of_port};
+pub use shown::{NoSuchPort, View, has_port, of_port};
 
+use crate::health::{self, Health};
+use crate::period::Period;
 use crate::snapshot::Snapshot;
 use shown::{Shown, write_listed};
 
@@ -28,6 +30,9 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
         View::Drops => drops::write(&mut page, &shown),
         View::Slots => write_listed(&mut page, &shown, view, "Bifrost is not configured on any port.\n"),
         View::Runtime => runtime::write(&mut page, &shown),
+        View::Roce => {
+            page.push_str(&health::render(&Health::of(&Period::since_start(snapshot), port)));
+        }
         View::Config => page.push_str(&snapshot.config),
     }
     // Sections begin with a blank line.

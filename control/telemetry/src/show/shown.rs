@@ -24,13 +24,15 @@ pub enum View {
     Slots,
     /// Run-time profiles of the workers.
     Runtime,
+    /// The health of the lossless classes.
+    Roce,
     /// The configuration in force.
     Config,
 }
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ports,
         Self::Queues,
         Self::Pfc,
@@ -38,6 +40,7 @@ impl View {
         Self::Drops,
         Self::Slots,
         Self::Runtime,
+        Self::Roce,
         Self::Config,
     ];
 
@@ -51,6 +54,7 @@ impl View {
             Self::Drops => "drops",
             Self::Slots => "slots",
             Self::Runtime => "runtime",
+            Self::Roce => "roce",
             Self::Config => "config",
         }
     }
@@ -64,6 +68,21 @@ pub struct NoSuchPort {
     pub name: String,
     /// The names of its ports.
     pub ports: Vec<String>,
+}
+
+impl NoSuchPort {
+    /// The error of a `name` that no port of `snapshot` has.
+    pub(crate) fn of(name: &str, snapshot: &Snapshot) -> Self {
+        Self { name: name.into(), ports: snapshot.ports.iter().map(|it| it.port.name.clone()).collect() }
+    }
+}
+
+/// Makes sure that the gateway has the port called `port`, if a name is given.
+///
+/// # Errors
+/// [`NoSuchPort`] if it has not.
+pub fn has_port(snapshot: &Snapshot, port: Option<&str>) -> Result<(), NoSuchPort> {
+    Shown::new(snapshot, port).map(|_| ())
 }
 
 /// `snapshot` with the port called `port` alone, or with all ports if no name is given.
@@ -89,10 +108,7 @@ impl<'a> Shown<'a> {
         let asked_for = |it: &&WirePortReport| port.is_none_or(|name| it.port.name == name);
         let ports: Vec<_> = snapshot.ports.iter().filter(asked_for).collect();
         match port {
-            Some(name) if ports.is_empty() => Err(NoSuchPort {
-                name: name.into(),
-                ports: snapshot.ports.iter().map(|it| it.port.name.clone()).collect(),
-            }),
+            Some(name) if ports.is_empty() => Err(NoSuchPort::of(name, snapshot)),
             _ => Ok(Self { snapshot, ports, filtered: port.is_some() }),
         }
     }

@@ -331,7 +331,6 @@ pub fn snapshot_of_link_delay() -> Snapshot {
     snapshot_of(&gateway, &shard, now)
 }
 
-/// What is seen of a gateway with two workers that share one shard for want of a second.
 /// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC with supplemental and Fast CNPs.
 pub fn snapshot_of_early_pauses() -> Snapshot {
     snapshot_of_schemes("p-pfc", "capfc")
@@ -383,6 +382,28 @@ pub const PROFILE: Profile = Profile {
     sampled: [Interval(400_000), Interval(800_000), Interval(0), Interval(700_000), Interval(100_000)],
 };
 
+/// A gateway with LSCC and credits at lh0 that has been at rest for a second, and of which nothing is wrong.
+pub fn snapshot_at_rest() -> Snapshot {
+    let text = GATEWAY.replace("\"bifrost\"", "\"cbfc\"").replace("[port.bifrost]", "[port.cbfc]");
+    let text = text.replace("[port.lscc]", "[port.lscc]\nround_trip = \"400us\"");
+    let gateway = config::parse(&without_slots(&text), "gateway.toml").unwrap();
+    let shard = Shard::single(gateway.program.clone());
+    let mut snapshot = snapshot_of(&gateway, &shard, START + Interval::from_secs(1));
+    for port in &mut snapshot.ports {
+        port.device.link_up = true;
+        port.counters = Default::default();
+    }
+    for worker in &mut snapshot.workers {
+        worker.late_turns = 0;
+    }
+    // Its peer has granted credits.
+    let mut json = serde_json::to_value(snapshot).unwrap();
+    json["ports"][1]["credits"]["hears"] = 1.into();
+    json["ports"][1]["covered_delay"]["refused"] = 0.into();
+    serde_json::from_value(json).unwrap()
+}
+
+/// What is seen of a gateway with two workers that share one shard for want of a second.
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {

@@ -6,6 +6,7 @@ mod gateway;
 mod host;
 mod namespace;
 mod process;
+mod screen;
 mod shown;
 mod station;
 mod tools;
@@ -16,6 +17,8 @@ pub use gateway::{Gateway, USER};
 pub use host::Host;
 pub use namespace::Namespace;
 pub use process::{Ended, Process};
+#[allow(unused_imports, reason = "the soak has no terminal")]
+pub use screen::Screen;
 pub use shown::{pauses_sent, port};
 pub use station::{Flow, Receiver, Sender, Sent};
 pub use tools::{IPERF3_BLOCK, answers, iperf3, ping, scapy, tcpreplay, tshark, tshark_write};
@@ -29,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// The programs that the lab calls, with their Debian packages.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("setpriv", "util-linux"),
@@ -39,6 +42,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("tcpreplay", "tcpreplay"),
     ("tshark", "tshark"),
     ("ptp4l", "linuxptp"),
+    ("tmux", "tmux"),
 ];
 
 /// The Python interpreter of Debian's python3-scapy.

@@ -1,0 +1,134 @@
+//! `longspan top`: a dashboard of a running gateway.
+
+mod feed;
+mod grid;
+mod model;
+mod screen;
+#[cfg(test)]
+mod tests;
+mod theme;
+pub mod views;
+
+use crate::ask;
+use crate::cli::top::TopArgs;
+use crate::console;
+use crate::failure::Failure;
+use feed::Feed;
+use gateway::socket::Request;
+use model::{Model, Wish};
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::terminal;
+use ratatui::layout::Rect;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use theme::Theme;
+
+/// How long a key, a snapshot or a signal waits at most.
+const WAKE: Duration = Duration::from_millis(50);
+/// The size of a screen that is none.
+const SIZE: (u16, u16) = (120, 24);
+
+/// Shows the dashboard until it is quit, or once.
+///
+/// # Errors
+/// [`Failure::Usage`] if standard output is no terminal, [`Failure::Ask`] if no gateway answers, with `--once` also
+/// [`Failure::Port`] if it has no such port; [`Failure::Print`] if the terminal is gone.
+pub fn run(args: &TopArgs) -> Result<(), Failure> {
+    let socket = ask::path(&args.whom)?;
+    let mut model = Model::new(args.view, args.port.clone(), args.interval);
+    let theme = Theme::of(|name| env::var(name).ok());
+    if args.once {
+        return once(args, &socket, &mut model, theme);
+    }
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return Err(Failure::usage("top needs a terminal; --once prints one frame"));
+    }
+    live(socket, &mut model, theme)
+}
+
+/// Prints what the screen would show after one interval, with all rows.
+fn once(args: &TopArgs, socket: &Path, model: &mut Model, theme: Theme) -> Result<(), Failure> {
+    let first = ask::look(socket, Request::Show)?;
+    thread::sleep(Duration::from_nanos(args.interval.0));
+    model.see(first);
+    let second = ask::look(socket, Request::Show)?;
+    telemetry::has_port(&second, args.port.as_deref())?;
+    model.see(second);
+    let (width, height) = match terminal::size() {
+        Ok(size) if io::stdout().is_terminal() => size,
+        _ => SIZE,
+    };
+    console::print(&text(model, width, height.max(screen::height(model)), theme))
+}
+
+/// A frame as text, without its last line, which names keys, and without empty lines before that.
+fn text(model: &Model, width: u16, height: u16, theme: Theme) -> String {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    screen::draw(area, &mut buffer, model, theme);
+    let line = |row: u16| (0..width).map(|column| buffer[(column, row)].symbol()).collect::<String>();
+    let lines: Vec<_> = (0..height - 1).map(|row| line(row).trim_end().to_owned()).collect();
+    lines.join("\n").trim_end().to_owned() + "\n"
+}
+
+/// The terminal, which is as it was before once this is dropped, and after a panic.
+struct Screen(ratatui::DefaultTerminal);
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+fn live(socket: PathBuf, model: &mut Model, theme: Theme) -> Result<(), Failure> {
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGHUP, SIGINT] {
+        flag::register(signal, ended.clone()).map_err(Failure::Signal)?;
+    }
+    let feed = Feed::start(socket, model.interval);
+    let mut screen = Screen(ratatui::try_init().map_err(Failure::Print)?);
+    let mut is_stale = true;
+    while !ended.load(Ordering::Relaxed) {
+        for news in feed.news() {
+            match news {
+                Ok(snapshot) => model.see(snapshot),
+                Err(why) => model.lose(why),
+            }
+            is_stale = true;
+        }
+        if is_stale {
+            let drawn = screen.0.draw(|frame| screen::draw(frame.area(), frame.buffer_mut(), model, theme));
+            drawn.map_err(Failure::Print)?;
+            is_stale = false;
+        }
+        match input().map_err(Failure::Print)? {
+            Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match model.press(key) {
+                Wish::Quit => break,
+                Wish::Pace => feed.pace(model.interval),
+                Wish::Draw => {}
+            },
+            Some(Event::Resize(..)) => {}
+            _ => continue,
+        }
+        is_stale = true;
+    }
+    Ok(())
+}
+
+/// What the user did; `None` if that is nothing, or a signal came.
+fn input() -> io::Result<Option<Event>> {
+    match event::poll(WAKE) {
+        Ok(true) => event::read().map(Some),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        Err(error) => Err(error),
+    }
+}

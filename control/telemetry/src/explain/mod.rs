@@ -1,0 +1,210 @@
+//! Why a port pauses, is paused, marks or drops: what happens, and below it what causes that, as far as this gateway
+//! knows.
+//!
+//! A pause that the gateway sends leads to the queues in which the frames of the paused group wait, and from there to
+//! what holds these queues: a pause of the peer behind them, a link that is down, a limit, or the rate of the link.
+
+mod effect;
+mod page;
+mod queue;
+mod terms;
+
+pub use effect::{Effect, Explanation};
+pub use page::render;
+
+use crate::period::{Period, PortPeriod, PriorityPeriod};
+use crate::show::NoSuchPort;
+use crate::snapshot::{Snapshot, WaitingReport};
+use crate::table::{bytes, nanos, thousands};
+use effect::effect;
+use report::{LimitsReport, PausedByCause};
+
+/// Explains the port called `name` over `period`.
+///
+/// # Errors
+/// [`NoSuchPort`] if the gateway has no port of that name.
+pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPort> {
+    let port = period.port(name).ok_or_else(|| NoSuchPort::of(name, period.now))?;
+    let mut effects = Vec::new();
+    for priority in port.priorities() {
+        effects.extend(pauses_peer(period, port, priority));
+        effects.extend(queue::holding(port, priority));
+        effects.extend(marks(port, priority));
+        effects.extend(drops(port, priority));
+    }
+    effects.extend(terms::of_port(port));
+    let because = effects.iter().filter_map(queue::sentence).collect();
+    Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, because, effects })
+}
+
+/// Why the gateway pauses the peer now, or did within the period.
+fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
+    let paused_ns = priority.count(|it| it.pauses_sent.paused_ns);
+    let pauses_now = priority.levels.pauses_peer || priority.now.pauses_sent.paused_at_end.is_some();
+    if paused_ns == 0 && !pauses_now {
+        return None;
+    }
+    let reason = if pauses_now { "pauses its peer now" } else { "has paused its peer" };
+    let (paused, elapsed) = (nanos(paused_ns), nanos(priority.elapsed_ns()));
+    let text = format!("{reason}, for {paused} of {elapsed}{}", by_cause(priority));
+    let group = group(period.now, port, priority);
+    let mut waiting: Vec<_> = period.now.waiting.iter().filter(|it| came_in(it, port, priority)).collect();
+    waiting.sort_by_key(|it| std::cmp::Reverse(it.waiting.bytes));
+    let mut causes: Vec<_> = group.into_iter().collect();
+    causes.extend(waiting.into_iter().map(|it| waits(period, it)));
+    causes.extend(relayed(period, port, priority));
+    Some(effect("pauses_peer", port, Some(priority.now.priority), text, causes))
+}
+
+/// The time that the peer was paused for each cause, if there was any.
+fn by_cause(priority: PriorityPeriod<'_>) -> String {
+    let of = |read: fn(&PausedByCause) -> u64| priority.count(|it| read(&it.pauses_sent.paused_by_cause_ns));
+    let times = [
+        ("threshold", of(|it| it.threshold)),
+        ("pool full", of(|it| it.pool_full)),
+        ("slot", of(|it| it.slot)),
+        ("memory low", of(|it| it.memory_low)),
+        ("predicted", of(|it| it.predicted)),
+        ("egress warning", of(|it| it.egress_warning)),
+        ("relayed", of(|it| it.relayed)),
+    ];
+    let times = times.into_iter().filter(|(_, time_ns)| *time_ns > 0);
+    let told: Vec<_> = times.map(|(cause, time_ns)| format!("{cause} {}", nanos(time_ns))).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+/// The other ports whose peers pause them, if the port passes such pauses on.
+fn relayed(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
+    if priority.count(|it| it.pauses_sent.paused_by_cause_ns.relayed) == 0 {
+        return Vec::new();
+    }
+    let others = period.ports().filter(|other| other.name() != port.name());
+    let same = others.filter_map(|other| Some((other, other.priority(priority.now.priority)?)));
+    same.filter_map(|(other, it)| {
+        let text = format!("{} {}", other.name(), queue::paused_by_peer(it)?);
+        Some(effect("paused_by_peer", other, Some(it.now.priority), text, Vec::new()))
+    })
+    .collect()
+}
+
+fn came_in(row: &WaitingReport, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> bool {
+    row.came_in == port.name() && row.priority == priority.now.priority
+}
+
+/// What a lossless group holds, and how far that is from its thresholds.
+fn group(snapshot: &Snapshot, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
+    let group = &priority.now.ingress;
+    let limits = group.limits?;
+    let headroom = priority.levels.headroom_bytes;
+    // Frames fill the reserved part first, and free it last.
+    let below = group.occupancy_bytes.saturating_sub(headroom);
+    let reserved = below.min(limits.reserved_bytes);
+    let shared = below - reserved;
+    let xoff = xoff(snapshot, &limits);
+    let distance = match below.checked_sub(xoff) {
+        Some(_) => {
+            let until = group.occupancy_bytes.saturating_sub(limits.xon_bytes);
+            format!(
+                "it is at XOFF {}: {} must leave until it is below XON {}",
+                bytes(xoff),
+                bytes(until),
+                bytes(limits.xon_bytes)
+            )
+        }
+        None => format!("it is {} below XOFF {}", bytes(xoff - below), bytes(xoff)),
+    };
+    let text = format!(
+        "its group holds {}: {} reserved, {} shared, {} of {} headroom",
+        bytes(group.occupancy_bytes),
+        bytes(reserved),
+        bytes(shared),
+        bytes(headroom),
+        bytes(limits.headroom_bytes)
+    );
+    let number = Some(priority.now.priority);
+    let distance = effect("threshold", port, number, distance, Vec::new());
+    Some(effect("holds", port, number, text, vec![distance]))
+}
+
+/// The XOFF threshold in force: a dynamic one is a share of what is free of the shared pool.
+fn xoff(snapshot: &Snapshot, limits: &LimitsReport) -> u64 {
+    let pool = snapshot.pools.shared;
+    let free = pool.size_bytes.saturating_sub(pool.held_bytes);
+    let shared = match limits.xoff_dynamic_th {
+        Some(exponent @ 0..) => free.saturating_mul(1 << exponent.min(8)),
+        Some(exponent) => free >> exponent.unsigned_abs().min(8),
+        None => return limits.xoff_bytes.unwrap_or_default(),
+    };
+    limits.reserved_bytes.saturating_add(shared)
+}
+
+/// Frames of a group that wait for a port, and what holds their queue.
+fn waits(period: &Period<'_>, row: &WaitingReport) -> Effect {
+    let text = format!(
+        "{} of its frames ({}) wait in queue {} of {}",
+        bytes(row.waiting.bytes),
+        thousands(row.waiting.frames),
+        row.queue,
+        row.leaves_by
+    );
+    let far = period.port(&row.leaves_by);
+    let causes = far.and_then(|far| Some(queue::causes(far, far.priority(row.queue)?))).unwrap_or_default();
+    Effect { kind: "waits".into(), port: row.leaves_by.clone(), priority: Some(row.queue), text, causes }
+}
+
+/// At which level the queue marks, if it did.
+fn marks(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
+    let marked = priority.count(|it| it.egress.ecn_marked);
+    let ecn = priority.levels.ecn?;
+    if marked == 0 {
+        return None;
+    }
+    let sent = priority.count(|it| it.egress.transmitted.frames);
+    let queued = priority.now.egress.queued.bytes;
+    let level = if queued <= ecn.kmin_bytes {
+        "below kmin, so nothing is marked now"
+    } else if queued <= ecn.kmax_bytes {
+        "between kmin and kmax"
+    } else {
+        "above kmax, so every frame is marked"
+    };
+    let text = format!(
+        "marked {} of {} frames; {} wait, {level} (kmin {}, kmax {})",
+        thousands(marked),
+        thousands(sent),
+        bytes(queued),
+        bytes(ecn.kmin_bytes),
+        bytes(ecn.kmax_bytes)
+    );
+    Some(effect("marks", port, Some(priority.now.priority), text, Vec::new()))
+}
+
+/// What was dropped, reason by reason, and whether its condition holds now.
+fn drops(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
+    let of_reason = |(at, reason, frames): (&str, String, u64)| {
+        let place = if at == "in" { "on the way in" } else { "at its queue" };
+        let now = condition(&reason, priority).map_or_else(String::new, |it| format!("; {it}"));
+        let text = format!("dropped {} frames {place}: {reason}{now}", thousands(frames));
+        effect("drops", port, Some(priority.now.priority), text, Vec::new())
+    };
+    priority.drops().into_iter().map(of_reason).collect()
+}
+
+/// The state of what a reason for drops depends on.
+fn condition(reason: &str, priority: PriorityPeriod<'_>) -> Option<String> {
+    let group = &priority.now.ingress;
+    match reason {
+        "headroom_exceeded" => {
+            let (held, size) = (priority.levels.headroom_bytes, group.limits?.headroom_bytes);
+            Some(format!("the group now uses {} of {} headroom", bytes(held), bytes(size)))
+        }
+        "queue_threshold" | "egress_pool_full" => {
+            Some(format!("{} wait in the queue now", bytes(priority.now.egress.queued.bytes)))
+        }
+        "pfc_watchdog" => {
+            let stormed = priority.now.egress.watchdog?.stormed;
+            Some(if stormed { "the queue is stormed now" } else { "the storm has ended" }.into())
+        }
+        _ => None,
+    }
+}

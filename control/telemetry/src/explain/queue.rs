@@ -1,0 +1,84 @@
+//! What holds the frames of an egress queue, and the chains of that in words.
+
+use super::effect::{Effect, effect};
+use super::terms;
+use crate::period::{PortPeriod, PriorityPeriod};
+use crate::table::{bytes, nanos, rate, speed, thousands};
+
+/// The share of the rate of a link above which the link itself is the bottleneck.
+const LINE_RATE: f64 = 0.9;
+
+/// Why frames wait in a queue of the port that is to be explained, if any do, or its peer pauses it.
+pub fn holding(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
+    let (queued, paused) = (priority.now.egress.queued, priority.count(|it| it.pauses_received.paused_ns));
+    if queued.frames == 0 && paused == 0 && !priority.levels.paused_by_peer {
+        return None;
+    }
+    let text = format!("{} ({} frames) wait in its queue", bytes(queued.bytes), thousands(queued.frames));
+    Some(effect("waits", port, Some(priority.now.priority), text, causes(port, priority)))
+}
+
+/// What holds the queue, the hardest first.
+pub fn causes(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
+    let number = Some(priority.now.priority);
+    let mut causes = Vec::new();
+    let mut cause = |kind, text| causes.push(effect(kind, port, number, text, Vec::new()));
+    if !port.now.device.link_up {
+        cause("link_down", "its link is down, which holds all frames".into());
+    }
+    if let Some(text) = paused_by_peer(priority) {
+        cause("paused_by_peer", text);
+    }
+    if priority.now.egress.watchdog.is_some_and(|it| it.stormed) {
+        cause("stormed", "its watchdog holds the queue for stormed".into());
+    }
+    for text in terms::of_sender(port) {
+        cause("scheme", text);
+    }
+    cause("sends", sends(port, priority));
+    causes
+}
+
+/// Who pauses the queue, and for how long.
+pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
+    let paused_ns = priority.count(|it| it.pauses_received.paused_ns);
+    let now =
+        if priority.levels.paused_by_peer { "is paused by its peer now" } else { "was paused by its peer" };
+    let frames = thousands(priority.count(|it| it.pauses_received.xoff));
+    (paused_ns > 0 || priority.levels.paused_by_peer).then(|| {
+        format!("{now}, for {} of {} ({frames} XOFF)", nanos(paused_ns), nanos(priority.elapsed_ns()))
+    })
+}
+
+/// How fast the queue and its port send.
+fn sends(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
+    let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes));
+    let all = port.per_second(|it| it.port.out.bytes) * 8.0;
+    let link = port.now.port.rate_bits_per_second;
+    let full = if all > link as f64 * LINE_RATE { ", the rate of its link" } else { "" };
+    format!("sends {own}, the port {} of {}{full}", bits_per_second(all / 8.0), rate(link))
+}
+
+fn bits_per_second(bytes_per_second: f64) -> String {
+    speed((bytes_per_second * 8.0).round() as u64)
+}
+
+/// The chain from a pause that the gateway sends to its end: one sentence.
+pub fn sentence(effect: &Effect) -> Option<String> {
+    if effect.kind != "pauses_peer" {
+        return None;
+    }
+    let (port, priority) = (&effect.port, effect.priority?);
+    let Some(waits) = effect.causes.iter().find(|it| it.kind == "waits") else {
+        return Some(format!("{port} {} at priority {priority}; none of its frames wait now", effect.text));
+    };
+    let bytes = waits.text.split(" (").next().unwrap_or_default();
+    let verb = if effect.text.starts_with("pauses") { "pauses" } else { "has paused" };
+    let far = &waits.port;
+    let end = waits.causes.first().map_or_else(String::new, |cause| match &*cause.kind {
+        "paused_by_peer" | "sends" => format!(", which {}", cause.text),
+        "link_down" => ", whose link is down".into(),
+        _ => format!(": {}", cause.text),
+    });
+    Some(format!("{port} {verb} its peer at priority {priority} because {bytes} wait for {far}{end}."))
+}

@@ -1,0 +1,59 @@
+//! `show roce`: whether each lossless class is healthy, and what to do where it is not.
+
+mod class;
+mod page;
+mod rules;
+mod verdict;
+
+pub use class::Class;
+pub use page::render;
+pub use rules::{RULES, Rule};
+pub use verdict::{ClassHealth, Finding, Health, Verdict};
+
+use crate::period::{Period, PortPeriod};
+
+impl Health {
+    /// The health of the lossless classes of a gateway over `period`, or those of `port` alone.
+    pub fn of(period: &Period<'_>, port: Option<&str>) -> Self {
+        let wanted = |it: &PortPeriod<'_>| port.is_none_or(|name| it.name() == name);
+        let classes: Vec<_> =
+            period.ports().filter(wanted).flat_map(|port| classes(*period, port)).map(judge).collect();
+        Self {
+            gateway: period.now.gateway.clone(),
+            over_ns: period.elapsed_ns,
+            since_start: period.is_since_start(),
+            verdict: classes.iter().map(|it| it.verdict).max().unwrap_or(Verdict::Healthy),
+            classes,
+        }
+    }
+}
+
+fn classes<'a>(gateway: Period<'a>, port: PortPeriod<'a>) -> impl Iterator<Item = Class<'a>> {
+    let lossless = port.priorities().filter(|it| it.now.ingress.lossless);
+    lossless.map(move |priority| Class { gateway, port, priority })
+}
+
+fn judge(class: Class<'_>) -> ClassHealth {
+    let mut findings: Vec<_> = RULES.iter().filter_map(|rule| rule.judge(&class)).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let priority = &class.priority;
+    ClassHealth {
+        port: class.port.name().into(),
+        priority: priority.now.priority,
+        verdict: findings.iter().map(|it| it.verdict).max().unwrap_or(Verdict::Healthy),
+        in_bytes: priority.count(|it| it.ingress.received.bytes),
+        out_bytes: priority.count(|it| it.egress.transmitted.bytes),
+        occupancy_bytes: priority.now.ingress.occupancy_bytes,
+        headroom_used_bytes: class.headroom_used(),
+        headroom_bytes: class.headroom_size(),
+        pauses_sent_share: rounded(priority.share(|it| it.pauses_sent.paused_ns)),
+        pauses_received_share: rounded(priority.share(|it| it.pauses_received.paused_ns)),
+        marked: priority.count(|it| it.egress.ecn_marked),
+        findings,
+    }
+}
+
+/// To six decimals.
+fn rounded(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
+}

@@ -1,0 +1,426 @@
+//! The rules. A rule is a name, a condition on a class, a sentence with figures, and what to do next.
+//!
+//! A rule looks at nothing but its class over the time in question, so that the same snapshots always give the same
+//! verdict. `tests/health.rs` makes each rule true and keeps it silent.
+
+use super::class::Class;
+use super::verdict::{Finding, Verdict};
+use crate::table::{bytes, nanos, thousands};
+
+/// A rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name; stable.
+    pub name: &'static str,
+    /// The verdict on a class for which it holds.
+    pub verdict: Verdict,
+    /// What it finds; `None` unless it holds.
+    finds: fn(&Class<'_>) -> Option<String>,
+    /// What to do next.
+    pub next: &'static str,
+}
+
+impl Rule {
+    /// What it finds of `class`; `None` unless it holds.
+    pub fn judge(&self, class: &Class<'_>) -> Option<Finding> {
+        let found = (self.finds)(class)?;
+        Some(Finding { rule: self.name.into(), verdict: self.verdict, found, next: self.next.into() })
+    }
+}
+
+/// The share of headroom above which little is left.
+const HEADROOM_USED: f64 = 0.75;
+/// The share of time above which pauses slow a class down, rather than catch a burst.
+const MUCH_PAUSED: f64 = 0.1;
+/// The share of packet buffers above which few are left.
+const BUFFERS_USED: f64 = 0.95;
+/// The reasons for which a lossless frame is dropped because a promise was broken. Others refuse a frame for what it is.
+const BROKEN_PROMISES: [&str; 9] = [
+    "headroom_exceeded",
+    "headroom_pool_full",
+    "shared_pool_full",
+    "queue_threshold",
+    "egress_pool_full",
+    "memory_low",
+    "handoff_full",
+    "no_buffer",
+    "pfc_watchdog",
+];
+
+/// All rules, in the order in which they are told.
+pub static RULES: [Rule; 22] = [
+    Rule {
+        name: "drops",
+        verdict: Verdict::Unhealthy,
+        finds: drops,
+        next: "Find the reason in docs/drops.md. For headroom, compare the distance of the port with its link.",
+    },
+    Rule {
+        name: "device_losses",
+        verdict: Verdict::Unhealthy,
+        finds: device_losses,
+        next: "Give the port's core less to do (longspan show runtime), or longer receive rings.",
+    },
+    Rule {
+        name: "link_errors",
+        verdict: Verdict::Unhealthy,
+        finds: link_errors,
+        next: "Check the cable, the optics and the FEC of the link.",
+    },
+    Rule {
+        name: "pause_frames_lost",
+        verdict: Verdict::Unhealthy,
+        finds: pause_frames_lost,
+        next: "Look at the device's link and driver: a pause that is lost costs headroom.",
+    },
+    Rule {
+        name: "peer_ignores_pauses",
+        verdict: Verdict::Unhealthy,
+        finds: peer_ignores_pauses,
+        next: "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.",
+    },
+    Rule {
+        name: "pfc_not_passed",
+        verdict: Verdict::Unhealthy,
+        finds: pfc_not_passed,
+        next: "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).",
+    },
+    Rule {
+        name: "link_down",
+        verdict: Verdict::Unhealthy,
+        finds: link_down,
+        next: "Bring the link up. Lossless frames for the port wait, and their senders are paused.",
+    },
+    Rule {
+        name: "pause_storm",
+        verdict: Verdict::Unhealthy,
+        finds: pause_storm,
+        next: "Find who pauses behind this port: longspan show pfc, longspan explain. A host that hangs is the usual cause.",
+    },
+    Rule {
+        name: "far_end_silent",
+        verdict: Verdict::Unhealthy,
+        finds: far_end_silent,
+        next: "Check that the other end runs the same scheme, and that the link passes its frames (longspan show slots).",
+    },
+    Rule {
+        name: "buffers_low",
+        verdict: Verdict::Unhealthy,
+        finds: buffers_low,
+        next: "Compare the sum that longspan check prints with what the drivers keep (docs/configuration.md, memory).",
+    },
+    Rule {
+        name: "headroom_low",
+        verdict: Verdict::Watch,
+        finds: headroom_low,
+        next: "Raise headroom or distance of the port, or have the delay of the link measured (docs/headroom.md).",
+    },
+    Rule {
+        name: "shared_pool_full",
+        verdict: Verdict::Watch,
+        finds: shared_pool_full,
+        next: "Raise buffer.shared, or lower the XOFF thresholds of the groups that hold it (longspan explain).",
+    },
+    Rule {
+        name: "pauses_received",
+        verdict: Verdict::Watch,
+        finds: pauses_received,
+        next: "The congestion is behind this port: look at the peer, and at its ECN thresholds.",
+    },
+    Rule {
+        name: "pauses_sent",
+        verdict: Verdict::Watch,
+        finds: pauses_sent,
+        next: "See where the frames wait: longspan explain. ECN there should slow the senders down first.",
+    },
+    Rule {
+        name: "pauses_before_ecn",
+        verdict: Verdict::Watch,
+        finds: pauses_before_ecn,
+        next: "Lower kmin and kmax, or raise XOFF, and check that senders set ECT and run DCQCN.",
+    },
+    Rule {
+        name: "xoff_below_kmin",
+        verdict: Verdict::Watch,
+        finds: xoff_below_kmin,
+        next: "Set kmin well below XOFF: else the group pauses before its queue marks a frame.",
+    },
+    Rule {
+        name: "senders_not_told",
+        verdict: Verdict::Watch,
+        finds: senders_not_told,
+        next: "See longspan show flows: senders stay unknown if the gateway saw neither their CM exchange nor their ACKs.",
+    },
+    Rule {
+        name: "flow_table_full",
+        verdict: Verdict::Watch,
+        finds: flow_table_full,
+        next: "Raise the number of flows in the tables of LSCC, THEMIS or CNPs at this port.",
+    },
+    Rule {
+        name: "late_worker",
+        verdict: Verdict::Watch,
+        finds: late_worker,
+        next: "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.",
+    },
+    Rule {
+        name: "link_delay_refused",
+        verdict: Verdict::Watch,
+        finds: link_delay_refused,
+        next: "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.",
+    },
+    Rule {
+        name: "pauses_ignored",
+        verdict: Verdict::Watch,
+        finds: pauses_ignored,
+        next: "Make the priority lossless here too, or turn PFC off for it at the peer.",
+    },
+    Rule {
+        name: "frames_refused",
+        verdict: Verdict::Watch,
+        finds: frames_refused,
+        next: "Find the reason in docs/drops.md. The frames are not lost to congestion.",
+    },
+];
+
+fn drops(class: &Class<'_>) -> Option<String> {
+    let dropped = dropped(class, |reason| BROKEN_PROMISES.contains(&reason))?;
+    Some(format!("Lossless frames were dropped: {dropped}."))
+}
+
+fn frames_refused(class: &Class<'_>) -> Option<String> {
+    let dropped = dropped(class, |reason| !BROKEN_PROMISES.contains(&reason))?;
+    Some(format!("Frames were refused: {dropped}."))
+}
+
+/// The drops for reasons that `is_wanted` selects.
+fn dropped(class: &Class<'_>, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
+    let drops = class.priority.drops();
+    let wanted = drops.iter().filter(|(_, reason, _)| is_wanted(reason));
+    let told: Vec<_> =
+        wanted.map(|(at, reason, frames)| format!("{} for {reason} ({at})", thousands(*frames))).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+fn device_losses(class: &Class<'_>) -> Option<String> {
+    let missed = class.port.count(|it| it.counters.hardware.missed);
+    let no_mbuf = class.port.count(|it| it.counters.hardware.no_mbuf);
+    (missed + no_mbuf > 0).then(|| {
+        let (missed, no_mbuf) = (thousands(missed), thousands(no_mbuf));
+        format!("The device lost frames before the gateway saw them: {missed} found its ring full, {no_mbuf} no buffer.")
+    })
+}
+
+fn link_errors(class: &Class<'_>) -> Option<String> {
+    let received = class.port.count(|it| it.counters.hardware.receive_errors);
+    let sent = class.port.count(|it| it.counters.hardware.transmit_errors);
+    (received + sent > 0).then(|| {
+        format!("{} frames arrived broken, {} could not be sent.", thousands(received), thousands(sent))
+    })
+}
+
+fn pause_frames_lost(class: &Class<'_>) -> Option<String> {
+    let lost = class.port.count(|it| it.counters.control.lost);
+    (lost > 0).then(|| format!("Control frames that the device took too late or never: {}.", thousands(lost)))
+}
+
+/// A link that obeys sends for as long as it is not paused, and for each pause no more than the headroom covers.
+fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
+    let sent = &class.priority;
+    let pauses = sent.count(|it| it.pauses_sent.xoff + it.pauses_sent.timed + it.pauses_sent.slot);
+    let paused_ns = sent.count(|it| it.pauses_sent.paused_ns);
+    let open_ns = sent.elapsed_ns().saturating_sub(paused_ns);
+    let rate = class.port.now.port.rate_bits_per_second;
+    let open_bytes = rate as f64 / 8e9 * open_ns as f64;
+    let allowed = open_bytes + (class.headroom_size() as f64) * (pauses + 1) as f64;
+    let came = sent.count(|it| it.ingress.received.bytes);
+    (paused_ns > 0 && came as f64 > allowed).then(|| {
+        format!(
+            "The peer sent {} although it was paused for {} of {}: at most {} could come if it obeyed.",
+            bytes(came),
+            nanos(paused_ns),
+            nanos(sent.elapsed_ns()),
+            bytes(allowed as u64)
+        )
+    })
+}
+
+fn pfc_not_passed(class: &Class<'_>) -> Option<String> {
+    use crate::snapshot::Passage::No;
+    let pfc = class.port.now.device.pfc;
+    let what = match (pfc.receive, pfc.transmit) {
+        (No, No) => "neither passes received PFC frames nor sends any",
+        (No, _) => "does not pass received PFC frames to the gateway",
+        (_, No) => "does not send PFC frames",
+        _ => return None,
+    };
+    Some(format!("The device {} {what}.", class.port.now.device.name))
+}
+
+fn link_down(class: &Class<'_>) -> Option<String> {
+    (!class.port.now.device.link_up).then(|| {
+        let waiting = class.priority.now.egress.queued.bytes;
+        format!("The link is down, and {} wait for it.", bytes(waiting))
+    })
+}
+
+fn pause_storm(class: &Class<'_>) -> Option<String> {
+    let storms = class.priority.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.storms));
+    let stormed = class.priority.now.egress.watchdog.is_some_and(|watchdog| watchdog.stormed);
+    (storms > 0 || stormed).then(|| {
+        let now = if stormed { "the queue is stormed now" } else { "none lasts" };
+        format!("Pause storms that the watchdog detected: {}; {now}.", thousands(storms))
+    })
+}
+
+fn far_end_silent(class: &Class<'_>) -> Option<String> {
+    let port = &class.port;
+    if port.figure("credits", "hears") == Some(0) {
+        return Some("The other end grants no credits, so nothing lossless is sent.".into());
+    }
+    let silences = port.counted("grants", &["received.silences", "sent.fallbacks"])
+        + port.counted("port_grants", &["received.silences", "sent.fallbacks"]);
+    let lapsed = port.counted("lscc", &["feedback.lapsed"]);
+    (silences + lapsed > 0).then(|| {
+        format!(
+            "Times at which messages of the other end stayed away: {} of grants, {} of LSCC.",
+            thousands(silences),
+            thousands(lapsed)
+        )
+    })
+}
+
+fn buffers_low(class: &Class<'_>) -> Option<String> {
+    let memory = class.gateway.now.memory;
+    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by_cause_ns.memory_low);
+    let is_low = memory.mbufs > 0 && memory.mbufs_in_use as f64 > memory.mbufs as f64 * BUFFERS_USED;
+    (is_low || paused_ns > 0).then(|| {
+        format!(
+            "{} of {} packet buffers are in use; low memory paused the peer for {}.",
+            thousands(memory.mbufs_in_use),
+            thousands(memory.mbufs),
+            nanos(paused_ns)
+        )
+    })
+}
+
+fn headroom_low(class: &Class<'_>) -> Option<String> {
+    let (used, size) = (class.headroom_used(), class.headroom_size());
+    (used > 0 && used as f64 > size as f64 * HEADROOM_USED).then(|| {
+        let left = size.saturating_sub(used);
+        format!("The group has used {} of {} headroom; {} were left.", bytes(used), bytes(size), bytes(left))
+    })
+}
+
+fn shared_pool_full(class: &Class<'_>) -> Option<String> {
+    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by_cause_ns.pool_full);
+    let pool = class.gateway.now.pools.shared;
+    (paused_ns > 0).then(|| {
+        let (held, size) = (bytes(pool.held_bytes), bytes(pool.size_bytes));
+        format!("A full shared pool paused the peer for {}; it holds {held} of {size}.", nanos(paused_ns))
+    })
+}
+
+fn pauses_received(class: &Class<'_>) -> Option<String> {
+    let share = class.priority.share(|it| it.pauses_received.paused_ns);
+    let waiting = class.priority.now.egress.queued.bytes;
+    (share > MUCH_PAUSED).then(|| {
+        let paused = percent(share);
+        format!("The peer paused the queue for {paused} of the time; {} wait in it.", bytes(waiting))
+    })
+}
+
+/// Pauses of a slot are how Bifrost works, whether or not anything is congested.
+fn pauses_sent(class: &Class<'_>) -> Option<String> {
+    let sent = |it: &report::PriorityReport| {
+        it.pauses_sent.paused_ns.saturating_sub(it.pauses_sent.paused_by_cause_ns.slot)
+    };
+    let share = class.priority.share(sent);
+    (share > MUCH_PAUSED).then(|| {
+        let holds = bytes(class.priority.now.ingress.occupancy_bytes);
+        format!("The gateway paused the peer for {} of the time; the group holds {holds}.", percent(share))
+    })
+}
+
+fn pauses_before_ecn(class: &Class<'_>) -> Option<String> {
+    let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+    let mut marking = class.elsewhere().filter(|(_, it)| it.levels.ecn.is_some()).peekable();
+    marking.peek()?;
+    let marked: u64 =
+        marking.map(|(_, it)| it.count(|it| it.egress.ecn_marked + it.egress.ecn_already_marked)).sum();
+    (pauses > 0 && marked == 0).then(|| {
+        format!("Pauses sent: {}. Frames marked by the queues of the other ports: none.", thousands(pauses))
+    })
+}
+
+fn xoff_below_kmin(class: &Class<'_>) -> Option<String> {
+    let xoff = class.priority.now.ingress.limits?.xoff_bytes?;
+    let queues = class.elsewhere().filter_map(|(_, it)| Some(it.levels.ecn?.kmin_bytes));
+    let kmin = queues.min()?;
+    (xoff <= kmin).then(|| {
+        format!("XOFF is {}, and the first egress queue begins to mark at {}.", bytes(xoff), bytes(kmin))
+    })
+}
+
+fn senders_not_told(class: &Class<'_>) -> Option<String> {
+    let port = &class.port;
+    let lost = port.counted("lscc", &["cnps.not_notified"])
+        + port.counted("themis", &["cnps.unreachable"])
+        + port.counted("supplement", &["cnps.not_notified"])
+        + port.counted("fast_cnp", &["cnps.unreachable"]);
+    (lost > 0).then(|| {
+        let unresolved = port.figure("flows", "unresolved").unwrap_or_default();
+        format!(
+            "Congestion notifications without a known sender: {}. Flows unresolved now: {}.",
+            thousands(lost),
+            thousands(unresolved)
+        )
+    })
+}
+
+fn flow_table_full(class: &Class<'_>) -> Option<String> {
+    let (known, capacity) = (class.port.figure("flows", "known")?, class.port.figure("flows", "capacity")?);
+    let evicted = class.port.counted("flows", &["evicted"]);
+    (evicted > 0 || known >= capacity).then(|| {
+        let (known, capacity, evicted) = (thousands(known), thousands(capacity), thousands(evicted));
+        format!("The table holds {known} of {capacity} flows, and gave up {evicted} for others.")
+    })
+}
+
+fn late_worker(class: &Class<'_>) -> Option<String> {
+    let worker = class.worker()?;
+    let late = class.gateway.of_worker(worker, |it| it.late_turns);
+    (late > 0).then(|| {
+        format!(
+            "Turns of core {1} longer than the {2} that the buffer covers: {0}. The longest ever took {3}.",
+            thousands(late),
+            worker.core,
+            nanos(worker.covered_lateness_ns.unwrap_or_default()),
+            nanos(worker.turn.max_ns)
+        )
+    })
+}
+
+fn link_delay_refused(class: &Class<'_>) -> Option<String> {
+    let refused = class.port.count(|it| it.covered_delay.map_or(0, |covered| covered.refused));
+    (refused > 0).then(|| {
+        let measured = class.port.figure("link_delay", "delay_ns").map_or("unknown".into(), nanos);
+        let covered = class.port.now.covered_delay.map_or(0, |covered| covered.covered_ns);
+        format!(
+            "Measured delays outside the bounds: {}. The last one is {measured}; headroom covers {}.",
+            thousands(refused),
+            nanos(covered)
+        )
+    })
+}
+
+fn pauses_ignored(class: &Class<'_>) -> Option<String> {
+    let ignored = class.priority.count(|it| it.pauses_received.ignored);
+    (ignored > 0).then(|| {
+        format!("Pauses received for a priority that the port does not obey: {}.", thousands(ignored))
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,84 @@
+//! Verdicts, and what they rest on.
+
+use report::Name;
+use serde::Serialize;
+
+/// How bad a finding is, and so a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No rule holds.
+    Healthy,
+    /// Nothing is lost, and somebody should look at it.
+    Watch,
+    /// Frames of the class are lost or stand still, or nothing would keep the next burst from being lost.
+    Unhealthy,
+}
+
+impl Verdict {
+    /// Its stable name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Watch => "watch",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+}
+
+/// The health of a gateway.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Health {
+    /// Its name.
+    pub gateway: String,
+    /// The time that the verdicts cover.
+    pub over_ns: u64,
+    /// Whether this is the time since its start.
+    pub since_start: bool,
+    /// The worst of the classes.
+    pub verdict: Verdict,
+    /// The lossless priorities of its ports.
+    pub classes: Vec<ClassHealth>,
+}
+
+/// The health of one lossless priority of a port.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassHealth {
+    /// The port.
+    pub port: String,
+    /// The priority.
+    pub priority: u8,
+    /// The worst of the findings.
+    pub verdict: Verdict,
+    /// Bytes that came in over the time.
+    pub in_bytes: u64,
+    /// Bytes that went out.
+    pub out_bytes: u64,
+    /// What its group holds.
+    pub occupancy_bytes: u64,
+    /// The most headroom that it has used.
+    pub headroom_used_bytes: u64,
+    /// Its headroom.
+    pub headroom_bytes: u64,
+    /// The share of the time for which the gateway paused the peer, 0 to 1.
+    pub pauses_sent_share: f64,
+    /// The share of the time for which the peer paused the queue.
+    pub pauses_received_share: f64,
+    /// Frames that were marked.
+    pub marked: u64,
+    /// What is wrong, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// A rule that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// [`Rule::name`](super::Rule::name).
+    pub rule: Name,
+    /// [`Rule::verdict`](super::Rule::verdict).
+    pub verdict: Verdict,
+    /// What was found, with figures.
+    pub found: String,
+    /// What to do next.
+    pub next: Name,
+}

@@ -1,0 +1,189 @@
+//! A gateway over a time: counters as what was counted in it, levels as they were at its end.
+
+use crate::interval::Restarted;
+use crate::snapshot::{LevelsReport, Snapshot, WirePortReport, WorkerReport};
+use report::PriorityReport;
+use switch::figure::LISTS;
+
+/// A gateway between two snapshots, or from its start to one.
+#[derive(Clone, Copy, Debug)]
+pub struct Period<'a> {
+    /// The snapshot at the end.
+    pub now: &'a Snapshot,
+    before: Option<&'a Snapshot>,
+    /// The time, by the clock of the gateway.
+    pub elapsed_ns: u64,
+}
+
+/// A port of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PortPeriod<'a> {
+    /// The port at the end.
+    pub now: &'a WirePortReport,
+    before: Option<&'a WirePortReport>,
+    elapsed_ns: u64,
+}
+
+/// A priority of a port of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PriorityPeriod<'a> {
+    /// The priority at the end.
+    pub now: &'a PriorityReport,
+    /// Its levels at the end.
+    pub levels: &'a LevelsReport,
+    before: Option<&'a PriorityReport>,
+    elapsed_ns: u64,
+}
+
+impl<'a> Period<'a> {
+    /// From the start of the gateway to `now`.
+    pub fn since_start(now: &'a Snapshot) -> Self {
+        Self { now, before: None, elapsed_ns: now.uptime_ns }
+    }
+
+    /// From `before` to `now`.
+    ///
+    /// # Errors
+    /// [`Restarted`] if the gateway has started after `before`.
+    pub fn between(before: &'a Snapshot, now: &'a Snapshot) -> Result<Self, Restarted> {
+        if now.started_ns() != before.started_ns() {
+            return Err(Restarted);
+        }
+        Ok(Self { now, before: Some(before), elapsed_ns: now.at_ns.saturating_sub(before.at_ns) })
+    }
+
+    /// Whether it began with the gateway.
+    pub fn is_since_start(&self) -> bool {
+        self.before.is_none()
+    }
+
+    /// The ports, in the order of the configuration.
+    pub fn ports(&self) -> impl Iterator<Item = PortPeriod<'a>> + use<'a> {
+        let Self { now, before, elapsed_ns } = *self;
+        now.ports.iter().map(move |port| PortPeriod {
+            now: port,
+            before: before.and_then(|it| it.ports.iter().find(|old| old.port.name == port.port.name)),
+            elapsed_ns,
+        })
+    }
+
+    /// The port called `name`.
+    pub fn port(&self, name: &str) -> Option<PortPeriod<'a>> {
+        self.ports().find(|port| port.now.port.name == name)
+    }
+
+    /// How much `read` grew for `worker`, a worker of the snapshot at the end.
+    pub fn of_worker(&self, worker: &WorkerReport, read: impl Fn(&WorkerReport) -> u64) -> u64 {
+        let old = self.before.and_then(|it| it.workers.iter().find(|old| old.core == worker.core));
+        grown(worker, old, read)
+    }
+
+    /// The share of time for which `worker` was busy, 0 to 1; `None` if it keeps no profile.
+    pub fn load(&self, worker: &WorkerReport) -> Option<f64> {
+        let busy = self.of_worker(worker, |it| it.runtime.since_start.counts.busy_ns);
+        let all = self.of_worker(worker, |it| it.runtime.since_start.counts.elapsed_ns());
+        (all > 0).then(|| busy as f64 / all as f64)
+    }
+}
+
+impl Snapshot {
+    /// The start of the gateway, in Unix time.
+    pub fn started_ns(&self) -> u64 {
+        self.at_ns.saturating_sub(self.uptime_ns)
+    }
+}
+
+impl<'a> PortPeriod<'a> {
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        &self.now.port.name
+    }
+
+    /// How much a counter of the port grew.
+    pub fn count(&self, read: impl Fn(&WirePortReport) -> u64) -> u64 {
+        grown(self.now, self.before, read)
+    }
+
+    /// How much it grew by second.
+    pub fn per_second(&self, read: impl Fn(&WirePortReport) -> u64) -> f64 {
+        by_second(self.count(read), self.elapsed_ns)
+    }
+
+    /// How much the sum of the counters at `paths` of the list of figures `list` grew. Zero where it does not run.
+    pub fn counted(&self, list: &str, paths: &[&str]) -> u64 {
+        self.count(|port| paths.iter().filter_map(|path| figure(port, list, path)).sum())
+    }
+
+    /// The figure at `path` of the list `list`, at the end; `None` where it does not run.
+    pub fn figure(&self, list: &str, path: &str) -> Option<u64> {
+        figure(self.now, list, path)
+    }
+
+    /// The eight priorities, in order.
+    pub fn priorities(&self) -> impl Iterator<Item = PriorityPeriod<'a>> + use<'a> {
+        let Self { now, before, elapsed_ns } = *self;
+        now.port.priorities.iter().zip(&now.levels).map(move |(priority, levels)| {
+            let same = |it: &&PriorityReport| it.priority == priority.priority;
+            let before = before.and_then(|it| it.port.priorities.iter().find(same));
+            PriorityPeriod { now: priority, levels, before, elapsed_ns }
+        })
+    }
+
+    /// The priority of this number.
+    pub fn priority(&self, number: u8) -> Option<PriorityPeriod<'a>> {
+        self.priorities().find(|it| it.now.priority == number)
+    }
+}
+
+impl PriorityPeriod<'_> {
+    /// How much a counter of the priority grew.
+    pub fn count(&self, read: impl Fn(&PriorityReport) -> u64) -> u64 {
+        grown(self.now, self.before, read)
+    }
+
+    /// How much it grew by second.
+    pub fn per_second(&self, read: impl Fn(&PriorityReport) -> u64) -> f64 {
+        by_second(self.count(read), self.elapsed_ns)
+    }
+
+    /// The share of the time by which a duration grew, 0 to 1.
+    pub fn share(&self, read: impl Fn(&PriorityReport) -> u64) -> f64 {
+        if self.elapsed_ns == 0 {
+            return 0.0;
+        }
+        (self.count(read) as f64 / self.elapsed_ns as f64).min(1.0)
+    }
+
+    /// Frames that were dropped: at `"in"` or `"out"`, why, and how many.
+    pub fn drops(&self) -> Vec<(&'static str, String, u64)> {
+        let places = [("in", &self.now.ingress.dropped), ("out", &self.now.egress.dropped)];
+        let reasons = places.into_iter().flat_map(|(at, reasons)| reasons.keys().map(move |it| (at, it)));
+        let dropped = reasons.map(|(at, reason)| {
+            let frames = self.count(|it| {
+                let reasons = if at == "in" { &it.ingress.dropped } else { &it.egress.dropped };
+                reasons.get(reason).map_or(0, |count| count.frames)
+            });
+            (at, reason.to_string(), frames)
+        });
+        dropped.filter(|(.., frames)| *frames > 0).collect()
+    }
+
+    /// The time of the period.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.elapsed_ns
+    }
+}
+
+fn figure(port: &WirePortReport, list: &str, path: &str) -> Option<u64> {
+    let list = LISTS.iter().find(|it| it.name == list)?;
+    port.listed(list)?.number(path)
+}
+
+/// A counter that fell, as that of a part that was configured anew, has grown by nothing.
+fn grown<T>(now: &T, before: Option<&T>, read: impl Fn(&T) -> u64) -> u64 {
+    read(now).saturating_sub(before.map_or(0, read))
+}
+
+fn by_second(count: u64, elapsed_ns: u64) -> f64 {
+    if elapsed_ns == 0 { 0.0 } else { count as f64 * 1e9 / elapsed_ns as f64 }
+}

@@ -1,0 +1,218 @@
+//! Whether a lossless class is healthy: each rule alone, and what a person sees.
+
+#![allow(clippy::unwrap_used, reason = "only tests are in here")]
+
+mod common;
+
+use common::{in_crate, snapshot, snapshot_at_rest};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use telemetry::health::{Health, RULES, Verdict, render};
+use telemetry::{Period, Snapshot};
+
+/// Values at places of a snapshot.
+type Places = &'static [(&'static str, &'static str)];
+
+/// A rule, what makes it true, and what comes near to that and leaves it silent.
+const CASES: &[(&str, Places, Places)] = &[
+    (
+        "drops",
+        &[("/ports/0/priorities/3/ingress/dropped", r#"{"headroom_exceeded": {"frames": 1, "bytes": 64}}"#)],
+        &[("/ports/0/priorities/0/ingress/dropped", r#"{"shared_pool_full": {"frames": 1, "bytes": 64}}"#)],
+    ),
+    (
+        "frames_refused",
+        &[("/ports/0/priorities/3/ingress/dropped", r#"{"runt": {"frames": 1, "bytes": 9}}"#)],
+        &[("/ports/0/priorities/0/ingress/dropped", r#"{"runt": {"frames": 1, "bytes": 9}}"#)],
+    ),
+    ("device_losses", &[("/ports/0/counters/missed", "1")], &[("/ports/0/counters/full", "9")]),
+    ("link_errors", &[("/ports/0/counters/receive_errors", "1")], &[("/ports/0/counters/received", "1")]),
+    (
+        "pause_frames_lost",
+        &[("/ports/0/counters/control/lost", "1")],
+        &[("/ports/0/counters/control/sent", "1")],
+    ),
+    (
+        // Of a second, the peer of 10 Gb/s was to be silent for 0.9 s: 125 MB may come, and two headrooms.
+        "peer_ignores_pauses",
+        &[
+            ("/ports/0/priorities/3/pauses_sent/paused_ns", "900000000"),
+            ("/ports/0/priorities/3/pauses_sent/paused_by_cause_ns/slot", "900000000"),
+            ("/ports/0/priorities/3/pauses_sent/xoff", "1"),
+            ("/ports/0/priorities/3/ingress/received/bytes", "125600000"),
+            ("/ports/1/priorities/3/egress/ecn_marked", "1"),
+        ],
+        &[
+            ("/ports/0/priorities/3/pauses_sent/paused_ns", "900000000"),
+            ("/ports/0/priorities/3/pauses_sent/paused_by_cause_ns/slot", "900000000"),
+            ("/ports/0/priorities/3/pauses_sent/xoff", "1"),
+            ("/ports/0/priorities/3/ingress/received/bytes", "125500000"),
+            ("/ports/1/priorities/3/egress/ecn_marked", "1"),
+        ],
+    ),
+    (
+        "pfc_not_passed",
+        &[("/ports/0/device/pfc/receive", "\"no\"")],
+        &[("/ports/0/device/pfc/receive", "\"unknown\"")],
+    ),
+    ("link_down", &[("/ports/0/device/link_up", "false")], &[("/ports/0/device/link_up", "true")]),
+    (
+        "pause_storm",
+        &[("/ports/1/priorities/3/egress/watchdog/storms", "1")],
+        &[("/ports/1/priorities/3/egress/watchdog/restored", "1")],
+    ),
+    (
+        "far_end_silent",
+        &[("/ports/1/credits/hears", "0")],
+        &[("/ports/1/credits/missed", "3"), ("/ports/1/lscc/feedback/stale", "1")],
+    ),
+    ("buffers_low", &[("/memory/mbufs_in_use", "65000")], &[("/memory/mbufs_in_use", "60000")]),
+    (
+        // Of 262,144 bytes.
+        "headroom_low",
+        &[("/ports/0/priorities/3/ingress/headroom_watermark_bytes", "196609")],
+        &[("/ports/0/priorities/3/ingress/headroom_watermark_bytes", "196608")],
+    ),
+    (
+        "shared_pool_full",
+        &[("/ports/0/priorities/3/pauses_sent/paused_by_cause_ns/pool_full", "1")],
+        &[("/ports/0/priorities/3/pauses_sent/paused_by_cause_ns/threshold", "1")],
+    ),
+    (
+        "pauses_received",
+        &[("/ports/1/priorities/3/pauses_received/paused_ns", "100000001")],
+        &[("/ports/1/priorities/3/pauses_received/paused_ns", "100000000")],
+    ),
+    (
+        "pauses_sent",
+        &[("/ports/0/priorities/3/pauses_sent/paused_ns", "100000001")],
+        &[
+            ("/ports/0/priorities/3/pauses_sent/paused_ns", "900000000"),
+            ("/ports/0/priorities/3/pauses_sent/paused_by_cause_ns/slot", "800000000"),
+        ],
+    ),
+    (
+        "pauses_before_ecn",
+        &[("/ports/0/priorities/3/pauses_sent/xoff", "7")],
+        &[("/ports/0/priorities/3/pauses_sent/xoff", "7"), ("/ports/1/priorities/3/egress/ecn_marked", "1")],
+    ),
+    (
+        // XOFF of dc0 is 24 kB.
+        "xoff_below_kmin",
+        &[("/ports/1/levels/3/ecn/kmin_bytes", "24000")],
+        &[("/ports/1/levels/3/ecn/kmin_bytes", "23999")],
+    ),
+    (
+        "senders_not_told",
+        &[("/ports/1/lscc/cnps/not_notified", "1")],
+        &[("/ports/1/lscc/cnps/marked_instead", "1"), ("/ports/1/flows/unresolved", "1")],
+    ),
+    ("flow_table_full", &[("/ports/1/flows/known", "1024")], &[("/ports/1/flows/known", "1023")]),
+    ("late_worker", &[("/workers/0/late_turns", "1")], &[("/workers/0/held_back", "1")]),
+    (
+        "link_delay_refused",
+        &[("/ports/1/covered_delay/refused", "1")],
+        &[("/ports/1/covered_delay/applied", "9")],
+    ),
+    (
+        "pauses_ignored",
+        &[("/ports/0/priorities/3/pauses_received/ignored", "1")],
+        &[("/ports/0/priorities/3/pauses_received/xoff", "1")],
+    ),
+];
+
+/// The snapshot at rest, with `places` changed.
+fn with(places: Places) -> Snapshot {
+    let mut json = serde_json::to_value(snapshot_at_rest()).unwrap();
+    for (pointer, value) in places {
+        let place = json.pointer_mut(pointer).unwrap_or_else(|| panic!("a snapshot has no {pointer}"));
+        *place = serde_json::from_str::<Value>(value).unwrap();
+    }
+    serde_json::from_value(json).unwrap()
+}
+
+/// The rules that hold of a snapshot since its start.
+fn rules(snapshot: &Snapshot) -> BTreeSet<String> {
+    let health = Health::of(&Period::since_start(snapshot), None);
+    health.classes.iter().flat_map(|class| &class.findings).map(|it| it.rule.to_string()).collect()
+}
+
+#[test]
+fn a_gateway_at_rest_is_healthy() {
+    let snapshot = snapshot_at_rest();
+    let health = Health::of(&Period::since_start(&snapshot), None);
+    assert_eq!((rules(&snapshot), health.verdict), (BTreeSet::new(), Verdict::Healthy));
+    let classes: Vec<_> = health.classes.iter().map(|it| (it.port.as_str(), it.priority)).collect();
+    assert_eq!(classes, [("dc0", 3), ("lh0", 3)], "lossy priorities are none");
+}
+
+#[test]
+fn each_rule_holds_for_what_it_is_about_and_alone() {
+    for (rule, holds, _) in CASES {
+        assert_eq!(rules(&with(holds)), BTreeSet::from([(*rule).to_owned()]), "{rule}");
+    }
+}
+
+#[test]
+fn each_rule_is_silent_of_what_only_comes_near() {
+    for (rule, _, silent) in CASES {
+        assert_eq!(rules(&with(silent)), BTreeSet::new(), "{rule}");
+    }
+}
+
+#[test]
+fn no_rule_is_without_its_cases_and_its_line_in_the_docs() {
+    let tested: BTreeSet<_> = CASES.iter().map(|(rule, ..)| *rule).collect();
+    let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
+    assert_eq!((&tested, tested.len(), all.len()), (&all, CASES.len(), RULES.len()));
+    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    for rule in &RULES {
+        let line = format!("| `{}` | {} | ", rule.name, rule.verdict.name());
+        assert!(docs.contains(&line), "docs/show.md has no {line}");
+    }
+}
+
+#[test]
+fn what_was_before_the_period_is_not_held_against_a_class() {
+    let (_, drops, _) = CASES[0];
+    let before = with(drops);
+    let mut now = before.clone();
+    (now.at_ns, now.uptime_ns) = (now.at_ns + 1_000_000_000, now.uptime_ns + 1_000_000_000);
+    let verdict = |period: Period<'_>| Health::of(&period, None).verdict;
+    assert_eq!(verdict(Period::since_start(&now)), Verdict::Unhealthy);
+    assert_eq!(verdict(Period::between(&before, &now).unwrap()), Verdict::Healthy);
+    now.ports[0].port.priorities[3].ingress.dropped.get_mut("headroom_exceeded").unwrap().frames += 1;
+    assert_eq!(verdict(Period::between(&before, &now).unwrap()), Verdict::Unhealthy);
+}
+
+#[test]
+fn a_gateway_that_started_within_a_period_has_none() {
+    let (before, mut now) = (snapshot_at_rest(), snapshot_at_rest());
+    now.at_ns += 5;
+    assert!(Period::between(&before, &now).is_err());
+}
+
+#[test]
+fn a_finding_of_several_classes_is_told_once() {
+    let snapshot = with(&[("/memory/mbufs_in_use", "65000")]);
+    let page = render(&Health::of(&Period::since_start(&snapshot), None));
+    assert!(page.contains("\nbuffers_low (unhealthy), dc0 priority 3, lh0 priority 3\n"), "{page}");
+    assert_eq!(page.matches("packet buffers are in use").count(), 1, "{page}");
+}
+
+#[test]
+fn the_worst_finding_comes_first_and_is_the_verdict() {
+    let snapshot = snapshot();
+    let health = Health::of(&Period::since_start(&snapshot), Some("dc0"));
+    let verdicts: Vec<_> = health.classes[0].findings.iter().map(|it| it.verdict).collect();
+    assert!(verdicts.is_sorted_by(|a, b| a >= b) && verdicts.len() > 2, "{verdicts:?}");
+    assert_eq!((health.verdict, health.classes.len()), (verdicts[0], 1));
+}
+
+#[test]
+fn a_program_reads_verdicts_by_name() {
+    let snapshot = with(&[("/ports/0/device/link_up", "false")]);
+    let health = serde_json::to_value(Health::of(&Period::since_start(&snapshot), None)).unwrap();
+    assert_eq!(health["verdict"], json!("unhealthy"));
+    assert_eq!(health["classes"][0]["findings"][0]["rule"], json!("link_down"));
+}
