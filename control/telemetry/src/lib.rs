@@ -7,6 +7,7 @@
 pub mod events;
 mod interval;
 pub mod metrics;
+mod neighbours;
 mod observation;
 mod runtime;
 mod show;
@@ -15,6 +16,9 @@ pub mod table;
 pub mod tables;
 
 pub use interval::Restarted;
+pub use neighbours::{
+    MismatchReport, NegotiatedReport, NeighbourEtsReport, NeighbourPfcReport, NeighbourReport, numbers,
+};
 pub use observation::{Observation, ObservedPort, ObservedWorker};
 pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, RuntimeReport};
 pub use show::{NoSuchPort, View, of_port, render};

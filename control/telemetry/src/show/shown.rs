@@ -22,6 +22,8 @@ pub enum View {
     Drops,
     /// Bifrost, BifrostX and credits: slots, grants and messages.
     Slots,
+    /// Neighbours, and where they are set differently.
+    Neighbours,
     /// Run-time profiles of the workers.
     Runtime,
     /// The configuration in force.
@@ -30,13 +32,14 @@ pub enum View {
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ports,
         Self::Queues,
         Self::Pfc,
         Self::Flows,
         Self::Drops,
         Self::Slots,
+        Self::Neighbours,
         Self::Runtime,
         Self::Config,
     ];
@@ -50,6 +53,7 @@ impl View {
             Self::Flows => "flows",
             Self::Drops => "drops",
             Self::Slots => "slots",
+            Self::Neighbours => "neighbours",
             Self::Runtime => "runtime",
             Self::Config => "config",
         }

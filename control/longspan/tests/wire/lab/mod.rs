@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// The programs that the lab calls, with their Debian packages.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("setpriv", "util-linux"),
@@ -39,6 +39,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("tcpreplay", "tcpreplay"),
     ("tshark", "tshark"),
     ("ptp4l", "linuxptp"),
+    ("lldpd", "lldpd"),
 ];
 
 /// The Python interpreter of Debian's python3-scapy.
